@@ -75,18 +75,25 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
         self.before.zip(self.after)
     }
 
-    /// Whether a value that held before the change had surely held for longer than a duration.
-    pub(crate) fn had_held_longer_than<V: PartialEq>(
+    /// The last version before the change that has a value, and how long it surely had it when the object changed. None if
+    /// the watch was interrupted since.
+    pub(crate) fn last_with<V: PartialEq>(
         &self,
-        duration: Micros,
-        value: impl Fn(&'e T) -> V,
-    ) -> bool {
-        let Some(before) = self.place.checked_sub(1) else {
-            return false;
-        };
-        let since = self.timeline.value_since(before, value);
-        let at = self.timeline.moments()[self.place].since;
-        at.earliest.saturating_sub(since.latest) > duration
+        value: impl Fn(&'e T) -> Option<V>,
+    ) -> Option<(&'e T, Micros)> {
+        let uid = &self.before.or(self.after)?.metadata().uid;
+        let changed = self.timeline.moments()[self.place].since;
+        for place in (0..self.place).rev() {
+            let object = &self.timeline.object(place)?.object;
+            if object.metadata().uid != *uid {
+                return None;
+            }
+            if value(object).is_some() {
+                let since = self.timeline.value_since(place, &value);
+                return Some((object, changed.earliest.saturating_sub(since.latest)));
+            }
+        }
+        None
     }
 }
 

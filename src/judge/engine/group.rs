@@ -23,6 +23,9 @@ use crate::{
 /// How long the slices of a decision may contradict each other: 30 s.
 pub(crate) const DECISION_GRACE: Micros = 30 * SECOND;
 
+/// How long a scheduler that stops between two writes may take to restart: 5 min.
+const RESTART: Micros = 300 * SECOND;
+
 /// A rule on objects that share a key.
 pub(crate) struct Group<T, K> {
     keys: fn(&T, &Hub) -> Vec<K>,
@@ -35,6 +38,10 @@ pub(crate) struct Group<T, K> {
     fewest: usize,
     /// Whether a violation in a single list is a warning only.
     is_hint_in_snapshot: bool,
+    /// Up to this length, a violation that begins or ends during the watch is a warning only.
+    sure_after: Micros,
+    /// Whether a group is not judged while one of its objects waits for its finalizers.
+    skips_terminating: bool,
 }
 
 /// The slices of one decision: by its key or, without one, a single slice.
@@ -58,6 +65,8 @@ pub(crate) fn group<K: Ord>(
         same: |one, other| ptr::eq(one, other),
         fewest: 2,
         is_hint_in_snapshot: false,
+        sure_after: 0,
+        skips_terminating: false,
     }
 }
 
@@ -73,6 +82,8 @@ pub(crate) fn slice_group<K: Ord>(
         same: super::same_slice,
         fewest: 1,
         is_hint_in_snapshot: true,
+        sure_after: RESTART,
+        skips_terminating: false,
     }
 }
 
@@ -84,7 +95,8 @@ pub(crate) fn decision(
 }
 
 impl DecisionKey {
-    fn of(slice: &PlacementDecision) -> Self {
+    /// The decision of a slice.
+    pub(crate) fn of(slice: &PlacementDecision) -> Self {
         let id = DecisionId::of(slice);
         Self {
             namespace: id.namespace.to_owned(),
@@ -109,6 +121,19 @@ impl<T, K> Group<T, K> {
     /// Applies to groups of one object as well.
     pub(crate) fn of_one(self) -> Self {
         Self { fewest: 1, ..self }
+    }
+
+    /// Applies to groups of several objects only.
+    pub(crate) fn of_several(self) -> Self {
+        Self { fewest: 2, ..self }
+    }
+
+    /// Does not judge a group while one of its objects waits for its finalizers: clients still read that object.
+    pub(crate) fn unless_terminating(self) -> Self {
+        Self {
+            skips_terminating: true,
+            ..self
+        }
     }
 }
 
@@ -219,6 +244,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             lives,
             answers: &answers,
             grace: self.grace,
+            sure_after: self.sure_after,
             is_filled_later: false,
         };
         violations.judge(findings);
@@ -242,7 +268,10 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .collect();
         for place in 0..timeline.moments().len() {
             let objects = objects.at(place).unwrap_or_default();
-            let members = self.members(key, objects, &places, hub);
+            let mut members = self.members(key, objects, &places, hub);
+            if self.skips_terminating && self.has_terminating(key, objects, hub) {
+                members.clear();
+            }
             let is_known = members.len() == known.len()
                 && members
                     .iter()
@@ -250,7 +279,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
                     .all(|(one, other)| (self.same)(one, other));
             let answer = match answers.last().filter(|_| is_known) {
                 Some(answer) => Rc::clone(answer),
-                None if members.len() < self.fewest => Rc::new(Answer::NotApplicable),
+                None if members.len() < self.fewest.max(1) => Rc::new(Answer::NotApplicable),
                 None => Rc::new(without_findings_on((self.check)(key, &members, hub), others)),
             };
             known = members;
@@ -274,6 +303,11 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .collect();
         members.sort_by_key(|object| places.get(&*object.metadata().uid));
         members
+    }
+
+    fn has_terminating(&self, key: &K, objects: &[&Version<T>], hub: &Hub) -> bool {
+        let mut objects = objects.iter().map(|version| &version.object);
+        objects.any(|object| object.is_terminating() && (self.keys)(object, hub).contains(key))
     }
 
     fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {

@@ -54,6 +54,19 @@ impl<'e> Hub<'e> {
         &self.evidence.header.claim
     }
 
+    /// Whether a slice of a namespace could not be read. The name or kind of an unreadable object may be unknown.
+    pub(crate) fn has_unreadable_slice(&self, namespace: &str) -> bool {
+        let mut objects = self
+            .evidence
+            .unreadable
+            .iter()
+            .map(|unreadable| &unreadable.object);
+        objects.any(|object| {
+            (object.kind.is_empty() || object.kind == names::PLACEMENT_KIND)
+                && (object.namespace.is_empty() || object.namespace == namespace)
+        })
+    }
+
     /// The namespace of that name; none if it was not read.
     pub(crate) fn namespace(&self, name: &str) -> Option<&'e Namespace> {
         self.evidence.namespace(name)

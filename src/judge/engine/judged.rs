@@ -24,8 +24,8 @@ pub(crate) trait Judged: Tracked {
     /// The judged objects of this kind.
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
 
-    /// The histories that judged objects are compared with: those of other implementations as well, but not what
-    /// a conformance run made.
+    /// The histories that judged objects are compared with: profiles of other managers as well, but no slices of other
+    /// schedulers, and not what a conformance run made.
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>>;
 
     /// Who changed objects of this kind.
@@ -80,9 +80,13 @@ impl Judged for PlacementDecision {
     }
 
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
-        hub.slices()
+        let authors = hub.slice_authors();
+        let lives = hub
+            .slices()
             .iter()
-            .flat_map(|object| object.lives.iter().copied())
+            .flat_map(|object| object.lives.iter().copied());
+        lives
+            .filter(|life| !authors.of_listed(life.last(), "decisions").is_of_others())
             .collect()
     }
 

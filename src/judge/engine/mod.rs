@@ -29,17 +29,18 @@ pub(crate) use answer::Answer;
 pub(crate) use at_end::{
     AtEnd, ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
+pub(crate) use author::{Author, ProgramEntry};
 pub use author::{WriterList, writers};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
-pub(crate) use group::{DecisionKey, Group, decision, group, slice_group};
+pub(crate) use group::{DECISION_GRACE, DecisionKey, Group, decision, group, slice_group};
 pub(crate) use hub::Hub;
 pub(crate) use judged::{Judged, JudgedObject};
 pub(crate) use once::{Once, once};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
-    same_slice, same_status,
+    same_slice, same_status, same_writers,
 };
 pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Stable, Value, stable};

@@ -45,6 +45,11 @@ pub(crate) fn same_status(one: &ClusterProfile, other: &ClusterProfile) -> bool 
     same_properties(one, other) && same_conditions(one, other) && same_access(one, other)
 }
 
+/// Whether two versions have the same managedFields.
+pub(crate) fn same_writers(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    one.metadata.writers == other.metadata.writers
+}
+
 /// Whether two versions of a slice have the same labels, scheduler, owners, finalizers, and decisions.
 pub(crate) fn same_slice(one: &PlacementDecision, other: &PlacementDecision) -> bool {
     let same_decisions = match (&one.decisions, &other.decisions) {

@@ -22,6 +22,8 @@ pub(super) struct Violations<'v, 'e, T> {
     pub(super) answers: &'v [Rc<Answer>],
     /// How long a violation may last; 0 if it must not occur at all.
     pub(super) grace: Micros,
+    /// Up to this length, a violation that begins or ends during the watch is a warning only.
+    pub(super) sure_after: Micros,
     /// Whether a new object needs no remark, since implementations fill the field later.
     pub(super) is_filled_later: bool,
 }
@@ -39,9 +41,9 @@ impl<T: Judged> Violations<'_, '_, T> {
     /// Reports each violation that lasted, and why others may have.
     pub(super) fn judge(&self, findings: &mut Findings) {
         let all = self.answers.iter().flat_map(|answer| answer.findings());
-        let paths: BTreeSet<&str> = all.map(|finding| &*finding.path).collect();
-        for path in paths {
-            self.judge_path(path, findings);
+        let identities: BTreeSet<&str> = all.map(Finding::identity).collect();
+        for identity in identities {
+            self.judge_violation(identity, findings);
         }
         let reasons: BTreeSet<&Reason> = self.answers.iter().filter_map(|answer| unknown(answer)).collect();
         for reason in reasons {
@@ -54,14 +56,19 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
     }
 
-    fn judge_path(&self, path: &str, findings: &mut Findings) {
-        let counted = self.counted(path);
+    fn judge_violation(&self, identity: &str, findings: &mut Findings) {
+        let counted = self.counted(identity);
         let is_broken =
-            |place: usize| counted[place] && self.at(place, path).any(|finding| !finding.advisory);
-        let is_wrong = |place: usize| counted[place] && self.at(place, path).next().is_some();
-        let broken = self.intervals(path, is_broken);
+            |place: usize| counted[place] && self.at(place, identity).any(|finding| !finding.advisory);
+        let is_wrong = |place: usize| counted[place] && self.at(place, identity).next().is_some();
+        let broken = self.intervals(identity, is_broken);
         match self.lasted(&broken) {
-            Certainty::Yes => return self.report(path, &broken, &is_broken, findings),
+            Certainty::Yes => {
+                let is_sure = self.sure_after == 0
+                    || broken.longer_than(self.sure_after) == Certainty::Yes
+                    || self.is_all_along(&is_broken);
+                return self.report(identity, &broken, &is_broken, is_sure, findings);
+            }
             Certainty::Unknown(reason) => {
                 findings.cannot_tell(reason);
                 if broken.is_open() {
@@ -71,26 +78,37 @@ impl<T: Judged> Violations<'_, '_, T> {
             }
             Certainty::No => {}
         }
-        let wrong = self.intervals(path, is_wrong);
+        let wrong = self.intervals(identity, is_wrong);
         match self.lasted(&wrong) {
-            Certainty::Yes => self.report(path, &wrong, &is_wrong, findings),
-            Certainty::Unknown(_) | Certainty::No => self.note_short(path, &wrong, findings),
+            Certainty::Yes => self.report(identity, &wrong, &is_wrong, true, findings),
+            Certainty::Unknown(_) | Certainty::No => self.note_short(identity, &wrong, findings),
         }
     }
 
     /// When a field was wrong. The server timestamps of the first list date a wrong value, but not a missing one: the removal
     /// of a field leaves no timestamp.
-    fn intervals(&self, path: &str, holds: impl Fn(usize) -> bool) -> Intervals {
+    fn intervals(&self, identity: &str, holds: impl Fn(usize) -> bool) -> Intervals {
         let intervals = self.timeline.intervals(holds);
         let first = self.first_seen();
         let is_absent = self
-            .at(first, path)
+            .at(first, identity)
             .any(|finding| finding.observed.starts_with(ABSENT));
         if is_absent && self.timeline.is_watched() {
             intervals.unknown_before(self.timeline.moments()[first].seen_at)
         } else {
             intervals
         }
+    }
+
+    /// Whether something was so whenever the objects were observed. The objects of a list arrive one after the other.
+    fn is_all_along(&self, holds: &dyn Fn(usize) -> bool) -> bool {
+        let moments = self.timeline.moments();
+        let has_length = |place: usize| {
+            let next = moments.get(place + 1);
+            next.is_none_or(|next| next.seen_at > moments[place].seen_at)
+        };
+        let mut places = 0..moments.len();
+        places.all(|place| holds(place) || !moments[place].is_observed() || !has_length(place))
     }
 
     fn lasted(&self, intervals: &Intervals) -> Certainty {
@@ -102,41 +120,33 @@ impl<T: Judged> Violations<'_, '_, T> {
     }
 
     /// The moments with a violation that no other client is known to have begun.
-    fn counted(&self, path: &str) -> Vec<bool> {
+    fn counted(&self, identity: &str) -> Vec<bool> {
         let mut counted = Vec::with_capacity(self.answers.len());
         let mut is_of_others = None;
         for place in 0..self.answers.len() {
-            let is_wrong = self.at(place, path).next().is_some();
-            if is_wrong && is_of_others.is_none() {
-                is_of_others = Some(began_with_others(
-                    self.hub,
-                    self.timeline,
-                    self.lives,
-                    place,
-                    path,
-                ));
-            } else if !is_wrong {
-                is_of_others = None;
-            }
+            let path = self.at(place, identity).next().map(|finding| &*finding.path);
+            is_of_others = path.map(|path| {
+                is_of_others
+                    .unwrap_or_else(|| began_with_others(self.hub, self.timeline, self.lives, place, path))
+            });
             counted.push(is_of_others == Some(false));
         }
         counted
     }
 
-    /// What is wrong at a path at a moment.
-    fn at(&self, place: usize, path: &str) -> impl Iterator<Item = &Finding> {
-        self.answers[place]
-            .findings()
-            .iter()
-            .filter(move |finding| finding.path == path)
+    /// The findings of a violation at a moment.
+    fn at(&self, place: usize, identity: &str) -> impl Iterator<Item = &Finding> {
+        let findings = self.answers[place].findings().iter();
+        findings.filter(move |finding| finding.identity() == identity)
     }
 
     /// Reports what is wrong at the last moment of the last stretch that was longer than the grace period.
     fn report(
         &self,
-        path: &str,
+        identity: &str,
         intervals: &Intervals,
         holds: &dyn Fn(usize) -> bool,
+        is_sure: bool,
         findings: &mut Findings,
     ) {
         let stretches = intervals.stretches(self.grace);
@@ -153,16 +163,16 @@ impl<T: Judged> Violations<'_, '_, T> {
         };
         let span = self.span(*first, *place, &stretches);
         let objects = self.timeline.objects(*place).unwrap_or_default();
-        for finding in self.at(*place, path) {
+        for finding in self.at(*place, identity) {
             let mut finding = finding.clone();
             if let Some(version) = objects.first().filter(|_| finding.object.kind.is_empty()) {
                 finding.object = version.object.object_ref();
             }
-            let observed = finding.observed.clone();
-            findings.report(match &span {
-                Some(span) => finding.observed(format!("{observed}; {span}")),
-                None => finding,
-            });
+            if let Some(span) = &span {
+                let observed = format!("{}; {span}", finding.observed);
+                finding = finding.observed(observed);
+            }
+            findings.report(if is_sure { finding } else { finding.advisory() });
         }
     }
 
@@ -205,12 +215,12 @@ impl<T: Judged> Violations<'_, '_, T> {
     }
 
     /// Remarks that a violation lasted no longer than the grace period.
-    fn note_short(&self, path: &str, intervals: &Intervals, findings: &mut Findings) {
+    fn note_short(&self, identity: &str, intervals: &Intervals, findings: &mut Findings) {
         if self.is_filled_later {
             return;
         }
         let longest = intervals.seen().iter().map(|(from, until)| until - from).max();
-        let wrong = (0..self.answers.len()).find_map(|place| Some((place, self.at(place, path).next()?)));
+        let wrong = (0..self.answers.len()).find_map(|place| Some((place, self.at(place, identity).next()?)));
         let (Some(length), Some((place, finding))) = (longest, wrong) else {
             return;
         };

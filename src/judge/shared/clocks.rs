@@ -10,10 +10,6 @@ use crate::time::{CLOCKS_APART, Micros, end, on_our_clock};
 pub(crate) const CLOCKS_UNKNOWN: &str =
     "too early to tell: the clocks do not show whether a fault is older than the grace of 2 min";
 
-/// The reason for no verdict on a time that is later than the runner's clock.
-pub(crate) const HUB_CLOCK_UNKNOWN: &str =
-    "the hub's clock is unknown, so a time after the runner's present may not be in the future";
-
 /// Whether a profile is older than the grace and not terminating. Without a window, as in a dump, every profile is.
 pub(crate) fn is_settled(evidence: &Evidence, history: &ProfileHistory) -> bool {
     history.last().metadata.deletion_timestamp.is_none() && age(evidence, history) == Age::Settled

@@ -1,24 +1,10 @@
 //! What others did is not held against the producer that is judged.
 
-use evidence::{Version, api::ClusterProfile};
-
 use crate::{
     subjects::{Finding, Findings},
     text::{by, listed},
-    who::{Doing, Hand, Who, logged::Judged},
+    who::{Doing, Hand, logged::Judged},
 };
-
-/// The part of a profile that its conditions are.
-pub(crate) const CONDITIONS: &str = "status.conditions";
-
-/// Whose doing a change of a profile's conditions is.
-pub(crate) fn changed_conditions<'e>(
-    who: &Who<'e, ClusterProfile>,
-    before: &'e Version,
-    after: &'e Version,
-) -> Doing<'e> {
-    who.published(&before.object, (&after.object, after.received()), CONDITIONS)
-}
 
 /// Whether what was found is held against the producer. What somebody else did is noted, and what may be somebody else's doing
 /// is doubted. Without a known author, it is doubted where evidence `is_asked` for one; elsewhere, the producer is the only

@@ -10,7 +10,6 @@ pub(crate) mod empty_writes;
 pub(crate) mod held_against;
 pub(crate) mod identity;
 pub(crate) mod lasted;
-pub(crate) mod leak_search;
 pub(crate) mod leaks;
 pub(crate) mod member;
 pub(crate) mod misspelling;

@@ -5,7 +5,7 @@
 
 mod course;
 
-use std::{rc::Rc, sync::Arc};
+use std::rc::Rc;
 
 use course::Course;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
@@ -106,24 +106,7 @@ impl From<Finding> for Fault {
     }
 }
 
-impl Fault {
-    /// A fault that ceases at a time.
-    pub(crate) fn until(finding: Finding, passes: Micros) -> Self {
-        Self {
-            finding,
-            passes: Some(passes),
-            doubt: None,
-        }
-    }
-
-    /// Makes it one of which the evidence does not tell whether it is a fault.
-    pub(crate) fn doubtful(self, reason: Option<&'static str>) -> Self {
-        Self {
-            doubt: reason,
-            ..self
-        }
-    }
-}
+impl Fault {}
 
 impl<'e> Life<'e> {
     fn of(
@@ -229,10 +212,4 @@ impl Judging<'_, '_, '_> {
             }
         }
     }
-}
-
-/// Whether two versions have the same conditions and generation.
-pub(crate) fn same_conditions(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    Arc::ptr_eq(&one.status.conditions, &other.status.conditions)
-        && one.metadata.generation == other.metadata.generation
 }

@@ -30,6 +30,9 @@ pub struct Finding {
     /// Whether it is a warning only, even for a MUST rule.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub advisory: bool,
+    /// What it is about, if not the path alone says so.
+    #[serde(skip)]
+    pub(crate) subject: Option<String>,
 }
 
 impl Finding {
@@ -42,12 +45,24 @@ impl Finding {
             observed: String::new(),
             message: redacted_field(&message.into()),
             advisory: false,
+            subject: None,
         }
     }
 
     /// A finding at a field of the object that a rule function sees; the engine adds the object.
     pub(crate) fn at_path(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::on(ObjectRef::default(), message).at(path)
+    }
+
+    /// A violation that may move from one path to another is one violation of its subject.
+    pub(crate) fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// What one violation has in common over time: its subject or, usually, its path.
+    pub(crate) fn identity(&self) -> &str {
+        self.subject.as_deref().unwrap_or(&self.path)
     }
 
     /// The field that offends.

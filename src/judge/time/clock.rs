@@ -16,41 +16,6 @@ pub(crate) const SERVERS_APART: Micros = 2 * SECOND;
 /// How far clocks that nobody compared may be apart: 5 min.
 pub(crate) const CLOCKS_APART: Micros = 300 * SECOND;
 
-/// The clock of a manager, which may follow the hub's or the runner's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ManagerClock {
-    skew: Option<Micros>,
-}
-
-impl ManagerClock {
-    /// The clock of a manager of the hub that the evidence is of.
-    pub(crate) fn of(evidence: &Evidence) -> Self {
-        Self {
-            skew: known_skew(evidence),
-        }
-    }
-
-    /// Whether it is known how far the clocks that it may follow are apart.
-    pub(crate) fn is_known(self) -> bool {
-        self.skew.is_some()
-    }
-
-    /// What it shows at a moment of the runner's, if it follows the hub's and is right.
-    pub(crate) fn shows(self, now: Micros) -> Micros {
-        now.saturating_add(self.skew.unwrap_or_default())
-    }
-
-    /// The most that it shows at a moment of the runner's, if it is right.
-    pub(crate) fn shows_at_most(self, now: Micros) -> Micros {
-        now.saturating_add(self.skew.unwrap_or_default().max(0))
-    }
-
-    /// The latest time that it may tell at a moment of the runner's without lying in the future.
-    pub(crate) fn latest(self, now: Micros) -> Micros {
-        self.shows_at_most(now).saturating_add(CLOCKS_APART)
-    }
-}
-
 /// The hub's clock, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HubClock {

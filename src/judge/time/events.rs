@@ -2,8 +2,6 @@
 
 use std::iter;
 
-use jiff::Timestamp;
-
 use super::{
     Bucket, Edge, Known, LATE, Micros, SECOND, Why, bucket::Draw, clock::SERVERS_APART, edge::put_in_order,
 };
@@ -42,7 +40,8 @@ pub(crate) struct Series {
 
 impl Event {
     /// Something that was seen at that time, at most a second late.
-    pub(crate) fn seen(at: Timestamp) -> Self {
+    #[cfg(test)]
+    pub(crate) fn seen(at: jiff::Timestamp) -> Self {
         let latest = at.as_microsecond();
         Self::between(latest - SECOND, latest)
     }

@@ -3,7 +3,7 @@
 use evidence::{Tracked, api::Writer, parse_time};
 use jiff::{SignedDuration, Timestamp};
 
-use super::program::{SUITE, is_actor, is_kubectl};
+use super::program::{SUITE, is_actor};
 
 /// Age from which on the entry of a writer that wrote nothing since is a remnant, compared with the newest write.
 pub(crate) const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
@@ -29,19 +29,9 @@ impl<'o> Entry<'o> {
         is_actor(self.by())
     }
 
-    /// Whether it is a person's with kubectl.
-    pub(crate) fn is_a_persons(self) -> bool {
-        is_kubectl(self.by())
-    }
-
     /// Whether it is this suite's.
     pub(crate) fn is_the_suites(self) -> bool {
         self.by() == SUITE
-    }
-
-    /// `Apply` or `Update`.
-    pub(crate) fn operation(self) -> &'o str {
-        &self.0.operation
     }
 
     /// The subresource of the write; empty for the object itself.

@@ -7,9 +7,8 @@ use jiff::Timestamp;
 
 use super::{
     authors::authors,
-    entry::{Entry, entries},
     logged::{Judged, Key, events, served_at},
-    matching::{Matching, Parts, changed, part_of},
+    matching::{Matching, Parts, changed},
     program::{
         Program, SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_kubectl, is_program, tells_who,
     },
@@ -119,21 +118,6 @@ impl<'e, T: Judged> Who<'e, T> {
         self.by_field_managers(hand, by)
     }
 
-    /// The same for a change of a part that only a producer publishes: a program that does so acts as the producer, unless
-    /// others were claimed. Who sets a value owns it afterwards, so an owner wrote it even if its entry kept its time.
-    pub(crate) fn published(&self, before: &T, after: (&'e T, Timestamp), part: &str) -> Doing<'e> {
-        self.best(before, after, part_of(part), |moved| {
-            let owners = owners(after.0, part);
-            let wrote = &owners & moved;
-            // Entries keep whole seconds, so that a second write within one moves none: any owner may have written.
-            if wrote.is_empty() {
-                return self.by_field_managers(self.owners(after.0, part), owners);
-            }
-            let hand = one(wrote.iter().map(|name| self.publishing(name)));
-            self.by_field_managers(hand, wrote)
-        })
-    }
-
     fn by_field_managers(&self, hand: Hand, by: BTreeSet<&'e str>) -> Doing<'e> {
         Doing {
             hand,
@@ -141,20 +125,6 @@ impl<'e, T: Judged> Who<'e, T> {
             by,
             at: None,
             are_named: !self.said(1).is_empty(),
-        }
-    }
-
-    /// Whose a part of an object is, if all its owners are of one hand.
-    pub(crate) fn owners(&self, object: &T, part: &str) -> Hand {
-        let hands: Vec<Hand> = owners(object, part)
-            .iter()
-            .map(|name| self.publishing(name))
-            .collect();
-        let first = hands.first().copied().unwrap_or(Hand::Unknown);
-        if hands.iter().all(|hand| *hand == first) {
-            first
-        } else {
-            Hand::Unknown
         }
     }
 
@@ -410,12 +380,6 @@ fn deletions<T: Judged>(evidence: &Evidence) -> Deletions<'_> {
             .push(request);
     }
     deletions
-}
-
-/// The field managers that own a part of an object.
-fn owners<'o, T: Judged>(object: &'o T, part: &str) -> BTreeSet<&'o str> {
-    let owners = entries(object).filter(|entry| entry.owned(|own| own == part).is_some());
-    owners.map(Entry::by).collect()
 }
 
 /// The hand of a write that moved the entries of these hands: a producer's if one of them is, or else the one that all are.

@@ -28,7 +28,7 @@ use self::{
     writers::Writers,
 };
 pub(crate) use self::{
-    owned::OwnedFields,
+    owned::{OwnedFields, ProgramEntry},
     writers::{WriterName, Written},
 };
 pub(in crate::engine) use self::{sources::creates, writers::is_kubectl};

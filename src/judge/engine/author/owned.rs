@@ -1,8 +1,13 @@
 //! The fields of an object that the implementation owns.
 
-use evidence::api::Metadata;
+use evidence::{api::Metadata, parse_time};
+use jiff::Timestamp;
 
-use super::{Author, Authors, writers::WriterName};
+use super::{
+    Author, Authors,
+    sources::is_recorded_manager,
+    writers::{WriterName, is_kubectl},
+};
 
 /// Field managers that many programs have by default. They identify a program only if they are configured.
 const DEFAULT_FIELD_MANAGERS: [&str; 8] = [
@@ -26,7 +31,39 @@ pub(crate) struct OwnedFields<'o> {
     pub(crate) is_inferred: bool,
 }
 
+/// The fields of an object that a program owns by writes of one kind.
+pub(crate) struct ProgramEntry<'o> {
+    /// The field manager. It is not kubectl's, which people use.
+    pub(crate) field_manager: &'o str,
+    /// Whether it is the implementation's.
+    pub(crate) author: Author,
+    /// `Apply` or `Update`.
+    pub(crate) operation: &'o str,
+    /// The subresource; empty for the object itself.
+    pub(crate) subresource: &'o str,
+    /// The time of the last write.
+    pub(crate) written_at: Option<Timestamp>,
+    /// The paths of the fields.
+    pub(crate) fields: Vec<&'o str>,
+}
+
 impl<'e> Authors<'e> {
+    /// The fields of an object by the programs that own them.
+    pub(crate) fn program_entries<'o>(&'o self, object: &'o Metadata) -> Vec<ProgramEntry<'o>> {
+        let entries = object.writers.as_deref().unwrap_or_default().iter();
+        let by_programs =
+            entries.filter(|entry| is_recorded_manager(&entry.manager) && !is_kubectl(&entry.manager));
+        let entries = by_programs.map(|entry| ProgramEntry {
+            field_manager: &entry.manager,
+            author: self.of_field_manager(&entry.manager).author,
+            operation: &entry.operation,
+            subresource: &entry.subresource,
+            written_at: entry.time.as_deref().and_then(parse_time),
+            fields: entry.owns.iter().map(|field| &**field).collect(),
+        });
+        entries.collect()
+    }
+
     /// Whether a field manager of the implementation is configured or inferred.
     pub(crate) fn knows_field_manager(&self) -> bool {
         self.writers.keys().any(|name| {

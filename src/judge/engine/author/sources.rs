@@ -193,7 +193,10 @@ pub(super) fn entries<T: Tracked>(object: &T) -> &[Writer] {
 /// The field managers of entries. The API server invents two names for fields without a recorded manager.
 pub(super) fn field_managers<'e>(entries: impl Iterator<Item = &'e Writer>) -> BTreeSet<&'e str> {
     let names = entries.map(|entry| &*entry.manager);
-    names
-        .filter(|name| !matches!(*name, "before-first-apply" | "ancient-changes"))
-        .collect()
+    names.filter(|name| is_recorded_manager(name)).collect()
+}
+
+/// Whether a field manager is a client's. The API server invents the other two for fields without a recorded manager.
+pub(super) fn is_recorded_manager(name: &str) -> bool {
+    !matches!(name, "before-first-apply" | "ancient-changes")
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::history::{State, did, states, timeline};
 use crate::{
-    subjects::{Findings, without_condition},
+    subjects::Findings,
     text::redacted,
     time::{Known, Timeline, Why},
 };
@@ -151,24 +151,6 @@ impl<'a> ExecutedStep<'a> {
         known.last()?.object
     }
 
-    /// When the driver next began to join the same member, or one with the same profile, by a step of which that holds.
-    pub(super) fn joined_again(
-        &self,
-        evidence: &Evidence,
-        holds: impl Fn(&DriverStep) -> bool,
-    ) -> Option<Timestamp> {
-        let is_same = |step: &&DriverStep| {
-            step.member == self.step.member
-                || step.profile.as_ref().is_some_and(|profile| {
-                    profile.namespace == self.profile.namespace && profile.name == self.profile.name
-                })
-        };
-        let drivers = evidence.driver.iter();
-        let joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
-        let later = joins.filter(is_same).filter(|step| step.from >= self.step.from);
-        later.filter(|step| holds(step)).map(|step| step.from).min()
-    }
-
     /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it never appeared.
     pub(crate) fn since(
         mut self,
@@ -186,24 +168,5 @@ impl<'a> ExecutedStep<'a> {
         self.own = Some(self.states[own].at);
         self.states.drain(..own);
         Some(self)
-    }
-
-    /// Whether a condition was True when the step began, so that it can be expected to change. Records why if not.
-    pub(crate) fn was_true(&self, evidence: &Evidence, findings: &mut Findings, kind: &str) -> bool {
-        let condition = self.before().and_then(|profile| profile.condition(kind));
-        match condition.map(|condition| &*condition.status) {
-            Some("True") => return true,
-            Some(status) => findings.cannot_tell(format!(
-                "{kind} of {} was {} before {}",
-                self.profile.path(),
-                redacted(status),
-                did(self.step)
-            )),
-            None => {
-                let words = format!("no affected profile reports {kind}");
-                without_condition(evidence, findings, kind, words);
-            }
-        }
-        false
     }
 }

@@ -26,10 +26,6 @@ type Slices<'e> = BTreeMap<usize, &'e PlacementDecision>;
 /// The slices in scope between two changes of any of them.
 pub(crate) struct Moment<'a, 'e> {
     present: &'a Slices<'e>,
-    /// Whether it is the first of these slices.
-    pub(crate) is_first: bool,
-    /// What made it out of the moment before.
-    pub(crate) changes: &'a [Change<'e, PlacementDecision>],
 }
 
 impl<'e> Moment<'_, 'e> {
@@ -39,67 +35,28 @@ impl<'e> Moment<'_, 'e> {
     }
 }
 
-/// What of its slices shows whether a decision has a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
-    /// Labels, the scheduler, owners and field managers, and whether a slice is on its way out.
-    Marks,
-    /// The same, and the number of clusters.
-    Numbers,
-    /// Marks, and the clusters where a slice has no key.
-    UnkeyedClusters,
-    /// All of it.
-    Everything,
+/// Whether a change may be the beginning or the end of a fault, with the slices that it leaves: one of labels, owners, or
+/// field managers, or of the clusters where a slice has no key.
+fn concerns(change: &Change<'_, PlacementDecision>, beside: &Slices) -> bool {
+    let (Some(before), Some(after)) = (change.before, change.after) else {
+        return true;
+    };
+    let has_key = |slice: &&PlacementDecision| {
+        let key = slice.label(names::LABEL_DECISION_KEY);
+        key.is_some_and(|key| !key.is_empty())
+    };
+    let (was, is) = (&before.metadata, &after.metadata);
+    (before.decisions != after.decisions && !beside.values().all(has_key))
+        || was.labels != is.labels
+        || was.owner_references != is.owner_references
+        || was.deletion_timestamp != is.deletion_timestamp
+        || before.scheduler_name != after.scheduler_name
+        || publishers_of(before) != publishers_of(after)
 }
 
-impl Reads {
-    /// Whether a change may be the beginning or the end of a fault, with the slices that it leaves.
-    fn concern(self, change: &Change<'_, PlacementDecision>, beside: &Slices) -> bool {
-        let (Some(before), Some(after)) = (change.before, change.after) else {
-            return true;
-        };
-        let differs = match self {
-            Self::Marks => false,
-            Self::Numbers => before.clusters().len() != after.clusters().len(),
-            Self::UnkeyedClusters => {
-                let has_key = |slice: &&PlacementDecision| {
-                    let key = slice.label(names::LABEL_DECISION_KEY);
-                    key.is_some_and(|key| !key.is_empty())
-                };
-                before.decisions != after.decisions && !beside.values().all(has_key)
-            }
-            Self::Everything => true,
-        };
-        let (was, is) = (&before.metadata, &after.metadata);
-        differs
-            || was.labels != is.labels
-            || was.owner_references != is.owner_references
-            || was.deletion_timestamp != is.deletion_timestamp
-            || before.scheduler_name != after.scheduler_name
-            || publishers_of(before) != publishers_of(after)
-    }
-}
-
-/// A fault of the slices at a moment. It is the same fault as one of the moment before if their keys are equal.
-#[derive(Clone)]
-pub(crate) struct LastingFault {
-    key: String,
-    finding: Finding,
-}
-
-impl LastingFault {
-    /// A fault that may move from slice to slice, known by its key.
-    pub(crate) fn of(key: String, finding: Finding) -> Self {
-        Self { key, finding }
-    }
-}
-
-impl From<Finding> for LastingFault {
-    /// A fault that is known by its object, path and message.
-    fn from(finding: Finding) -> Self {
-        let key = format!("{} {} {}", finding.object.path(), finding.path, finding.message);
-        Self { key, finding }
-    }
+/// What a fault has in common with the same fault at another moment: its object, path and message.
+fn key_of(finding: &Finding) -> String {
+    format!("{} {} {}", finding.object.path(), finding.path, finding.message)
 }
 
 /// How long a fault lasts that counts though its slices are written all the time: longer than a scheduler that sends 20
@@ -120,53 +77,32 @@ enum Weight {
     Passed,
 }
 
-/// Judges the slices of each namespace at each moment that may differ in what the rule reads, and reports faults that lasted
-/// for longer than `grace` while no slice was written.
-///
-/// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
-/// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
+/// Judges the slices that have the same `tie` at any time, at each moment, and reports faults that lasted for longer than
+/// `grace` while no slice was written.
 ///
 /// A fault of a single look may be about to pass, so it is only a warning. So is one that was seen for 5 min at most, unless
 /// it was there from the first list to the end of the window: a scheduler may restart between two writes. If the window was
 /// too short to tell, there is no verdict.
-pub(crate) fn faults_that_last<'e, F: Into<LastingFault>>(
-    evidence: &'e Evidence,
-    findings: &mut Findings,
-    grace: Micros,
-    reads: Reads,
-    faults: impl FnMut(&Moment<'_, 'e>) -> Vec<F>,
-) {
-    let key = |slice: &'e PlacementDecision| slice.label(names::LABEL_DECISION_KEY);
-    faults_among(evidence, findings, grace, key, reads, faults);
-}
-
-/// As [`faults_that_last`], but looks at those slices together that have the same `tie` at any time.
-pub(crate) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
+pub(crate) fn faults_among<'e, T: Eq + Hash>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     grace: Micros,
     tie: impl Fn(&'e PlacementDecision) -> Option<T>,
-    reads: Reads,
-    mut faults: impl FnMut(&Moment<'_, 'e>) -> Vec<F>,
+    mut faults: impl FnMut(&Moment<'_, 'e>) -> Vec<Finding>,
 ) {
     let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
     let mut judged = Judged::default();
     for group in related(evidence, tie) {
         let slices = Together::settled(evidence, &group.histories, &group.later);
-        let mut is_first = true;
         let found = slices.whiles(|present, changes| {
             // Most changes are of clusters alone, and a decision may have a thousand slices.
-            let concerns = changes.iter().any(|change| reads.concern(change, present));
-            let moment = Moment {
-                present,
-                is_first: std::mem::take(&mut is_first),
-                changes,
-            };
-            let found = concerns.then(|| faults(&moment))?;
-            let found = found.into_iter().map(Into::into);
+            let is_concerned = changes.iter().any(|change| concerns(change, present));
+            let moment = Moment { present };
+            let found = is_concerned.then(|| faults(&moment))?;
             Some(
                 found
-                    .map(|LastingFault { key, finding }| (key, finding))
+                    .into_iter()
+                    .map(|finding| (key_of(&finding), finding))
                     .collect(),
             )
         });

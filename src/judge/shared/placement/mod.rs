@@ -5,12 +5,8 @@ mod lasting;
 mod logical;
 mod reasons;
 mod related;
-mod versions;
 
 pub(crate) use decision_history::{DecisionChange, each_decision_change};
-pub(crate) use lasting::{LastingFault, Moment, RESCHEDULE, Reads, faults_among, faults_that_last};
-pub(crate) use logical::{
-    Difference, LogicalDecision, logical_decisions, numbered_name, owner_uid, placement_key,
-};
+pub(crate) use lasting::{Moment, RESCHEDULE, faults_among};
+pub(crate) use logical::{have_two_owners, numbered_name, owner_of, owner_uid, placement_key};
 pub(crate) use reasons::{Profiles, Reason};
-pub(crate) use versions::each_version;

@@ -3,13 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use serde_json::json;
 
 use super::fault::FaultInfo;
 use crate::{
+    client::Via,
     manager::{
         driven::Misbehaviour,
-        members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET},
+        members::{CONSUMERS, DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET},
         script::{Action, Step, minutes},
         status::{Condition, healthy, unready},
         world::World,
@@ -60,18 +62,21 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "conditions/transition-time-moves",
         "keeps the old transition time when a condition changes",
-        |world| on_outage(world, |before| before),
-    ),
-    FaultInfo::new(
-        "conditions/transition-time-moves:backward",
-        "moves the transition time back when a condition changes",
-        |world| on_outage(world, |before| before - SignedDuration::from_mins(10)),
+        on_outage,
     ),
     FaultInfo::new(
         "conditions/observed-generation-not-ahead",
         "claims to have seen a generation that does not exist yet",
         |world| {
             alter_healthy(world, |condition| condition.claimed_generation = Some(1000));
+        },
+    ),
+    FaultInfo::new(
+        "conditions/observed-generation-current",
+        "does not update conditions when a consumer changes the display name",
+        |world| {
+            let patch = json!({"spec": {"displayName": "Renamed"}});
+            world.request(minutes(4), QUIET, CONSUMERS[0], Via::Object, patch);
         },
     ),
     FaultInfo::new(
@@ -192,15 +197,15 @@ fn pending(world: &mut World) {
     ));
 }
 
-/// After the outage and the recovery, computes the new condition's transition time from the previous one.
-fn on_outage(world: &mut World, since: fn(Timestamp) -> Timestamp) {
+/// After the outage and the recovery, the new condition has the transition time of the previous one.
+fn on_outage(world: &mut World) {
     let before = world.now;
     for step in world.script.iter_mut().filter(|step| step.member == OUTAGE) {
         if let Action::Observe(change) = &step.action {
             let change = Arc::clone(change);
             step.action = Action::Observe(Arc::new(move |status, now| {
                 change(status, now);
-                status.alter(CONDITION_HEALTHY, |condition| condition.since = since(before));
+                status.alter(CONDITION_HEALTHY, |condition| condition.since = before);
             }));
         }
     }

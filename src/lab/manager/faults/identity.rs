@@ -97,6 +97,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             }
         },
     )
+    // The conditions stay as they are, and a change of the spec is a new generation.
+    .also(&["conditions/observed-generation-current"])
     .on(HubChange::WithoutImmutability),
     FaultInfo::new(
         "identity/manager-immutable:probe",

@@ -87,7 +87,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
-        "placement-slices/index-all-or-none",
+        "placement-slices/index-complete:unnumbered",
         "numbers the first slice of a decision only",
         |world| {
             world.edit(LARGE, |slices| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::pairs::pairs;
+use super::pairs::{are_shared, pairs};
 use crate::{
     shared::{bucket::whole_seconds, writes::status_writes},
     subjects::{Finding, Findings, Profiles},
@@ -39,7 +39,11 @@ pub(in crate::rules) fn not_flapping(profiles: &Profiles, findings: &mut Finding
         }
         let mut changes: BTreeMap<&str, Events> = BTreeMap::new();
         for write in status_writes(evidence, history) {
-            for (old, new) in pairs(&write.before.object, &write.after.object) {
+            let (before, after) = (&write.before.object, &write.after.object);
+            if are_shared(before, after) {
+                continue;
+            }
+            for (old, new) in pairs(before, after) {
                 if old.status != new.status {
                     changes.entry(&new.kind).or_default().push(write.moment);
                 }

@@ -1,200 +1,172 @@
 //! The format of conditions: the contract of `metav1.Condition`.
 
 use evidence::{
-    Evidence,
     api::{
         ClusterProfile, Condition,
         syntax::{is_dns_subdomain, is_framed},
     },
     parse_time,
 };
-use jiff::Timestamp;
 
 use crate::{
+    engine::{Ahead, Answer, CLOCKS_APART, Hub, Seen},
     hash::HashSet,
-    shared::{
-        answer::to_the_second,
-        clocks::HUB_CLOCK_UNKNOWN,
-        state::{Fault, State, each_state, same_conditions},
-    },
-    subjects::{Finding, Findings, Profiles},
-    text,
-    text::{ABSENT, redacted_or_absent},
-    time::{ManagerClock, Micros, SECOND, end, timestamp},
+    subjects::Finding,
+    text::{ABSENT, redacted, redacted_or_absent},
+    time::{Micros, SECOND, timestamp},
 };
 
-/// One day.
-const DAY: Micros = 86_400 * SECOND;
+/// How far a transition time may be ahead: clocks may be 5 min apart, and a write may take the grace period of 2 min.
+const FUTURE: Micros = CLOCKS_APART + 120 * SECOND;
 
 /// Maximum lengths that the API allows.
 const LONGEST_TYPE: usize = 316;
 const LONGEST_REASON: usize = 1024;
 
-/// `conditions/well-formed`
-///
-/// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
-pub(in crate::rules) fn well_formed(profiles: &Profiles, findings: &mut Findings) {
-    let evidence = profiles.evidence();
-    findings.not_applicable("no profile has conditions");
-    if evidence.header.window.is_none() && evidence.header.read_at.is_none() {
-        findings
-            .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
-    }
-    each_state(profiles, findings, OF_CONDITIONS, |profile| {
-        let conditions = &profile.status.conditions;
-        if conditions.is_empty() {
-            return None;
-        }
-        let mut faults = Vec::new();
-        let mut types = HashSet::default();
-        for condition in conditions.iter() {
-            let time = condition.last_transition_time.as_deref().and_then(parse_time);
-            let is_repeated = !types.insert(&condition.kind);
-            judge(profile, condition, is_repeated, time, &mut faults);
-            faults.extend(match end(evidence) {
-                Some(end) => in_future(evidence, profile, condition, time, end),
-                None => after_reading(evidence, profile, condition, time),
-            });
-        }
-        Some(faults)
-    });
-}
-
-const OF_CONDITIONS: State = State {
-    same: Some(same_conditions),
-    called_by: &[],
-    filled_later: false,
-};
-
-/// A fault for as long as a condition's transition time is in the future, if the window saw any of that.
-fn in_future(
-    evidence: &Evidence,
-    profile: &ClusterProfile,
-    condition: &Condition,
-    time: Option<Timestamp>,
-    end: Micros,
-) -> Option<Fault> {
-    let text = condition.last_transition_time.as_deref()?;
-    let time = time?.as_microsecond();
-    let begin = evidence.header.window?.from.as_microsecond();
-    let clock = ManagerClock::of(evidence);
-    if time <= clock.latest(begin) {
-        return None;
-    }
-    let passes = time.saturating_sub(clock.latest(0));
-    let now = timestamp(clock.shows_at_most(end.min(passes)));
-    let finding = Finding::on(profile, "a condition's transition time is in the future")
-        .at(path(condition, ".lastTransitionTime"))
-        .expected(format!("not after {now}, give or take 5 min"))
-        .observed(text);
-    let doubt = (!clock.is_known()).then_some(HUB_CLOCK_UNKNOWN);
-    Some(Fault::until(finding, passes).doubtful(doubt))
-}
-
-/// A fault if a condition's transition time in a dump is later than the day on which the dump was read.
-fn after_reading(
-    evidence: &Evidence,
-    profile: &ClusterProfile,
-    condition: &Condition,
-    time: Option<Timestamp>,
-) -> Option<Fault> {
-    let read = evidence.header.read_at?;
-    let text = condition.last_transition_time.as_deref()?;
-    let time = time?.as_microsecond();
-    let is_later = time > read.as_microsecond().saturating_add(DAY);
-    is_later.then(|| {
-        Finding::on(profile, "a condition's transition time is in the future")
-            .at(path(condition, ".lastTransitionTime"))
-            .expected(format!(
-                "not after {}, when the dump was read, give or take a day",
-                to_the_second(read)
-            ))
-            .observed(text)
-            .into()
+/// `conditions/well-formed`: each condition has a type of its own and valid fields.
+pub(in crate::rules) fn well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let mut types: HashSet<&str> = HashSet::default();
+    Answer::each(profile.status.conditions.iter(), |condition| {
+        let is_repeated = !types.insert(&condition.kind);
+        let repeated = is_repeated.then(|| {
+            invalid(condition, "", "two conditions have the same type")
+                .expected("one condition of each type")
+                .observed(&*condition.kind)
+        });
+        let fields = [
+            invalid_type(condition),
+            invalid_status(condition),
+            invalid_reason(condition),
+            invalid_generation(condition),
+            invalid_time(condition),
+        ];
+        Answer::all(repeated.into_iter().chain(fields.into_iter().flatten()))
     })
 }
 
-fn path(condition: &Condition, field: &str) -> String {
-    format!("status.conditions[{}]{field}", text::redacted(&condition.kind))
+/// `conditions/well-formed`: no transition time is more than 7 min ahead of its arrival.
+pub(in crate::rules) fn transition_time_not_ahead(profile: &ClusterProfile, seen: Seen, _: &Hub) -> Answer {
+    Answer::each(profile.status.conditions.iter(), |condition| {
+        let text = condition.last_transition_time.as_deref().unwrap_or_default();
+        let is_ahead = parse_time(text).is_some_and(|time| seen.is_ahead(time, FUTURE) == Ahead::Yes);
+        Answer::broken_if(is_ahead, || {
+            let now = timestamp(seen.hub_time().unwrap_or_default());
+            invalid(
+                condition,
+                ".lastTransitionTime",
+                "a condition's transition time is in the future",
+            )
+            .expected(format!("not after {now}, give or take 7 min"))
+            .observed(text)
+        })
+    })
 }
 
-/// Judges the form of one condition. `is_repeated` says whether an earlier one has its type; `time` is its transition time; none if that is absent or unreadable.
-fn judge(
+/// `conditions/observed-generation-not-ahead`
+pub(in crate::rules) fn observed_generation_not_ahead(profile: &ClusterProfile, _: &Hub) -> Answer {
+    each_observed_generation(profile, |condition, observed, generation| {
+        Answer::broken_if(observed > generation, || {
+            let message = "a condition has an observedGeneration that does not exist yet";
+            invalid(condition, ".observedGeneration", message)
+                .expected(format!("at most {generation}"))
+                .observed(observed.to_string())
+        })
+    })
+}
+
+/// `conditions/observed-generation-current`
+pub(in crate::rules) fn observed_generation_current(profile: &ClusterProfile, _: &Hub) -> Answer {
+    each_observed_generation(profile, |condition, observed, generation| {
+        // 0 says nothing about a generation.
+        let is_behind = (1..generation).contains(&observed);
+        Answer::broken_if(is_behind, || {
+            invalid(
+                condition,
+                ".observedGeneration",
+                "a condition is of an older generation of the profile",
+            )
+            .expected(generation.to_string())
+            .observed(observed.to_string())
+        })
+    })
+}
+
+/// Checks each condition that has an observedGeneration, with the generation of the profile.
+fn each_observed_generation(
     profile: &ClusterProfile,
-    condition: &Condition,
-    is_repeated: bool,
-    time: Option<Timestamp>,
-    faults: &mut Vec<Fault>,
-) {
-    let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
-        let finding = Finding::on(profile, message)
-            .at(path(condition, field))
-            .expected(expected)
-            .observed(observed);
-        faults.push(finding.into());
+    check: impl Fn(&Condition, i64, i64) -> Answer,
+) -> Answer {
+    let Some(generation) = profile.metadata.generation else {
+        return Answer::NotApplicable;
     };
-    if is_repeated {
-        report(
-            "",
-            "two conditions have the same type",
-            "one condition of each type",
-            &condition.kind,
-        );
-    }
-    if !is_type(&condition.kind) {
-        report(
-            ".type",
-            "the type of a condition is invalid",
-            "CamelCase, with a DNS prefix and a slash before it if need be",
-            &redacted(&condition.kind),
-        );
-    }
-    if !matches!(&*condition.status, "True" | "False" | "Unknown") {
-        report(
-            ".status",
-            "the status of a condition is invalid",
-            "True, False or Unknown",
-            &redacted(&condition.status),
-        );
-    }
-    if !is_reason(&condition.reason) {
-        report(
-            ".reason",
-            "a condition has no reason in CamelCase",
-            "a word in CamelCase",
-            &redacted(&condition.reason),
-        );
-    }
-    if let Some(generation) = condition.observed_generation.filter(|generation| *generation < 0) {
-        report(
-            ".observedGeneration",
-            "a condition's observedGeneration is negative",
-            "0 or more",
-            &generation.to_string(),
-        );
-    }
-    let field = ".lastTransitionTime";
-    let Some(text) = condition.last_transition_time.as_deref() else {
-        report(
-            field,
-            "a condition has no transition time",
-            "a time in RFC 3339",
-            ABSENT,
-        );
-        return;
-    };
-    if time.is_none() {
-        report(
-            field,
-            "a condition's transition time is not in RFC 3339",
-            "a time in RFC 3339",
-            &redacted(text),
-        );
-    }
+    Answer::each(profile.status.conditions.iter(), |condition| {
+        let observed = condition.observed_generation;
+        observed.map_or(Answer::NotApplicable, |observed| {
+            check(condition, observed, generation)
+        })
+    })
 }
 
-/// Quotes text from the hub, or marks its absence.
-fn redacted(text: &str) -> String {
+fn invalid(condition: &Condition, field: &str, message: &str) -> Finding {
+    Finding::at_path(
+        format!("status.conditions[{}]{field}", redacted(&condition.kind)),
+        message,
+    )
+}
+
+fn invalid_type(condition: &Condition) -> Option<Finding> {
+    (!is_type(&condition.kind)).then(|| {
+        invalid(condition, ".type", "the type of a condition is invalid")
+            .expected("CamelCase, with a DNS prefix and a slash before it if need be")
+            .observed(quoted(&condition.kind))
+    })
+}
+
+fn invalid_status(condition: &Condition) -> Option<Finding> {
+    let is_valid = matches!(&*condition.status, "True" | "False" | "Unknown");
+    (!is_valid).then(|| {
+        invalid(condition, ".status", "the status of a condition is invalid")
+            .expected("True, False or Unknown")
+            .observed(quoted(&condition.status))
+    })
+}
+
+fn invalid_reason(condition: &Condition) -> Option<Finding> {
+    (!is_reason(&condition.reason)).then(|| {
+        invalid(condition, ".reason", "a condition has no reason in CamelCase")
+            .expected("a word in CamelCase")
+            .observed(quoted(&condition.reason))
+    })
+}
+
+fn invalid_generation(condition: &Condition) -> Option<Finding> {
+    let generation = condition
+        .observed_generation
+        .filter(|generation| *generation < 0)?;
+    let message = "a condition's observedGeneration is negative";
+    Some(
+        invalid(condition, ".observedGeneration", message)
+            .expected("0 or more")
+            .observed(generation.to_string()),
+    )
+}
+
+fn invalid_time(condition: &Condition) -> Option<Finding> {
+    let (message, observed) = match condition.last_transition_time.as_deref() {
+        None => ("a condition has no transition time", ABSENT.to_owned()),
+        Some(text) if parse_time(text).is_none() => {
+            ("a condition's transition time is not in RFC 3339", quoted(text))
+        }
+        Some(_) => return None,
+    };
+    Some(
+        invalid(condition, ".lastTransitionTime", message)
+            .expected("a time in RFC 3339")
+            .observed(observed),
+    )
+}
+
+fn quoted(text: &str) -> String {
     redacted_or_absent(Some(text).filter(|text| !text.is_empty()))
 }
 
@@ -221,35 +193,6 @@ fn is_type(text: &str) -> bool {
     text.len() <= LONGEST_TYPE
         && prefix.is_none_or(is_dns_subdomain)
         && is_framed(name, u8::is_ascii_alphanumeric, b"-_.")
-}
-
-/// `conditions/observed-generation-not-ahead`
-///
-/// No condition has an `observedGeneration` greater than the object's generation.
-pub(in crate::rules) fn observed_generation_not_ahead(profiles: &Profiles, findings: &mut Findings) {
-    findings.not_applicable("no condition has an observedGeneration");
-    each_state(profiles, findings, OF_CONDITIONS, |profile| {
-        let generation = profile.metadata.generation?;
-        let conditions = profile.status.conditions.iter();
-        let told = conditions.filter_map(|condition| Some((condition, condition.observed_generation?)));
-        let mut examined = false;
-        let mut faults = Vec::new();
-        for (condition, observed) in told {
-            examined = true;
-            if observed > generation {
-                let message = "a condition has an observedGeneration that does not exist yet";
-                let finding = Finding::on(profile, message)
-                    .at(format!(
-                        "status.conditions[{}].observedGeneration",
-                        condition.kind
-                    ))
-                    .expected(format!("at most {generation}"))
-                    .observed(observed.to_string());
-                faults.push(finding.into());
-            }
-        }
-        examined.then_some(faults)
-    });
 }
 
 #[cfg(test)]

@@ -1,18 +1,17 @@
 //! Labels that the documents do not define.
 
-use std::collections::HashMap;
-
-use evidence::{
-    Evidence, ObjectRef,
-    api::names::{
+use evidence::api::{
+    PlacementDecision,
+    names::{
         GROUP, LABEL_DECISION_GROUP_INDEX, LABEL_DECISION_GROUP_NAME, LABEL_DECISION_INDEX,
         LABEL_DECISION_KEY, LABEL_DECISION_REVISION, LABEL_MANAGER, LABEL_PLACEMENT_KEY,
     },
 };
 
 use crate::{
-    shared::{misspelling::meant, placement::each_version},
-    subjects::{Finding, Findings},
+    engine::{Answer, Hub},
+    shared::misspelling::meant,
+    subjects::Finding,
 };
 
 /// The labels that the documents define for a slice.
@@ -26,60 +25,27 @@ const PROPOSED: [&str; 3] = [
 ];
 
 /// `placement-labels/no-unknown-multicluster-labels`
-///
-/// A slice has no label of the API's group that the documents do not define for it.
-pub(in crate::rules) fn no_unknown_multicluster_labels(evidence: &Evidence, findings: &mut Findings) {
-    // All slices have the same few labels.
-    let mut known: HashMap<&str, Option<Unknown>> = HashMap::new();
-    each_version(evidence, findings, |slice| {
-        let mut found = Vec::new();
-        for (key, _) in slice.metadata.labels.iter() {
-            if let Some(unknown) = known.entry(key).or_insert_with(|| Unknown::of(key)) {
-                found.push(
-                    Finding::on(ObjectRef::from(slice), unknown.message())
-                        .at(format!("metadata.labels[{key}]"))
-                        .expected(unknown.expected())
-                        .observed(key),
-                );
-            }
-        }
-        Some(found)
-    });
+pub(in crate::rules) fn no_unknown_multicluster_labels(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let labels = slice.metadata.labels.iter().map(|(key, _)| key);
+    Answer::all(labels.filter(|key| is_undefined(key)).map(|key| {
+        let (message, expected) = match meant(key, &DEFINED) {
+            Some(defined) => (
+                "the label is a likely misspelling of one that is defined",
+                defined.to_owned(),
+            ),
+            None => (
+                "no document defines the label for PlacementDecisions",
+                format!("no label but {} of this API", DEFINED.join(", ")),
+            ),
+        };
+        Finding::at_path(format!("metadata.labels[{key}]"), message)
+            .expected(expected)
+            .observed(key)
+    }))
 }
 
-/// Why a label is unknown.
-#[derive(Clone, Copy)]
-enum Unknown {
-    /// It is almost the one that is defined.
-    Misspelt(&'static str),
-    /// It is of the group, or of another kind of the inventory.
-    Undefined,
-}
-
-impl Unknown {
-    /// None for a label that is defined or proposed, and for labels of other groups.
-    fn of(key: &str) -> Option<Self> {
-        if DEFINED.contains(&key) || PROPOSED.contains(&key) {
-            return None;
-        }
-        let is_of_group = key.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
-        match meant(key, &DEFINED) {
-            Some(defined) => Some(Self::Misspelt(defined)),
-            None => (is_of_group || key == LABEL_MANAGER).then_some(Self::Undefined),
-        }
-    }
-
-    fn message(self) -> &'static str {
-        match self {
-            Self::Misspelt(_) => "the label is a likely misspelling of one that is defined",
-            Self::Undefined => "no document defines the label for PlacementDecisions",
-        }
-    }
-
-    fn expected(self) -> String {
-        match self {
-            Self::Misspelt(defined) => defined.to_owned(),
-            Self::Undefined => format!("no label but {} of this API", DEFINED.join(", ")),
-        }
-    }
+/// Whether a label belongs to the group of the API, or to ClusterProfiles, and no document knows it for a slice.
+fn is_undefined(key: &str) -> bool {
+    let is_of_group = key.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
+    (is_of_group || key == LABEL_MANAGER) && !DEFINED.contains(&key) && !PROPOSED.contains(&key)
 }

@@ -1,52 +1,34 @@
 //! The owners with which slices are deleted.
 
-use evidence::{
-    Evidence, ObjectRef,
-    api::{PlacementDecision, names},
+use evidence::api::{
+    OwnerReference, PlacementDecision,
+    names::{GROUP, KIND},
 };
 
-use crate::subjects::{Finding, Findings};
+use crate::{
+    engine::{Answer, Hub},
+    subjects::Finding,
+};
 
 /// `placement-lifecycle/owner-collects`
-///
-/// An owner reference ties each slice to its request, so that the hub deletes them together.
-///
-/// Which kind a request has, the scheduler chooses. A ClusterProfile is none: with it, the decision on other clusters
-/// would go too.
-pub(in crate::rules) fn owner_collects(evidence: &Evidence, findings: &mut Findings) {
-    for slice in evidence.slices() {
-        // Nothing is left to collect of a slice that waits for its finalizers.
-        if slice.metadata.deletion_timestamp.is_some() {
-            continue;
-        }
-        findings.examine();
-        if let Some(finding) = untied(slice) {
-            findings.report(finding);
-        }
-    }
-}
-
-fn untied(slice: &PlacementDecision) -> Option<Finding> {
+pub(in crate::rules) fn owner_collects(slice: &PlacementDecision, _: &Hub) -> Answer {
     let owners = &slice.metadata.owner_references;
     let is_profile =
-        |kind: &str, version: &str| kind == names::KIND && version.split('/').next() == Some(names::GROUP);
-    let mut profiles = owners
-        .iter()
-        .filter(|owner| is_profile(&owner.kind, &owner.api_version));
-    let finding = |message: &str| {
-        Finding::on(ObjectRef::from(slice), message)
-            .at("metadata.ownerReferences")
-            .expected("the request that the slice answers")
-    };
-    match (profiles.next(), owners.len()) {
-        (_, 0) => Some(finding("no owner reference ties the slice to its request").observed("no owner")),
-        (Some(profile), _) => Some(
-            finding("the slice is deleted with one of the clusters").observed(format!(
-                "{} {}",
-                names::KIND,
-                profile.name
-            )),
+        |owner: &&OwnerReference| *owner.kind == *KIND && owner.api_version.split('/').next() == Some(GROUP);
+    let (message, observed) = match owners.iter().find(is_profile) {
+        Some(profile) => (
+            "the slice is deleted with one of the clusters",
+            format!("{KIND} {}", profile.name),
         ),
-        (None, _) => None,
-    }
+        None if owners.is_empty() => (
+            "no owner reference ties the slice to its request",
+            "no owner".to_owned(),
+        ),
+        None => return Answer::Kept,
+    };
+    Answer::broken(
+        Finding::at_path("metadata.ownerReferences", message)
+            .expected("the request that the slice answers")
+            .observed(observed),
+    )
 }

@@ -1,56 +1,48 @@
 //! Slices that a decision does not need.
 
 use evidence::{
-    Evidence, ObjectRef,
-    api::{PlacementDecision, names::LARGEST_SLICE},
+    ObjectRef,
+    api::{DecisionId, PlacementDecision},
 };
 
 use crate::{
-    shared::placement::{LogicalDecision, RESCHEDULE, Reads, faults_that_last, logical_decisions},
-    subjects::{Finding, Findings},
+    engine::{Answer, DecisionKey, Hub},
+    shared::placement::have_two_owners,
+    subjects::Finding,
     text::counted,
 };
 
 /// `placement-slices/no-needless-slices`
-///
-/// A decision has no more slices than its clusters fill.
-///
-/// An empty slice beside others is a fault. Slices that are filled in part are only worth a warning: EndpointSlices, whose
-/// convention the KEP follows, may be so too.
-pub(in crate::rules) fn no_needless_slices(evidence: &Evidence, findings: &mut Findings) {
-    faults_that_last(evidence, findings, RESCHEDULE, Reads::Numbers, |moment| {
-        let decisions = logical_decisions(moment.slices());
-        decisions.iter().flat_map(needless).collect()
-    });
-}
-
-fn needless(decision: &LogicalDecision) -> Vec<Finding> {
-    let clusters: usize = decision.slices.iter().map(|slice| slice.clusters().len()).sum();
-    let needed = clusters.div_ceil(LARGEST_SLICE).max(1);
-    let count = decision.slices.len();
-    let surplus = count.saturating_sub(needed);
-    if surplus == 0 {
-        return Vec::new();
+pub(in crate::rules) fn no_needless_slices(
+    _: &DecisionKey,
+    slices: &[&PlacementDecision],
+    _: &Hub,
+) -> Answer {
+    if have_two_owners(slices) {
+        return Answer::NotApplicable;
     }
-    let finding = |slice: &PlacementDecision, message: &str| {
-        Finding::on(ObjectRef::from(slice), message)
-            .at("decisions")
-            .expected(format!("{} in {}", counted(needed, "slice"), decision.describe()))
-            .observed(format!("{count} slices for {}", counted(clusters, "cluster")))
-    };
-    let empty = decision
-        .slices
-        .iter()
-        .rev()
-        .filter(|slice| slice.clusters().is_empty());
-    let found: Vec<Finding> = empty
-        .take(surplus)
-        .map(|slice| finding(slice, "a decision of several slices has an empty one"))
-        .collect();
-    match decision.slices.last() {
-        Some(last) if found.is_empty() => {
-            vec![finding(last, "the decision has more slices than its clusters fill").advisory()]
-        }
-        _ => found,
-    }
+    let clusters: usize = slices.iter().map(|slice| slice.clusters().len()).sum();
+    let mut empty: Vec<&PlacementDecision> = slices.to_vec();
+    empty.retain(|slice| slice.clusters().is_empty());
+    empty.sort_by_key(|slice| slice.metadata.name.clone());
+    // A decision without clusters keeps one slice.
+    let needed = (slices.len() - empty.len()).max(1);
+    let needless = empty.iter().rev().take(slices.len() - needed);
+    Answer::all(needless.map(|slice| {
+        Finding::on(
+            ObjectRef::from(*slice),
+            "a decision of several slices has an empty one",
+        )
+        .at("decisions")
+        .expected(format!(
+            "{} in {}",
+            counted(needed, "slice"),
+            DecisionId::of(slice).describe()
+        ))
+        .observed(format!(
+            "{} slices for {}",
+            slices.len(),
+            counted(clusters, "cluster")
+        ))
+    }))
 }

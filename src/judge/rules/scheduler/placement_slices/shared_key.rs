@@ -7,9 +7,12 @@ use evidence::{
     api::{PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
-use super::{index::Index, key::path};
+use super::{
+    index::{index_of, parse_index},
+    key::path,
+};
 use crate::{
-    shared::placement::{Moment, RESCHEDULE, Reads, faults_among, numbered_name, owner_uid, placement_key},
+    shared::placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid, placement_key},
     subjects::{Finding, Findings},
     text::ABSENT,
 };
@@ -24,8 +27,7 @@ use crate::{
 /// Two keys are two decisions, by the word of their scheduler.
 pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_tied = false;
-    let reads = Reads::UnkeyedClusters;
-    faults_among(evidence, findings, RESCHEDULE, Tie::of, reads, |moment| {
+    faults_among(evidence, findings, RESCHEDULE, Tie::of, |moment| {
         let groups = tied(moment);
         is_any_tied |= !groups.is_empty();
         let mut found = Vec::new();
@@ -148,10 +150,10 @@ fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
 
 /// Whether slices have the indices 0 to n-1, each once, and are several.
 fn are_counted<'e>(slices: impl Iterator<Item = &'e PlacementDecision>) -> bool {
-    let indices: Option<Vec<usize>> = slices.map(|slice| Index::of(slice)?.number()).collect();
+    let indices: Option<Vec<u64>> = slices.map(index_of).collect();
     let Some(mut indices) = indices else { return false };
     indices.sort_unstable();
-    indices.len() > 1 && indices.iter().enumerate().all(|(place, index)| place == *index)
+    indices.len() > 1 && indices.iter().zip(0..).all(|(index, place)| *index == place)
 }
 
 /// The slices whose names and indices continue those of a slice with another key, while their own key has no first slice.
@@ -164,7 +166,7 @@ fn with_own_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
     let mut with_first: BTreeSet<&str> = BTreeSet::new();
     let mut first_of_base: HashMap<&str, &PlacementDecision> = HashMap::new();
     for (slice, key) in keyed() {
-        if Index::of(slice).is_some_and(Index::is_first) {
+        if index_of(slice) == Some(0) {
             with_first.insert(key);
             if let Some((base, "0")) = numbered_name(slice) {
                 first_of_base.insert(base, slice);
@@ -176,7 +178,8 @@ fn with_own_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
         .filter_map(|(slice, key)| {
             let (base, number) = numbered_name(slice)?;
             let first = first_of_base.get(base)?;
-            let continues = Index::of(slice) == Index::read(number) && Index::of(slice).is_some();
+            let index = index_of(slice);
+            let continues = index.is_some() && index == parse_index(number);
             continues.then(|| {
                 Finding::on(
                     ObjectRef::from(*slice),
