@@ -11,7 +11,7 @@ use super::{
     at_end::{ConsumerSecret, by_credential, consumer_secrets},
     author::Authors,
     judged::{JudgedObject, judged_profiles, judged_slices},
-    step::observed_until,
+    step::{has_left, observed_until},
 };
 use crate::subjects::sets::ClusterSets;
 
@@ -99,7 +99,9 @@ impl<'e> Hub<'e> {
     ) -> impl Iterator<Item = &'h JudgedObject<'e, ClusterProfile>> {
         let until = observed_until(self.evidence, taken).as_microsecond();
         self.profiles().iter().filter(move |object| {
-            object.last_before(taken.from).is_some() && object.first_touch.is_none_or(|touch| touch >= until)
+            let before = object.last_before(taken.from);
+            before.is_some_and(|profile| !has_left(self.evidence, profile, taken.from))
+                && object.first_touch.is_none_or(|touch| touch >= until)
         })
     }
 

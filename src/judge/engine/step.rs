@@ -558,6 +558,21 @@ pub(crate) fn next_action_on(
         .min()
 }
 
+/// Whether the driver had made the member of a profile leave, and had not joined it again, by a moment.
+pub(super) fn has_left(evidence: &Evidence, profile: &ClusterProfile, by: Timestamp) -> bool {
+    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let is_about = |step: &&DriverStep| {
+        let object = step.profile.as_ref();
+        step.from < by
+            && matches!(step.action, DriverAction::Join | DriverAction::Leave)
+            && object.is_some_and(|object| {
+                *object.namespace == *profile.metadata.namespace && *object.name == *profile.metadata.name
+            })
+    };
+    let last = steps.filter(is_about).max_by_key(|step| step.from);
+    last.is_some_and(|step| step.action == DriverAction::Leave)
+}
+
 /// Ok if the run would have seen a profile that appeared after an action.
 ///
 /// # Errors

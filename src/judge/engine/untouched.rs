@@ -10,7 +10,7 @@ use super::{
 use crate::{
     subjects::Finding,
     text::by,
-    time::{LATE, Micros, missed, timestamp},
+    time::{Edge, LATE, Micros, missed, timestamp},
     timeline::{Change, Timeline},
 };
 
@@ -27,11 +27,20 @@ pub(crate) struct Untouched<T> {
 /// The reason for no verdict if a change may have been made before the driver's action.
 const REPORTED_LATE: &str = "perhaps before the driver's action: a watch reports a change up to 10 s late";
 
+/// A change or a deletion.
+struct Made {
+    path: &'static str,
+    /// When the API server made it.
+    at: Edge,
+    seen_at: Micros,
+}
+
 /// The time after a driver's action.
 struct Span<'s> {
     taken: &'s DriverStep,
     from: Micros,
     until: Micros,
+    is_created_by_run: bool,
 }
 
 /// An object with the moments between which it should be left alone.
@@ -42,6 +51,8 @@ pub(crate) struct Guarded<'o, 'e, T> {
     pub(crate) from: Micros,
     /// Until when, at most; the run may stop watching before.
     pub(crate) until: Option<Micros>,
+    /// Whether the run created the object, so that no change by the implementation is too early to count.
+    pub(crate) is_created_by_run: bool,
 }
 
 impl<T: Judged> Untouched<T> {
@@ -61,6 +72,7 @@ impl<T: Judged> Untouched<T> {
                 taken,
                 from: object.from,
                 until: object.until.unwrap_or(Micros::MAX).min(observed),
+                is_created_by_run: object.is_created_by_run,
             };
             answer = answer.and(self.of_object(hub, object.lives, &span));
             unobserved = unobserved.or_else(|| why_unobserved(hub, object.lives[0].last(), &span));
@@ -93,7 +105,13 @@ impl<T: Judged> Untouched<T> {
                 return Answer::Kept;
             }
             let by = authors.of_deletion(change.life, change.at);
-            return self.of_author(hub, &before.object, "metadata.name", change, by, span);
+            let at = authors.deleted_at(change.life, change.at).unwrap_or(change.at);
+            let made = Made {
+                path: "metadata.name",
+                at,
+                seen_at: change.seen_at,
+            };
+            return self.of_author(hub, &before.object, &made, by, span);
         }
         let Some(after) = change.after else {
             return Answer::Kept;
@@ -102,36 +120,37 @@ impl<T: Judged> Untouched<T> {
             return Answer::Kept;
         };
         let by = author_of_part(authors, change, part);
-        self.of_author(hub, &after.object, part, change, by, span)
+        let made = Made {
+            path: part,
+            at: change.at,
+            seen_at: change.seen_at,
+        };
+        self.of_author(hub, &after.object, &made, by, span)
     }
 
-    fn of_author(
-        &self,
-        hub: &Hub,
-        object: &T,
-        path: &str,
-        change: &Change<'_, T>,
-        attribution: Attribution,
-        span: &Span,
-    ) -> Answer {
-        let is_deletion = path == "metadata.name";
+    fn of_author(&self, hub: &Hub, object: &T, made: &Made, attribution: Attribution, span: &Span) -> Answer {
+        let is_deletion = made.path == "metadata.name";
         let (message, verb) = match is_deletion {
             true => (self.message_deleted, "deleted"),
             false => (self.message_changed, "changed"),
         };
         let by_whom = by(&attribution.names);
-        let seen_at = to_the_second(timestamp(change.seen_at));
+        let seen_at = to_the_second(timestamp(made.seen_at));
         let finding = Finding::on(object.object_ref(), message)
-            .at(path)
+            .at(made.path)
             .expected(span.expected())
             .observed(format!("{verb} at {seen_at}{by_whom}"));
-        let is_surely_later = change.at.earliest >= span.from;
+        // Nothing but an audit log shows who deleted an object.
+        let is_hint = is_deletion && !T::has_log(hub.evidence);
         match attribution.author {
             Author::Run | Author::Other => Answer::Kept,
-            _ if !is_surely_later => Answer::Unknown(format!("{message}{by_whom}, {REPORTED_LATE}").into()),
+            _ if made.at.latest < span.from => Answer::Kept,
+            Author::Unknown(_) if is_hint => Answer::warning(finding),
+            Author::Implementation if span.is_created_by_run => Answer::broken(finding),
+            _ if made.at.earliest < span.from => {
+                Answer::Unknown(format!("{message}{by_whom}, {REPORTED_LATE}").into())
+            }
             Author::Implementation => Answer::broken(finding),
-            // Nothing but an audit log shows who deleted an object.
-            Author::Unknown(_) if is_deletion && !T::has_log(hub.evidence) => Answer::warning(finding),
             Author::Unknown(reason) => Answer::Unknown(reason.after(format!("{message}{by_whom}"))),
         }
     }

@@ -228,6 +228,18 @@ impl<'e> Authors<'e> {
         self.first_known([by_version, self.deleted_during(object, span)])
     }
 
+    /// When an object was deleted, by the requests in the log, on the runner's clock; none if the log has no such request.
+    pub(crate) fn deleted_at<T: Tracked>(&self, life: &'e History<T>, gone: Edge) -> Option<Edge> {
+        let skew = known_skew(self.evidence)?;
+        let span = self.hub_span(gone, LOG_TOLERANCE);
+        let requests = self.log()?.during(life.last().metadata(), span, deletes);
+        let times = requests
+            .iter()
+            .map(|request| request.at.as_microsecond().saturating_sub(skew));
+        let (first, last) = (times.clone().min()?, times.max()?);
+        Some(Edge::between(first - SECOND, last + SECOND))
+    }
+
     /// All writers of the role's objects, for `doctor`.
     pub(crate) fn candidates(&self) -> Vec<Candidate<'e>> {
         let writers = self.writers.iter();

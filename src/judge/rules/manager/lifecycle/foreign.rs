@@ -27,6 +27,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(taken: &DriverStep, hub: &Hub
         lives: &lives,
         from: taken.until.as_microsecond(),
         until: None,
+        is_created_by_run: true,
     };
     untouched.judge(hub, taken, &[guarded])
 }

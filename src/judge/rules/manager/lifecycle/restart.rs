@@ -26,6 +26,7 @@ pub(in crate::rules) fn restart_keeps_profiles(taken: &DriverStep, hub: &Hub) ->
         .map(|object| Guarded {
             lives: &object.lives,
             from: taken.from.as_microsecond(),
+            is_created_by_run: false,
             until: next_action_on(hub.evidence, object.lives[0].last(), taken),
         })
         .collect();
