@@ -260,7 +260,10 @@ fn one_of_several(number: u32, name: &str) -> MemberState {
         nodes: 1 + number % 5,
         cluster_properties: vec![
             Property::labelled("cluster.clusterset.k8s.io", name),
-            Property::unlabelled("notes.example.com", "for the members' own use"),
+            Property::unlabelled(
+                "notes.clusterprofile-conformance.example",
+                "for the members' own use",
+            ),
         ],
         ..MemberState::default()
     }

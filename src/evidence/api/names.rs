@@ -44,6 +44,8 @@ pub const LABEL_SECRET_PROFILE_NAMESPACE: &str = "x-k8s.io/cluster-profile-names
 pub const LABEL_CONSUMER: &str = "x-k8s.io/cluster-inventory-consumer";
 /// On a member's ClusterProperty: the profile may show it (KEP-4322 › Properties).
 pub const LABEL_HONOURED_PROPERTY: &str = "multicluster.x-k8s.io/clusterProfile";
+/// A ClusterProperty with a name in this domain is the suite's own: a manager knows it from the member alone.
+pub const PLANTED_DOMAIN: &str = ".clusterprofile-conformance.example";
 /// The data key of a consumer's Secret that holds the kubeconfig (KEP-4322 › Secret format).
 pub const SECRET_CONFIG_KEY: &str = "Config";
 

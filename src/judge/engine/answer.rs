@@ -1,6 +1,6 @@
 //! What a rule function answers.
 
-use evidence::Reason;
+use evidence::{Reason, Tracked};
 
 use crate::subjects::{Finding, Findings};
 
@@ -116,6 +116,17 @@ impl Answer {
             }
             other => other,
         }
+    }
+
+    /// The same, with findings about this object unless they name another one.
+    pub(super) fn on(mut self, object: &impl Tracked) -> Self {
+        if let Self::Warning(findings) | Self::Broken(findings) = &mut self {
+            let unnamed = findings
+                .iter_mut()
+                .filter(|finding| finding.object.kind.is_empty());
+            unnamed.for_each(|finding| finding.object = object.object_ref());
+        }
+        self
     }
 
     /// The findings; none unless something is wrong.

@@ -7,14 +7,18 @@ mod answer;
 mod at_end;
 mod attribution;
 pub(crate) mod author;
+mod calls;
 mod change;
+mod comparison;
 mod creators;
 mod evaluator;
 mod group;
 mod hub;
 mod judged;
+mod member;
 mod once;
 mod same;
+mod sample;
 mod seen;
 mod snapshot;
 mod stable;
@@ -22,6 +26,7 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod unknowns;
 mod untouched;
 mod violation;
 
@@ -31,17 +36,20 @@ pub(crate) use at_end::{
 };
 pub(crate) use author::{Author, ProgramEntry};
 pub use author::{WriterList, writers};
+pub(crate) use calls::{Calls, calls};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DECISION_GRACE, DecisionKey, Group, decision, group, slice_group};
 pub(crate) use hub::Hub;
 pub(crate) use judged::{Judged, JudgedObject};
+pub(crate) use member::{MemberRule, member};
 pub(crate) use once::{Once, once};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
     same_slice, same_status, same_writers,
 };
+pub(crate) use sample::Sample;
 pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Stable, Value, stable};
 pub(crate) use state::{State, slice, state, state_seen};

@@ -23,13 +23,14 @@ use super::{
 };
 use crate::{
     engine::{
-        DECISION_GRACE, EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, change, creation, decision,
-        group, login, once, same_access, same_conditions, same_labels, same_outside_access, same_properties,
-        same_writers, secret, settled_profile, slice, slice_change, slice_group, stable, state, state_seen,
-        step, unlabelled_secret,
+        DECISION_GRACE, EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, calls, change, creation,
+        decision, group, login, member, once, same_access, same_conditions, same_labels, same_outside_access,
+        same_properties, same_writers, secret, settled_profile, slice, slice_change, slice_group, stable,
+        state, state_seen, step, unlabelled_secret,
     },
     shared::identity::{same_clusterset, same_identity, same_name},
     subjects::Findings,
+    time::SECOND,
 };
 
 /// One rule.
@@ -82,22 +83,22 @@ fn manager() -> Vec<Binding> {
     "clustersets/one-set-per-cluster" => [group(clustersets::proof_in_clusterset, clustersets::one_set_per_cluster).reads(same_identity)],
     "version/reported" => [state(version::reported).filled_later().reads(same_conditions)],
     "version/well-formed" => [state(version::well_formed).reads(same_conditions)],
-    "version/matches-member" => [Fleet(version::matches_member)],
+    "version/matches-member" => [member(version::matches_member)],
     "version/follows-upgrade" => [step(Scenario::Upgrade, DriverAction::Upgrade, version::follows_upgrade)],
     "properties/cluster-endpoints-present" => [state(properties::cluster_endpoints_present).filled_later().reads(same_properties)],
     "properties/cluster-endpoints-well-formed" => [state(properties::cluster_endpoints_well_formed).reads(same_properties)],
     "properties/cluster-endpoints-are-a-list" => [state(properties::cluster_endpoints_are_a_list).reads(same_properties)],
-    "properties/cluster-endpoints-reachable" => [Fleet(properties::cluster_endpoints_reachable)],
+    "properties/cluster-endpoints-reachable" => [calls(properties::cluster_endpoints_reachable)],
     "properties/location-immutable" => [stable(properties::location, "location of the member was changed")],
     "properties/node-count-well-formed" => [state(properties::node_count_well_formed).reads(same_properties)],
-    "properties/node-count-matches-member" => [Fleet(properties::node_count_matches_member)],
+    "properties/node-count-matches-member" => [member(properties::node_count_matches_member).grace(300 * SECOND)],
     "properties/node-types-well-formed" => [state(properties::node_types_well_formed).reads(same_properties)],
     "properties/metrics-endpoints-well-formed" => [state(properties::metrics_endpoints_well_formed).reads(same_properties)],
     "properties/custom-resource-groups-well-formed" => [state(properties::custom_resource_groups_well_formed).reads(same_properties)],
-    "properties/custom-resource-groups-match-member" => [Fleet(properties::custom_resource_groups_match_member)],
-    "properties/honours-only-labelled" => [Fleet(properties::honours_only_labelled)],
-    "properties/cluster-properties-propagated" => [Fleet(properties::cluster_properties_propagated)],
-    "properties/cluster-properties-verbatim" => [Fleet(properties::cluster_properties_verbatim)],
+    "properties/custom-resource-groups-match-member" => [member(properties::custom_resource_groups_match_member).grace(300 * SECOND)],
+    "properties/honours-only-labelled" => [member(properties::honours_only_labelled)],
+    "properties/cluster-properties-propagated" => [member(properties::cluster_properties_propagated)],
+    "properties/cluster-properties-verbatim" => [member(properties::cluster_properties_verbatim)],
     "properties/cluster-id-well-formed" => [state(properties::cluster_id_well_formed).reads(same_properties)],
     "properties/cluster-id-stable" => [stable(properties::cluster_id, "cluster id changed while the member stayed in its ClusterSet").within(properties::clusterset)],
     "properties/clusterset-immutable" => [change(properties::clusterset_replaced, "no profile with a ClusterSet changed")],
@@ -112,7 +113,11 @@ fn manager() -> Vec<Binding> {
     "conditions/observed-generation-current" => [state(conditions::observed_generation_current).reads(same_conditions)],
     "conditions/healthy-needs-joined" => [state(conditions::healthy_needs_joined).reads(same_conditions)],
     "conditions/status-follows-joined" => [state(conditions::status_follows_joined).filled_later().reads(same_conditions)],
-    "conditions/healthy-agrees-with-member" => [Fleet(conditions::healthy_agrees_with_member)],
+    "conditions/healthy-agrees-with-member" => [
+            member(conditions::healthy_agrees_with_member)
+                .while_joined()
+                .nothing_happened_if_any(conditions::reports_health, "no member with the condition ControlPlaneHealthy was joined and answered")
+        ],
     "conditions/healthy-follows-outage" => [
             step(Scenario::Outage, DriverAction::Break, conditions::unhealthy_after_break)
                 .applies_if_any(conditions::reports_health),
@@ -138,7 +143,7 @@ fn manager() -> Vec<Binding> {
     "access/proxy-url-well-formed" => [state(access::proxy_url_well_formed).reads(same_access)],
     "access/not-deprecated-only" => [state(access::not_deprecated_only).reads(same_access)],
     "access/within-v1alpha2-limits" => [state(access::within_v1alpha2_limits).reads(same_access)],
-    "access/plugin-yields-credential" => [Fleet(access::plugin_yields_credential)],
+    "access/plugin-yields-credential" => [calls(access::plugin_yields_credential)],
     "consumers/secret-namespace-labelled" => [secret(consumers::secret_namespace_labelled)],
     "consumers/secret-names-profile" => [secret(consumers::secret_names_profile)],
     "consumers/secret-has-kubeconfig" => [secret(consumers::secret_has_kubeconfig)],

@@ -11,7 +11,6 @@ pub(crate) mod held_against;
 pub(crate) mod identity;
 pub(crate) mod lasted;
 pub(crate) mod leaks;
-pub(crate) mod member;
 pub(crate) mod misspelling;
 pub(crate) mod placement;
 pub(crate) mod presence;

@@ -198,7 +198,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "properties/honours-only-labelled",
         "publishes a ClusterProperty that has no label for that",
         |world| {
-            const PRIVATE: (&str, &str) = ("cost-center.example.com", "4711");
+            const PRIVATE: (&str, &str) = ("cost-center.clusterprofile-conformance.example", "4711");
             let property = member::Property::unlabelled(PRIVATE.0, PRIVATE.1);
             world.state(QUIET).cluster_properties.push(property);
             let shown = observed(PRIVATE.0, PRIVATE.1);

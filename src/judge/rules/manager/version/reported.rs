@@ -1,13 +1,16 @@
-//! The reported version, and its format.
+//! The reported version: its format, and the member's.
 
-use evidence::api::{
-    ClusterProfile,
-    names::{CONDITION_HEALTHY, CONDITION_JOINED},
+use evidence::{
+    MemberPart,
+    api::{
+        ClusterProfile,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    },
 };
 use semver::Version;
 
 use crate::{
-    engine::{Answer, Hub},
+    engine::{Answer, Hub, Sample},
     subjects::{Finding, has_status},
     text::{ABSENT, redacted},
 };
@@ -57,6 +60,28 @@ fn reported_version(profile: &ClusterProfile) -> Option<&str> {
 /// or `+`.
 fn read(text: &str) -> Option<Version> {
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
+}
+
+/// `version/matches-member`
+///
+/// The reported version is the one that the member's API server reports.
+pub(in crate::rules) fn matches_member(profile: &ClusterProfile, sample: &Sample, _: &Hub) -> Answer {
+    let Some(reported) = reported_version(profile) else {
+        return Answer::NotApplicable;
+    };
+    let Some(actual) = sample.answers.version.as_deref() else {
+        return sample.lacks(MemberPart::Version);
+    };
+    Answer::broken_if(without_v(reported) != without_v(actual), || {
+        Finding::at_path(PATH, "the version differs from the member's")
+            .expected(redacted(actual))
+            .observed(redacted(reported))
+    })
+}
+
+/// Drops the leading `v`, which is optional.
+fn without_v(version: &str) -> &str {
+    version.strip_prefix('v').unwrap_or(version)
 }
 
 #[cfg(test)]

@@ -1,0 +1,190 @@
+//! Evaluates a function on all calls to one profile's member: endpoint calls, or runs of a credential plugin.
+
+use std::{collections::HashMap, fmt};
+
+use evidence::{EndpointCall, Evidence, Login, LoginOutcome, LoginWith, ObjectRef, api::ClusterProfile};
+use jiff::Timestamp;
+
+use super::{
+    Answer, Evaluate, Hub, Judged, is_joined, is_reachable, judged::JudgedObject, state::GRACE,
+    unknowns::Unknowns,
+};
+use crate::{subjects::Findings, time::stamped, timeline::Timeline};
+
+/// A call that the run made with what a profile reports.
+pub(crate) trait MemberCall: Sized + 'static {
+    /// Whether a failure counts only once the profile is older than the grace period.
+    const IS_SETTLED_FIRST: bool;
+
+    /// The calls of this kind.
+    fn all(evidence: &Evidence) -> impl Iterator<Item = &Self>;
+
+    /// The profile.
+    fn profile(&self) -> &ObjectRef;
+
+    /// When the call was made.
+    fn at(&self) -> Timestamp;
+
+    /// What must hold of the profile, or the member owes no answer.
+    fn precondition(&self) -> fn(&ClusterProfile) -> bool;
+}
+
+impl MemberCall for EndpointCall {
+    const IS_SETTLED_FIRST: bool = false;
+
+    fn all(evidence: &Evidence) -> impl Iterator<Item = &Self> {
+        evidence.endpoint_calls.iter()
+    }
+
+    fn profile(&self) -> &ObjectRef {
+        &self.profile
+    }
+
+    fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    fn precondition(&self) -> fn(&ClusterProfile) -> bool {
+        is_reachable
+    }
+}
+
+/// A run of a credential plugin. The issuer of credentials may not know a new member yet.
+impl MemberCall for Login {
+    const IS_SETTLED_FIRST: bool = true;
+
+    fn all(evidence: &Evidence) -> impl Iterator<Item = &Self> {
+        let logins = evidence.logins.iter();
+        logins.filter(|login| matches!(login.with, LoginWith::Plugin(_)))
+    }
+
+    fn profile(&self) -> &ObjectRef {
+        &self.profile
+    }
+
+    fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    fn precondition(&self) -> fn(&ClusterProfile) -> bool {
+        match self.outcome {
+            LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => is_joined,
+            LoginOutcome::NoCredential { .. } | LoginOutcome::Unanswered { .. } => is_reachable,
+        }
+    }
+}
+
+/// A rule on all calls of one profile.
+pub(crate) struct Calls<C>(fn(&ClusterProfile, &[&C]) -> Answer);
+
+/// A rule on all calls of one profile, with its version at the last call. Without any call in the run, it is called for each
+/// profile without calls.
+pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) -> Calls<C> {
+    Calls(check)
+}
+
+/// The reason for no verdict if the profile was not watched when its member was called.
+const MISSED: &str = "the watch was interrupted when its member was called";
+
+/// The reason for no verdict on a new profile.
+const NEW: &str =
+    "too early to tell: its profile was not yet older than the grace of 2 min when its member was called";
+
+impl<C: MemberCall> Calls<C> {
+    fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, ClusterProfile>, calls: &[&'e C]) -> Answer {
+        let timeline = Timeline::of_name(hub.evidence, &object.lives);
+        let mut last = None;
+        let mut counted = Vec::new();
+        let mut is_any_missed = false;
+        for call in calls {
+            let at = call.at().as_microsecond();
+            let Ok(versions) = timeline.during(at, at) else {
+                is_any_missed = true;
+                continue;
+            };
+            let profiles: Vec<&ClusterProfile> = versions
+                .into_iter()
+                .flatten()
+                .map(|version| &version.object)
+                .collect();
+            if profiles.iter().all(|profile| call.precondition()(profile))
+                && let Some(profile) = profiles.last()
+            {
+                last = Some((*profile, call.at()));
+                counted.push(*call);
+            }
+        }
+        let Some((profile, at)) = last else {
+            return if is_any_missed {
+                Answer::Unknown(MISSED.into())
+            } else {
+                Answer::NotApplicable
+            };
+        };
+        match (self.0)(profile, &counted) {
+            Answer::Broken(_) | Answer::Warning(_) if is_any_missed => Answer::Unknown(MISSED.into()),
+            Answer::Broken(_) if C::IS_SETTLED_FIRST && is_new(hub.evidence, object, profile, at) => {
+                Answer::Unknown(NEW.into())
+            }
+            answer => answer.on(profile),
+        }
+    }
+}
+
+/// Whether the profile was not yet older than the grace period.
+fn is_new(
+    evidence: &Evidence,
+    object: &JudgedObject<'_, ClusterProfile>,
+    profile: &ClusterProfile,
+    at: Timestamp,
+) -> bool {
+    let created = profile.metadata.creation_timestamp.as_deref();
+    let created = created
+        .and_then(|created| stamped(evidence, created))
+        .map(|created| created.latest);
+    let mut lives = object.lives.iter();
+    let life = lives.find(|life| life.last().metadata.uid == profile.metadata.uid);
+    let seen = life.map(|life| life.versions[0].received().as_microsecond());
+    let since = created.into_iter().chain(seen).min();
+    since.is_some_and(|since| at.as_microsecond() - since < GRACE)
+}
+
+impl<C> fmt::Debug for Calls<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Calls")
+    }
+}
+
+impl<C: MemberCall> Evaluate for Calls<C> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        let mut calls: HashMap<(&str, &str), Vec<&C>> = HashMap::new();
+        for call in C::all(hub.evidence) {
+            let profile = call.profile();
+            calls
+                .entry((&profile.namespace, &profile.name))
+                .or_default()
+                .push(call);
+        }
+        if calls.is_empty() {
+            for profile in hub
+                .profiles()
+                .iter()
+                .filter_map(|object| object.lives.iter().find_map(|life| life.current()))
+            {
+                findings.count((self.0)(profile, &[]));
+            }
+        }
+        let mut unknowns = Unknowns::default();
+        for object in hub.profiles() {
+            let metadata = &object.lives[0].last().metadata;
+            let Some(calls) = calls.get(&(&*metadata.namespace, &*metadata.name)) else {
+                continue;
+            };
+            match self.judge(hub, object, calls) {
+                Answer::Unknown(reason) => unknowns.add(calls[0].profile(), reason.to_string()),
+                answer => findings.count(answer),
+            }
+        }
+        unknowns.report(findings);
+    }
+}

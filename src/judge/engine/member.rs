@@ -1,0 +1,227 @@
+//! Evaluates a function on each sample of a member, with the profile at that time.
+//!
+//! A violation is a run of successive samples that contradict one value of the profile for longer than the grace period.
+//! A sample contradicts only what all versions since the sample before it report. Warnings have runs of their own.
+
+use std::{collections::HashMap, fmt};
+
+use evidence::{Evidence, Look, Member, Reason, Version, api::ClusterProfile};
+
+use super::{
+    Answer, Evaluate, Hub, Sample,
+    comparison::{Comparison, Comparisons, Outcome},
+    is_joined, is_reachable,
+    judged::JudgedObject,
+    sample::{SampledMember, no_answers},
+    state::GRACE,
+    unknowns::Unknowns,
+};
+use crate::{
+    reasons::NO_MEMBER_ASKED,
+    subjects::Findings,
+    time::{Micros, end},
+    timeline::Timeline,
+};
+
+/// A rule on the samples of members.
+pub(crate) struct MemberRule {
+    check: fn(&ClusterProfile, &Sample, &Hub) -> Answer,
+    /// How long a profile and its member may differ.
+    grace: Micros,
+    /// Whether the manager maintains what the rule is about.
+    is_maintained: fn(&ClusterProfile) -> bool,
+    /// If any version of the run has this, a rule that judged nothing may still apply: nothing happened.
+    nothing_happened: Option<(fn(&ClusterProfile) -> bool, &'static str)>,
+}
+
+/// A rule on each sample of a member, with a grace period of 2 min. Called while the profile reports the member as joined
+/// and healthy, or does not report that.
+pub(crate) fn member(check: fn(&ClusterProfile, &Sample, &Hub) -> Answer) -> MemberRule {
+    MemberRule {
+        check,
+        grace: GRACE,
+        is_maintained: is_reachable,
+        nothing_happened: None,
+    }
+}
+
+impl MemberRule {
+    /// With another grace period.
+    pub(crate) fn grace(self, grace: Micros) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// Called while the member is joined, healthy or not.
+    pub(crate) fn while_joined(self) -> Self {
+        Self {
+            is_maintained: is_joined,
+            ..self
+        }
+    }
+
+    /// If any version of the run has this, the rule applies: nothing happened that it judges, in these words.
+    pub(crate) fn nothing_happened_if_any(
+        self,
+        has: fn(&ClusterProfile) -> bool,
+        words: &'static str,
+    ) -> Self {
+        Self {
+            nothing_happened: Some((has, words)),
+            ..self
+        }
+    }
+
+    fn answer(&self, hub: &Hub, profile: &ClusterProfile, sample: &Sample) -> Answer {
+        if (self.is_maintained)(profile) {
+            (self.check)(profile, sample, hub).shortened()
+        } else {
+            Answer::NotApplicable
+        }
+    }
+
+    /// Compares a profile with all samples of its member.
+    fn compare<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, ClusterProfile>,
+        member: &SampledMember<'e>,
+    ) -> Comparisons<'e> {
+        let timeline = Timeline::of_name(hub.evidence, &object.lives);
+        let timeline = match object.first_touch {
+            Some(touch) => timeline.until(touch),
+            None => timeline,
+        };
+        let mut all: Vec<Comparison<'e>> = Vec::new();
+        let end = end(hub.evidence).unwrap_or(Micros::MAX);
+        for answers in judged_samples(object, member.member, end) {
+            let (from, until) = (answers.from.as_microsecond(), answers.until.as_microsecond());
+            let since = all.last().map_or(from, |before| before.until.min(from));
+            let versions = timeline.during(since, until.min(end));
+            let versions: Option<Vec<&Version<ClusterProfile>>> = versions
+                .ok()
+                .map(|versions| versions.into_iter().flatten().collect());
+            let sample = member.sample(answers);
+            let outcome = match &versions {
+                None if self.may_apply(hub, object, member) => Outcome::Unknown(MISSED.into()),
+                None => Outcome::NotApplicable,
+                Some(versions) => {
+                    let outcomes = versions
+                        .iter()
+                        .map(|version| Outcome::of(self.answer(hub, &version.object, &sample)));
+                    outcomes.reduce(Outcome::and).unwrap_or(Outcome::NotApplicable)
+                }
+            };
+            let last = versions.and_then(|versions| versions.last().map(|version| &version.object));
+            all.push(Comparison {
+                from,
+                until,
+                profile: last,
+                outcome,
+            });
+        }
+        Comparisons {
+            all,
+            grace: self.grace,
+        }
+    }
+
+    /// Whether a version needs the member's answers.
+    fn may_apply<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, ClusterProfile>,
+        member: &SampledMember<'e>,
+    ) -> bool {
+        let mut versions = object.lives.iter().flat_map(|life| &life.versions);
+        versions.any(|version| self.without_answers(hub, &version.object, member) != Answer::NotApplicable)
+    }
+
+    /// The answer without any answer of the member.
+    fn without_answers(&self, hub: &Hub, profile: &ClusterProfile, member: &SampledMember) -> Answer {
+        self.answer(hub, profile, &member.sample(&no_answers()))
+    }
+
+    fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, ClusterProfile>,
+        member: &SampledMember<'e>,
+        findings: &mut Findings,
+    ) -> Vec<Reason> {
+        if member.member.looks.is_empty() {
+            let current = object.lives.iter().find_map(|life| life.current());
+            let answer = current.map(|profile| self.without_answers(hub, profile, member));
+            return match answer {
+                Some(Answer::Unknown(reason)) => vec![reason],
+                _ => Vec::new(),
+            };
+        }
+        let comparisons = self.compare(hub, object, member);
+        if comparisons.is_examined() {
+            findings.examine();
+        }
+        comparisons.judge(findings)
+    }
+}
+
+/// The reason if the watch missed the profile.
+const MISSED: &str = "the watch missed what its profile said while it was asked";
+
+/// The samples that began before the end of the watch, and ended before the run's first write to the profile.
+fn judged_samples<'e>(
+    object: &JudgedObject<'e, ClusterProfile>,
+    member: &'e Member,
+    end: Micros,
+) -> impl Iterator<Item = &'e Look> {
+    let touch = object.first_touch.unwrap_or(Micros::MAX);
+    let samples = member.looks.iter();
+    samples.filter(move |sample| sample.from.as_microsecond() <= end && sample.until.as_microsecond() < touch)
+}
+
+impl fmt::Debug for MemberRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemberRule").field("grace", &self.grace).finish()
+    }
+}
+
+impl Evaluate for MemberRule {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        let evidence = hub.evidence;
+        if let Some((has, words)) = self.nothing_happened
+            && is_any(evidence, has)
+        {
+            findings.nothing_happened(words);
+        }
+        if evidence.members.is_empty() {
+            findings.not_asked(NO_MEMBER_ASKED);
+        }
+        let mut unknowns = Unknowns::default();
+        let mut members: HashMap<(&str, &str), &Member> = HashMap::new();
+        for member in &evidence.members {
+            let (namespace, name) = (&*member.profile.namespace, &*member.profile.name);
+            if evidence.histories_named(namespace, name).next().is_none() {
+                unknowns.add(
+                    &member.profile,
+                    "a kubeconfig of its member was given, but there is no such profile",
+                );
+            }
+            members.insert((namespace, name), member);
+        }
+        for object in hub.profiles() {
+            let metadata = &object.lives[0].last().metadata;
+            if let Some(member) = members.get(&(&*metadata.namespace, &*metadata.name)) {
+                let sampled = SampledMember::of(evidence, member);
+                for reason in self.judge(hub, object, &sampled, findings) {
+                    unknowns.add(&member.profile, reason.to_string());
+                }
+            }
+        }
+        unknowns.report(findings);
+    }
+}
+
+/// Whether any version of the run has something.
+fn is_any(evidence: &Evidence, has: fn(&ClusterProfile) -> bool) -> bool {
+    let mut versions = evidence.profiles.iter().flat_map(|life| &life.versions);
+    versions.any(|version| has(&version.object))
+}
