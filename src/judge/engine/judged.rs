@@ -104,6 +104,16 @@ impl Judged for PlacementDecision {
 }
 
 impl<'e, T: Judged> JudgedObject<'e, T> {
+    /// Its namespace and name.
+    pub(crate) fn name(&self) -> (&'e str, &'e str) {
+        key(self.lives[0])
+    }
+
+    /// Whether the run created it.
+    pub(crate) fn is_of_run(&self) -> bool {
+        self.first_touch == Some(Micros::MIN)
+    }
+
     /// The object as last seen before a moment; none if it was absent.
     pub(crate) fn last_before(&self, at: Timestamp) -> Option<&'e T> {
         let seen = |life: &&'e History<T>| {
@@ -135,24 +145,12 @@ pub(super) fn judged_profiles(evidence: &Evidence) -> Vec<JudgedObject<'_, Clust
     by_name(lives, &touches)
 }
 
-/// The profiles of other managers. The run's own foreign profile is one of them.
-pub(super) fn profiles_of_others(evidence: &Evidence) -> Vec<JudgedObject<'_, ClusterProfile>> {
-    let scope = &evidence.header.scope;
-    let others = &evidence.header.other_runs;
-    let lives = evidence.profiles.iter().filter(|life| {
-        let namespace = &life.last().metadata.namespace;
-        let is_in_scope = life.versions.iter().any(|version| scope.holds(&version.object));
-        !is_in_scope && scope.holds_namespace(namespace) && !others.contains(&ObjectKey::of(life.last()))
-    });
-    by_name(lives, &BTreeMap::new())
-}
-
 /// The slices in scope that the run did not touch.
 pub(super) fn judged_slices(evidence: &Evidence) -> Vec<JudgedObject<'_, PlacementDecision>> {
     by_name(evidence.slice_histories(), &BTreeMap::new())
 }
 
-fn by_name<'e, T: Tracked>(
+pub(super) fn by_name<'e, T: Tracked>(
     lives: impl Iterator<Item = &'e History<T>>,
     touches: &BTreeMap<(&str, &str), Micros>,
 ) -> Vec<JudgedObject<'e, T>> {
@@ -205,7 +203,7 @@ fn first_moment(step: &DriverStep) -> Micros {
     }
 }
 
-fn key<T: Tracked>(life: &History<T>) -> (&str, &str) {
+pub(super) fn key<T: Tracked>(life: &History<T>) -> (&str, &str) {
     let metadata = life.last().metadata();
     (&metadata.namespace, &metadata.name)
 }

@@ -17,6 +17,7 @@ mod hub;
 mod judged;
 mod member;
 mod once;
+mod others;
 mod same;
 mod sample;
 mod seen;
@@ -45,6 +46,7 @@ pub(crate) use hub::Hub;
 pub(crate) use judged::{Judged, JudgedObject};
 pub(crate) use member::{MemberRule, member};
 pub(crate) use once::{Once, once};
+pub(crate) use others::names_of_others;
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
     same_slice, same_status, same_writers,

@@ -12,7 +12,8 @@ use evidence::{
 
 use super::{
     Answer, Evaluate, EvaluatePart, Hub, Judged, Seen,
-    judged::{JudgedObject, profiles_of_others},
+    judged::JudgedObject,
+    others::profiles_of_others,
     snapshot::{self, Settled},
     violation::Violations,
 };
@@ -248,7 +249,7 @@ impl<T: Judged> fmt::Debug for State<T> {
 impl Evaluate for State<ClusterProfile> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         if self.is_of_others {
-            self.judge_all(hub, &profiles_of_others(hub.evidence), findings);
+            self.judge_all(hub, &profiles_of_others(hub), findings);
         } else {
             self.judge_all(hub, hub.profiles(), findings);
         }

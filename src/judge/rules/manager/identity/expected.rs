@@ -19,11 +19,8 @@ const AT_END: Micros = 120 * SECOND;
 ///
 /// There are as many profiles of joined members as the user expects. More are a warning.
 pub(in crate::rules) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
-    let presences: Vec<Certainty> = hub
-        .profiles()
-        .iter()
-        .map(|object| presence(object, hub))
-        .collect();
+    let profiles = hub.profiles().iter().filter(|object| !object.is_of_run());
+    let presences: Vec<Certainty> = profiles.map(|object| presence(object, hub)).collect();
     let count = |wanted: fn(&Certainty) -> bool| presences.iter().filter(|presence| wanted(presence)).count();
     let present = count(|presence| *presence == Certainty::Yes);
     let possible = count(|presence| *presence != Certainty::No);

@@ -1,14 +1,12 @@
 //! The clients that write profiles: one manager for each name, and one for each profile.
 
-use std::collections::BTreeSet;
-
-use evidence::{Evidence, Reason, ReasonId, Request, api::ClusterProfile};
+use evidence::{Reason, ReasonId, Request, api::ClusterProfile};
 
 use crate::{
     engine::{
         Answer, Creator, Hub,
         author::{Author, OwnedFields},
-        creators, profile_of,
+        creators, names_of_others, profile_of,
     },
     subjects::Finding,
 };
@@ -122,7 +120,7 @@ pub(in crate::rules) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
     let Some(requests) = &hub.evidence.requests else {
         return Vec::new();
     };
-    let others = profiles_of_others(hub.evidence);
+    let others = names_of_others(hub);
     let authors = hub.profile_authors();
     let writes = requests.events.iter().filter(|request| {
         request.is_write() && is_managers_write(request) && others.contains(&request.namespace_and_name())
@@ -130,23 +128,6 @@ pub(in crate::rules) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
     let own = writes.filter(|request| authors.of_request(request).author == Author::Implementation);
     own.map(|request| Answer::broken(request_finding(request)))
         .collect()
-}
-
-/// Namespaces and names that only profiles of other managers had.
-fn profiles_of_others(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
-    let scope = &evidence.header.scope;
-    let (mut own, mut others) = (BTreeSet::new(), BTreeSet::new());
-    for history in &evidence.profiles {
-        let metadata = &history.last().metadata;
-        let is_own = history
-            .versions
-            .iter()
-            .any(|version| scope.holds(&version.object));
-        let set = if is_own { &mut own } else { &mut others };
-        set.insert((&*metadata.namespace, &*metadata.name));
-    }
-    others.retain(|name| scope.holds_namespace(name.0) && !own.contains(name));
-    others
 }
 
 /// Whether a write changes or deletes what belongs to the manager of a profile.
