@@ -1,4 +1,4 @@
-//! What several suites share: answers to a driver's steps, states over time, budgets, members, placements.
+//! What several suites share: answers to a driver's steps, budgets, members, placements.
 
 pub(crate) mod answer;
 pub(crate) mod base64;
@@ -9,11 +9,8 @@ pub(crate) mod consumer;
 pub(crate) mod empty_writes;
 pub(crate) mod held_against;
 pub(crate) mod identity;
-pub(crate) mod lasted;
 pub(crate) mod leaks;
 pub(crate) mod misspelling;
 pub(crate) mod placement;
-pub(crate) mod presence;
 pub(crate) mod rights;
-pub(crate) mod state;
 pub(crate) mod writes;

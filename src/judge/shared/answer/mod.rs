@@ -5,12 +5,10 @@
 
 mod foreign;
 mod history;
-mod join;
 mod steps;
 mod verdict;
 
 pub(crate) use foreign::{Foreigners, untouched};
 pub(crate) use history::{alive, did, member, steps_about, timeline, to_the_second};
-pub(crate) use join::joined_profile;
 pub(crate) use steps::{executed, has_left, steps};
 pub(crate) use verdict::{Answer, Shortfall, Span, missed_from};

@@ -12,12 +12,7 @@ use crate::examples;
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that turn on what came before.
-const BEFORE: [(&str, &str); 7] = [
-    // Only what came before shows that it changed in a gap: the first list counts as old.
-    (
-        "placement-slices/index-complete",
-        "an index that changed its value in a gap, and is wrong on both sides",
-    ),
+const BEFORE: [(&str, &str); 6] = [
     // A slice that refers to no profile, and nobody saw that the profile went.
     (
         "placement-references/resolve",

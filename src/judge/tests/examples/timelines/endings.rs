@@ -6,25 +6,11 @@ use super::{SAMPLE, assert_exceptions, finds, less::as_of, named, sampled, timel
 use crate::examples;
 
 /// Passes that are found broken if the runner looks too soon, as it cannot know better.
-const TOO_SOON: [(&str, &str); 5] = [
+const TOO_SOON: [(&str, &str); 2] = [
     // What is wrong in the first list may have been so for long.
     (
         "conditions/status-follows-joined",
         "empty when the run begins, and filled within two minutes",
-    ),
-    (
-        "placement-slices/cluster-once",
-        "a run begins while a scheduler restarts in the middle of a move",
-    ),
-    // Until it changed in a gap, it was there ever since.
-    (
-        "placement-slices/index-complete",
-        "an index that changed its value in a gap, and is wrong on both sides",
-    ),
-    // A time that is 6 min ahead is only 5 min ahead when the watch ends.
-    (
-        "conditions/well-formed",
-        "a clock that is five minutes ahead is tolerated",
     ),
     // A profile is missing until it is created.
     (

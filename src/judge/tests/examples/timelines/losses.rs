@@ -20,10 +20,7 @@ const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
 /// How long the watch is interrupted, in seconds.
 const LOST: [i64; 5] = [2, 30, 61, 130, 400];
 /// With a gap to the end, what the first list showed is the last that was seen, and counts as old.
-const AS_OLD: [(&str, &str); 1] = [(
-    "placement-slices/index-complete",
-    "an index that changed its value in a gap, and is wrong on both sides",
-)];
+const AS_OLD: [(&str, &str); 0] = [];
 
 /// Examples that say something else when they come late.
 const IN_TIME: [(&str, &str); 9] = [
@@ -69,11 +66,15 @@ const IN_TIME: [(&str, &str); 9] = [
 ];
 
 /// Examples that are kept by what is left of them.
-const KEPT: [(&str, &str); 7] = [
-    // It may be so new that it is excused.
+const KEPT: [(&str, &str); 8] = [
+    // The profile was created and filled within the gap.
     (
-        "conditions/control-plane-healthy-reported",
-        "a profile that was created three minutes before the end has had its time",
+        "conditions/status-follows-joined",
+        "the health is missing for three minutes after joining",
+    ),
+    (
+        "conditions/status-follows-joined",
+        "the version comes when the health goes",
     ),
     // The profile may have changed so lately that the Secret is excused.
     (
