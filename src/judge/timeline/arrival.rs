@@ -23,7 +23,7 @@ pub(super) struct Arrival<'e, T> {
     /// None for the deletion.
     pub(super) version: Option<&'e Version<T>>,
     /// The earliest moment at which the API server can have made it, by its timestamps.
-    stamp: Option<Micros>,
+    pub(super) stamp: Option<Micros>,
     /// Whether it was in the first list.
     pub(super) is_listed: bool,
     /// Whether the run waited for it after the window.
@@ -78,7 +78,22 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
             arrivals.clock = HubClock::UNKNOWN;
         }
         arrivals.all.sort_by_key(|arrival| arrival.at);
+        arrivals.distrust_late_ones();
         arrivals
+    }
+
+    /// A server timestamp that is older than a watch is late shows that the watch was as late for the changes before.
+    fn distrust_late_ones(&mut self) {
+        let mut oldest = vec![Micros::MAX; self.names.len()];
+        for arrival in self.all.iter_mut().rev() {
+            match arrival.stamp {
+                Some(stamp) => oldest[arrival.slot] = stamp.min(oldest[arrival.slot]),
+                None if oldest[arrival.slot] < arrival.at.saturating_sub(LATE) => {
+                    arrival.stamp = Some(Micros::MIN);
+                }
+                None => {}
+            }
+        }
     }
 
     /// Adds the objects of one name, and what was seen of the name after the window.

@@ -191,13 +191,18 @@ impl<'e, T: Tracked> Build<'e, T> {
         self.push_objects(since, seen_at);
     }
 
-    /// Adds changes that arrived after the watch was interrupted. Changes on their way at that time were lost, too.
+    /// Adds changes that arrived after the watch was interrupted. Changes on their way at that time were lost, too. An older
+    /// server timestamp shows that the watch was later than usual.
     fn push_after_gap(&mut self, from: Micros, batch: Vec<Arrival<'e, T>>) {
         let seen_at = batch[batch.len() - 1].at;
-        self.hide(from, seen_at);
+        let oldest = batch.iter().filter_map(|arrival| arrival.stamp).min();
+        let begun = self.timeline.moments.last().map(|last| last.since.earliest);
+        let oldest = oldest.map(|oldest| oldest.max(begun.unwrap_or(oldest)));
+        let lost = oldest.unwrap_or(from).min(from.saturating_sub(LATE));
+        self.hide_since(lost, from, seen_at);
         batch.iter().for_each(|arrival| self.record(arrival, true));
         self.apply_all(batch);
-        self.push_objects(Edge::between(from.saturating_sub(LATE), seen_at), seen_at);
+        self.push_objects(Edge::between(lost, seen_at), seen_at);
     }
 
     /// Adds changes of unknown order that arrived together: the objects between the first and the last are unknown.
@@ -232,7 +237,11 @@ impl<'e, T: Tracked> Build<'e, T> {
 
     /// Adds a gap. What was on its way when it began was lost.
     fn hide(&mut self, from: Micros, until: Micros) {
-        let lost = from.saturating_sub(LATE);
+        self.hide_since(from.saturating_sub(LATE), from, until);
+    }
+
+    /// Adds a gap. What was written since `lost` was on its way.
+    fn hide_since(&mut self, lost: Micros, from: Micros, until: Micros) {
         self.unobserved.push((lost, until));
         let last = self
             .timeline
