@@ -30,12 +30,13 @@ mod tests;
 mod unknowns;
 mod untouched;
 mod violation;
+mod writes;
 
 pub(crate) use answer::Answer;
 pub(crate) use at_end::{
     AtEnd, ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
-pub(crate) use author::{Author, ProgramEntry};
+pub(crate) use author::{Attribution, Author, ProgramEntry};
 pub use author::{WriterList, writers};
 pub(crate) use calls::{Calls, calls};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
@@ -59,3 +60,8 @@ pub(crate) use step::{
     Shortfall, Step, action, cut_short, describe, in_the_end, next_action_on, nothing_appeared, step, within,
 };
 pub(crate) use untouched::{Guarded, Untouched};
+pub(crate) use writes::{
+    Authored, BUDGET, Count, Write, Writes, WritesRule, Written, have_one_sender, sender, slice_writes,
+    writes,
+};
+pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};

@@ -14,10 +14,9 @@ mod scheduler;
 
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
-pub use manager::updates::{Draw, Source, Spending, Spendings};
 pub use registry::{Rule, all, as_of, find};
 
 pub use crate::{
-    shared::bucket::{BURST, REFILL_SECONDS},
+    engine::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings},
     subjects::{Conclusion, Finding, Findings, Unlisted},
 };

@@ -23,15 +23,22 @@ use super::{
 };
 use crate::{
     engine::{
-        DECISION_GRACE, EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, calls, change, creation,
-        decision, group, login, member, once, same_access, same_conditions, same_labels, same_outside_access,
-        same_properties, same_writers, secret, settled_profile, slice, slice_change, slice_group, stable,
-        state, state_seen, step, unlabelled_secret,
+        Count, DECISION_GRACE, EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, calls, change,
+        creation, decision, group, login, member, once, same_access, same_conditions, same_labels,
+        same_outside_access, same_properties, same_writers, secret, settled_profile, slice, slice_change,
+        slice_group, slice_writes, stable, state, state_seen, step, unlabelled_secret, writes,
     },
     shared::identity::{same_clusterset, same_identity, same_name},
     subjects::Findings,
     time::SECOND,
 };
+
+/// The missing evidence if the audit log does not contain responses.
+const NO_RESPONSES: &str =
+    "the audit log does not show whether writes changed anything: log them at level RequestResponse";
+
+/// The missing evidence if the audit log does not contain request bodies.
+const NO_BODIES: &str = "the audit log lacks the bodies of patches: log them at level Request";
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -125,7 +132,7 @@ fn manager() -> Vec<Binding> {
                 .applies_if_any(conditions::reports_health)
         ],
     "conditions/joined-follows-leave" => [step(Scenario::JoinAndLeave, DriverAction::Leave, conditions::joined_follows_leave)],
-    "conditions/not-flapping" => [EachProfile(conditions::not_flapping)],
+    "conditions/not-flapping" => [writes(Count::Observed, conditions::not_flapping)],
     "access/provider-named" => [state(access::provider_named).reads(same_access)],
     "access/server-is-url" => [state(access::server_is_url).reads(same_access)],
     "access/ca-data-is-certificates" => [state(access::ca_data_is_certificates).reads(same_access)],
@@ -156,12 +163,12 @@ fn manager() -> Vec<Binding> {
     "consumers/declared-consumer-served" => [settled_profile(consumers::is_to_be_served, consumers::declared_consumer_served)],
     "consumers/secrets-retired" => [step(Scenario::JoinAndLeave, DriverAction::Leave, consumers::secrets_retired)],
     "consumers/secret-labelled" => [unlabelled_secret(consumers::secret_labelled)],
-    "updates/status-writes-within-budget" => [EachProfile(updates::status_writes_within_budget)],
-    "updates/writes-within-burst" => [EachProfile(updates::writes_within_burst)],
-    "updates/no-empty-writes" => [Fleet(updates::no_empty_writes)],
-    "updates/status-by-subresource" => [EachProfile(updates::status_by_subresource)],
+    "updates/status-writes-within-budget" => [writes(Count::Status, updates::status_writes_within_budget)],
+    "updates/writes-within-burst" => [writes(Count::Changing, updates::writes_within_burst)],
+    "updates/no-empty-writes" => [writes(Count::Logged, updates::no_empty_writes).needs(updates::shows_effect, NO_RESPONSES)],
+    "updates/status-by-subresource" => [writes(Count::Logged, updates::status_by_subresource).needs(updates::shows_body, NO_BODIES)],
     "updates/distinct-appliers" => [state(updates::distinct_appliers).reads(same_writers)],
-    "updates/no-dynamic-data" => [EachProfile(updates::no_dynamic_data)],
+    "updates/no-dynamic-data" => [writes(Count::Observed, updates::no_dynamic_data)],
     "lifecycle/join-creates-profile" => [action(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_creates_profile)],
     "lifecycle/join-fills-status" => [step(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_fills_status)],
     "lifecycle/deleted-profile-restored" => [step(Scenario::Tampering, DriverAction::DeleteProfile, lifecycle::deleted_profile_restored)],
@@ -191,9 +198,9 @@ fn scheduler() -> Vec<Binding> {
     "placement-labels/scheduler-stable" => [slice_change(placement_labels::scheduler_stable, "no slice was changed while it was watched")],
     "placement-labels/no-unknown-multicluster-labels" => [slice(placement_labels::no_unknown_multicluster_labels)],
     "placement-labels/reason-is-public" => [slice(placement_labels::reason_is_public)],
-    "placement-ownership/one-writer" => [Fleet(placement_ownership::one_writer)],
+    "placement-ownership/one-writer" => [slice_writes(Count::Observed, placement_ownership::one_writer)],
     "placement-ownership/foreign-decisions-untouched" => [Fleet(placement_ownership::foreign_decisions_untouched)],
-    "placement-updates/no-empty-writes" => [Fleet(placement_updates::no_empty_writes)],
+    "placement-updates/no-empty-writes" => [slice_writes(Count::Logged, placement_updates::no_empty_writes).needs(placement_updates::shows_effect, NO_RESPONSES)],
     "placement-updates/no-torn-reschedule" => [Fleet(placement_updates::no_torn_reschedule)],
     "placement-lifecycle/placed" => [Fleet(placement_lifecycle::placed)],
     "placement-lifecycle/crosses-the-limit" => [Fleet(placement_lifecycle::crosses_the_limit)],

@@ -15,7 +15,7 @@ pub(crate) struct Bucket {
 
 /// The state of a bucket after one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Draw {
+pub(crate) struct BucketDraw {
     /// The place of the earlier event from which the balance is worst.
     pub(crate) first: usize,
     /// The place of the event.
@@ -24,7 +24,7 @@ pub(crate) struct Draw {
     pub(crate) left: Micros,
 }
 
-impl Draw {
+impl BucketDraw {
     /// Whether the event overdraws the bucket, whenever the events took place.
     pub(crate) fn is_too_much(&self) -> bool {
         self.left < 0
@@ -35,6 +35,11 @@ impl Bucket {
     /// The most events that it allows in a span.
     pub(crate) fn allowed(self, span: Micros) -> i64 {
         self.burst + span.max(0) / self.refill
+    }
+
+    /// The least number of events that overdraw it.
+    pub(crate) fn fewest_to_overdraw(self) -> usize {
+        usize::try_from(self.allowed(self.at_least) + 1).unwrap_or(usize::MAX)
     }
 
     /// The time that the events before a place cost.
@@ -48,7 +53,7 @@ impl Bucket {
     /// Events keep to a bucket if, between any two of them, they are at most its burst plus what was earned meanwhile. So each
     /// event needs only the earlier one from which the balance is worst. With edges in order, that is exact: the two may be as
     /// far apart as their edges allow, and the others keep to the bucket between them.
-    pub(super) fn draws(self, edges: &[Edge]) -> impl Iterator<Item = Draw> {
+    pub(crate) fn draws(self, edges: &[Edge]) -> impl Iterator<Item = BucketDraw> {
         // The unit is time: an event costs one refill, and time earns it back.
         let start = move |place: usize| self.cost(place).saturating_sub(edges[place].earliest);
         let mut worst: Option<usize> = None;
@@ -66,14 +71,14 @@ impl Bucket {
             let balance = self.cost(last + 1).saturating_sub(edge.latest);
             let balance = balance.saturating_sub(start(first));
             let left = self.refill.saturating_mul(self.burst).saturating_sub(balance);
-            Some(Draw { first, last, left })
+            Some(BucketDraw { first, last, left })
         })
     }
 
     /// The draws that end the series of events which overdraw it most, worst first. No two series overlap.
-    pub(super) fn overdrafts(self, edges: &[Edge]) -> Vec<Draw> {
+    pub(crate) fn overdrafts(self, edges: &[Edge]) -> Vec<BucketDraw> {
         // Of draws in succession that are too much, the worst stands for all.
-        let mut worst: Vec<Draw> = Vec::new();
+        let mut worst: Vec<BucketDraw> = Vec::new();
         let mut goes_on = false;
         for draw in self.draws(edges) {
             match worst.last_mut().filter(|_| goes_on) {
@@ -84,7 +89,7 @@ impl Bucket {
             goes_on = draw.is_too_much();
         }
         worst.sort_by_key(|draw| draw.left);
-        let mut apart: Vec<Draw> = Vec::new();
+        let mut apart: Vec<BucketDraw> = Vec::new();
         for draw in worst {
             if apart
                 .iter()

@@ -3,7 +3,8 @@
 use std::iter;
 
 use super::{
-    Bucket, Edge, Known, LATE, Micros, SECOND, Why, bucket::Draw, clock::SERVERS_APART, edge::put_in_order,
+    Bucket, Edge, Known, LATE, Micros, SECOND, Why, bucket::BucketDraw, clock::SERVERS_APART,
+    edge::put_in_order,
 };
 
 /// Something that happened, such as a write.
@@ -177,7 +178,7 @@ impl Limit for Bucket {
     fn excess(&self, edges: &[Edge]) -> Option<(usize, usize)> {
         let worst = self
             .draws(edges)
-            .filter(Draw::is_too_much)
+            .filter(BucketDraw::is_too_much)
             .min_by_key(|draw| draw.left);
         worst.map(|draw| (draw.first, draw.last))
     }

@@ -86,11 +86,13 @@ impl Tally {
         self
     }
 
-    fn add_request(&mut self, request: &Request) {
+    /// Adds a request of an audit log.
+    pub(crate) fn add_request(&mut self, request: &Request) {
         self.add(redacted(Sender::of(request).name), sent(request));
     }
 
-    fn add(&mut self, by: String, fields: impl IntoIterator<Item = String>) {
+    /// Adds a write with the fields that it changed.
+    pub(crate) fn add(&mut self, by: String, fields: impl IntoIterator<Item = String>) {
         let writes = self.0.entry(by).or_default();
         writes.count += 1;
         for field in fields {

@@ -104,7 +104,7 @@ fn profiles<'a>(report: &Report<'a>) -> Vec<Entry<'a>> {
         ((&*metadata.namespace, &*metadata.name), history)
     });
     let entries = grouped(keys).into_iter().map(|((namespace, name), _)| {
-        let spendings = spendings.of_profile(namespace, name);
+        let spendings = spendings.of_profile(namespace, name).to_vec();
         let draws = spendings.iter().flat_map(|spending| &spending.draws);
         Entry {
             changes: draws.map(|draw| draw.at).collect(),

@@ -76,6 +76,8 @@ pub(crate) struct Attribution<'e> {
     pub(crate) names: BTreeSet<&'e str>,
     /// True if the implementation's name was inferred, not configured.
     pub(crate) is_inferred: bool,
+    /// True if the client is kubectl, or the hub itself.
+    pub(crate) is_kubectl_or_hub: bool,
 }
 
 /// A change of one field between two versions of an object, or its creation.
@@ -114,11 +116,12 @@ pub(crate) struct Candidate<'e> {
 }
 
 impl<'e> Attribution<'e> {
-    fn unknown(reason: Reason) -> Self {
+    pub(super) fn unknown(reason: Reason) -> Self {
         Self {
             author: Author::Unknown(reason),
             names: BTreeSet::new(),
             is_inferred: false,
+            is_kubectl_or_hub: false,
         }
     }
 
@@ -129,6 +132,7 @@ impl<'e> Attribution<'e> {
         for attribution in attributions {
             common.names.extend(attribution.names);
             common.is_inferred |= attribution.is_inferred;
+            common.is_kubectl_or_hub &= attribution.is_kubectl_or_hub;
             if common.author != attribution.author {
                 common.author = Author::Unknown(SEVERAL);
             }

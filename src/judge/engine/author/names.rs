@@ -81,6 +81,7 @@ impl<'e> ImplementationNames<'e> {
             author,
             names: BTreeSet::from([name.text()]),
             is_inferred,
+            is_kubectl_or_hub: name.is_kubectl() || name.is_hub(),
         }
     }
 

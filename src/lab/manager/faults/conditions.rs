@@ -112,8 +112,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "conditions/not-flapping",
         "reports each hiccup of a control plane as an outage",
         |world| {
-            for turn in 0..8_u32 {
-                let at = minutes(4) + Duration::from_secs(30) * turn;
+            for turn in 0..10_u32 {
+                let at = minutes(4) + Duration::from_secs(10) * turn;
                 let fails = turn % 2 == 0;
                 world.script.push(Step::happen(at, QUIET, move |member| {
                     member.failing_checks = fails.then(|| "ping".to_owned()).into_iter().collect();

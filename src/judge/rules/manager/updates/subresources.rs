@@ -1,164 +1,131 @@
 //! Status and desired state, each through its own endpoint.
 
-use std::collections::{BTreeMap, HashMap};
-
-use evidence::{Asked, Evidence, Kind, Request, Requests};
+use evidence::{Reason, ReasonId, Request, api::ClusterProfile};
 use jiff::SignedDuration;
 
-use super::log::{Key, Names};
 use crate::{
-    subjects::{Finding, Findings, Profiles},
-    text::redacted,
+    engine::{Answer, Authored, Hub, Write, Writes, have_one_sender, sender},
+    subjects::Finding,
     time::is_logged_around,
-    who::{Entry, Sender, entries, has_status_subresource, is_status},
+    who::{has_status_subresource, is_status},
 };
 
-/// Time before and after a write in which its sender may send a part again, through the right endpoint. Clients that
-/// send one patch to both endpoints do so in the same reconciliation.
-const MOMENTS: SignedDuration = SignedDuration::from_secs(10);
+/// How long before or after a patch its sender may send a part through the right endpoint. Clients that send one patch to both
+/// endpoints do so in the same reconciliation.
+const SAME_RECONCILIATION: SignedDuration = SignedDuration::from_secs(10);
+
+/// The reason if the right write may be missing in the audit log.
+const LOG_ENDS: Reason = Reason::known(
+    ReasonId::Unknown,
+    "the audit log does not show whether a part of a patch was sent through the right endpoint",
+);
 
 /// `updates/status-by-subresource`
 ///
-/// Status is sent through `/status`, and spec and labels are not, wherever a change would be lost otherwise.
-///
-/// The hub drops a part that comes through the wrong endpoint. That loses nothing if the same sender also sends it
-/// through the right one, as controller-runtime's `CreateOrPatch` does with one patch for both.
-pub(in crate::rules) fn status_by_subresource(profiles: &Profiles, findings: &mut Findings) {
-    let evidence = profiles.evidence();
-    if !has_status_subresource(evidence) {
-        findings
-            .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
-        return;
+/// A patch that sends status to the object, or spec or labels to `/status`, is within 10 s of one by the same sender that sends
+/// that part to the right endpoint. Otherwise the hub dropped the part.
+pub(in crate::rules) fn status_by_subresource(writes: &Writes<'_, '_, ClusterProfile>, hub: &Hub) -> Answer {
+    if !has_status_subresource(hub.evidence) {
+        return Answer::NotApplicable;
     }
-    findings.not_applicable("no profile has a status with an owner in managedFields");
-    if let Some(requests) = &evidence.requests {
-        judge_requests(evidence, requests, findings);
-    }
-    if *evidence.asked(Kind::Writers) == Asked::Yes {
-        examine_owners(profiles, findings);
-    } else if findings.examined == 0 {
-        findings.cannot_tell("neither managedFields nor request bodies in the audit log were available");
+    let Authored { own, unknown } = writes.authored();
+    let own = Answer::each(["", "status"], |endpoint| {
+        parts_through(endpoint, &own, writes, hub)
+    });
+    let is_lost = |write: &Write<ClusterProfile>| {
+        let patch = write.request;
+        patch.is_some_and(|patch| lost_part(writes, patch).is_some())
+    };
+    match unknown.into_iter().find(|(write, _)| is_lost(write)) {
+        Some((_, reason)) => own.and(Answer::Unknown(reason)),
+        None => own,
     }
 }
 
-/// Judges patches with bodies: they carry only what their sender means to write. An update carries the whole object,
-/// and so may an apply (recognized by the name in it).
-fn judge_requests(evidence: &Evidence, requests: &Requests, findings: &mut Findings) {
-    let names = Names::of(evidence);
-    let mut writes: HashMap<Key, Vec<&Request>> = HashMap::new();
-    for request in &requests.events {
-        let key = (&*request.namespace, &*request.name);
-        let counts = request.is_write() && !request.is_the_suites() && !key.1.is_empty();
-        if counts && names.in_scope(key) {
-            writes.entry(key).or_default().push(request);
-        }
+/// Whether the audit log shows what a patch contains.
+pub(in crate::rules) fn shows_body(request: &Request) -> bool {
+    &*request.verb != "patch" || request.body.is_some()
+}
+
+/// The answer about the patches through one endpoint.
+fn parts_through(
+    endpoint: &str,
+    own: &[&Write<ClusterProfile>],
+    writes: &Writes<'_, '_, ClusterProfile>,
+    hub: &Hub,
+) -> Answer {
+    let requests = own.iter().filter_map(|write| write.request);
+    let mut patches = requests
+        .filter(|request| &*request.verb == "patch" && request.body.is_some())
+        .filter(|patch| &*patch.subresource == endpoint)
+        .peekable();
+    if patches.peek().is_none() {
+        return Answer::NotApplicable;
     }
-    let mut lost: BTreeMap<(Key, &str), (&Request, &str, usize)> = BTreeMap::new();
-    let mut bodiless = 0;
-    for (key, writes) in &writes {
-        for request in writes.iter().filter(|request| &*request.verb == "patch") {
-            let Some(body) = &request.body else {
-                bodiless += 1;
-                continue;
-            };
-            // Only a log that is complete then shows any other way the part was sent.
-            if !is_logged_around(evidence, requests, request, MOMENTS) {
-                continue;
-            }
-            findings.examine();
-            if body.parts.iter().any(|part| part == "metadata.name") {
-                continue;
-            }
-            let part = body
-                .parts
-                .iter()
-                .find(|part| is_astray(request, part) && !is_sent_rightly(writes, request, part));
-            if let Some(part) = part {
-                let entry = lost
-                    .entry((*key, &request.subresource))
-                    .or_insert((request, part, 0));
-                entry.2 += 1;
-            }
-        }
-    }
-    for ((key, subresource), (request, part, count)) in lost {
-        let (message, expected) = match subresource {
-            "" => (
-                "a status sent with the object itself was lost",
-                "sent through /status",
-            ),
-            _ => (
-                "a spec or labels sent through /status were lost",
-                "sent with the object itself",
-            ),
-        };
-        findings.report(
-            Finding::on(names.reference(key), message)
-                .at(part)
-                .expected(expected)
-                .observed(format!(
-                    "{count} by {}, first at {}",
-                    redacted(Sender::of(request).name),
-                    request.at
-                )),
-        );
-    }
-    if bodiless > 0 {
-        findings.note(format!(
-            "{bodiless} patches are not judged: the audit log lacks their bodies; log them at level Request"
-        ));
+    let is_surrounded = |patch: &Request| {
+        let log = hub.evidence.requests.as_ref();
+        log.is_some_and(|log| is_logged_around(hub.evidence, log, patch, SAME_RECONCILIATION))
+    };
+    let lost: Vec<(&Request, &str)> = patches
+        .filter_map(|patch| Some((patch, lost_part(writes, patch)?)))
+        .collect();
+    let surely_lost: Vec<_> = lost.iter().filter(|(patch, _)| is_surrounded(patch)).collect();
+    match (surely_lost.first(), lost.is_empty()) {
+        (Some((patch, part)), _) => Answer::broken(lost_finding(patch, part, surely_lost.len())),
+        (None, true) => Answer::Kept,
+        (None, false) => Answer::Unknown(LOG_ENDS),
     }
 }
 
-/// Whether a part was sent through the wrong endpoint.
-fn is_astray(request: &Request, part: &str) -> bool {
-    match &*request.subresource {
-        "" => is_status(part),
-        "status" => is_desired(part),
+/// The part of a patch that the hub dropped. An apply, which names the object, carries all fields of its sender.
+fn lost_part<'p>(writes: &Writes<'_, '_, ClusterProfile>, patch: &'p Request) -> Option<&'p str> {
+    let parts = &patch.body.as_ref()?.parts;
+    if &*patch.verb != "patch" || parts.iter().any(|part| part == "metadata.name") {
+        return None;
+    }
+    let lost = parts.iter().find(|part| match right_endpoint(part) {
+        Some(endpoint) if endpoint != &*patch.subresource => !is_sent_to(endpoint, part, patch, writes),
         _ => false,
+    });
+    lost.map(String::as_str)
+}
+
+/// The endpoint that takes a part: the object itself is empty. None if both take it.
+fn right_endpoint(part: &str) -> Option<&'static str> {
+    if is_status(part) {
+        Some("status")
+    } else if part == "spec" || part.starts_with("spec.") || part.starts_with("metadata.labels") {
+        Some("")
+    } else {
+        None
     }
 }
 
-/// Whether the sender of a request also sent a part through the right endpoint in these moments.
-fn is_sent_rightly(writes: &[&Request], request: &Request, part: &str) -> bool {
-    let subresource = if is_status(part) { "status" } else { "" };
-    writes.iter().any(|other| {
-        let carries = other
-            .body
-            .as_ref()
-            .is_none_or(|body| body.parts.iter().any(|carried| carried == part));
-        Sender::of(other).name == Sender::of(request).name
-            && &*other.subresource == subresource
-            && matches!(&*other.verb, "create" | "update" | "patch")
-            && other.at.duration_since(request.at).abs() <= MOMENTS
-            && carries
+/// Whether the sender of a patch also sent a part to an endpoint in the same reconciliation.
+fn is_sent_to(endpoint: &str, part: &str, patch: &Request, writes: &Writes<'_, '_, ClusterProfile>) -> bool {
+    let mut requests = writes.all().iter().filter_map(|write| write.request);
+    requests.any(|other| {
+        let body = other.body.as_ref();
+        have_one_sender(other, patch)
+            && &*other.subresource == endpoint
+            && other.at.duration_since(patch.at).abs() <= SAME_RECONCILIATION
+            && body.is_none_or(|body| body.parts.iter().any(|carried| carried == part))
     })
 }
 
-/// Whether a part is desired state, set by a manager, rather than observed.
-fn is_desired(part: &str) -> bool {
-    part == "spec" || part.starts_with("spec.") || part.starts_with("metadata.labels")
-}
-
-/// Counts the profiles whose status has an owner. An owner through the wrong endpoint is only noted: the hub took that
-/// write, so nothing was lost.
-fn examine_owners(profiles: &Profiles, findings: &mut Findings) {
-    let mut astray = 0;
-    for profile in profiles.inventory() {
-        if !entries(profile).any(Entry::writes_status) {
-            continue;
-        }
-        findings.examine();
-        astray += usize::from(entries(profile).any(|entry| match entry.subresource() {
-            "" => entry.owns_status(),
-            "status" => entry.owned(is_desired).is_some(),
-            _ => false,
-        }));
-    }
-    findings.note_count(
-        "",
-        astray,
-        " profiles have a part in managedFields that came through the wrong endpoint: the hub took it, so nothing was lost",
-    );
-    findings.note("managedFields show only the last writer of each field");
+fn lost_finding(patch: &Request, part: &str, count: usize) -> Finding {
+    let (message, expected) = match &*patch.subresource {
+        "" => (
+            "a status sent with the object itself was lost",
+            "sent through /status",
+        ),
+        _ => (
+            "a spec or labels sent through /status were lost",
+            "sent with the object itself",
+        ),
+    };
+    let observed = format!("{count} by {}, first at {}", sender(patch), patch.at);
+    Finding::at_path(part, message)
+        .expected(expected)
+        .observed(observed)
 }

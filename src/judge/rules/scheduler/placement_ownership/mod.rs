@@ -1,7 +1,4 @@
 mod foreign;
-mod lives;
-mod published;
-mod users;
 mod writers;
 
 pub(in crate::rules) use foreign::foreign_decisions_untouched;

@@ -1,139 +1,120 @@
 //! The writers of a slice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, Kind, ObjectRef, SliceHistory, api::PlacementDecision};
-use jiff::Timestamp;
+use evidence::api::{PlacementDecision, names};
 
-use super::{
-    published::{by_others, changed_parts, publish_otherwise},
-    users::OfScheduler,
-};
 use crate::{
-    reasons::SCHEDULER_NOT_NAMED,
-    subjects::{Finding, Findings},
-    text::{listed, redacted},
-    time::missed,
-    who::{
-        Entry, OUTDATED, Seen, Tally, Who,
-        authors::{authors, may_be_a_producer_s},
-        entries, in_turns,
-        logged::{Key, Logged},
-        publisher::{Names, Publishers, publishers_of},
-    },
+    engine::{Answer, Attribution, Author, Hub, Write, Writes},
+    subjects::Finding,
+    text::listed,
+    time::timestamp,
 };
 
 /// `placement-ownership/one-writer`
 ///
-/// The scheduler alone writes a slice, from its creation to its deletion.
-///
-/// People with kubectl and the hub's own controllers do not count, nor do named consumers: these are the matter of
-/// `placement-ownership/consumers-read-only`, and marks beside the decision that of
-/// `placement-ownership/not-a-conversation`. Who writes on where the scheduler's users write no more is their successor.
-/// Another program is more than a hint only if the user named the scheduler's users or field managers, and if it deletes
-/// slices or writes what a scheduler publishes in turns with them: then it is no successor, and no single edit.
-pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings) {
-    findings.nothing_happened(
-        "no slice has a program as its writer in the audit log, or as an owner in managedFields",
-    );
-    let publishers = Publishers::of::<PlacementDecision>(evidence);
-    let mut examined: BTreeSet<Key> = BTreeSet::new();
-    let mut found: BTreeSet<Key> = BTreeSet::new();
-    if let Some(requests) = &evidence.slice_requests {
-        let names = Logged::<PlacementDecision>::of(evidence);
-        for of_scheduler in OfScheduler::all(evidence, requests, &publishers, &names) {
-            examined.extend(of_scheduler.slices());
-            of_scheduler.tell(findings);
-            for (key, finding) in of_scheduler.findings(&names) {
-                found.insert(key);
-                findings.report(finding);
-            }
+/// The scheduler writes no slice of another scheduler, and no other program changes what it publishes in its own. Edits with
+/// kubectl do not count. Writes of other programs are warnings: a scheduler cannot prevent them.
+pub(in crate::rules) fn one_writer(writes: &Writes<'_, '_, PlacementDecision>, hub: &Hub) -> Answer {
+    let creator = writes.creator("schedulerName");
+    match creator.author {
+        Author::Run => Answer::NotApplicable,
+        Author::Other => writes.unless_missed(of_another_scheduler(writes, &creator, hub)),
+        Author::Implementation | Author::Unknown(_) => {
+            writes.unless_missed(of_implementation(writes, &creator))
         }
     }
-    if *evidence.asked(Kind::Writers) == Asked::Yes {
-        for history in evidence.slice_histories() {
-            let slice = history.last();
-            let key = (&*slice.metadata.namespace, &*slice.metadata.name);
-            let owners = history.current().map_or_else(Vec::new, owners);
-            if !owners.is_empty() {
-                examined.insert(key);
-            }
-            let [users, managers] = publishers.names(slice.scheduler());
-            // The log shows who wrote. A field manager is a name that a program chooses.
-            let is_logged = evidence.slice_requests.is_some() && users.are_said;
-            let are_named = managers.are_said && owners.iter().all(|owner| managers.hold(owner));
-            let rival = written_in_turns(evidence, history, managers).filter(|_| !is_logged);
-            let several = (owners.len() > 1 && !are_named).then(|| shared(slice, &owners));
-            let finding = rival.or(several);
-            if let Some(finding) = finding.filter(|finding| !finding.advisory || !found.contains(&key)) {
-                findings.report(finding);
-            }
-        }
-        findings.note("managedFields show only the last writer of each field");
-    }
-    let is_partly_claimed = !Who::<PlacementDecision>::of(evidence).is_wholly_claimed();
-    if is_partly_claimed && findings.list().iter().any(|finding| finding.advisory) {
-        findings.note(SCHEDULER_NOT_NAMED.after("other writers of a slice are a hint only"));
-    }
-    findings.examined = examined.len();
 }
 
-/// The finding on a field manager that writes what a scheduler publishes in turns with those that were named, as the watch
-/// saw. What several wrote at a time may be of any of them.
-fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Names) -> Option<Finding> {
-    let metadata = &history.last().metadata;
-    let name = (&*metadata.namespace, &*metadata.name);
-    let mut own: Vec<Timestamp> = Vec::new();
-    let who = Who::<PlacementDecision>::of(evidence);
-    let mut others: BTreeMap<&str, Vec<(Timestamp, Seen<PlacementDecision>)>> = BTreeMap::new();
-    for (before, after) in history.steps().filter(|_| managers.are_said) {
-        let authors = authors(&before.object, &after.object);
-        let mut alone = authors.iter().filter(|_| authors.len() == 1);
-        if authors.iter().any(|author| managers.hold(author)) {
-            own.push(after.received());
-        } else if let Some(author) = alone.next().filter(|author| may_be_a_producer_s(author))
-            && publish_otherwise(&before.object, &after.object)
-            && missed::<PlacementDecision>(evidence, Some(name), before.received(), after.received())
-                .is_none()
-        {
-            let seen = Seen::Step(before, after);
-            others.entry(author).or_default().push((after.received(), seen));
-        }
-    }
-    let mut others = others.into_values();
-    let writes = others.find(|writes| {
-        let times: Vec<Timestamp> = writes.iter().map(|(at, _)| *at).collect();
-        in_turns(&own, &times)
-    })?;
-    let first = writes[0].0;
-    let tally = Tally::of(&who, writes.into_iter().map(|(_, write)| write), changed_parts);
-    let slice = ObjectRef::from(history.last());
-    let finding = by_others(slice, &listed(managers.all()), &tally, first);
-    Some(finding.at("metadata.managedFields"))
-}
-
-/// The programs that own published parts of a slice, but those that wrote a day before the newest of them.
-fn owners(slice: &PlacementDecision) -> Vec<&str> {
-    let publishers = publishers_of(slice);
-    let owners = || entries(slice).filter(|entry| publishers.contains(entry.by()));
-    let newest = owners().filter_map(Entry::written_at).max();
-    let is_current = |entry: &Entry| {
-        let times = newest.zip(entry.written_at());
-        times.is_none_or(|(newest, own)| newest.duration_since(own) < OUTDATED)
+/// The answer about a slice that another program created: the scheduler does not write it. Under the scheduler's own name, the
+/// program may be the scheduler's former account.
+fn of_another_scheduler(
+    writes: &Writes<'_, '_, PlacementDecision>,
+    creator: &Attribution<'_>,
+    hub: &Hub,
+) -> Answer {
+    let own = writes.authored().own;
+    let published: Vec<&Write<PlacementDecision>> =
+        own.into_iter().filter(|write| changes_published(write)).collect();
+    let Some(finding) = written_by(writes, &published, &creator.names) else {
+        return Answer::NotApplicable;
     };
-    let mut known = BTreeSet::new();
-    let current = owners().filter(is_current).map(Entry::by);
-    current.filter(|manager| known.insert(*manager)).collect()
+    let scheduler = hub.evidence.header.scope.scheduler.as_deref();
+    let first = writes.versions().next().map_or("", PlacementDecision::scheduler);
+    if !first.is_empty() && scheduler.is_some_and(|scheduler| scheduler != first) {
+        Answer::broken(finding)
+    } else {
+        Answer::warning(finding)
+    }
 }
 
-fn shared(slice: &PlacementDecision, owners: &[&str]) -> Finding {
-    let names: Vec<String> = owners.iter().map(|owner| redacted(owner)).collect();
-    Finding::on(
-        ObjectRef::from(slice),
-        "several field managers own what a scheduler publishes",
-    )
-    .at("metadata.managedFields")
-    .expected("one field manager")
-    .observed(names.join(", "))
-    .advisory()
+/// The answer about a slice that the scheduler created, or that may be its own.
+fn of_implementation(writes: &Writes<'_, '_, PlacementDecision>, creator: &Attribution<'_>) -> Answer {
+    let published = writes.all().iter().filter(|write| changes_published(write));
+    let published: Vec<(&Write<PlacementDecision>, Attribution)> =
+        published.map(|write| (write, writes.author(write))).collect();
+    let first = published
+        .first()
+        .map(|(_, attribution)| attribution.names.clone());
+    let owner = match &creator.names {
+        names if names.is_empty() => first.unwrap_or_default(),
+        names => names.clone(),
+    };
+    let is_others = |attribution: &Attribution| match attribution.author {
+        Author::Implementation | Author::Run => false,
+        Author::Other => !attribution.is_kubectl_or_hub,
+        // Two programs write the slice, so at most one is the scheduler.
+        Author::Unknown(_) => !attribution.names.is_empty() && attribution.names.is_disjoint(&owner),
+    };
+    let of_others = published.iter().filter(|(_, attribution)| is_others(attribution));
+    let of_others: Vec<&Write<PlacementDecision>> = of_others.map(|(write, _)| *write).collect();
+    let is_written = written_by(writes, &of_others, &owner).map_or(Answer::Kept, Answer::warning);
+    is_written.and(deleted_by_others(writes, &owner))
+}
+
+/// A warning if another program deleted the slice.
+fn deleted_by_others(writes: &Writes<'_, '_, PlacementDecision>, owner: &BTreeSet<&str>) -> Answer {
+    let Some((deleter, at)) = writes.deletion() else {
+        return Answer::NotApplicable;
+    };
+    if deleter.author != Author::Other || deleter.is_kubectl_or_hub {
+        return Answer::Kept;
+    }
+    let message = "a slice is deleted by others than its scheduler";
+    let finding = Finding::at_path("metadata.deletionTimestamp", message)
+        .expected(format!("a deletion by {} alone", listed(owner)))
+        .observed(format!("by {}, at {}", listed(&deleter.names), timestamp(at)));
+    Answer::warning(finding)
+}
+
+/// The finding on writes of a slice that is another program's; none without such writes.
+fn written_by<'e>(
+    writes: &Writes<'_, 'e, PlacementDecision>,
+    published: &[&Write<'e, PlacementDecision>],
+    owner: &BTreeSet<&str>,
+) -> Option<Finding> {
+    let first = timestamp(published.first()?.reported);
+    let message = "a slice is written by others than its scheduler";
+    let finding = Finding::at_path("metadata.resourceVersion", message)
+        .expected(format!("writes by {} alone", listed(owner)))
+        .observed(format!("{}, first at {first}", writes.tally(published)));
+    Some(finding)
+}
+
+/// Whether a write changes what a scheduler publishes.
+fn changes_published(write: &Write<PlacementDecision>) -> bool {
+    let Some((before, after)) = write.versions else {
+        return false;
+    };
+    let (before, after) = (&before.object, &after.object);
+    let published_labels = |slice: &PlacementDecision| -> Vec<(String, String)> {
+        let labels = slice.metadata.labels.iter();
+        labels
+            .filter(|(key, _)| key.starts_with(names::GROUP))
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect()
+    };
+    before.decisions != after.decisions
+        || before.scheduler_name != after.scheduler_name
+        || published_labels(before) != published_labels(after)
 }

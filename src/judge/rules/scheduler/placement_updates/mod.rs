@@ -3,5 +3,5 @@
 mod empty;
 mod torn;
 
-pub(in crate::rules) use empty::no_empty_writes;
+pub(in crate::rules) use empty::{no_empty_writes, shows_effect};
 pub(in crate::rules) use torn::no_torn_reschedule;

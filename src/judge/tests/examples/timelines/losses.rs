@@ -23,25 +23,11 @@ const LOST: [i64; 5] = [2, 30, 61, 130, 400];
 const AS_OLD: [(&str, &str); 0] = [];
 
 /// Examples that say something else when they come late.
-const IN_TIME: [(&str, &str); 9] = [
-    // What is a doubt in the examples is sure once it is late.
-    (
-        "updates/status-writes-within-budget",
-        "the same where nothing stamps them, so the first ones may have come late",
-    ),
-    (
-        "conditions/not-flapping",
-        "the first comes so late, and nothing stamps it, that the seventh seems to follow within 296 s",
-    ),
+const IN_TIME: [(&str, &str); 6] = [
     // A pause of 15 s looks like one of 6 s, and a pause of 10 s is what tells the two apart.
     (
         "placement-updates/no-torn-reschedule",
         "a cluster that leaves and comes back while the decision pauses may have been dropped on purpose",
-    ),
-    // They are as late as may be.
-    (
-        "updates/status-writes-within-budget",
-        "ten at once and one every 30 s, of which the watch delivers some up to 9 s late",
     ),
     (
         "conditions/healthy-follows-outage",
@@ -66,7 +52,7 @@ const IN_TIME: [(&str, &str); 9] = [
 ];
 
 /// Examples that are kept by what is left of them.
-const KEPT: [(&str, &str); 8] = [
+const KEPT: [(&str, &str); 5] = [
     // The profile was created and filled within the gap.
     (
         "conditions/status-follows-joined",
@@ -80,19 +66,6 @@ const KEPT: [(&str, &str); 8] = [
     (
         "consumers/kubeconfig-points-at-member",
         "the profile changed its endpoint eight minutes ago",
-    ),
-    // An audit log is believed if it has all that the watch has.
-    (
-        "updates/status-writes-within-budget",
-        "the audit policy left out what the watch saw",
-    ),
-    (
-        "updates/status-writes-within-budget",
-        "the manager writes too often, which the log omits, while a person labels the profile",
-    ),
-    (
-        "updates/status-writes-within-budget",
-        "the log has as many writes as the watch saw, of which some were of another time",
     ),
     // Of what comes together, nobody knows which came first.
     (

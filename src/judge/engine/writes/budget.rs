@@ -1,0 +1,189 @@
+//! Whether writes stay within a token bucket, and the findings if they do not.
+
+use std::collections::BTreeSet;
+
+use evidence::{Reason, ReasonId};
+
+use super::{Answer, Authored, Source, Value, Write, Writes, Written};
+use crate::{
+    subjects::Finding,
+    text::listed,
+    time::{Bucket, Edge, Micros, SECOND, skew, timestamp},
+    who::Tally,
+};
+
+/// The bucket's capacity: the maximum burst of writes to one object (KEP-4322 › Scalability implication).
+pub const BURST: i64 = 10;
+
+/// Seconds until one more write becomes available.
+pub const REFILL_SECONDS: i64 = 30;
+
+/// The bucket that the documents allow each object.
+pub(crate) const BUDGET: Bucket = Bucket {
+    burst: BURST,
+    refill: REFILL_SECONDS * SECOND,
+    at_least: 0,
+};
+
+/// The maximum number of spans in a finding.
+const LISTED_SPANS: usize = 3;
+
+/// The reason if writes seem to overdraw the bucket, and may have been slower.
+const TIMES_TOO_COARSE: Reason = Reason::known(
+    ReasonId::Unknown,
+    "writes were seen in quicker succession than the budget allows, but their times are not exact enough to tell",
+);
+
+impl<'e, T: Written> Writes<'_, 'e, T> {
+    /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `what` names them in the plural.
+    pub(crate) fn within(&self, bucket: Bucket, what: &str, finding: Finding) -> Answer {
+        if self.most < bucket.fewest_to_overdraw() || !is_likely_overdrawn(bucket, self.all()) {
+            return self.unless_missed(Answer::Kept);
+        }
+        let Authored { own, unknown } = self.authored();
+        let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
+        let overdrafts = bucket.overdrafts(&edges);
+        if let Some(worst) = overdrafts.first() {
+            let spans = overdrafts.iter().take(LISTED_SPANS);
+            let spans = spans.map(|draw| self.span(&own[draw.first..=draw.last], what));
+            let longest = edges[worst.last].latest - edges[worst.first].earliest;
+            let reported = own[worst.last].reported - own[worst.first].reported;
+            return Answer::broken(
+                finding
+                    .expected(allowance(bucket, longest, reported))
+                    .observed(spans.collect::<Vec<String>>().join("; ")),
+            );
+        }
+        if is_likely_overdrawn(bucket, own.iter().copied()) {
+            return Answer::Unknown(TIMES_TOO_COARSE);
+        }
+        let mut possible = own;
+        possible.extend(unknown.iter().map(|(write, _)| *write));
+        possible.sort_by_key(|write| write.likely_at.latest);
+        match unknown.into_iter().next() {
+            Some((_, reason)) if is_likely_overdrawn(bucket, possible) => Answer::Unknown(reason),
+            _ => self.unless_missed(Answer::Kept),
+        }
+    }
+
+    /// The same for the changes of each value, by its path.
+    pub(crate) fn values_within(
+        &self,
+        bucket: Bucket,
+        values: fn(&T) -> Vec<Value>,
+        finding: fn(String) -> Finding,
+    ) -> Answer {
+        if !self.versions().any(|object| !values(object).is_empty()) {
+            return Answer::NotApplicable;
+        }
+        if self.most < bucket.fewest_to_overdraw() {
+            return self.unless_missed(Answer::Kept);
+        }
+        let changes = self.changes(values);
+        let answer = Answer::each(changes, |(path, changes)| {
+            changes.within(bucket, "changes", finding(path))
+        });
+        self.unless_missed(answer.or_kept())
+    }
+
+    /// The best possible balance of a bucket after each of the implementation's writes, with its time by the runner's clock.
+    pub(super) fn balances(&self, bucket: Bucket) -> Vec<(Micros, Micros)> {
+        let ahead = if self.source == Source::AuditLog {
+            skew(self.hub.evidence)
+        } else {
+            0
+        };
+        let Authored { own, .. } = self.authored();
+        let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
+        let draws = bucket.draws(&edges);
+        draws
+            .map(|draw| (own[draw.last].reported - ahead, draw.left))
+            .collect()
+    }
+
+    /// The implementation's writes in a span, in words.
+    fn span(&self, writes: &[&Write<'e, T>], what: &str) -> String {
+        let (from, until) = (writes[0].reported, writes[writes.len() - 1].reported);
+        format!(
+            "{} {what} in {} s, from {} on: {}",
+            writes.len(),
+            whole_seconds(until - from),
+            timestamp(from),
+            self.tally(writes)
+        )
+    }
+
+    /// Writes by their writers, with the fields that they changed.
+    pub(crate) fn tally(&self, writes: &[&Write<'e, T>]) -> Tally {
+        let mut tally = Tally::default();
+        for write in writes {
+            match (write.request, write.versions) {
+                (Some(request), _) => tally.add_request(request),
+                (None, Some((before, after))) => {
+                    let fields = after.object.changed_fields(&before.object);
+                    tally.add(listed(&self.author(write).names), fields);
+                }
+                (None, None) => {}
+            }
+        }
+        tally
+    }
+
+    /// Broken if the implementation sent several writes that changed nothing. A single one may be a retry after a lost response.
+    pub(crate) fn each_changes_something(&self, finding: Finding) -> Answer {
+        let changed = |write: &Write<'e, T>| write.request.and_then(|request| request.changed);
+        let Authored { mut own, mut unknown } = self.authored();
+        own.retain(|write| changed(write).is_some());
+        unknown.retain(|(write, _)| changed(write).is_some());
+        if own.is_empty() && unknown.is_empty() {
+            return Answer::NotApplicable;
+        }
+        let count = own.len();
+        own.retain(|write| changed(write) == Some(false));
+        unknown.retain(|(write, _)| changed(write) == Some(false));
+        let may_be_broken = own.len() + unknown.len() > 1;
+        match (own.len(), unknown.into_iter().next()) {
+            (0 | 1, Some((_, reason))) if may_be_broken => Answer::Unknown(reason),
+            (0, _) => Answer::Kept,
+            (1, _) => Answer::warning(empty_writes(&own, count, finding)),
+            _ => Answer::broken(empty_writes(&own, count, finding)),
+        }
+    }
+}
+
+/// The finding on writes that changed nothing, of a number of writes in all.
+fn empty_writes<T>(empty: &[&Write<T>], count: usize, finding: Finding) -> Finding {
+    let requests = empty.iter().filter_map(|write| write.request);
+    let users: BTreeSet<&str> = requests.map(|request| &*request.user).collect();
+    finding.observed(format!(
+        "{} of {count} writes by {} changed nothing, first at {}",
+        empty.len(),
+        listed(&users),
+        timestamp(empty[0].reported)
+    ))
+}
+
+/// Whether writes overdraw a bucket if nothing was late and no clock was wrong.
+fn is_likely_overdrawn<'w, 'e: 'w, T: 'e>(
+    bucket: Bucket,
+    writes: impl IntoIterator<Item = &'w Write<'e, T>>,
+) -> bool {
+    let edges: Vec<Edge> = writes.into_iter().map(|write| write.likely_at).collect();
+    bucket.draws(&edges).any(|draw| draw.is_too_much())
+}
+
+/// What a bucket allows in a span that is reported as some other length.
+fn allowance(bucket: Bucket, span: Micros, reported: Micros) -> String {
+    format!(
+        "at most {} in {} s ({} at once, one more every {} s)",
+        bucket.allowed(span),
+        whole_seconds(reported),
+        bucket.burst,
+        bucket.refill / SECOND
+    )
+}
+
+/// Rounds up to at least one second, so that a statement about the span stays true.
+fn whole_seconds(span: Micros) -> i64 {
+    (span.max(1) + SECOND - 1) / SECOND
+}

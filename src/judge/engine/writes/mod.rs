@@ -1,0 +1,463 @@
+//! Evaluates a function on all writes to one object, each with its author.
+
+mod budget;
+mod named;
+mod spending;
+
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    ops::Range,
+};
+
+use evidence::{
+    Evidence, History, ObjectRef, Origin, Reason, ReasonId, Request, Requests, Version,
+    api::{ClusterProfile, PlacementDecision, Role},
+};
+
+pub(crate) use self::budget::BUDGET;
+use self::named::{NamedWrites, creates, names};
+pub use self::{
+    budget::{BURST, REFILL_SECONDS},
+    spending::{Draw, Source, Spending, Spendings},
+};
+use super::{
+    Answer, Evaluate, EvaluatePart, Hub, Judged, Value,
+    author::{Attribution, Author, AuthoredChange},
+};
+use crate::{
+    rules::Facts,
+    shared::changed_fields::changed_fields,
+    subjects::Findings,
+    text::redacted,
+    time::{Edge, LATE, Micros},
+};
+
+/// The writes that a rule counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Status writes, also those that change nothing if the audit log shows them.
+    Status,
+    /// All writes that change the object.
+    Changing,
+    /// Changes that the watch observed, with both versions.
+    Observed,
+    /// Creations, updates, and patches in the audit log, also those that change nothing.
+    Logged,
+}
+
+/// A kind of object with writes.
+pub(crate) trait Written: Judged {
+    /// Its publisher.
+    const ROLE: Role;
+
+    /// The audit log of the kind.
+    fn requests(evidence: &Evidence) -> Option<&Requests>;
+
+    /// Whether a run of the suite wrote to the object of that name.
+    fn is_touched(evidence: &Evidence, name: (&str, &str)) -> bool;
+
+    /// Whether two versions have different statuses.
+    fn has_other_status(&self, before: &Self) -> bool;
+
+    /// The fields in which two versions differ.
+    fn changed_fields(&self, before: &Self) -> BTreeSet<String>;
+}
+
+/// A write to an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Write<'e, T> {
+    /// When it took place, as far as it is certain.
+    pub(super) at: Edge,
+    /// When it took place if nothing was late and no clock was wrong.
+    pub(super) likely_at: Edge,
+    /// The time in the evidence.
+    pub(crate) reported: Micros,
+    /// The request; none if the watch observed the write.
+    pub(crate) request: Option<&'e Request>,
+    /// The versions before and after; none for a write of the audit log.
+    pub(crate) versions: Option<(&'e Version<T>, &'e Version<T>)>,
+    /// Whether the watch was interrupted meanwhile.
+    is_over_gap: bool,
+}
+
+/// Writes by their authors, without those that are known to be another client's.
+pub(crate) struct Authored<'w, 'e, T> {
+    /// Those of the implementation, in order.
+    pub(crate) own: Vec<&'w Write<'e, T>>,
+    /// Those of unknown authors, each with the reason.
+    pub(crate) unknown: Vec<(&'w Write<'e, T>, Reason)>,
+}
+
+/// All writes to one object, in order: one uid, from its creation to its deletion.
+pub(crate) struct Writes<'h, 'e, T> {
+    hub: &'h Hub<'e>,
+    named: &'h NamedWrites<'h, 'e, T>,
+    count: Count,
+    source: Source,
+    /// The object; none if only the audit log knows it.
+    life: Option<&'e History<T>>,
+    /// The number of writes, at most.
+    most: usize,
+    writes: OnceCell<Vec<Write<'e, T>>>,
+    /// The field that all of them change; none for any field.
+    field: Option<String>,
+}
+
+/// The reason if the audit log does not show which writes changed the object.
+const NO_RESPONSES: Reason = Reason::known(
+    ReasonId::Unknown,
+    "the audit log does not show which writes changed the object: log them at level RequestResponse",
+);
+
+impl<T: Written> Write<'_, T> {
+    /// Whether it writes the status.
+    fn is_of_status(&self) -> bool {
+        match (self.request, self.versions) {
+            (Some(request), _) => request.is_status_write(),
+            (None, Some((before, after))) => after.object.has_other_status(&before.object),
+            (None, None) => false,
+        }
+    }
+}
+
+impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
+    /// The writes, in order.
+    pub(crate) fn all(&self) -> &[Write<'e, T>] {
+        self.writes
+            .get_or_init(|| self.named.observed(self.life, self.count))
+    }
+
+    /// The writes of the status.
+    pub(crate) fn of_status(&self) -> Self {
+        let writes = self.all().iter().filter(|write| write.is_of_status());
+        self.only(writes.cloned().collect(), None)
+    }
+
+    /// The updates and patches, without the creation.
+    pub(crate) fn of_updates(&self) -> Self {
+        let is_creation = |write: &&Write<T>| write.request.is_some_and(creates);
+        let writes = self.all().iter().filter(|write| !is_creation(write));
+        self.only(writes.cloned().collect(), None)
+    }
+
+    /// The writes of the implementation, and those of unknown authors.
+    pub(crate) fn authored(&self) -> Authored<'_, 'e, T> {
+        let mut authored = Authored {
+            own: Vec::new(),
+            unknown: Vec::new(),
+        };
+        for write in self.all() {
+            match self.author(write).author {
+                Author::Implementation => authored.own.push(write),
+                Author::Unknown(reason) => authored.unknown.push((write, reason)),
+                Author::Run | Author::Other => {}
+            }
+        }
+        authored
+    }
+
+    /// The author of a write.
+    pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {
+        let authors = T::authors(self.hub);
+        let Some((before, after)) = write.versions else {
+            return match write.request {
+                Some(request) if self.count == Count::Changing && request.changed.is_none() => {
+                    Attribution::unknown(NO_RESPONSES)
+                }
+                Some(request) => authors.of_request(request),
+                None => Attribution::unknown(NO_RESPONSES),
+            };
+        };
+        let field = match &self.field {
+            Some(field) => field.clone(),
+            None => common_field(&after.object.changed_fields(&before.object)),
+        };
+        authors.of_change(&AuthoredChange {
+            before: Some(before),
+            after,
+            at: write.at,
+            is_over_gap: write.is_over_gap,
+            field: &field,
+        })
+    }
+
+    /// The author of the object's creation. The owner of a field counts for an object that was there from the beginning.
+    pub(crate) fn creator(&self, field: &str) -> Attribution<'e> {
+        let authors = T::authors(self.hub);
+        match self.life {
+            Some(life) if life.origin == Origin::Created => authors.of_creation(life),
+            Some(life) => authors.of_listed(life.first(), field),
+            None => Attribution::unknown(NO_RESPONSES),
+        }
+    }
+
+    /// The author of the object's deletion, and when the watch reported it; none if it was not deleted.
+    pub(crate) fn deletion(&self) -> Option<(Attribution<'e>, Micros)> {
+        let life = self.life?;
+        let deleted = life.deleted.filter(|deleted| self.named.judges(*deleted))?;
+        let gone = deleted.as_microsecond();
+        let edge = Edge::between(gone.saturating_sub(LATE), gone);
+        Some((T::authors(self.hub).of_deletion(life, edge), gone))
+    }
+
+    /// The versions of the object, without those after the run's first write.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = &'e T> {
+        let judged = self.life.into_iter().flat_map(|life| &life.versions);
+        let judged = judged.filter(|version| self.named.judges(version.received()));
+        judged.map(|version| &version.object)
+    }
+
+    /// The changes of each value, by its path. A value that is absent for some time is compared with the one before.
+    fn changes(&self, values: fn(&T) -> Vec<Value>) -> BTreeMap<String, Self> {
+        let mut last: BTreeMap<String, String> = BTreeMap::new();
+        let mut changes: BTreeMap<String, Vec<Write<'e, T>>> = BTreeMap::new();
+        for write in self.all() {
+            let Some((before, after)) = write.versions else {
+                continue;
+            };
+            last.extend(single(values(&before.object)));
+            for (path, value) in single(values(&after.object)) {
+                if last.get(&path).is_some_and(|before| *before != value) {
+                    changes.entry(path).or_default().push(write.clone());
+                }
+            }
+        }
+        let changes = changes.into_iter();
+        changes
+            .map(|(path, writes)| (path.clone(), self.only(writes, Some(path))))
+            .collect()
+    }
+
+    /// The same with fewer writes.
+    fn only(&self, writes: Vec<Write<'e, T>>, field: Option<String>) -> Self {
+        Self {
+            most: writes.len(),
+            writes: OnceCell::from(writes),
+            field,
+            ..*self
+        }
+    }
+
+    /// The answer about the writes that the evidence shows, unless it lacks some that may violate the rule.
+    pub(crate) fn unless_missed(&self, answer: Answer) -> Answer {
+        let may_be_violated = matches!(answer, Answer::Kept | Answer::NotApplicable);
+        let is_missed = |life| self.named.has_unobserved_writes(life);
+        if may_be_violated && self.source == Source::Watch && self.life.is_some_and(is_missed) {
+            Answer::Unknown(MISSED)
+        } else {
+            answer
+        }
+    }
+}
+
+/// Values by their paths, without paths that occur twice.
+fn single(values: Vec<Value>) -> BTreeMap<String, String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for value in &values {
+        *counts.entry(value.path.clone()).or_default() += 1;
+    }
+    let single = values.into_iter().filter(|value| counts[&value.path] == 1);
+    single.map(|value| (value.path, value.value)).collect()
+}
+
+/// The reason if the object changed while the watch was interrupted.
+const MISSED: Reason = Reason::known(
+    ReasonId::Unknown,
+    "an object changed while the watch was interrupted, and the audit log does not show all writes",
+);
+
+/// Whether two requests have one sender.
+pub(crate) fn have_one_sender(one: &Request, other: &Request) -> bool {
+    one.user == other.user
+}
+
+/// The sender of a request, for findings.
+pub(crate) fn sender(request: &Request) -> String {
+    redacted(&request.user)
+}
+
+/// The field that contains all of these: itself if there is only one, else the section that they share.
+fn common_field(fields: &BTreeSet<String>) -> String {
+    let Some(first) = fields.first() else {
+        return String::new();
+    };
+    if fields.len() == 1 {
+        return first.clone();
+    }
+    let section = first.split(['.', '[']).next().unwrap_or_default();
+    let is_shared = fields.iter().all(|field| field.starts_with(section));
+    if is_shared {
+        section.to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// A rule on all writes to one object.
+pub(crate) struct WritesRule<T> {
+    check: fn(&Writes<'_, '_, T>, &Hub) -> Answer,
+    count: Count,
+    /// Which requests of the audit log show enough, and what is missing in the others.
+    needs: Option<(fn(&Request) -> bool, &'static str)>,
+}
+
+/// A rule on all writes to a profile.
+pub(crate) fn writes(
+    count: Count,
+    check: fn(&Writes<'_, '_, ClusterProfile>, &Hub) -> Answer,
+) -> WritesRule<ClusterProfile> {
+    WritesRule {
+        check,
+        count,
+        needs: None,
+    }
+}
+
+/// A rule on all writes to a slice.
+pub(crate) fn slice_writes(
+    count: Count,
+    check: fn(&Writes<'_, '_, PlacementDecision>, &Hub) -> Answer,
+) -> WritesRule<PlacementDecision> {
+    WritesRule {
+        check,
+        count,
+        needs: None,
+    }
+}
+
+impl<T> WritesRule<T> {
+    /// What the audit log has to show of a request. If it shows that of no request, the rule is skipped for this reason.
+    pub(crate) fn needs(self, shows: fn(&Request) -> bool, missing: &'static str) -> Self {
+        Self {
+            needs: Some((shows, missing)),
+            ..self
+        }
+    }
+}
+
+impl<T: Written> WritesRule<T> {
+    fn judge<'e>(&self, hub: &Hub<'e>, named: &NamedWrites<'_, 'e, T>, findings: &mut Findings) {
+        if let Some((shows, missing)) = self.needs
+            && named.requests.iter().any(|request| !shows(request))
+        {
+            findings.not_asked(missing);
+        }
+        for writes in named.of_each_object(hub, self.count) {
+            if matches!(self.count, Count::Status | Count::Changing) {
+                findings.note(writes.source.note());
+            }
+            match (self.check)(&writes, hub) {
+                Answer::Unknown(reason) => findings.cannot_tell_unless_found(reason),
+                mut answer => {
+                    answer.name_object(|| named.object());
+                    findings.count(answer);
+                }
+            }
+        }
+    }
+
+    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
+        for named in names(hub, self.count) {
+            self.judge(hub, &named, findings);
+        }
+    }
+}
+
+impl Answer {
+    /// Adds the object to the findings that name none.
+    fn name_object(&mut self, object: impl Fn() -> ObjectRef) {
+        if let Self::Warning(findings) | Self::Broken(findings) = self {
+            let unnamed = findings
+                .iter_mut()
+                .filter(|finding| finding.object.kind.is_empty());
+            unnamed.for_each(|finding| finding.object = object());
+        }
+    }
+}
+
+impl<T> fmt::Debug for WritesRule<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WritesRule")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Evaluate for WritesRule<ClusterProfile> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.judge_all(hub, findings);
+    }
+
+    fn per_profile(&self, _facts: &Facts, evidence: &Evidence) -> Option<&dyn EvaluatePart> {
+        // The requests of the audit log may be on objects that are in no part.
+        evidence.requests.is_none().then_some(self)
+    }
+}
+
+impl EvaluatePart for WritesRule<ClusterProfile> {
+    fn evaluate_part(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
+        for object in &hub.profiles()[places] {
+            self.judge(hub, &NamedWrites::of_object(hub, object, Vec::new()), findings);
+        }
+    }
+}
+
+impl Evaluate for WritesRule<PlacementDecision> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.judge_all(hub, findings);
+    }
+}
+
+impl Written for ClusterProfile {
+    const ROLE: Role = Role::Manager;
+
+    fn requests(evidence: &Evidence) -> Option<&Requests> {
+        evidence.requests.as_ref()
+    }
+
+    fn is_touched(evidence: &Evidence, (namespace, name): (&str, &str)) -> bool {
+        evidence.is_touched(namespace, name)
+    }
+
+    fn has_other_status(&self, before: &Self) -> bool {
+        self.status != before.status
+    }
+
+    fn changed_fields(&self, before: &Self) -> BTreeSet<String> {
+        changed_fields(before, self)
+    }
+}
+
+impl Written for PlacementDecision {
+    const ROLE: Role = Role::Scheduler;
+
+    fn requests(evidence: &Evidence) -> Option<&Requests> {
+        evidence.slice_requests.as_ref()
+    }
+
+    fn is_touched(evidence: &Evidence, name: (&str, &str)) -> bool {
+        evidence.is_slice_touched(name, [])
+    }
+
+    /// A slice has no status.
+    fn has_other_status(&self, _: &Self) -> bool {
+        false
+    }
+
+    fn changed_fields(&self, before: &Self) -> BTreeSet<String> {
+        let mut fields = BTreeSet::new();
+        if self.decisions != before.decisions {
+            fields.insert("decisions".to_owned());
+        }
+        if self.scheduler_name != before.scheduler_name {
+            fields.insert("schedulerName".to_owned());
+        }
+        let (old, new) = (&before.metadata.labels, &self.metadata.labels);
+        let keys = old.iter().chain(new.iter()).map(|(key, _)| key);
+        let changed = keys.filter(|key| old.get(key) != new.get(key));
+        fields.extend(changed.map(|key| format!("metadata.labels[{}]", redacted(key))));
+        fields
+    }
+}

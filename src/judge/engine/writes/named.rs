@@ -1,0 +1,298 @@
+//! The writes to the objects of one name, from the audit log or the watch.
+
+use std::{cell::OnceCell, collections::BTreeMap};
+
+use evidence::{Evidence, History, Kind, ObjectRef, Origin, Request, Requests, Version, parse_time};
+use jiff::Timestamp;
+
+use super::{Count, Source, Write, Writes, Written};
+use crate::{
+    engine::{Hub, judged::JudgedObject},
+    hash::HashMap,
+    time::{Edge, Micros, SECOND, end, is_watched, skew},
+    timeline::Timeline,
+};
+
+/// How far the time of a request in the audit log may be from the write: API servers have different clocks.
+const LOG_ERROR: Micros = SECOND;
+
+/// How late a watch usually is, at most.
+const USUAL_DELAY: Micros = SECOND;
+
+/// The evidence of writes to the objects of one name.
+pub(super) struct NamedWrites<'h, 'e, T> {
+    evidence: &'e Evidence,
+    pub(super) name: (&'e str, &'e str),
+    /// The objects that the watch or a list shows, in order; none if only the audit log knows the name.
+    lives: &'h [&'e History<T>],
+    first_touch: Option<Micros>,
+    /// The successful writes in the audit log, without those of the suite, in order.
+    pub(super) requests: Vec<&'e Request>,
+}
+
+/// All judged names with writes, those that only the audit log knows last.
+pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<NamedWrites<'h, 'e, T>> {
+    let evidence = hub.evidence;
+    let log = T::requests(evidence).filter(|_| count != Count::Observed);
+    let mut requests: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
+    for request in log.iter().flat_map(|log| &log.events) {
+        let name = request.namespace_and_name();
+        if request.is_write() && !request.is_the_suites() && !name.1.is_empty() {
+            requests.entry(name).or_default().push(request);
+        }
+    }
+    let mut all: Vec<NamedWrites<T>> = Vec::new();
+    for object in T::judged(hub) {
+        let metadata = object.lives[0].last().metadata();
+        let of_name = requests.remove(&(&*metadata.namespace, &*metadata.name));
+        all.push(NamedWrites::of_object(hub, object, of_name.unwrap_or_default()));
+    }
+    let scope = &evidence.header.scope;
+    let known: HashMap<(&str, &str), ()> = T::histories(evidence)
+        .iter()
+        .map(|life| {
+            (
+                (&*life.last().metadata().namespace, &*life.last().metadata().name),
+                (),
+            )
+        })
+        .collect();
+    // An object that only the log knows may be another publisher's.
+    requests.retain(|name, _| {
+        scope.publisher(T::ROLE).is_none()
+            && scope.holds_namespace(name.0)
+            && !known.contains_key(name)
+            && !T::is_touched(evidence, *name)
+    });
+    all.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
+        evidence,
+        name,
+        lives: &[],
+        first_touch: None,
+        requests,
+    }));
+    all
+}
+
+impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
+    /// The writes to a judged object.
+    pub(super) fn of_object(
+        hub: &'h Hub<'e>,
+        object: &'h JudgedObject<'e, T>,
+        mut requests: Vec<&'e Request>,
+    ) -> Self {
+        let metadata = object.lives[0].last().metadata();
+        let ahead = skew(hub.evidence);
+        if let Some(touch) = object.first_touch {
+            requests.retain(|request| request.at.as_microsecond() - ahead < touch);
+        }
+        Self {
+            evidence: hub.evidence,
+            name: (&metadata.namespace, &metadata.name),
+            lives: &object.lives,
+            first_touch: object.first_touch,
+            requests,
+        }
+    }
+
+    /// The last object of the name.
+    pub(super) fn object(&self) -> ObjectRef {
+        match self.lives.last() {
+            Some(life) => life.last().object_ref(),
+            None => ObjectRef {
+                kind: T::KIND.to_owned(),
+                namespace: self.name.0.to_owned(),
+                name: self.name.1.to_owned(),
+                ..ObjectRef::default()
+            },
+        }
+    }
+
+    /// Whether a version that arrived then is judged.
+    pub(super) fn judges(&self, received: Timestamp) -> bool {
+        self.first_touch
+            .is_none_or(|touch| received.as_microsecond() < touch)
+    }
+
+    /// The writes to each object, from one source.
+    pub(super) fn of_each_object(&'h self, hub: &'h Hub<'e>, count: Count) -> Vec<Writes<'h, 'e, T>> {
+        let writes = |source, life, most, writes| Writes {
+            hub,
+            named: self,
+            count,
+            source,
+            life,
+            most,
+            writes,
+            field: None,
+        };
+        if !self.is_logged(count) {
+            let watched = self.lives.iter().filter(|_| is_watched::<T>(self.evidence));
+            return watched
+                .map(|life| {
+                    let most = life.versions.len() - 1;
+                    writes(Source::Watch, Some(*life), most, OnceCell::new())
+                })
+                .collect();
+        }
+        let logged = self.logged(count).into_iter();
+        logged
+            .map(|(life, requests)| writes(Source::AuditLog, life, requests.len(), OnceCell::from(requests)))
+            .collect()
+    }
+
+    /// Whether the audit log is the source: it covers the window, and has at least as many writes as the watch.
+    fn is_logged(&self, count: Count) -> bool {
+        let Some(log) = T::requests(self.evidence) else {
+            return false;
+        };
+        match count {
+            Count::Observed => return false,
+            Count::Logged => return true,
+            Count::Status | Count::Changing if !is_watched::<T>(self.evidence) => return true,
+            Count::Status | Count::Changing => {}
+        }
+        let mut counted = self.requests.iter().filter(|request| is_counted(request, count));
+        let is_each_answered =
+            count == Count::Status || counted.clone().all(|request| request.changed.is_some());
+        is_each_answered && covers_window(self.evidence, log) && {
+            let observed = self.observed_steps(count);
+            counted.by_ref().count() >= observed
+        }
+    }
+
+    /// How many writes the watch observed.
+    fn observed_steps(&self, count: Count) -> usize {
+        let steps = self.lives.iter().flat_map(|life| life.steps());
+        let counted = steps
+            .filter(|(before, after)| self.judges(after.received()) && is_counted_step(before, after, count));
+        counted.count()
+    }
+
+    /// The writes to one object that the watch observed.
+    pub(super) fn observed(&self, life: Option<&'e History<T>>, count: Count) -> Vec<Write<'e, T>> {
+        let Some(life) = life else {
+            return Vec::new();
+        };
+        let timeline = self.timeline();
+        let changes = timeline
+            .changes()
+            .filter(|change| std::ptr::eq(change.life, life));
+        let writes = changes.filter_map(|change| {
+            let (before, after) = change.before.zip(change.after)?;
+            is_counted_step(before, after, count).then_some(Write {
+                at: change.at,
+                likely_at: Edge::between(
+                    change.at.earliest.max(change.seen_at.saturating_sub(USUAL_DELAY)),
+                    change.at.latest,
+                ),
+                reported: change.seen_at,
+                request: None,
+                versions: Some((before, after)),
+                is_over_gap: change.is_over_gap,
+            })
+        });
+        writes.collect()
+    }
+
+    /// Whether the watch missed writes to an object: it changed over a gap, or the evidence ends in one.
+    pub(super) fn has_unobserved_writes(&self, life: &'e History<T>) -> bool {
+        if self.evidence.gaps(T::WATCHED).next().is_none() {
+            return false;
+        }
+        if life.origin == Origin::Relisted {
+            return true;
+        }
+        let timeline = self.timeline();
+        let is_over_gap = timeline
+            .changes()
+            .any(|change| change.is_over_gap && std::ptr::eq(change.life, life));
+        let ends_unobserved = timeline.moments().last().is_some_and(|last| !last.is_observed());
+        is_over_gap || (ends_unobserved && life.deleted.is_none())
+    }
+
+    fn timeline(&self) -> Timeline<'e, T> {
+        let timeline = Timeline::of_key(self.evidence, self.name, self.lives);
+        match self.first_touch {
+            Some(touch) => timeline.until(touch),
+            None => timeline,
+        }
+    }
+
+    /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
+    /// wait for finalizers, or meet nothing.
+    fn logged(&self, count: Count) -> Vec<(Option<&'e History<T>>, Vec<Write<'e, T>>)> {
+        let creations = self.creations();
+        let mut objects: Vec<Vec<Write<'e, T>>> = vec![Vec::new(); creations.len() + 1];
+        for request in self.requests.iter().filter(|request| is_counted(request, count)) {
+            let at = request.at.as_microsecond();
+            let place = creations.partition_point(|created| *created <= at);
+            objects[place].push(Write {
+                at: Edge::between(at.saturating_sub(LOG_ERROR), at.saturating_add(LOG_ERROR)),
+                likely_at: Edge::at(at),
+                reported: at,
+                request: Some(request),
+                versions: None,
+                is_over_gap: false,
+            });
+        }
+        objects.retain(|writes| !writes.is_empty());
+        if objects.is_empty() {
+            objects.push(Vec::new());
+        }
+        let last = self.lives.last().copied();
+        objects.into_iter().map(|writes| (last, writes)).collect()
+    }
+
+    /// When objects of the name were created, by the hub's clock. An audit policy may leave creations out.
+    fn creations(&self) -> Vec<Micros> {
+        let logged = self.requests.iter().filter(|request| creates(request));
+        let logged = logged.map(|request| request.at.as_microsecond());
+        let observed = self.lives.iter().filter_map(|life| {
+            let created = life.last().metadata().creation_timestamp.as_deref();
+            created
+                .and_then(parse_time)
+                .map(|created| created.as_microsecond())
+        });
+        let mut creations: Vec<Micros> = logged.chain(observed).collect();
+        creations.sort_unstable();
+        creations
+    }
+}
+
+/// Whether a request creates its object. An apply that does so is answered with 201.
+pub(super) fn creates(request: &Request) -> bool {
+    request.subresource.is_empty() && (&*request.verb == "create" || request.code == 201)
+}
+
+fn is_counted(request: &Request, count: Count) -> bool {
+    let is_update = matches!(&*request.verb, "update" | "patch") && !creates(request);
+    match count {
+        Count::Status => request.is_status_write(),
+        Count::Changing => is_update && request.changed != Some(false),
+        Count::Logged => is_update || creates(request),
+        Count::Observed => false,
+    }
+}
+
+fn is_counted_step<T: Written>(before: &Version<T>, after: &Version<T>, count: Count) -> bool {
+    match count {
+        Count::Status => after.object.has_other_status(&before.object),
+        Count::Changing | Count::Observed => true,
+        Count::Logged => false,
+    }
+}
+
+/// Whether an audit log without a gap covers the window.
+fn covers_window(evidence: &Evidence, log: &Requests) -> bool {
+    let ahead = skew(evidence);
+    let (from, until) = (
+        log.covers.from.as_microsecond() - ahead,
+        log.covers.until.as_microsecond() - ahead,
+    );
+    let covers = |window: evidence::Window| {
+        let end = end(evidence).unwrap_or_default();
+        from <= window.from.as_microsecond() + SECOND && until >= end - SECOND
+    };
+    evidence.is_whole(Kind::Requests) && evidence.header.window.is_none_or(covers)
+}
