@@ -18,6 +18,7 @@ mod judged;
 mod member;
 mod once;
 mod others;
+mod placement_step;
 mod same;
 mod sample;
 mod seen;
@@ -48,6 +49,7 @@ pub(crate) use judged::{Judged, JudgedObject};
 pub(crate) use member::{MemberRule, member};
 pub(crate) use once::{Once, once};
 pub(crate) use others::names_of_others;
+pub(crate) use placement_step::{PlacementStep, SliceState};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
     same_slice, same_status, same_writers,
@@ -57,7 +59,8 @@ pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Stable, Value, stable};
 pub(crate) use state::{State, slice, state, state_seen};
 pub(crate) use step::{
-    Shortfall, Step, action, cut_short, describe, in_the_end, next_action_on, nothing_appeared, step, within,
+    Shortfall, Step, action, cut_short, describe, in_the_end, next_action_on, nothing_appeared,
+    placement_step, step, to_the_second, within,
 };
 pub(crate) use untouched::{Guarded, Untouched};
 pub(crate) use writes::{

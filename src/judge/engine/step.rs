@@ -12,7 +12,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub,
+    Answer, Evaluate, Hub, PlacementStep,
     attribution::author_of_moment,
     author::{Attribution, Author, NOTHING_RECORDED},
     state::GRACE,
@@ -57,6 +57,8 @@ pub(crate) struct StepRule {
     scenario: Scenario,
     action: DriverAction,
     check: Check,
+    /// Whether the actions of other scenarios are judged, too.
+    is_of_all_scenarios: bool,
     /// Without a version for which this holds, the rule does not apply to the run.
     applies_if_any: Option<fn(&ClusterProfile) -> bool>,
 }
@@ -65,6 +67,8 @@ pub(crate) struct StepRule {
 enum Check {
     /// It needs the profile that the action concerns.
     OfProfile(fn(&Step) -> Answer),
+    /// It needs the slices of the placement that the action concerns.
+    OfPlacement(fn(&PlacementStep) -> Answer),
     /// It is about something else.
     OfAction(fn(&DriverStep, &Hub) -> Answer),
 }
@@ -75,6 +79,7 @@ pub(crate) fn step(scenario: Scenario, action: DriverAction, check: fn(&Step) ->
         scenario,
         action,
         check: Check::OfProfile(check),
+        is_of_all_scenarios: false,
         applies_if_any: None,
     }
 }
@@ -89,6 +94,22 @@ pub(crate) fn action(
         scenario,
         action,
         check: Check::OfAction(check),
+        is_of_all_scenarios: false,
+        applies_if_any: None,
+    }
+}
+
+/// A rule on the slices of the placement that an action concerns.
+pub(crate) fn placement_step(
+    scenario: Scenario,
+    action: DriverAction,
+    check: fn(&PlacementStep) -> Answer,
+) -> StepRule {
+    StepRule {
+        scenario,
+        action,
+        check: Check::OfPlacement(check),
+        is_of_all_scenarios: false,
         applies_if_any: None,
     }
 }
@@ -410,6 +431,14 @@ impl StepRule {
         }
     }
 
+    /// Judges the actions of other scenarios as well, without expecting any.
+    pub(crate) fn of_all_scenarios(self) -> Self {
+        Self {
+            is_of_all_scenarios: true,
+            ..self
+        }
+    }
+
     fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
         let Some(driver) = &hub.evidence.driver else {
             return;
@@ -440,12 +469,22 @@ impl StepRule {
         if !is_any {
             self.say_why_none(driver, findings);
         }
+        let is_elsewhere =
+            |step: &&DriverStep| step.scenario != self.scenario && step.outcome == StepOutcome::Done;
+        let elsewhere = driver.steps_of(self.action).filter(is_elsewhere);
+        elsewhere
+            .filter(|_| self.is_of_all_scenarios)
+            .for_each(|taken| self.judge(hub, taken, findings));
     }
 
     fn judge(&self, hub: &Hub, taken: &DriverStep, findings: &mut Findings) {
         let answer = match &self.check {
             Check::OfAction(check) => check(taken, hub),
             Check::OfProfile(check) => match Step::of(hub, taken) {
+                Ok(step) => check(&step),
+                Err(reason) => Answer::Unknown(reason),
+            },
+            Check::OfPlacement(check) => match PlacementStep::of(hub, taken) {
                 Ok(step) => check(&step),
                 Err(reason) => Answer::Unknown(reason),
             },

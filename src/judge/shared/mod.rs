@@ -1,6 +1,5 @@
-//! What several suites share: answers to a driver's steps, budgets, members, placements.
+//! What several suites share: budgets, consumers, placements.
 
-pub(crate) mod answer;
 pub(crate) mod base64;
 pub(crate) mod bucket;
 pub(crate) mod changed_fields;

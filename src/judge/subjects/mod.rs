@@ -6,4 +6,4 @@ pub(crate) mod sets;
 
 pub(crate) use finding::Length;
 pub use finding::{Conclusion, Finding, Findings, Unlisted};
-pub(crate) use profiles::{Name, Profile, Profiles, by_name, has_status, name, without_condition};
+pub(crate) use profiles::{Name, Profile, Profiles, by_name, has_status, name};

@@ -35,10 +35,10 @@ mod writes;
 pub(crate) use absence::absent;
 pub(crate) use age::{Age, GRACE, GRACE_SECONDS, age_at};
 pub(crate) use answered::{is_after_gap, missed, told_by};
-pub(crate) use arrival::{is_surely_later, surely_between};
+pub(crate) use arrival::is_surely_later;
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{
-    CLOCKS_APART, HubClock, SERVERS_APART, deletion_began, known_skew, new_stamp, on_our_clock, skew, stamped,
+    CLOCKS_APART, HubClock, SERVERS_APART, known_skew, new_stamp, on_our_clock, skew, stamped,
 };
 pub(crate) use edge::{Edge, put_in_order};
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};

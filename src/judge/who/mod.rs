@@ -38,4 +38,4 @@ pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
 pub(crate) use succession::{Succession, WriteSpan, in_turns};
 pub(crate) use tally::{Seen, Tally};
-pub(crate) use touched::{Touched, before_and_after};
+pub(crate) use touched::before_and_after;

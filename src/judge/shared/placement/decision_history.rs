@@ -10,8 +10,10 @@ use evidence::{
     api::{ClusterProfileReference, DecisionId, PlacementDecision, names},
 };
 
-use super::lasting::RESCHEDULE;
-use crate::time::{Change, Look, Micros, Together};
+use crate::time::{Change, Look, Micros, SECOND, Together};
+
+/// How long a scheduler may take to change the slices of a decision one after the other.
+pub(crate) const RESCHEDULE: Micros = 30 * SECOND;
 
 type SliceChange<'e> = Change<'e, PlacementDecision>;
 

@@ -28,12 +28,6 @@ pub(crate) fn have_two_owners(slices: &[&PlacementDecision]) -> bool {
     first.is_some_and(|first| owners.iter().any(|other| first.is_disjoint(other)))
 }
 
-/// The placement key of a slice, if it has one that is not empty.
-pub(crate) fn placement_key(slice: &PlacementDecision) -> Option<&str> {
-    let key = slice.label(names::LABEL_PLACEMENT_KEY);
-    key.filter(|key| !key.is_empty())
-}
-
 /// The uids of a slice's owners but for its counterpart.
 fn owner_uids(slice: &PlacementDecision) -> BTreeSet<&str> {
     let owners = slice.metadata.owner_references.iter();
@@ -49,16 +43,4 @@ fn owner_uids(slice: &PlacementDecision) -> BTreeSet<&str> {
 /// does.
 fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
     *owner.kind == *names::PLACEMENT_KIND && owner.name == slice.metadata.name
-}
-
-/// The base and the number of a name such as `web-0` (KEP-5313 › Consumer Discovery and Usage › deterministic naming).
-pub(crate) fn numbered_name(slice: &PlacementDecision) -> Option<(&str, &str)> {
-    numbered(&slice.metadata.name)
-}
-
-/// What stands before and behind the last hyphen of a name, if that is a number.
-fn numbered(name: &str) -> Option<(&str, &str)> {
-    let (base, number) = name.rsplit_once('-')?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && !base.is_empty()).then_some((base, number))
 }

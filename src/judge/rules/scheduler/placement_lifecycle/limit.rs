@@ -3,115 +3,97 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    DriverAction, Evidence, Scenario,
+    Reason,
     api::{
-        PlacementDecision,
-        names::{LABEL_DECISION_KEY, LARGEST_SLICE},
+        ClusterProfile, PlacementDecision,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_DECISION_KEY, LARGEST_SLICE},
     },
     clusters_of,
 };
 
-use super::answer::{Request, count_of, requests};
 use crate::{
-    subjects::{Finding, Findings},
+    engine::{Answer, PlacementStep},
+    subjects::{Finding, has_status},
     text::counted,
 };
 
-/// How many members more than asked for have to be there, for a scheduler to have a choice. It may pass over one for reasons
-/// of its own, such as the hub itself.
+/// How many members more than requested there must be: a scheduler may have reasons not to select some of them.
 const SPARE: usize = 3;
 
 /// `placement-lifecycle/crosses-the-limit`
 ///
-/// A decision gets a second slice for its 101st cluster, and loses it with that cluster.
-///
-/// Slices may be filled partly, as EndpointSlices are, but not be empty beside others. One that is full and has others beside
-/// it shows that the limit has cut the decision: all of them need the decision's key. A decision that has another number of
-/// clusters than was asked for shows nothing of the limit, unless it ends just there though members are to spare.
-pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Findings) {
-    for request in requests(evidence, findings, Scenario::SliceLimit, DriverAction::Reschedule) {
-        let asked = request.placement.clusters;
-        let what = match asked.div_ceil(LARGEST_SLICE) {
-            0 | 1 => counted(asked, "cluster"),
-            _ => format!("{} in several slices", counted(asked, "cluster")),
-        };
-        request.judge(
-            findings,
-            request.step.from,
-            &what,
-            |slices| {
-                let is_cut = !slices.iter().any(|slice| is_too_large(slice));
-                request.placement.is_met_by(slices) && is_cut && without_key(slices).is_none()
-            },
-            |slices| shortfall(&request, slices),
+/// A decision gets a second slice for its 101st cluster, and loses it with that cluster. No slice is ever larger.
+pub(in crate::rules) fn crosses_the_limit(step: &PlacementStep) -> Answer {
+    if let Some(large) = largest_slice(step).filter(|slice| slice.clusters().len() > LARGEST_SLICE) {
+        let finding = Finding::on(large, "a slice has more than 100 clusters").at("decisions");
+        let (limit, count) = (
+            counted(LARGEST_SLICE, "cluster"),
+            counted(large.clusters().len(), "cluster"),
         );
+        return Answer::broken(finding.expected(format!("at most {limit}")).observed(count));
     }
-}
-
-fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
-    let (asked, count) = (request.placement.clusters, count_of(slices));
-    let large = slices.iter().find(|slice| is_too_large(slice));
-    let (message, slice) = if let Some(large) = large {
-        ("a slice has more than 100 clusters", Some(large))
-    } else if let (true, Some(empty)) = (count == asked, needless(slices)) {
-        ("an empty slice is left beside others", Some(empty))
-    } else if let (true, Some(slice)) = (count == asked, without_key(slices)) {
-        (
-            "a full slice has others beside it, and not all have the decision's key",
-            Some(slice),
-        )
-    } else if asked > LARGEST_SLICE
-        && count == LARGEST_SLICE
-        && members_beside(request, slices) >= asked + SPARE
-    {
-        ("a decision ends where its first slice is full", slices.last())
-    } else {
-        return request.other_clusters(slices);
+    let asked = step.request.clusters;
+    let clusters = counted(asked, "cluster");
+    let expected = match asked.div_ceil(LARGEST_SLICE) {
+        0 | 1 => clusters,
+        _ => format!("{clusters} in several slices"),
     };
-    let object = slice.map_or_else(|| request.object(slices), |slice| (*slice).into());
-    Finding::on(object, message).at("decisions")
+    let is_met = |slices: &[&PlacementDecision]| step.request.is_met_by(slices);
+    step.expect(&expected, is_met, |slices| shortfall(step, slices))
 }
 
-/// How many members there were to select, in the namespaces from which the decision selects: another one may have the
-/// same members again.
-fn members_beside(request: &Request<'_>, slices: &[&PlacementDecision]) -> usize {
+/// The slice that had the most clusters from the action until the next one.
+fn largest_slice<'s>(step: &PlacementStep<'s, '_>) -> Option<&'s PlacementDecision> {
+    let states = step.states_until_next(step.taken.from.as_microsecond());
+    let slices = states.flat_map(|state| state.slices.iter().copied());
+    slices.max_by_key(|slice| slice.clusters().len())
+}
+
+fn shortfall(step: &PlacementStep, slices: &[&PlacementDecision]) -> Result<Finding, Reason> {
+    let (asked, count) = (step.request.clusters, clusters_of(slices).len());
+    if let Some(empty) = empty_slice(slices).filter(|_| count == asked) {
+        return Ok(Finding::on(empty, "an empty slice is left beside others").at("decisions"));
+    }
+    let Some(last) = slices
+        .last()
+        .filter(|_| asked > LARGEST_SLICE && count == LARGEST_SLICE)
+    else {
+        return Err("the decision has other clusters than were asked for".into());
+    };
     let references = clusters_of(slices);
     let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
-    let members = request.members_that_stay_well();
-    members
-        .filter(|profile| namespaces.contains(&*profile.metadata.namespace))
-        .count()
+    let is_selectable = |profile: &&ClusterProfile| namespaces.contains(&*profile.metadata.namespace);
+    let members = well_members(step).filter(is_selectable).count();
+    if members < asked + SPARE {
+        let members = counted(members, "member");
+        return Err(
+            format!("only {members} in the namespaces of the decision stayed joined and healthy").into(),
+        );
+    }
+    Ok(Finding::on(*last, "a decision ends where its first slice is full").at("decisions"))
 }
 
-/// The first slice without a key, if several slices are there and one is full.
-///
-/// A scheduler may answer in several namespaces, or with several decisions for the same clusters: those need no key.
-fn without_key<'s, 'e>(slices: &'s [&'e PlacementDecision]) -> Option<&'s &'e PlacementDecision> {
-    let is_full = |slice: &&PlacementDecision| slice.clusters().len() == LARGEST_SLICE;
-    let is_in_one_namespace = slices
-        .iter()
-        .all(|slice| slice.metadata.namespace == slices[0].metadata.namespace);
-    let named: usize = slices.iter().map(|slice| slice.clusters().len()).sum();
-    let is_cut = slices.len() > 1 && is_in_one_namespace && named == count_of(slices);
-    let mut unkeyed = slices
-        .iter()
-        .filter(|slice| slice.label(LABEL_DECISION_KEY).is_none());
-    unkeyed.next().filter(|_| is_cut && slices.iter().any(is_full))
-}
-
-/// An empty slice that has others of its decision beside it.
-fn needless<'s, 'e>(slices: &'s [&'e PlacementDecision]) -> Option<&'s &'e PlacementDecision> {
-    let key = |slice: &PlacementDecision| slice.label(LABEL_DECISION_KEY).map(str::to_owned);
+/// A slice without clusters that has another slice of its key next to it.
+fn empty_slice<'s>(slices: &[&'s PlacementDecision]) -> Option<&'s PlacementDecision> {
     let is_of_one = |one: &PlacementDecision, other: &PlacementDecision| {
-        !std::ptr::eq(one, other)
+        let key = one.label(LABEL_DECISION_KEY);
+        one.metadata.uid != other.metadata.uid
             && one.metadata.namespace == other.metadata.namespace
-            && key(one).is_some()
-            && key(one) == key(other)
+            && key.is_some()
+            && key == other.label(LABEL_DECISION_KEY)
     };
-    let mut empty = slices.iter().filter(|slice| slice.clusters().is_empty());
+    let mut empty = slices.iter().copied().filter(|slice| slice.clusters().is_empty());
     empty.find(|slice| slices.iter().any(|other| is_of_one(slice, other)))
 }
 
-fn is_too_large(slice: &PlacementDecision) -> bool {
-    slice.clusters().len() > LARGEST_SLICE
+/// The members that were joined and healthy both at the request and when the run gave up.
+pub(super) fn well_members<'h>(step: &'h PlacementStep) -> impl Iterator<Item = &'h ClusterProfile> {
+    let is_well = |profile: &&ClusterProfile| {
+        has_status(profile, CONDITION_JOINED, "True") && has_status(profile, CONDITION_HEALTHY, "True")
+    };
+    let taken = step.taken;
+    step.hub.profiles().iter().filter_map(move |object| {
+        object.last_before(taken.until).filter(is_well)?;
+        object.last_before(taken.last_deadline()).filter(is_well)
+    })
 }

@@ -1,39 +1,27 @@
-//! Slices after tampering.
+//! Slices that the run deleted or emptied.
 
-use evidence::{DriverAction, Evidence, Scenario, api::PlacementDecision};
-use jiff::{SignedDuration, Timestamp};
+use evidence::{DriverAction, Reason, api::PlacementDecision, clusters_of};
 
-use super::answer::{Request, count_of, requests};
 use crate::{
-    shared::answer::did,
-    subjects::{Finding, Findings},
+    engine::{Answer, PlacementStep, SliceState, describe},
+    subjects::Finding,
 };
 
 /// `placement-lifecycle/restored`
 ///
-/// The scheduler restores a slice that somebody else deleted or emptied.
-///
-/// The clusters may be others than before, and fewer: one may have failed meanwhile.
-pub(in crate::rules) fn restored(evidence: &Evidence, findings: &mut Findings) {
-    for action in [DriverAction::DeleteSlice, DriverAction::EmptySlice] {
-        for request in requests(evidence, findings, Scenario::Placement, action) {
-            let seen = match tampering(&request) {
-                Ok(seen) => seen,
-                Err(reason) => {
-                    findings.cannot_tell(reason);
-                    continue;
-                }
-            };
-            let left = count_without(&request, seen);
-            request.judge(
-                findings,
-                seen,
-                "the clusters of the slice",
-                |slices| count_of(slices) > left,
-                |slices| Finding::on(request.object(slices), message(action)).at("decisions"),
-            );
-        }
-    }
+/// A slice that the run deleted or emptied is there again with a cluster. The cluster may be another one than before.
+pub(in crate::rules) fn restored(step: &PlacementStep) -> Answer {
+    let written = match own_write(step) {
+        Ok(written) => written,
+        Err(reason) => return Answer::Unknown(reason),
+    };
+    let left = clusters_without_slice(step, written);
+    step.expect_since(
+        written.seen_at,
+        "the clusters of the slice",
+        |slices| clusters_of(slices).len() > left,
+        |slices| Ok(Finding::on(step.object(slices), message(step.taken.action)).at("decisions")),
+    )
 }
 
 fn message(action: DriverAction) -> &'static str {
@@ -43,40 +31,50 @@ fn message(action: DriverAction) -> &'static str {
     }
 }
 
-/// How many clusters the decision had just before the tampering, beside those of the slice. The answer may have the time
-/// of the tampering, if the watch brought both together.
-fn count_without(request: &Request<'_>, seen: Timestamp) -> usize {
-    let before = seen.saturating_sub(SignedDuration::from_micros(1));
-    let mut slices = request.slices_at(before.unwrap_or(Timestamp::MIN));
-    let tampered = request.step.slice.as_ref().map(|slice| slice.name.as_str());
-    slices.retain(|slice| Some(&*slice.metadata.name) != tampered);
-    count_of(&slices)
+/// How many clusters the decision had in its other slices before the run's write.
+fn clusters_without_slice(step: &PlacementStep, written: &SliceState) -> usize {
+    let Some(before) = step.state_before(written) else {
+        return 0;
+    };
+    let name = step.taken.slice.as_ref().map(|slice| slice.name.as_str());
+    let others = before.slices.iter().copied();
+    let others: Vec<&PlacementDecision> = others
+        .filter(|slice| Some(&*slice.metadata.name) != name)
+        .collect();
+    clusters_of(&others).len()
 }
 
-/// When the watch showed the run's write, or why it did not.
-fn tampering(request: &Request<'_>) -> Result<Timestamp, String> {
-    let step = request.step;
-    let unseen = || format!("the watch did not show what {} wrote", did(step));
-    let slice = step.slice.as_ref().ok_or_else(unseen)?;
-    let mut histories = request.slices.histories.iter();
-    if step.action == DriverAction::DeleteSlice {
+/// The first state that shows what the run wrote.
+///
+/// # Errors
+/// The reason why there is none.
+fn own_write<'h, 's>(step: &'h PlacementStep<'s, '_>) -> Result<&'h SliceState<'s>, Reason> {
+    let action = describe(step.taken);
+    let unseen = || Reason::from(format!("the watch did not show what {action} wrote"));
+    let slice = step.taken.slice.as_ref().ok_or_else(unseen)?;
+    let is_deletion = step.taken.action == DriverAction::DeleteSlice;
+    if is_deletion {
+        let mut histories = step.histories.iter();
         let history = histories.find(|history| *history.last().metadata.uid == *slice.uid);
         let history = history.ok_or_else(unseen)?;
-        return history.deleted.filter(|at| *at >= step.from).ok_or_else(|| {
-            if is_going(history.last()) {
-                format!("a finalizer keeps the slice after {}", did(step))
-            } else {
-                unseen()
+        let is_terminating = history.last().metadata.deletion_timestamp.is_some();
+        match history.deleted {
+            None if is_terminating => {
+                return Err(format!("a finalizer keeps the slice after {action}").into());
             }
-        });
+            None => return Err(unseen()),
+            Some(_) => {}
+        }
     }
-    let named = histories.filter(|history| *history.last().metadata.name == *slice.name);
-    let versions = named.flat_map(|history| &history.versions);
-    let empty =
-        versions.filter(|version| version.received() >= step.from && version.object.clusters().is_empty());
-    empty.map(|version| version.received()).min().ok_or_else(unseen)
-}
-
-fn is_going(slice: &PlacementDecision) -> bool {
-    slice.metadata.deletion_timestamp.is_some()
+    let is_written = |state: &&SliceState| {
+        let mut slices = state.slices.iter();
+        if is_deletion {
+            !slices.any(|present| *present.metadata.uid == *slice.uid)
+        } else {
+            slices.any(|present| *present.metadata.name == *slice.name && present.clusters().is_empty())
+        }
+    };
+    let from = step.taken.from.as_microsecond();
+    let mut states = step.states_until_next(from).filter(|state| state.seen_at >= from);
+    states.find(is_written).ok_or_else(unseen)
 }

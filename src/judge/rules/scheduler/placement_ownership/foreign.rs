@@ -1,30 +1,36 @@
 //! Slices of other schedulers.
 
-use evidence::{DriverAction, Evidence, api::PlacementDecision};
+use evidence::{DriverStep, SliceHistory, api::PlacementDecision};
 
-use crate::{
-    shared::answer::{Foreigners, untouched},
-    subjects::Findings,
-};
+use crate::engine::{Answer, Guarded, Hub, Untouched};
 
 /// `placement-ownership/foreign-decisions-untouched`
 ///
-/// The scheduler does not change or delete slices of other schedulers.
-///
-/// It is known by the users and field managers that the user named. A change by anyone else, or by an unknown author, is
-/// only a warning.
-pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, findings: &mut Findings) {
-    untouched(
-        evidence,
-        findings,
-        &Foreigners {
-            action: DriverAction::PutForeignSlice,
-            object: |step| step.slice.as_ref(),
-            changed,
-            message_changed: "a slice of another scheduler was changed",
-            message_deleted: "a slice of another scheduler was deleted",
-        },
-    );
+/// The scheduler neither changes nor deletes the run's slice of another scheduler.
+pub(in crate::rules) fn foreign_decisions_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
+    let Some(object) = &taken.slice else {
+        return Answer::Unknown("the object that the run created is unknown".into());
+    };
+    let is_named = |life: &&SliceHistory| {
+        let metadata = &life.last().metadata;
+        *metadata.namespace == *object.namespace && *metadata.name == *object.name
+    };
+    let lives: Vec<&SliceHistory> = hub.evidence.slices.iter().filter(is_named).collect();
+    if lives.is_empty() {
+        return Answer::Unknown(format!("the watch never showed {object}").into());
+    }
+    let untouched = Untouched {
+        changed,
+        message_changed: "a slice of another scheduler was changed",
+        message_deleted: "a slice of another scheduler was deleted",
+    };
+    let guarded = Guarded {
+        lives: &lives,
+        from: taken.until.as_microsecond(),
+        is_created_by_run: true,
+        until: None,
+    };
+    untouched.judge(hub, taken, &[guarded])
 }
 
 fn changed(before: &PlacementDecision, after: &PlacementDecision) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::{
     ObjectRef,
-    api::{DecisionId, PlacementDecision, names::LABEL_DECISION_KEY},
+    api::{DecisionId, PlacementDecision},
 };
 
 use crate::{
@@ -12,11 +12,6 @@ use crate::{
     shared::placement::owner_of,
     subjects::Finding,
 };
-
-/// The path of the label in findings.
-pub(super) fn path() -> String {
-    format!("metadata.labels[{LABEL_DECISION_KEY}]")
-}
 
 /// The namespace and decision key of a slice.
 pub(in crate::rules) fn namespace_and_key(slice: &PlacementDecision, _: &Hub) -> Vec<(String, String)> {

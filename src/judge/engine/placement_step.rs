@@ -1,0 +1,342 @@
+//! The slices of a placement after a driver's action, until the next action on it.
+//!
+//! KEP-5313 names no time and no form for a request. So an answer after the patience is late, which is a warning. It is
+//! missing only if the run gave up, and if the slices of some placement show that requests reach the scheduler.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    DriverStep, ObjectRef, Origin, PlacementRequest, PlacementSlices, Reason, SliceHistory,
+    api::{PlacementDecision, names},
+    clusters_of,
+};
+
+use super::{
+    Answer, Hub,
+    author::{Author, NOTHING_RECORDED},
+    step::{describe, observed_until, to_the_second},
+};
+use crate::{
+    subjects::Finding,
+    text::{counted, redacted},
+    time::{Micros, SECOND, missed, timestamp, told_by},
+    timeline::{Certainty, Timeline},
+};
+
+/// How long slices may contradict each other: a scheduler writes them one after the other.
+const GRACE: Micros = 30 * SECOND;
+
+/// A driver action on a placement, and what followed on its slices.
+pub(crate) struct PlacementStep<'s, 'e> {
+    pub(crate) hub: &'s Hub<'e>,
+    /// The action.
+    pub(crate) taken: &'s DriverStep,
+    /// What the run asked for.
+    pub(crate) request: &'s PlacementRequest,
+    /// The histories of its slices.
+    pub(crate) histories: Vec<&'s SliceHistory>,
+    /// Its slices after each change, in order. They were watched at these times.
+    states: Vec<SliceState<'s>>,
+    timeline: Option<Timeline<'s, PlacementDecision>>,
+    slices: PlacementSlices<'s>,
+}
+
+/// The slices of a placement from a moment on, without those that wait for their finalizers.
+pub(crate) struct SliceState<'s> {
+    /// When the run saw it begin.
+    pub(crate) seen_at: Micros,
+    /// In the order of their names.
+    pub(crate) slices: Vec<&'s PlacementDecision>,
+}
+
+impl<'s, 'e> PlacementStep<'s, 'e> {
+    /// The action with its placement.
+    pub(super) fn of(hub: &'s Hub<'e>, taken: &'s DriverStep) -> Result<Self, Reason> {
+        let unknown = || Reason::from(format!("{} does not record its placement", describe(taken)));
+        let request = taken.placement.as_ref().ok_or_else(unknown)?;
+        let slices = request.slices(&hub.evidence.slices, &hub.evidence.header.scope);
+        let histories = slices.histories.clone();
+        let timeline = (!histories.is_empty()).then(|| Timeline::of_group(hub.evidence, &histories));
+        let states = states(timeline.as_ref(), &slices);
+        Ok(Self {
+            hub,
+            taken,
+            request,
+            histories,
+            states,
+            timeline,
+            slices,
+        })
+    }
+
+    /// Kept if its slices were as expected at some moment before the run gave up; a warning if that was late.
+    ///
+    /// `expected` says what they should be. `shortfall` is the finding if they never were, or the reason for none.
+    pub(crate) fn expect(
+        &self,
+        expected: &str,
+        is_met: impl Fn(&[&'s PlacementDecision]) -> bool,
+        shortfall: impl FnOnce(&[&'s PlacementDecision]) -> Result<Finding, Reason>,
+    ) -> Answer {
+        let since = self.taken.from.as_microsecond();
+        self.expect_since(since, expected, is_met, shortfall)
+    }
+
+    /// The same, but only slices that were there at a moment or came later count.
+    pub(crate) fn expect_since(
+        &self,
+        since: Micros,
+        expected: &str,
+        is_met: impl Fn(&[&'s PlacementDecision]) -> bool,
+        shortfall: impl FnOnce(&[&'s PlacementDecision]) -> Result<Finding, Reason>,
+    ) -> Answer {
+        let mut states = self.states_since(since).iter();
+        let met = states.find(|state| is_met(&state.slices));
+        if let Some(met) = met {
+            return self.met(since, met.seen_at, expected);
+        }
+        if let Some(reason) = self.why_unknown(since) {
+            return Answer::Unknown(reason);
+        }
+        // What the run saw at exactly the end may be a reaction to the next action.
+        let end = observed_until(self.hub.evidence, self.taken).as_microsecond();
+        let last = self.states.partition_point(|state| state.seen_at < end);
+        let slices = last
+            .checked_sub(1)
+            .map_or(&[][..], |last| &self.states[last].slices);
+        match shortfall(slices) {
+            Ok(finding) => Answer::all([self.dated(finding, expected, slices)]),
+            Err(reason) => Answer::Unknown(reason),
+        }
+    }
+
+    fn met(&self, since: Micros, met: Micros, expected: &str) -> Answer {
+        if met <= told_by(self.taken.deadline()).as_microsecond() {
+            return Answer::Kept;
+        }
+        match self.missed(since, met) {
+            Some(reason) => Answer::Unknown(reason),
+            None => Answer::warning(self.late(met, expected)),
+        }
+    }
+
+    /// Whether something held of its slices for longer than a scheduler takes to write them, from a moment on until the
+    /// next action.
+    pub(crate) fn lasted(&self, from: Micros, holds: impl Fn(&[&'s PlacementDecision]) -> bool) -> Certainty {
+        let Some(timeline) = &self.timeline else {
+            return Certainty::No;
+        };
+        let mut places = vec![false; timeline.moments().len()];
+        let observed = (0..places.len()).filter(|place| timeline.moments()[*place].is_observed());
+        for (place, state) in observed.zip(&self.states) {
+            places[place] = holds(&state.slices);
+        }
+        let all = timeline.intervals(|place| places[place]);
+        let intervals = match self.next_action() {
+            Some(next) => all.within(from, next),
+            None => all.since(from),
+        };
+        intervals.longer_than(GRACE)
+    }
+
+    /// Its slices at a moment and after each later change, until the next action on the placement.
+    pub(crate) fn states_until_next(&self, since: Micros) -> impl Iterator<Item = &SliceState<'s>> {
+        let next = self.next_action().unwrap_or(Micros::MAX);
+        let states = self.states[self.place_at(since)..].iter();
+        states.take_while(move |state| state.seen_at < next)
+    }
+
+    /// The last state before one.
+    pub(crate) fn state_before(&self, state: &SliceState<'s>) -> Option<&SliceState<'s>> {
+        let place = self.states.partition_point(|known| known.seen_at < state.seen_at);
+        place.checked_sub(1).map(|before| &self.states[before])
+    }
+
+    /// Those slices that no other client is known to have published.
+    pub(crate) fn published(&self, slices: &[&'s PlacementDecision]) -> Vec<&'s PlacementDecision> {
+        let is_own =
+            |slice: &&&PlacementDecision| !matches!(self.publisher(slice), Some(Author::Run | Author::Other));
+        slices.iter().filter(is_own).copied().collect()
+    }
+
+    /// Why the publisher of one of these slices is unknown, if so.
+    pub(crate) fn unknown_publisher(&self, slices: &[&PlacementDecision]) -> Option<Reason> {
+        let mut publishers = slices.iter().filter_map(|slice| self.publisher(slice));
+        publishers.find_map(|publisher| match publisher {
+            Author::Unknown(reason) if reason != NOTHING_RECORDED => Some(reason),
+            _ => None,
+        })
+    }
+
+    fn publisher(&self, slice: &PlacementDecision) -> Option<Author> {
+        let evidence = self.hub.evidence;
+        let mut histories = evidence.slices.iter();
+        let life = histories.find(|life| life.last().metadata.uid == slice.metadata.uid)?;
+        let authors = self.hub.slice_authors();
+        Some(match life.origin {
+            Origin::Created => authors.of_creation(life).author,
+            _ => authors.of_listed(life.first(), "decisions").author,
+        })
+    }
+
+    /// The object of a finding: the first of these slices, the last one that the placement had, or the placement.
+    pub(crate) fn object(&self, slices: &[&PlacementDecision]) -> ObjectRef {
+        let known = self.histories.last().map(|history| history.last());
+        match slices.first().copied().or(known) {
+            Some(slice) => ObjectRef::from(slice),
+            None => ObjectRef {
+                kind: names::PLACEMENT_KIND.to_owned(),
+                name: self.request.name.clone(),
+                ..ObjectRef::default()
+            },
+        }
+    }
+
+    /// The states that may answer the action: that of a moment, and those until the run gave up or acted again.
+    fn states_since(&self, since: Micros) -> &[SliceState<'s>] {
+        // The watch may report late what was written before the run gave up.
+        let gave_up = told_by(observed_until(self.hub.evidence, self.taken)).as_microsecond();
+        let next = self.next_action().unwrap_or(Micros::MAX);
+        let first = self.place_at(since);
+        let end = self
+            .states
+            .partition_point(|state| state.seen_at <= gave_up && state.seen_at < next);
+        &self.states[first..end.max(first)]
+    }
+
+    /// The place of the state at a moment.
+    fn place_at(&self, moment: Micros) -> usize {
+        let seen = self.states.partition_point(|state| state.seen_at <= moment);
+        seen.saturating_sub(1)
+    }
+
+    /// When the driver next acts on the placement.
+    fn next_action(&self) -> Option<Micros> {
+        let steps = self.hub.evidence.driver.iter().flat_map(|driver| &driver.steps);
+        let is_same = |step: &&DriverStep| {
+            let placement = step.placement.as_ref();
+            step.from > self.taken.from
+                && placement.is_some_and(|placement| placement.name == self.request.name)
+        };
+        steps.filter(is_same).map(|step| step.from.as_microsecond()).min()
+    }
+
+    /// Why nothing proves that an answer is missing, if so.
+    fn why_unknown(&self, since: Micros) -> Option<Reason> {
+        let looked = observed_until(self.hub.evidence, self.taken);
+        if looked < self.taken.last_deadline() {
+            let seconds = looked.duration_since(self.taken.until).as_secs().max(0);
+            let (patience, action) = (self.last_patience(), describe(self.taken));
+            return Some(
+                format!(
+                    "the run was cut short: it looked for {seconds} s of the {patience} s after {action}"
+                )
+                .into(),
+            );
+        }
+        let until = told_by(self.taken.last_deadline()).as_microsecond();
+        self.missed(since, until)
+            .or_else(|| self.unreached())
+            .or_else(|| self.ambiguous())
+    }
+
+    /// Explains that the watch missed part of the time, if so.
+    fn missed(&self, since: Micros, until: Micros) -> Option<Reason> {
+        let (since, until) = (timestamp(since), timestamp(until));
+        let from = missed::<PlacementDecision>(self.hub.evidence, None, since, until)?;
+        let (action, from) = (describe(self.taken), to_the_second(from));
+        Some(format!("the watch missed part of the time after {action}, from {from} on").into())
+    }
+
+    /// Explains that the requests of the run may not reach the scheduler, if so.
+    fn unreached(&self) -> Option<Reason> {
+        let evidence = self.hub.evidence;
+        let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+        let mut placements = steps.filter_map(|step| step.placement.as_ref());
+        let has_slices = |placement: &PlacementRequest| {
+            let slices = placement.slices(&evidence.slices, &evidence.header.scope);
+            !slices.histories.is_empty()
+        };
+        let is_reached = !self.histories.is_empty() || placements.any(has_slices);
+        (!is_reached).then(|| {
+            "no slice names a placement of the run: either its hooks do not reach the scheduler, or the hook `place` has \
+             to print `decision: NAMESPACE/KEY`"
+                .into()
+        })
+    }
+
+    /// Explains that several schedulers answer, if so.
+    fn ambiguous(&self) -> Option<Reason> {
+        let versions = self.histories.iter().flat_map(|history| &history.versions);
+        let schedulers: BTreeSet<&str> = versions.map(|version| version.object.scheduler()).collect();
+        let names: Vec<String> = schedulers.into_iter().map(redacted).collect();
+        let action = describe(self.taken);
+        (names.len() > 1).then(|| format!("slices of several schedulers answer {action}: {names:?}").into())
+    }
+
+    /// How long the scheduler has until the run gives up, in seconds.
+    fn last_patience(&self) -> i64 {
+        let last = self.taken.last_deadline();
+        last.duration_since(self.taken.until).as_secs()
+    }
+
+    fn dated(&self, finding: Finding, expected: &str, slices: &[&PlacementDecision]) -> Finding {
+        let (patience, action) = (self.last_patience(), describe(self.taken));
+        let asked_at = to_the_second(self.taken.until);
+        let gave_up_at = to_the_second(self.taken.last_deadline());
+        finding
+            .expected(format!(
+                "{expected} within {patience} s of {action} at {asked_at}"
+            ))
+            .observed(format!("{} at {gave_up_at}", in_words(slices)))
+    }
+
+    fn late(&self, at: Micros, expected: &str) -> Finding {
+        let seconds = timestamp(at).duration_since(self.taken.until).as_secs();
+        let (patience, action) = (self.taken.patience_seconds, describe(self.taken));
+        Finding::on(self.object(&[]), "the scheduler answered late")
+            .at("decisions")
+            .expected(format!("{expected} within {patience} s of {action}"))
+            .observed(format!("after {seconds} s"))
+    }
+}
+
+/// The slices of each observed moment.
+fn states<'s>(
+    timeline: Option<&Timeline<'s, PlacementDecision>>,
+    slices: &PlacementSlices<'s>,
+) -> Vec<SliceState<'s>> {
+    let Some(timeline) = timeline else {
+        return vec![SliceState {
+            seen_at: Micros::MIN,
+            slices: Vec::new(),
+        }];
+    };
+    let mut walk = timeline.walk();
+    let mut states = Vec::new();
+    for (place, moment) in timeline.moments().iter().enumerate() {
+        let Some(versions) = walk.at(place) else { continue };
+        let present = versions.iter().map(|version| &version.object);
+        let is_part =
+            |slice: &&PlacementDecision| slice.metadata.deletion_timestamp.is_none() && slices.hold(slice);
+        let mut present: Vec<&PlacementDecision> = present.filter(is_part).collect();
+        present.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+        states.push(SliceState {
+            seen_at: moment.seen_at,
+            slices: present,
+        });
+    }
+    states
+}
+
+/// `101 clusters in 2 slices`
+fn in_words(slices: &[&PlacementDecision]) -> String {
+    match slices.len() {
+        0 => "no slice".to_owned(),
+        count => format!(
+            "{} in {}",
+            counted(clusters_of(slices).len(), "cluster"),
+            counted(count, "slice")
+        ),
+    }
+}
