@@ -44,7 +44,7 @@ pub(super) async fn with_placement(
     scenario: Scenario,
     body: impl AsyncFnOnce(&mut ScenarioPlacement, bool),
 ) -> bool {
-    with_members(session, scenario, 1, 0, async |placement, well| {
+    with_members(session, scenario, 1, async |placement, well| {
         let placed = placement.place(session, well.min(FEW)).await;
         body(placement, placed).await;
     })
@@ -52,16 +52,14 @@ pub(super) async fn with_placement(
 }
 
 /// Runs `body` with a placement that is not requested yet, and with how many members there are: at least `needed`.
-/// Stand-ins join where there are fewer, and as many more as a scheduler should have to `spare`. Takes the placement back.
-/// Returns `false` if there are fewer than needed all the same.
+/// Stand-ins join where there are fewer. Takes the placement back. Returns `false` if there are still too few.
 pub(super) async fn with_members(
     session: &Session<'_>,
     scenario: Scenario,
     needed: usize,
-    spare: usize,
     body: impl AsyncFnOnce(&mut ScenarioPlacement, usize),
 ) -> bool {
-    let lacking = (needed + spare).saturating_sub(members_that_are_well(session));
+    let lacking = needed.saturating_sub(members_that_are_well(session));
     let mut joined = Vec::new();
     if lacking > 0 && may_join(session) {
         let scale = Scale {

@@ -10,7 +10,7 @@ use crate::driver::session::Session;
 /// How many clusters do not fit into one slice.
 const TOO_MANY: usize = LARGEST_SLICE + 1;
 
-/// How many members more than that should be there: a scheduler may pass over some for reasons of its own.
+/// How many members more than that there must be: a scheduler may have reasons not to select some of them.
 const SPARE: usize = 3;
 
 /// How long each request stands. What several slices say together is judged once it has lasted for longer than 30 s.
@@ -21,8 +21,7 @@ pub(super) async fn slice_limit(session: &Session<'_>) {
     with_members(
         session,
         Scenario::SliceLimit,
-        TOO_MANY,
-        SPARE,
+        TOO_MANY + SPARE,
         async |placement, _| {
             let mut is_met = placement.place(session, LARGEST_SLICE).await;
             for clusters in [TOO_MANY, LARGEST_SLICE] {
