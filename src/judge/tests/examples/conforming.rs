@@ -64,6 +64,8 @@ fn a_conforming_world_trips_no_rule() {
             {"at": "1m", "create": {"metadata": {"name": "d"}}},
             {"at": "2m", "change": {"status": {"version": {"kubernetes": "v1.34.2"}}}},
             {"at": "3m", "delete": "other/c"},
+            {"at": "4m", "change": {"metadata": {"name": "e", "namespace": "set"},
+                "status": {"version": {"kubernetes": "v1.34.2"}}}},
             {"at": "5m", "change": {"status": {"conditions": conditions("False", "${5m}")}}},
             {"at": "15m", "change": {"status": {"conditions": conditions("True", "${15m}")}}},
         ],
