@@ -6,14 +6,14 @@
 use std::sync::{Arc, LazyLock};
 
 use evidence::{
-    DriverAction, Scenario,
+    DriverAction, EndpointCall, Login, LoginOutcome, MemberPart, Scenario,
     api::{ClusterProfile, PlacementDecision},
 };
 
 use crate::{
     engine::{
-        Answer, Change, DecisionKey, Evaluate, Hub, Shortfall, Step, Value, change, creation, decision,
-        group, once, slice, stable, state, step,
+        Answer, Change, DecisionKey, Evaluate, Hub, Sample, Shortfall, Step, Value, calls, change, creation,
+        decision, group, member, once, slice, stable, state, step,
     },
     rules::{Facts, Rule},
     subjects::Finding,
@@ -76,6 +76,13 @@ fn profile_rules() -> Vec<Rule> {
             Arc::new(step(Scenario::Outage, DriverAction::Break, answered_after_break)),
         ),
         of("test/once", "inventory", Arc::new(once(all_answers))),
+        of("test/member", "members", Arc::new(member(answer_or_version))),
+        of(
+            "test/endpoint-calls",
+            "members",
+            Arc::new(calls(any_call_answered)),
+        ),
+        of("test/plugin-runs", "plugins", Arc::new(calls(no_login_refused))),
     ]
 }
 
@@ -197,4 +204,29 @@ fn one_slice(_: &DecisionKey, slices: &[&PlacementDecision], _: &Hub) -> Answer 
 fn all_answers(hub: &Hub) -> Vec<Answer> {
     let profiles = hub.evidence.inventory();
     profiles.map(|profile| labelled_answer(profile, hub)).collect()
+}
+
+/// The answer that the label names, but kept if the label is the member's version.
+fn answer_or_version(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
+    match sample.answers.version.as_deref() {
+        None => sample.lacks(MemberPart::Version),
+        version if version == profile.label("answer") => Answer::Kept,
+        Some(_) => labelled_answer(profile, hub),
+    }
+}
+
+fn any_call_answered(_: &ClusterProfile, calls: &[&EndpointCall]) -> Answer {
+    match calls {
+        [] => Answer::Unknown("nothing was called".into()),
+        calls => Answer::broken_if(calls.iter().all(|call| call.code.is_none()), || {
+            finding("no answer")
+        }),
+    }
+}
+
+fn no_login_refused(_: &ClusterProfile, logins: &[&Login]) -> Answer {
+    Answer::each(logins, |login| {
+        let is_refused = matches!(login.outcome, LoginOutcome::Refused { .. });
+        Answer::broken_if(is_refused, || finding("refused"))
+    })
 }
