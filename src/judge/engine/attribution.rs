@@ -1,26 +1,15 @@
 //! Who began a violation.
 
-use evidence::{History, Version};
+use evidence::{History, Tracked, Version, parse_time};
+use jiff::Timestamp;
 
 use super::{
     Hub, Judged,
-    author::{Attribution, Author, AuthoredChange},
+    author::{Attribution, Author, AuthoredChange, Authors},
 };
 use crate::timeline::Timeline;
 
-/// Whether the run or another client is known to have begun the violation of a field at a moment.
-pub(super) fn began_with_others<'e, T: Judged>(
-    hub: &Hub<'e>,
-    timeline: &Timeline<'e, T>,
-    lives: &[&'e History<T>],
-    place: usize,
-    field: &str,
-) -> bool {
-    let attribution = author_of_moment(hub, timeline, lives, place, field);
-    attribution.is_some_and(|attribution| attribution.is_of_others())
-}
-
-/// Who made the change with which a moment began; none if nothing changed.
+/// Who made the change of a field with which a moment began; none if nothing changed.
 pub(super) fn author_of_moment<'e, T: Judged>(
     hub: &Hub<'e>,
     timeline: &Timeline<'e, T>,
@@ -28,12 +17,25 @@ pub(super) fn author_of_moment<'e, T: Judged>(
     place: usize,
     field: &str,
 ) -> Option<Attribution<'e>> {
+    author_of_group(hub, timeline, lives, place, field, &|_| true)
+}
+
+/// The same for the objects of a group that matter to a rule.
+pub(super) fn author_of_group<'e, T: Judged>(
+    hub: &Hub<'e>,
+    timeline: &Timeline<'e, T>,
+    lives: &[&'e History<T>],
+    place: usize,
+    field: &str,
+    is_member: &dyn Fn(&Version<T>) -> bool,
+) -> Option<Attribution<'e>> {
     let authors = T::authors(hub);
-    let known = place.checked_sub(1).and_then(|before| timeline.objects(before));
-    let after = changed_version(known.as_deref().unwrap_or_default(), &timeline.objects(place)?)?;
-    let Some(known) = known else {
-        return Some(authors.of_listed(&after.object, field));
+    let mut now = timeline.objects(place)?;
+    now.retain(|version| is_member(version));
+    let Some(known) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
+        return author_of_listed(authors, &now, field);
     };
+    let after = changed_version(&known, &now)?;
     let uid = &after.object.metadata().uid;
     let before = known
         .iter()
@@ -50,6 +52,31 @@ pub(super) fn author_of_moment<'e, T: Judged>(
         is_over_gap: false,
         field,
     }))
+}
+
+/// Who gave the objects of a list a field: the owner in the newest object, if the owners in all others wrote before it was
+/// created.
+fn author_of_listed<'e, T: Judged>(
+    authors: &Authors<'e>,
+    objects: &[&'e Version<T>],
+    field: &str,
+) -> Option<Attribution<'e>> {
+    let newest = objects.iter().max_by_key(|version| created(&version.object))?;
+    let is_older = |version: &&Version<T>| {
+        let written = authors.last_write_of(&version.object, field);
+        std::ptr::eq(*version, *newest) || written.is_some_and(|at| Some(at) < created(&newest.object))
+    };
+    if objects.iter().all(|version| is_older(version)) {
+        return Some(authors.of_listed(&newest.object, field));
+    }
+    let owners = objects
+        .iter()
+        .map(|version| authors.of_listed(&version.object, field));
+    Attribution::common(owners)
+}
+
+fn created<T: Tracked>(object: &T) -> Option<Timestamp> {
+    parse_time(object.metadata().creation_timestamp.as_deref()?)
 }
 
 /// The version that was not there before.

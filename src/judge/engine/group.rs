@@ -145,10 +145,11 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .map(|life| ptr::from_ref(*life))
             .collect();
         let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
+        let touches = Touches::of::<T>(hub);
         let mut groups: BTreeMap<K, Vec<&'e History<T>>> = BTreeMap::new();
         let comparable = T::comparable(hub);
         for life in &comparable {
-            let keys = self.keys_of(life, hub);
+            let keys = self.keys_of(life, &touches, hub);
             if self.fewest > 1 && !keys.is_empty() && is_judged(life) {
                 findings.examine();
             }
@@ -156,12 +157,12 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
                 groups.entry(key).or_default().push(life);
             }
         }
-        self.add_later(hub, &comparable, &mut groups);
+        self.add_later(hub, &comparable, &touches, &mut groups);
         for (key, mut lives) in groups {
             if lives.len() >= self.fewest && lives.iter().any(|life| is_judged(life)) {
                 lives.sort_by_key(|life| is_judged(life));
                 let others = lives.iter().take_while(|life| !is_judged(life)).count();
-                self.judge(hub, &key, lives.split_at(others), findings);
+                self.judge(hub, &key, lives.split_at(others), &touches, findings);
             }
         }
     }
@@ -171,6 +172,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         &self,
         hub: &Hub<'e>,
         comparable: &[&'e History<T>],
+        touches: &Touches<'e>,
         groups: &mut BTreeMap<K, Vec<&'e History<T>>>,
     ) {
         let later = T::later(&hub.evidence.later);
@@ -183,8 +185,8 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .collect();
         for life in later {
             let known = in_window.get(&*life.first().metadata().uid).copied();
-            let known_keys = known.map_or_else(Vec::new, |known| self.keys_of(known, hub));
-            for key in self.keys_of(life, hub) {
+            let known_keys = known.map_or_else(Vec::new, |known| self.keys_of(known, touches, hub));
+            for key in self.keys_of(life, touches, hub) {
                 if let Some(lives) = groups.get_mut(&key).filter(|_| !known_keys.contains(&key)) {
                     lives.push(known.unwrap_or(life));
                 }
@@ -192,11 +194,12 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         }
     }
 
-    /// The keys that an object had in any version, each of them once.
-    fn keys_of(&self, life: &History<T>, hub: &Hub) -> Vec<K> {
+    /// The keys that an object had in any version before the run wrote to it, each of them once.
+    fn keys_of(&self, life: &History<T>, touches: &Touches, hub: &Hub) -> Vec<K> {
         let mut keys = Vec::new();
         let mut last: Option<&T> = None;
-        for version in &life.versions {
+        let compared = life.versions.iter().filter(|version| touches.compares(version));
+        for version in compared {
             if last.is_none_or(|last| !(self.same)(last, &version.object)) {
                 keys.extend((self.keys)(&version.object, hub));
             }
@@ -213,11 +216,17 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         hub: &Hub<'e>,
         key: &K,
         (others, own): (&[&'e History<T>], &[&'e History<T>]),
+        touches: &Touches,
         findings: &mut Findings,
     ) {
         let lives = &[others, own].concat()[..];
         let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
-        let mut answers = self.answers(hub, key, &timeline, (lives, others));
+        let is_member = |version: &Version<T>| {
+            touches.compares(version)
+                && !version.object.is_terminating()
+                && (self.keys)(&version.object, hub).contains(key)
+        };
+        let mut answers = self.answers(hub, key, &timeline, (lives, others), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
         if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {
             own.iter().for_each(|_| findings.examine());
@@ -243,6 +252,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             timeline: &timeline,
             lives,
             answers: &answers,
+            is_member: &is_member,
             grace: self.grace,
             sure_after: self.sure_after,
             is_filled_later: false,
@@ -257,6 +267,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         key: &K,
         timeline: &Timeline<'e, T>,
         (lives, others): (&[&'e History<T>], &[&'e History<T>]),
+        is_member: &dyn Fn(&Version<T>) -> bool,
     ) -> Vec<Rc<Answer>> {
         let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
         let mut known: Vec<&T> = Vec::new();
@@ -268,7 +279,9 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .collect();
         for place in 0..timeline.moments().len() {
             let objects = objects.at(place).unwrap_or_default();
-            let mut members = self.members(key, objects, &places, hub);
+            let members = objects.iter().filter(|version| is_member(version));
+            let mut members: Vec<&T> = members.map(|version| &version.object).collect();
+            members.sort_by_key(|object| places.get(&*object.metadata().uid));
             if self.skips_terminating && self.has_terminating(key, objects, hub) {
                 members.clear();
             }
@@ -288,23 +301,6 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         answers
     }
 
-    /// The objects that have the key and are not terminating, those of the judged implementation last.
-    fn members<'e>(
-        &self,
-        key: &K,
-        objects: &[&'e Version<T>],
-        places: &HashMap<&str, usize>,
-        hub: &Hub,
-    ) -> Vec<&'e T> {
-        let mut members: Vec<&T> = objects
-            .iter()
-            .map(|version| &version.object)
-            .filter(|object| !object.is_terminating() && (self.keys)(object, hub).contains(key))
-            .collect();
-        members.sort_by_key(|object| places.get(&*object.metadata().uid));
-        members
-    }
-
     fn has_terminating(&self, key: &K, objects: &[&Version<T>], hub: &Hub) -> bool {
         let mut objects = objects.iter().map(|version| &version.object);
         objects.any(|object| object.is_terminating() && (self.keys)(object, hub).contains(key))
@@ -313,6 +309,26 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {
         let objects = lives.iter().map(|life| life.last());
         snapshot::settled(hub.evidence, objects, self.grace) == Settled::No
+    }
+}
+
+/// When the run first wrote to each object that it touched. The object is not compared from then on.
+struct Touches<'e>(HashMap<(&'e str, &'e str), Micros>);
+
+impl<'e> Touches<'e> {
+    fn of<T: Judged>(hub: &Hub<'e>) -> Self {
+        let objects = T::judged(hub).iter();
+        Self(
+            objects
+                .filter_map(|object| Some((object.name(), object.first_touch?)))
+                .collect(),
+        )
+    }
+
+    fn compares<T: Judged>(&self, version: &Version<T>) -> bool {
+        let metadata = version.object.metadata();
+        let touch = self.0.get(&(&*metadata.namespace, &*metadata.name));
+        touch.is_none_or(|touch| version.received().as_microsecond() < *touch)
     }
 }
 

@@ -7,9 +7,14 @@ use evidence::{
     api::{ClusterProfile, PlacementDecision},
 };
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::{Hub, author::Authors};
-use crate::{hash::HashMap, subjects::Findings, time::Micros};
+use crate::{
+    hash::{HashMap, HashSet},
+    subjects::Findings,
+    time::Micros,
+};
 
 /// An object that is judged: one namespace and name, which may be deleted and created again.
 pub(crate) struct JudgedObject<'e, T> {
@@ -20,12 +25,12 @@ pub(crate) struct JudgedObject<'e, T> {
 }
 
 /// A kind of object that rules judge.
-pub(crate) trait Judged: Tracked {
+pub(crate) trait Judged: Tracked + Serialize {
     /// The judged objects of this kind.
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
 
-    /// The histories that judged objects are compared with: profiles of other managers as well, but no slices of other
-    /// schedulers, and not what a conformance run made.
+    /// The histories that judged objects are compared with: the judged ones, and profiles of other managers, but no slices
+    /// of other schedulers, and not what a conformance run made.
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>>;
 
     /// Who changed objects of this kind.
@@ -50,9 +55,10 @@ impl Judged for ClusterProfile {
 
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
         let evidence = hub.evidence;
+        let judged: HashSet<(&str, &str)> = hub.profiles().iter().map(JudgedObject::name).collect();
         let is_made_by_run = |life: &&History<Self>| {
-            let metadata = &life.last().metadata;
-            evidence.is_touched(&metadata.namespace, &metadata.name)
+            let (namespace, name) = key(life);
+            evidence.is_touched(namespace, name) && !judged.contains(&(namespace, name))
         };
         evidence
             .profiles

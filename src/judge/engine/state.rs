@@ -184,6 +184,7 @@ impl<T: Judged> State<T> {
             timeline: &timeline,
             lives: &object.lives,
             answers: &of_moments,
+            is_member: &|_| true,
             grace: self.grace,
             sure_after: 0,
             is_filled_later: self.is_filled_later,

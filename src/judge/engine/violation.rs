@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, rc::Rc};
 
-use evidence::{History, Reason};
+use evidence::{History, Reason, Version};
 
-use super::{Answer, Hub, Judged, attribution::began_with_others};
+use super::{Answer, Hub, Judged, attribution::author_of_group};
 use crate::{
     subjects::{Finding, Findings, Length},
     text::ABSENT,
@@ -20,6 +20,8 @@ pub(super) struct Violations<'v, 'e, T> {
     pub(super) lives: &'v [&'e History<T>],
     /// The answer about each moment of the timeline.
     pub(super) answers: &'v [Rc<Answer>],
+    /// Whether a version of an object matters to the rule.
+    pub(super) is_member: &'v dyn Fn(&Version<T>) -> bool,
     /// How long a violation may last; 0 if it must not occur at all.
     pub(super) grace: Micros,
     /// Up to this length, a violation that begins or ends during the watch is a warning only.
@@ -125,13 +127,17 @@ impl<T: Judged> Violations<'_, '_, T> {
         let mut is_of_others = None;
         for place in 0..self.answers.len() {
             let path = self.at(place, identity).next().map(|finding| &*finding.path);
-            is_of_others = path.map(|path| {
-                is_of_others
-                    .unwrap_or_else(|| began_with_others(self.hub, self.timeline, self.lives, place, path))
-            });
+            is_of_others =
+                path.map(|path| is_of_others.unwrap_or_else(|| self.began_with_others(place, path)));
             counted.push(is_of_others == Some(false));
         }
         counted
+    }
+
+    /// Whether the run or another client is known to have begun the violation of a field at a moment.
+    fn began_with_others(&self, place: usize, path: &str) -> bool {
+        let attribution = author_of_group(self.hub, self.timeline, self.lives, place, path, self.is_member);
+        attribution.is_some_and(|attribution| attribution.is_of_others())
     }
 
     /// The findings of a violation at a moment.

@@ -18,12 +18,14 @@ use evidence::{
     api::{Metadata, ObjectKind, Role},
     parse_time,
 };
+use jiff::Timestamp;
 
 pub use self::listing::{WriterList, writers};
 use self::{
     names::ImplementationNames,
     sources::{
-        HubSpan, RequestIndex, deletes, entries, field_managers, is_touched, moved_entries, owners, updates,
+        HubSpan, RequestIndex, deletes, entries, field_managers, is_touched, moved_entries, owners,
+        owning_entries, updates,
     },
     writers::Writers,
 };
@@ -126,7 +128,7 @@ impl<'e> Attribution<'e> {
     }
 
     /// The common author of several; unknown if they differ, none if there are none.
-    fn common(attributions: impl IntoIterator<Item = Self>) -> Option<Self> {
+    pub(in crate::engine) fn common(attributions: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut attributions = attributions.into_iter();
         let mut common = attributions.next()?;
         for attribution in attributions {
@@ -174,6 +176,9 @@ impl<'e> Authors<'e> {
     pub(crate) fn of_change<T: Tracked>(&self, change: &AuthoredChange<'e, '_, T>) -> Attribution<'e> {
         let before = change.before.map(|before| &before.object);
         let after = &change.after.object;
+        if self.is_nothing_recorded(after) {
+            return Attribution::unknown(NOTHING_RECORDED);
+        }
         let by_owner = self.of_field_managers(owners(after, change.field));
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
@@ -189,14 +194,19 @@ impl<'e> Authors<'e> {
 
     /// The only owner of a field in a first list or a dump.
     pub(crate) fn of_listed<T: Tracked>(&self, version: &'e T, field: &str) -> Attribution<'e> {
-        let is_nothing_recorded = version.metadata().writers.is_none() && self.log().is_none();
-        let missing = if is_nothing_recorded {
+        let missing = if self.is_nothing_recorded(version) {
             NOTHING_RECORDED
         } else {
             NO_OWNER
         };
         let owner = self.of_field_managers(owners(version, field));
         owner.unwrap_or_else(|| Attribution::unknown(missing))
+    }
+
+    /// When the owners of a field last wrote to the object; none without an owner.
+    pub(crate) fn last_write_of<T: Tracked>(&self, object: &T, field: &str) -> Option<Timestamp> {
+        let times = owning_entries(object, field).map(|entry| entry.time.as_deref().and_then(parse_time));
+        times.max().flatten()
     }
 
     /// The author of an object's creation.
@@ -331,6 +341,10 @@ impl<'e> Authors<'e> {
         }
         let missing = if self.log().is_some() { NOT_IN_LOG } else { NO_LOG };
         unknown.unwrap_or_else(|| Attribution::unknown(missing))
+    }
+
+    fn is_nothing_recorded<T: Tracked>(&self, object: &T) -> bool {
+        object.metadata().writers.is_none() && self.log().is_none()
     }
 
     fn log(&self) -> Option<&RequestIndex<'e>> {

@@ -174,9 +174,14 @@ fn is_unmoved(old: &Writer, new: &Writer) -> bool {
 
 /// The field managers that own a field, a part of it, or a field that contains it.
 pub(super) fn owners<'e, T: Tracked>(object: &'e T, field: &str) -> BTreeSet<&'e str> {
-    let is_owned = |path: &str| contains(path, field) || contains(field, path);
-    let is_owner = |entry: &&Writer| entry.owns.iter().any(|path| is_owned(path));
-    field_managers(entries(object).iter().filter(is_owner))
+    field_managers(owning_entries(object, field))
+}
+
+/// The entries with that field, a part of it, or a field that contains it.
+pub(super) fn owning_entries<'e, T: Tracked>(object: &'e T, field: &str) -> impl Iterator<Item = &'e Writer> {
+    let is_owned = move |path: &str| contains(path, field) || contains(field, path);
+    let is_owner = move |entry: &&Writer| entry.owns.iter().any(|path| is_owned(path));
+    entries(object).iter().filter(is_owner)
 }
 
 /// Whether a path is another one, or a part of it.
