@@ -81,7 +81,7 @@ impl Stable {
         life: &'e History<ClusterProfile>,
         findings: &mut Findings,
     ) {
-        let mut known: Option<(Value, &'e Version)> = None;
+        let mut known: Option<Known> = None;
         let mut before: Option<&'e Version> = None;
         let mut is_examined = false;
         for version in life
@@ -90,23 +90,31 @@ impl Stable {
             .filter(|version| object.judges(version.received()))
         {
             let previous = before.replace(version);
-            known = known.filter(|(_, at)| self.is_of_one_scope(at, version));
+            known = known.filter(|known| self.is_of_one_scope(known.at, version));
             let Some(value) = (self.value)(&version.object) else {
                 continue;
             };
             is_examined = true;
-            let last = known.replace((value.clone(), version));
-            let Some((old, at)) = last.filter(|(old, _)| old.value != value.value) else {
+            let Some(known) = &mut known else {
+                known = Some(Known::first(value, version));
                 continue;
             };
+            let last = std::mem::replace(&mut known.last, value.value.clone());
+            let at = std::mem::replace(&mut known.at, version);
+            // Another client may have changed the value, and the implementation restored it.
+            if value.value == last || value.value == known.own.value {
+                continue;
+            }
             let change = ValueChange {
                 life,
                 previous: previous.unwrap_or(at),
                 after: version,
-                old,
-                new: value,
+                old: &known.own,
+                new: &value,
             };
-            self.judge_change(hub, &change, findings);
+            if self.judge_change(hub, &change, findings) {
+                known.own = value;
+            }
         }
         if is_examined {
             findings.examine();
@@ -120,14 +128,16 @@ impl Stable {
         })
     }
 
-    fn judge_change<'e>(&self, hub: &Hub<'e>, change: &ValueChange<'e>, findings: &mut Findings) {
+    /// Reports a change by the implementation. Returns whether it made the change.
+    fn judge_change<'e>(&self, hub: &Hub<'e>, change: &ValueChange<'e, '_>, findings: &mut Findings) -> bool {
         let timeline = Timeline::of_name(hub.evidence, &[change.life]);
         let made = timeline
             .changes()
             .find(|made| made.after.is_some_and(|after| ptr::eq(after, change.after)));
-        let Some(made) = made else { return };
+        let Some(made) = made else { return false };
         if made.is_over_gap && self.within.is_some() {
-            return findings.cannot_tell(OVER_GAP);
+            findings.cannot_tell(OVER_GAP);
+            return false;
         }
         if !self.is_anyone {
             let attribution = ClusterProfile::authors(hub).of_change(&AuthoredChange {
@@ -141,8 +151,11 @@ impl Stable {
                 Author::Implementation => {}
                 // Without any record of writers, the judged implementation is the only known one.
                 Author::Unknown(reason) if reason == NOTHING_RECORDED => {}
-                Author::Run | Author::Other => return,
-                Author::Unknown(reason) => return findings.cannot_tell(reason),
+                Author::Run | Author::Other => return false,
+                Author::Unknown(reason) => {
+                    findings.cannot_tell(reason);
+                    return false;
+                }
             }
         }
         findings.report(
@@ -151,17 +164,38 @@ impl Stable {
                 .expected(&change.old.value)
                 .observed(&change.new.value),
         );
+        true
     }
 }
 
-/// A value that differs from the last one.
-struct ValueChange<'e> {
+/// The values that a profile has had.
+struct Known<'e> {
+    /// The value by the implementation, or the first one.
+    own: Value,
+    /// The last value, by any client.
+    last: String,
+    /// The last version with a value.
+    at: &'e Version,
+}
+
+impl<'e> Known<'e> {
+    fn first(value: Value, at: &'e Version) -> Self {
+        Self {
+            last: value.value.clone(),
+            own: value,
+            at,
+        }
+    }
+}
+
+/// A value that differs from the last one, and from the one of the implementation.
+struct ValueChange<'e, 'v> {
     life: &'e History<ClusterProfile>,
     /// The version before the new value, with the old value or without any.
     previous: &'e Version,
     after: &'e Version,
-    old: Value,
-    new: Value,
+    old: &'v Value,
+    new: &'v Value,
 }
 
 /// The reason for no verdict if the object was unobserved between two values.
