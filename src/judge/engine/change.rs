@@ -5,7 +5,11 @@ use std::{collections::BTreeSet, fmt};
 use evidence::api::{ClusterProfile, PlacementDecision};
 
 use super::{
-    Answer, Evaluate, Hub, Judged, attribution::author_of_moment, author::Author, judged::JudgedObject,
+    Answer, Evaluate, Hub, Judged,
+    attribution::author_of_moment,
+    author::{Attribution, Author},
+    judged::JudgedObject,
+    part::part,
 };
 use crate::{
     subjects::{Finding, Findings},
@@ -159,7 +163,7 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
         }
     }
 
-    /// Counts what the implementation did. What directly follows a change by another client may revert it.
+    /// Counts what the implementation did. What follows a change of the same part by another client may revert it.
     fn judge_violation(
         &mut self,
         observed: &timeline::Change<'e, T>,
@@ -171,11 +175,12 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
             .findings()
             .first()
             .map_or(String::new(), |finding| finding.path.clone());
-        let author = |place| author_of_moment(self.hub, self.timeline, &self.object.lives, place, &path);
-        if place > 0 && author(place - 1).is_some_and(|before| before.is_of_others()) {
+        if self.was_changed_by_others(place, &path) {
             return;
         }
-        let Some(attribution) = author(place) else { return };
+        let Some(attribution) = self.author(place, &path) else {
+            return;
+        };
         match (answer, attribution.author) {
             (_, Author::Run | Author::Other) => {}
             (Answer::Unknown(reason), _) => findings.cannot_tell_unless_found(reason),
@@ -189,6 +194,29 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
             }
             (_, _) => findings.examine(),
         }
+    }
+
+    fn author(&self, place: usize, path: &str) -> Option<Attribution<'e>> {
+        author_of_moment(self.hub, self.timeline, &self.object.lives, place, path)
+    }
+
+    /// Whether another client is known to have made the last change of a part before a moment.
+    fn was_changed_by_others(&self, place: usize, path: &str) -> bool {
+        let last = (0..place).rev().find(|earlier| self.is_changed(*earlier, path));
+        let author = last.and_then(|last| self.author(last, path));
+        author.is_some_and(|author| author.is_of_others())
+    }
+
+    /// Whether a part became what it is with a moment. True as well while the object is unobserved or absent.
+    fn is_changed(&self, place: usize, path: &str) -> bool {
+        let Some(version) = self.timeline.object(place) else {
+            return true;
+        };
+        let before = place
+            .checked_sub(1)
+            .and_then(|before| self.timeline.object(before));
+        let part_before = before.and_then(|before| part(&before.object, path));
+        part(&version.object, path) != part_before
     }
 
     fn report(

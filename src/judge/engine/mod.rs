@@ -18,6 +18,7 @@ mod judged;
 mod member;
 mod once;
 mod others;
+mod part;
 mod placement_step;
 mod same;
 mod sample;
