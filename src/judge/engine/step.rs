@@ -171,14 +171,36 @@ impl<'s, 'e> Step<'s, 'e> {
         shortfall: impl FnOnce(Option<&'e ClusterProfile>) -> Shortfall,
     ) -> Answer {
         let ended_early = cut_short(self.hub.evidence, self.taken).or_else(|| self.interrupted());
-        match self.timeline.by(self.last_observation(), expected) {
-            Certainty::Yes => Answer::Kept,
-            Certainty::Unknown(reason) => Answer::Unknown(ended_early.unwrap_or(reason)),
-            Certainty::No => match ended_early {
-                Some(reason) => Answer::Unknown(reason),
-                None => Answer::broken(self.finding(shortfall(self.at_deadline()))),
-            },
+        match self.timeline.by(self.last_observation(), &expected) {
+            Certainty::Yes => return Answer::Kept,
+            Certainty::Unknown(reason) => return Answer::Unknown(ended_early.unwrap_or(reason)),
+            Certainty::No => {}
         }
+        if let Some(reason) = ended_early {
+            return Answer::Unknown(reason);
+        }
+        let shortfall = shortfall(self.at_deadline());
+        if self.was_undone_by_other(expected, &shortfall.path) {
+            return Answer::Unknown(BY_OTHERS.into());
+        }
+        Answer::broken(self.finding(shortfall))
+    }
+
+    /// Whether the profile was as expected after the action, and another client is known to have undone that.
+    fn was_undone_by_other(&self, expected: impl Fn(Option<&ClusterProfile>) -> bool, field: &str) -> bool {
+        let (moments, began) = (self.timeline.moments(), self.taken.from.as_microsecond());
+        let is_expected = |place: usize| {
+            let version = self.timeline.object(place);
+            moments[place].is_observed() && expected(version.map(|version| &version.object))
+        };
+        let end = moments.partition_point(|moment| moment.seen_at <= self.last_observation());
+        let first = moments.partition_point(|moment| moment.seen_at <= began);
+        let is_undone = |place: &usize| is_expected(*place) && !is_expected(*place + 1);
+        let Some(place) = (first..end.saturating_sub(1)).rfind(is_undone) else {
+            return false;
+        };
+        let by = author_of_moment(self.hub, &self.timeline, &self.lives, place + 1, field);
+        by.is_some_and(|by| by.author == Author::Other)
     }
 
     /// The same, but only what was seen after the run's own write counts, which `is_own` recognizes.
