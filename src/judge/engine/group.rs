@@ -256,6 +256,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             grace: self.grace,
             sure_after: self.sure_after,
             is_filled_later: false,
+            is_anyone: false,
         };
         violations.judge(findings);
     }

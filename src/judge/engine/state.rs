@@ -44,6 +44,8 @@ pub(crate) struct State<T> {
     same: fn(&T, &T) -> bool,
     /// Whether implementations fill the field some time after the creation.
     is_filled_later: bool,
+    /// Whether a violation counts that another client's change began.
+    is_anyone: bool,
     /// Whether the objects of other implementations are judged instead.
     is_of_others: bool,
     /// Without a version for which this holds, the rule does not apply to the run.
@@ -72,6 +74,7 @@ impl<T> State<T> {
             grace,
             same: |one, other| ptr::eq(one, other),
             is_filled_later: false,
+            is_anyone: false,
             is_of_others: false,
             applies_if_any: None,
         }
@@ -91,6 +94,14 @@ impl<T> State<T> {
     pub(crate) fn filled_later(self) -> Self {
         Self {
             is_filled_later: true,
+            ..self
+        }
+    }
+
+    /// Counts a violation that another client's change began, where the implementation has to follow that change.
+    pub(crate) fn anyone(self) -> Self {
+        Self {
+            is_anyone: true,
             ..self
         }
     }
@@ -188,6 +199,7 @@ impl<T: Judged> State<T> {
             grace: self.grace,
             sure_after: 0,
             is_filled_later: self.is_filled_later,
+            is_anyone: self.is_anyone,
         };
         violations.judge(findings);
         applies

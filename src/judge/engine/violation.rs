@@ -28,6 +28,8 @@ pub(super) struct Violations<'v, 'e, T> {
     pub(super) sure_after: Micros,
     /// Whether a new object needs no remark, since implementations fill the field later.
     pub(super) is_filled_later: bool,
+    /// Whether a violation counts that another client's change began.
+    pub(super) is_anyone: bool,
 }
 
 /// What ended a violation, for messages.
@@ -121,14 +123,15 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
     }
 
-    /// The moments with a violation that no other client is known to have begun.
+    /// The moments with a violation that counts: no other client is known to have begun it.
     fn counted(&self, identity: &str) -> Vec<bool> {
         let mut counted = Vec::with_capacity(self.answers.len());
         let mut is_of_others = None;
         for place in 0..self.answers.len() {
             let path = self.at(place, identity).next().map(|finding| &*finding.path);
-            is_of_others =
-                path.map(|path| is_of_others.unwrap_or_else(|| self.began_with_others(place, path)));
+            is_of_others = path.map(|path| {
+                is_of_others.unwrap_or_else(|| !self.is_anyone && self.began_with_others(place, path))
+            });
             counted.push(is_of_others == Some(false));
         }
         counted

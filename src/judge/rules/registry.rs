@@ -117,7 +117,7 @@ fn manager() -> Vec<Binding> {
     "conditions/transition-time-kept" => [change(conditions::transition_time_kept, "no change of a profile that was watched left the status of a condition as it was")],
     "conditions/transition-time-moves" => [change(conditions::transition_time_moves, "no condition changed its status while it was watched")],
     "conditions/observed-generation-not-ahead" => [state(conditions::observed_generation_not_ahead).reads(same_conditions)],
-    "conditions/observed-generation-current" => [state(conditions::observed_generation_current).reads(same_conditions)],
+    "conditions/observed-generation-current" => [state(conditions::observed_generation_current).anyone().reads(same_conditions)],
     "conditions/healthy-needs-joined" => [state(conditions::healthy_needs_joined).reads(same_conditions)],
     "conditions/status-follows-joined" => [state(conditions::status_follows_joined).filled_later().reads(same_conditions)],
     "conditions/healthy-agrees-with-member" => [

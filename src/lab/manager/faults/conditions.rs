@@ -175,9 +175,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "leaves the profile of a member that left as it is for minutes",
         |world| world.misbehaviours.add(Misbehaviour::ForgetsLeave),
     )
-    .driven()
-    // The profile also stays healthy.
-    .also(&["conditions/healthy-needs-joined"]),
+    .driven(),
 ];
 
 /// Changes the condition of the quiet member's control plane.
