@@ -91,31 +91,24 @@ impl MemberRule {
             Some(touch) => timeline.until(touch),
             None => timeline,
         };
-        let mut all: Vec<Comparison<'e>> = Vec::new();
         let end = end(hub.evidence).unwrap_or(Micros::MAX);
+        let mut all: Vec<Comparison<'e>> = Vec::new();
         for answers in judged_samples(object, member.member, end) {
             let (from, until) = (answers.from.as_microsecond(), answers.until.as_microsecond());
             let since = all.last().map_or(from, |before| before.until.min(from));
-            let versions = timeline.during(since, until.min(end));
-            let versions: Option<Vec<&Version<ClusterProfile>>> = versions
-                .ok()
-                .map(|versions| versions.into_iter().flatten().collect());
-            let sample = member.sample(answers);
-            let outcome = match &versions {
-                None if self.may_apply(hub, object, member) => Outcome::Unknown(MISSED.into()),
-                None => Outcome::NotApplicable,
-                Some(versions) => {
-                    let outcomes = versions
-                        .iter()
-                        .map(|version| Outcome::of(self.answer(hub, &version.object, &sample)));
-                    outcomes.reduce(Outcome::and).unwrap_or(Outcome::NotApplicable)
+            let (profile, outcome) = match timeline.during(since, until.min(end)) {
+                Ok(versions) => {
+                    let versions: Vec<&Version<ClusterProfile>> = versions.into_iter().flatten().collect();
+                    let outcome = self.outcome(hub, &versions, &member.sample(answers));
+                    (versions.last().map(|version| &version.object), outcome)
                 }
+                Err(_) if self.may_apply(hub, object, member) => (None, Outcome::Unknown(MISSED.into())),
+                Err(_) => (None, Outcome::NotApplicable),
             };
-            let last = versions.and_then(|versions| versions.last().map(|version| &version.object));
             all.push(Comparison {
                 from,
                 until,
-                profile: last,
+                profile,
                 outcome,
             });
         }
@@ -123,6 +116,17 @@ impl MemberRule {
             all,
             grace: self.grace,
         }
+    }
+
+    /// What a sample shows of all versions since the sample before.
+    fn outcome(&self, hub: &Hub, versions: &[&Version<ClusterProfile>], sample: &Sample) -> Outcome {
+        let answers = versions
+            .iter()
+            .map(|version| self.answer(hub, &version.object, sample));
+        answers
+            .map(Outcome::of)
+            .reduce(Outcome::and)
+            .unwrap_or(Outcome::NotApplicable)
     }
 
     /// Whether a version needs the member's answers.
