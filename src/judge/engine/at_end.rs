@@ -150,9 +150,10 @@ impl<'e> Hub<'e> {
         let mut is_any = false;
         let mut missed = None;
         for history in histories {
-            match Timeline::of_name(self.evidence, &[*history])
-                .during(at.as_microsecond(), at.as_microsecond())
-            {
+            let timeline = Timeline::of_name(self.evidence, &[*history]);
+            // Members are called when the watch has ended, too.
+            let moment = at.as_microsecond().min(timeline.end());
+            match timeline.during(moment, moment) {
                 Err(reason) => missed = Some(reason),
                 Ok(versions) => {
                     let versions: Vec<&ClusterProfile> = versions

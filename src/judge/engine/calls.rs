@@ -97,7 +97,8 @@ impl<C: MemberCall> Calls<C> {
         let mut counted = Vec::new();
         let mut is_any_missed = false;
         for call in calls {
-            let at = call.at().as_microsecond();
+            // Members are called when the watch has ended, too.
+            let at = call.at().as_microsecond().min(timeline.end());
             let Ok(versions) = timeline.during(at, at) else {
                 is_any_missed = true;
                 continue;
