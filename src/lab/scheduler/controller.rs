@@ -12,7 +12,10 @@ use std::{
 };
 
 use collect::clock::Clock;
-use evidence::api::{ClusterProfileReference, names::LARGEST_SLICE};
+use evidence::api::{
+    ClusterProfileReference,
+    names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LARGEST_SLICE},
+};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -251,6 +254,12 @@ impl Controller {
             let there = self.own_slices(&key.0, &key.1).len();
             for index in wanted.len()..there {
                 wanted.push(slice_of(&placement, owner.as_ref(), index, &[]));
+            }
+        }
+        if is_driven && self.misbehaviours.has(Misbehaviour::SetsNoKey) {
+            for slice in &mut wanted {
+                slice.labels.remove(LABEL_DECISION_KEY);
+                slice.labels.remove(LABEL_DECISION_INDEX);
             }
         }
         for edit in &placement.edits {

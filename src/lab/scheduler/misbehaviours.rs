@@ -19,6 +19,8 @@ pub(super) enum Misbehaviour {
     PlacesLate,
     /// A workload by remote control gets no second slice.
     StopsAtTheLimit,
+    /// The slices of a workload by remote control have neither key nor index.
+    SetsNoKey,
     /// A slice stays after it became needless.
     KeepsNeedlessSlices,
     /// Decisions stay when their workload goes.

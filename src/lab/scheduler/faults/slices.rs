@@ -6,6 +6,7 @@ use super::fault::FaultInfo;
 use crate::{
     fault::HubChange,
     scheduler::{
+        misbehaviours::Misbehaviour,
         slice::Slice,
         world::{FEW, FULL, LARGE, NONE},
     },
@@ -36,16 +37,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-slices/key-shared",
         "sets no key on two slices of one decision",
-        |world| {
-            world.edit(LARGE, |slices| {
-                for slice in slices {
-                    slice.labels.remove(LABEL_DECISION_KEY);
-                    // A slice without a key is a decision by itself: its index would have to be 0.
-                    slice.labels.remove(LABEL_DECISION_INDEX);
-                }
-            });
-        },
-    ),
+        |world| world.misbehave(Misbehaviour::SetsNoKey),
+    )
+    .driven(),
     FaultInfo::new(
         "placement-slices/key-one-decision",
         "gives the decisions of two workloads one key",
