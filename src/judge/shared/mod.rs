@@ -1,11 +1,9 @@
 //! What several suites share: budgets, consumers, placements.
 
 pub(crate) mod base64;
-pub(crate) mod bucket;
 pub(crate) mod changed_fields;
 pub(crate) mod clocks;
 pub(crate) mod consumer;
-pub(crate) mod empty_writes;
 pub(crate) mod held_against;
 pub(crate) mod identity;
 pub(crate) mod leaks;

@@ -1,34 +1,13 @@
-//! The writes that a watch saw on profiles, and those of a log in words.
+//! The writes of an audit log by object, and in words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
+use evidence::{ObjectRef, Request};
 
 use crate::{
     text::{counted, redacted},
-    time,
-    who::{
-        logged::{Key, logged_key},
-        writes_status,
-    },
+    who::logged::{Key, logged_key},
 };
-
-/// A step between two versions of a profile that changed something.
-pub(crate) type Write<'a> = time::Write<'a, ClusterProfile>;
-
-/// The status writes that the watch saw on a profile, in order, each with its moment.
-pub(crate) fn status_writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
-    let differ = |one: &ClusterProfile, other: &ClusterProfile| one.status != other.status;
-    time::writes(evidence, history, differ, writes_status)
-}
-
-/// All writes that the watch saw on a profile, whatever they changed.
-pub(crate) fn writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
-    let differ = |one: &ClusterProfile, other: &ClusterProfile| {
-        one.metadata.resource_version != other.metadata.resource_version
-    };
-    time::writes(evidence, history, differ, |_| true)
-}
 
 /// What a user's writes on one object were, as a finding shows them.
 pub(crate) fn writes_in_words(user: &str, writes: &[&Request]) -> String {

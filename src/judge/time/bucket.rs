@@ -100,23 +100,89 @@ impl Bucket {
         }
         apart
     }
+}
 
-    /// Whether the events may overdraw it: at some moments within their edges.
-    pub(super) fn may_be_overdrawn(self, edges: &[Edge]) -> bool {
-        let full = self.refill.saturating_mul(self.burst);
-        let mut worst = Micros::MAX;
-        let mut next = 0;
-        edges.iter().enumerate().any(|(last, edge)| {
-            // No fewer events than the burst and one overdraw it, however close together they are.
-            while let Some(first) = edges.get(next)
-                && i64::try_from(last - next).is_ok_and(|between| between >= self.burst)
-                && edge.latest.saturating_sub(first.earliest) >= self.at_least
-            {
-                worst = worst.min(self.cost(next).saturating_sub(first.latest));
-                next += 1;
-            }
-            let balance = self.cost(last + 1).saturating_sub(edge.earliest);
-            next > 0 && balance.saturating_sub(worst) > full
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::time::put_in_order;
+
+    /// A few events within few moments, in order.
+    fn edges() -> impl Strategy<Value = Vec<Edge>> {
+        vec((0..8_i64, 0..4_i64), 1..6).prop_map(|spans| {
+            let mut edges: Vec<Edge> = spans
+                .into_iter()
+                .map(|(from, long)| Edge::between(from, from + long))
+                .collect();
+            edges.sort_by_key(|edge| edge.latest);
+            put_in_order(edges.iter_mut());
+            edges
         })
+    }
+
+    /// All schedules of the events, in their order.
+    fn schedules(edges: &[Edge]) -> Vec<Vec<Micros>> {
+        let Some((last, before)) = edges.split_last() else {
+            return vec![Vec::new()];
+        };
+        let before = schedules(before).into_iter();
+        let each = before.flat_map(|before| {
+            let from = before.last().copied().unwrap_or(Micros::MIN).max(last.earliest);
+            (from..=last.latest).map(move |at| [before.clone(), vec![at]].concat())
+        });
+        each.collect()
+    }
+
+    /// By trying all pairs.
+    fn is_overdrawn(bucket: Bucket, at: &[Micros]) -> bool {
+        let pairs = (0..at.len()).flat_map(|last| (0..=last).map(move |first| (first, last)));
+        pairs.into_iter().any(|(first, last)| {
+            let span = at[last] - at[first];
+            span >= bucket.at_least && (last - first + 1) as i64 > bucket.allowed(span)
+        })
+    }
+
+    fn is_surely_overdrawn(bucket: Bucket, edges: &[Edge]) -> bool {
+        bucket.draws(edges).any(|draw| draw.is_too_much())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+        #[test]
+        fn a_bucket_is_overdrawn_if_it_is_at_all_possible_times(
+            edges in edges(), burst in 1..4_i64, refill in 1..5_i64,
+        ) {
+            let bucket = Bucket { burst, refill, at_least: 0 };
+            let all = schedules(&edges);
+            let is_overdrawn = all.iter().all(|at| is_overdrawn(bucket, at));
+            prop_assert_eq!(is_surely_overdrawn(bucket, &edges), is_overdrawn);
+        }
+
+        #[test]
+        fn short_series_do_not_overdraw_a_bucket_for_long_ones(
+            edges in edges(), refill in 1..5_i64, at_least in 1..6_i64,
+        ) {
+            let bucket = Bucket { burst: 1, refill, at_least };
+            let all = schedules(&edges);
+            prop_assert!(!is_surely_overdrawn(bucket, &edges) || all.iter().all(|at| is_overdrawn(bucket, at)));
+        }
+    }
+
+    #[test]
+    fn the_worst_series_comes_first_and_no_two_overlap() {
+        let bucket = Bucket {
+            burst: 10,
+            refill: 30,
+            at_least: 0,
+        };
+        let at = |times: &[i64]| -> Vec<Edge> { times.iter().copied().map(Edge::at).collect() };
+        let storms = [vec![0; 12], vec![10_000; 15], vec![20_000; 10]].concat();
+        let overdrafts = bucket.overdrafts(&at(&storms)).into_iter();
+        let places: Vec<(usize, usize)> = overdrafts.map(|draw| (draw.first, draw.last)).collect();
+        assert_eq!(places, [(12, 26), (0, 11)]);
+        assert!(bucket.overdrafts(&at(&[0; 10])).is_empty());
     }
 }

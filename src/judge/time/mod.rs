@@ -8,7 +8,6 @@
 //! the hub of one moment; the runner's clock is not set. Where the hub's clock is set, or two of its API servers have two
 //! clocks, a stamp shows it: by going back, or by being later than an arrival. Only a clock that is further ahead than it was
 //! measured, behind a watch that is late, and one that is set by more than [`LATE`] within a gap, show nothing.
-//! [`Events`] have a second reading by the hub's clock alone.
 
 mod absence;
 mod age;
@@ -17,11 +16,11 @@ mod arrival;
 mod bucket;
 mod clock;
 mod edge;
-mod events;
 mod gaps;
 mod known;
 #[cfg(test)]
 mod laws;
+mod log;
 mod missed;
 #[cfg(test)]
 pub(crate) mod readers;
@@ -30,7 +29,6 @@ mod timeline;
 mod together;
 mod while_;
 mod window;
-mod writes;
 
 pub(crate) use absence::absent;
 pub(crate) use age::{Age, GRACE, GRACE_SECONDS, age_at};
@@ -41,16 +39,15 @@ pub(crate) use clock::{
     CLOCKS_APART, HubClock, SERVERS_APART, known_skew, new_stamp, on_our_clock, skew, stamped,
 };
 pub(crate) use edge::{Edge, put_in_order};
-pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use gaps::Gaps;
 pub(crate) use known::{Known, Why};
+pub(crate) use log::{is_log_broken, is_logged_around};
 pub(crate) use missed::{was_watched_in_part, why_incomplete, why_missed};
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline, stamp_of};
 pub(crate) use together::{Change, Lasting, Look, Together};
 pub(crate) use while_::While;
 pub(crate) use window::{end, is_watched, timestamp};
-pub(crate) use writes::{Write, is_log_broken, is_logged_around, writes};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
 /// timestamp.

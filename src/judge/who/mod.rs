@@ -25,7 +25,6 @@ mod sender;
 mod steps;
 mod strays;
 mod succession;
-mod tally;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
@@ -37,5 +36,4 @@ pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
 pub(crate) use succession::{Succession, WriteSpan, in_turns};
-pub(crate) use tally::{Seen, Tally};
 pub(crate) use touched::before_and_after;

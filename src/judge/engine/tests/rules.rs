@@ -12,11 +12,12 @@ use evidence::{
 
 use crate::{
     engine::{
-        Answer, Change, DecisionKey, Evaluate, Hub, Sample, Shortfall, Step, Value, calls, change, creation,
-        decision, group, member, once, slice, stable, state, step,
+        Answer, Change, Count, DecisionKey, Evaluate, Hub, Sample, Shortfall, Step, Value, Writes, calls,
+        change, creation, decision, group, member, once, slice, stable, state, step, writes,
     },
     rules::{Facts, Rule},
     subjects::Finding,
+    time::{Bucket, SECOND},
 };
 
 /// The path of the label that says what a function answers.
@@ -83,6 +84,11 @@ fn profile_rules() -> Vec<Rule> {
             Arc::new(calls(any_call_answered)),
         ),
         of("test/plugin-runs", "plugins", Arc::new(calls(no_login_refused))),
+        of(
+            "test/writes",
+            "inventory",
+            Arc::new(writes(Count::Changing, few_writes)),
+        ),
     ]
 }
 
@@ -150,6 +156,16 @@ fn one_profile(key: &String, profiles: &[&ClusterProfile], _: &Hub) -> Answer {
             .expected("one profile")
             .observed(format!("{} profiles with {key}", profiles.len())),
     )
+}
+
+/// At most two writes at once, and one more every 30 s.
+fn few_writes(writes: &Writes<'_, '_, ClusterProfile>, _: &Hub) -> Answer {
+    let bucket = Bucket {
+        burst: 2,
+        refill: 30 * SECOND,
+        at_least: 0,
+    };
+    writes.within(bucket, "writes", Finding::at_path("metadata", "too many writes"))
 }
 
 fn answer_value(profile: &ClusterProfile) -> Option<Value> {

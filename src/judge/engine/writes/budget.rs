@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use evidence::{Reason, ReasonId};
 
-use super::{Answer, Authored, Source, Value, Write, Writes, Written};
+use super::{Answer, Authored, Source, Value, Write, Writes, Written, tally::Tally};
 use crate::{
     subjects::Finding,
     text::listed,
     time::{Bucket, Edge, Micros, SECOND, skew, timestamp},
-    who::Tally,
 };
 
 /// The bucket's capacity: the maximum burst of writes to one object (KEP-4322 › Scalability implication).

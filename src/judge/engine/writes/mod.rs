@@ -1,8 +1,11 @@
 //! Evaluates a function on all writes to one object, each with its author.
 
 mod budget;
+#[cfg(test)]
+mod laws;
 mod named;
 mod spending;
+mod tally;
 
 use std::{
     cell::OnceCell,

@@ -180,12 +180,10 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
             .filter(|change| std::ptr::eq(change.life, life));
         let writes = changes.filter_map(|change| {
             let (before, after) = change.before.zip(change.after)?;
+            let usual = change.seen_at.saturating_sub(USUAL_DELAY);
             is_counted_step(before, after, count).then_some(Write {
-                at: change.at,
-                likely_at: Edge::between(
-                    change.at.earliest.max(change.seen_at.saturating_sub(USUAL_DELAY)),
-                    change.at.latest,
-                ),
+                at: Edge::between(change.at.earliest.min(usual), change.at.latest),
+                likely_at: Edge::between(usual, change.seen_at),
                 reported: change.seen_at,
                 request: None,
                 versions: Some((before, after)),

@@ -4,7 +4,6 @@
 //! 3. Complete evidence gives an answer.
 
 mod answered;
-mod events;
 mod set;
 
 use std::env;

@@ -24,7 +24,7 @@ use crate::time::{LATE, Micros, SECOND, Set};
 const GRACE: Micros = 120 * SECOND;
 
 /// Tries 1,000 histories; `TIME_COURSES` sets another number.
-fn runner() -> TestRunner {
+pub(crate) fn runner() -> TestRunner {
     let count = env::var("TIME_COURSES").ok();
     let cases = count.map_or(1_000, |text| text.parse().expect("TIME_COURSES is a number"));
     TestRunner::new(Config {
@@ -35,7 +35,7 @@ fn runner() -> TestRunner {
     })
 }
 
-fn assert_law<S: Strategy>(cases: S, holds: impl Fn(S::Value) -> TestCaseResult) {
+pub(crate) fn assert_law<S: Strategy>(cases: S, holds: impl Fn(S::Value) -> TestCaseResult) {
     runner()
         .run(&cases, holds)
         .unwrap_or_else(|error| panic!("{error}"));
@@ -107,7 +107,7 @@ fn not_settled(settled: &Evidence) -> Evidence {
 }
 
 /// The evidence without managedFields.
-fn without_writers(evidence: &Evidence) -> Evidence {
+pub(crate) fn without_writers(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     let later = evidence.later.profiles.iter_mut();
     for version in evidence
