@@ -21,6 +21,8 @@ pub(super) struct ImplementationNames<'e> {
     candidates: BTreeSet<WriterName<'e>>,
     /// The inferred names: at most one client and one field manager.
     inferred: Vec<WriterName<'e>>,
+    /// The other field managers that publish, if no object has an entry of a configured one: its name may be misspelt.
+    doubtful: BTreeSet<WriterName<'e>>,
     /// True if the implementation is known, and does not use kubectl.
     excludes_kubectl: bool,
     /// The reason for an unknown author.
@@ -38,6 +40,7 @@ impl<'e> ImplementationNames<'e> {
                 .filter(|name| !name.is_hub() && !name.is_suite() && !name.is_kubectl())
                 .collect(),
             inferred: Vec::new(),
+            doubtful: BTreeSet::new(),
             excludes_kubectl: false,
             not_configured: Reason::default(),
         };
@@ -45,8 +48,9 @@ impl<'e> ImplementationNames<'e> {
             .into_iter()
             .filter_map(|is_client| names.infer(is_client))
             .collect();
+        names.doubtful = names.doubtful(writers);
         names.excludes_kubectl = names.excludes_kubectl(writers);
-        let generic = || names.reason(String::new());
+        let generic = || names.reason(names.not_configured_in_words());
         names.not_configured = names.advice(writers).unwrap_or_else(generic);
         names
     }
@@ -65,6 +69,15 @@ impl<'e> ImplementationNames<'e> {
         is_only.then_some(*only)
     }
 
+    fn doubtful(&self, writers: &Writers<'e>) -> BTreeSet<WriterName<'e>> {
+        let is_field_manager = |name: &WriterName| !name.is_client();
+        let mut field_managers = writers.keys().copied().filter(is_field_manager);
+        if !self.has_names(false) || field_managers.any(|name| self.is_configured(name)) {
+            return BTreeSet::new();
+        }
+        self.candidates.iter().copied().filter(is_field_manager).collect()
+    }
+
     /// The author with a name.
     pub(super) fn of_writer(&self, name: WriterName<'e>) -> Attribution<'e> {
         let is_inferred = self.inferred.contains(&name);
@@ -72,6 +85,12 @@ impl<'e> ImplementationNames<'e> {
             Author::Run
         } else if self.is_configured(name) || is_inferred {
             Author::Implementation
+        } else if self.doubtful.contains(&name) {
+            Author::Unknown(self.reason(format!(
+                "none of the configured field managers of the {} wrote an object, but {} did",
+                self.role.noun(),
+                redacted(name.text())
+            )))
         } else if self.is_other(name) {
             Author::Other
         } else {
@@ -152,8 +171,13 @@ impl<'e> ImplementationNames<'e> {
         if more > 0 {
             flags.push(format!("{more} more"));
         }
-        (!flags.is_empty())
-            .then(|| self.reason(format!("; pass those that belong to it: {}", flags.join(", "))))
+        (!flags.is_empty()).then(|| {
+            let words = self.not_configured_in_words();
+            self.reason(format!(
+                "{words}; pass those that belong to it: {}",
+                flags.join(", ")
+            ))
+        })
     }
 
     /// The flags that name a writer. A user needs an agent only if another program uses it too.
@@ -171,19 +195,17 @@ impl<'e> ImplementationNames<'e> {
         }
     }
 
-    fn reason(&self, details: String) -> Reason {
+    fn not_configured_in_words(&self) -> String {
+        format!("the names of the {} are not configured", self.role.noun())
+    }
+
+    fn reason(&self, words: String) -> Reason {
         let id = match self.role {
             Role::Manager => ReasonId::ManagerNotNamed,
             Role::Scheduler => ReasonId::SchedulerNotNamed,
             Role::Consumer => ReasonId::NoConsumerUsers,
         };
-        Reason::of(
-            id,
-            format!(
-                "the names of the {} are not configured{details}",
-                self.role.noun()
-            ),
-        )
+        Reason::of(id, words)
     }
 }
 
