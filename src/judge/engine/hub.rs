@@ -10,7 +10,7 @@ use evidence::{
 use super::{
     at_end::{ConsumerSecret, by_credential, consumer_secrets},
     author::Authors,
-    judged::{JudgedObject, judged_profiles, judged_slices},
+    judged::{JudgedObject, judged_profiles, judged_slices, slices_in_scope},
     step::{has_left, observed_until},
 };
 use crate::subjects::sets::ClusterSets;
@@ -21,6 +21,7 @@ pub(crate) struct Hub<'e> {
     pub(crate) evidence: &'e Evidence,
     profiles: OnceLock<Vec<JudgedObject<'e, ClusterProfile>>>,
     slices: OnceLock<Vec<JudgedObject<'e, PlacementDecision>>>,
+    slices_in_scope: OnceLock<Vec<JudgedObject<'e, PlacementDecision>>>,
     clustersets: OnceLock<ClusterSets<'e>>,
     consumer_secrets: OnceLock<Vec<ConsumerSecret<'e>>>,
     credentials: OnceLock<BTreeMap<&'e Credential, Vec<usize>>>,
@@ -35,6 +36,7 @@ impl<'e> Hub<'e> {
             evidence,
             profiles: OnceLock::new(),
             slices: OnceLock::new(),
+            slices_in_scope: OnceLock::new(),
             clustersets: OnceLock::new(),
             consumer_secrets: OnceLock::new(),
             credentials: OnceLock::new(),
@@ -89,7 +91,19 @@ impl<'e> Hub<'e> {
 
     /// The slices that are judged, in the order of their first appearance.
     pub(crate) fn slices(&self) -> &[JudgedObject<'e, PlacementDecision>] {
-        self.slices.get_or_init(|| judged_slices(self.evidence))
+        self.slices
+            .get_or_init(|| judged_slices(self.evidence, self.slice_authors()))
+    }
+
+    /// The slices in scope, those of other publishers included.
+    pub(super) fn slices_in_scope(&self) -> &[JudgedObject<'e, PlacementDecision>] {
+        self.slices_in_scope
+            .get_or_init(|| slices_in_scope(self.evidence))
+    }
+
+    /// Whether other clients are known to publish all slices in scope.
+    pub(crate) fn has_only_slices_of_others(&self) -> bool {
+        self.slices().is_empty() && self.evidence.slice_histories().next().is_some()
     }
 
     /// The judged profiles that existed before a driver's action, and that the run does not touch while it watches.

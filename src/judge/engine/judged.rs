@@ -9,7 +9,10 @@ use evidence::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Hub, author::Authors};
+use super::{
+    Hub,
+    author::{Attribution, Author, Authors},
+};
 use crate::{
     hash::{HashMap, HashSet},
     subjects::Findings,
@@ -28,6 +31,11 @@ pub(crate) struct JudgedObject<'e, T> {
 pub(crate) trait Judged: Tracked + Serialize {
     /// The judged objects of this kind.
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
+
+    /// The judged objects, and slices in scope that other clients publish.
+    fn in_scope<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>] {
+        Self::judged(hub)
+    }
 
     /// The histories that judged objects are compared with: the judged ones, and profiles of other managers, but no slices
     /// of other schedulers, and not what a conformance run made.
@@ -85,15 +93,13 @@ impl Judged for PlacementDecision {
         hub.slices()
     }
 
+    fn in_scope<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>] {
+        hub.slices_in_scope()
+    }
+
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
-        let authors = hub.slice_authors();
-        let lives = hub
-            .slices()
-            .iter()
-            .flat_map(|object| object.lives.iter().copied());
-        lives
-            .filter(|life| !authors.of_listed(life.last(), "decisions").is_of_others())
-            .collect()
+        let objects = hub.slices().iter();
+        objects.flat_map(|object| object.lives.iter().copied()).collect()
     }
 
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
@@ -152,8 +158,37 @@ pub(super) fn judged_profiles(evidence: &Evidence) -> Vec<JudgedObject<'_, Clust
 }
 
 /// The slices in scope that the run did not touch.
-pub(super) fn judged_slices(evidence: &Evidence) -> Vec<JudgedObject<'_, PlacementDecision>> {
+pub(super) fn slices_in_scope(evidence: &Evidence) -> Vec<JudgedObject<'_, PlacementDecision>> {
     by_name(evidence.slice_histories(), &BTreeMap::new())
+}
+
+/// The slices in scope that the run did not touch, without those that another client is known to publish: replicators,
+/// backup tools, and people copy slices with all that a scheduler wrote.
+pub(super) fn judged_slices<'e>(
+    evidence: &'e Evidence,
+    authors: &Authors<'e>,
+) -> Vec<JudgedObject<'e, PlacementDecision>> {
+    let lives = evidence.slice_histories();
+    let published = lives.filter(|life| !publisher(authors, life).is_of_others());
+    by_name(published, &BTreeMap::new())
+}
+
+/// The publisher of a slice: its creator or, if that is unknown, the owner of its scheduler's name or of its decisions.
+fn publisher<'e>(authors: &Authors<'e>, life: &'e History<PlacementDecision>) -> Attribution<'e> {
+    let is_known = |by: &Attribution| !matches!(by.author, Author::Unknown(_));
+    let creator = authors.of_creation(life);
+    if is_known(&creator) {
+        return creator;
+    }
+    let owners = ["schedulerName", "decisions"].map(|field| authors.of_listed(life.last(), field));
+    let by_name = |by: &Attribution| is_known(by) || !by.names.is_empty();
+    owners.into_iter().find(by_name).unwrap_or(creator)
+}
+
+/// Whether several programs publish slices, and the evidence does not show which of them is the scheduler.
+pub(super) fn has_unknown_publisher<'e>(authors: &Authors<'e>, life: &'e History<PlacementDecision>) -> bool {
+    let publisher = publisher(authors, life);
+    matches!(publisher.author, Author::Unknown(_)) && !publisher.names.is_empty()
 }
 
 pub(super) fn by_name<'e, T: Tracked>(

@@ -13,13 +13,17 @@ mod comparison;
 mod creators;
 mod evaluator;
 mod group;
+mod history;
 mod hub;
 mod judged;
 mod member;
+mod named_profiles;
 mod once;
 mod others;
 mod part;
 mod placement_step;
+mod reference;
+mod reference_findings;
 mod same;
 mod sample;
 mod seen;
@@ -45,12 +49,14 @@ pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DECISION_GRACE, DecisionKey, Group, decision, group, slice_group};
+pub(crate) use history::{Absence, DecisionHistory, history};
 pub(crate) use hub::Hub;
 pub(crate) use judged::{Judged, JudgedObject};
 pub(crate) use member::{MemberRule, member};
 pub(crate) use once::{Once, once};
 pub(crate) use others::names_of_others;
 pub(crate) use placement_step::{PlacementStep, SliceState};
+pub(crate) use reference::{Reference, reference};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
     same_slice, same_status, same_writers,

@@ -239,6 +239,39 @@ impl Intervals {
         }
     }
 
+    /// When one of both was so.
+    pub(crate) fn or(&self, other: &Self) -> Self {
+        let seen = self.seen.iter().chain(&other.seen).copied();
+        Self {
+            observed: self.observed.or(&other.observed),
+            possible: self.possible.or(&other.possible),
+            unobserved: self.unobserved.or(&other.unobserved),
+            seen: Set::of(seen).spans().to_vec(),
+            counts_from: self.counts_from.min(other.counts_from),
+            end: self.end.max(other.end),
+            is_open: self.is_open || other.is_open,
+        }
+    }
+
+    /// The part in a set of time.
+    pub(crate) fn during(&self, time: &Set) -> Self {
+        Self {
+            observed: self.observed.and(time),
+            possible: self.possible.and(time),
+            unobserved: self.unobserved.and(time),
+            seen: Set::of(self.seen.iter().copied()).and(time).spans().to_vec(),
+            counts_from: self.counts_from,
+            end: self.end,
+            is_open: self.is_open && time.spans().last().is_some_and(|last| last.1 > self.end),
+        }
+    }
+
+    /// When it may have been so, with all pauses that are shorter than `pause`.
+    pub(crate) fn possible_with_pauses(&self, pause: Micros) -> Set {
+        let spans = self.possible.spans().iter();
+        Set::of(spans.map(|(from, until)| (*from, until.saturating_add(pause))))
+    }
+
     /// Whether it was still so when last seen, or is not known.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open

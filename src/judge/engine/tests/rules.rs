@@ -12,8 +12,9 @@ use evidence::{
 
 use crate::{
     engine::{
-        Answer, Change, Count, DecisionKey, Evaluate, Hub, Sample, Shortfall, Step, Value, Writes, calls,
-        change, creation, decision, group, member, once, slice, stable, state, step, writes,
+        Answer, Change, Count, DecisionHistory, DecisionKey, Evaluate, Hub, Reference, Sample, Shortfall,
+        Step, Value, Writes, calls, change, creation, decision, group, history, member, once, reference,
+        slice, stable, state, step, writes,
     },
     rules::{Facts, Rule},
     subjects::Finding,
@@ -97,6 +98,11 @@ fn slice_rules() -> Vec<Rule> {
     vec![
         of("test/slice", Arc::new(slice(labelled_answer_of_slice))),
         of("test/decision", Arc::new(decision(one_slice))),
+        of(
+            "test/reference",
+            Arc::new(reference(existing_profile).grace(60 * SECOND)),
+        ),
+        of("test/history", Arc::new(history(no_return))),
     ]
 }
 
@@ -214,6 +220,24 @@ fn one_slice(_: &DecisionKey, slices: &[&PlacementDecision], _: &Hub) -> Answer 
             .expected("one slice")
             .observed(format!("{} slices", slices.len())),
     )
+}
+
+/// A decision names only profiles that exist.
+fn existing_profile(reference: &Reference) -> Answer {
+    Answer::broken_if(reference.profile.is_none(), || {
+        reference.finding("the profile does not exist")
+    })
+}
+
+/// No cluster leaves a decision and comes back.
+fn no_return(history: &DecisionHistory) -> Answer {
+    let back = history.absences.iter().filter(|absence| absence.back.is_some());
+    Answer::all(back.map(|absence| {
+        let (namespace, name) = absence.cluster;
+        Finding::on(absence.left, "the cluster left and came back")
+            .at("decisions")
+            .observed(format!("{namespace}/{name}"))
+    }))
 }
 
 /// The answer about the last version of each profile.

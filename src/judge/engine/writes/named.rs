@@ -42,7 +42,7 @@ pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<N
         }
     }
     let mut all: Vec<NamedWrites<T>> = Vec::new();
-    for object in T::judged(hub) {
+    for object in T::in_scope(hub) {
         let metadata = object.lives[0].last().metadata();
         let of_name = requests.remove(&(&*metadata.namespace, &*metadata.name));
         all.push(NamedWrites::of_object(hub, object, of_name.unwrap_or_default()));
