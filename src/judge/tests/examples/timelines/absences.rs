@@ -29,7 +29,7 @@ const KINDS: [Kind; 17] = [
 ];
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 16] = [
+const MISSED: [(Kind, &str); 17] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
@@ -45,6 +45,8 @@ const MISSED: [(Kind, &str); 16] = [
     // Only the log or the field managers tell who else wrote.
     (Kind::Writers, "consumer-hub/deletion-not-blocked"),
     (Kind::Writers, "updates/status-writes-within-budget"),
+    // Without any record of writers, the implementation is the only known one.
+    (Kind::Writers, "properties/location-immutable"),
     (Kind::Requests, "placement-ownership/one-writer"),
     (Kind::Requests, "placement-references/resolve"),
     (Kind::Writers, "placement-lifecycle/unplaced"),
