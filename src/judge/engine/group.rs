@@ -221,11 +221,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     ) {
         let lives = &[others, own].concat()[..];
         let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
-        let is_member = |version: &Version<T>| {
-            touches.compares(version)
-                && !version.object.is_terminating()
-                && (self.keys)(&version.object, hub).contains(key)
-        };
+        let is_member = |version: &Version<T>| touches.compares(version) && self.has_key(key, version, hub);
         let mut answers = self.answers(hub, key, &timeline, (lives, others), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
         if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {
@@ -300,6 +296,11 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             answers.push(answer);
         }
         answers
+    }
+
+    /// Whether an object has the key and is not terminating.
+    fn has_key(&self, key: &K, version: &Version<T>, hub: &Hub) -> bool {
+        !version.object.is_terminating() && (self.keys)(&version.object, hub).contains(key)
     }
 
     fn has_terminating(&self, key: &K, objects: &[&Version<T>], hub: &Hub) -> bool {
