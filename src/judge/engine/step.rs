@@ -199,8 +199,17 @@ impl<'s, 'e> Step<'s, 'e> {
         let Some(place) = (first..end.saturating_sub(1)).rfind(is_undone) else {
             return false;
         };
-        let by = author_of_moment(self.hub, &self.timeline, &self.lives, place + 1, field);
+        let by = match self.timeline.object(place + 1) {
+            Some(_) => author_of_moment(self.hub, &self.timeline, &self.lives, place + 1, field),
+            None => self.author_of_deletion(place + 1),
+        };
         by.is_some_and(|by| by.author == Author::Other)
+    }
+
+    /// Who deleted the profile, if a moment began with that.
+    fn author_of_deletion(&self, place: usize) -> Option<Attribution<'e>> {
+        let deletion = self.timeline.changes().find(|change| change.place == place)?;
+        Some(self.hub.profile_authors().of_deletion(deletion.life, deletion.at))
     }
 
     /// The same, but only what was seen after the run's own write counts, which `is_own` recognizes.
