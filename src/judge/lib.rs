@@ -2,11 +2,10 @@
 //!
 //! Judging uses no clock and no network: the same evidence always gives the same verdicts.
 //!
-//! From below: when ([`time`]) and who ([`who`]); what rules are about and report ([`subjects`]); what several suites share
-//! ([`shared`]); the rules themselves, suite by suite, and their registry ([`rules`]); what comes of them ([`judging`]). No
-//! module knows one above it.
+//! From below: times and intervals ([`time`], [`timeline`]); findings ([`subjects`]); what several suites share ([`shared`]); the
+//! evaluators that call rule functions ([`engine`]); the rules, suite by suite, and their registry ([`rules`]); verdicts and the
+//! decision ([`judging`]).
 
-#[allow(dead_code, unused_imports, reason = "the rules move to it one by one")]
 mod engine;
 mod hash;
 mod judging;
@@ -16,9 +15,7 @@ mod shared;
 mod subjects;
 mod text;
 mod time;
-#[allow(dead_code, reason = "the rules move to it one by one")]
 mod timeline;
-mod who;
 
 pub use engine::{WriterList, writers};
 pub use judging::{
@@ -26,4 +23,4 @@ pub use judging::{
     Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch,
     prospects, unsettled, web_page,
 };
-pub use who::Authors;
+pub use rules::Authors;

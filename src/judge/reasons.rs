@@ -28,18 +28,6 @@ pub(crate) const NO_SECRET_TRIED: Reason = Reason::known(
     ReasonId::NoSecretTried,
     "no member was asked with the kubeconfig of a consumer's Secret",
 );
-/// By which names the cluster manager is known was not said.
-pub(crate) const MANAGER_NOT_NAMED: Reason = Reason::known(
-    ReasonId::ManagerNotNamed,
-    "the cluster manager's users or field managers were not named",
-);
-/// By which names the scheduler is known was not said.
-pub(crate) const SCHEDULER_NOT_NAMED: Reason = Reason::known(
-    ReasonId::SchedulerNotNamed,
-    "the scheduler's users or field managers were not named",
-);
-/// No consumer was declared to need credentials.
-pub(crate) const NO_CONSUMER: Reason = Reason::known(ReasonId::NoConsumer, "no consumer was declared");
 
 /// By which user the consumer reads the hub was not said.
 pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(

@@ -6,8 +6,7 @@ use evidence::{EndpointCall, Evidence, Login, LoginOutcome, LoginWith, ObjectRef
 use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub, Judged, is_joined, is_reachable, judged::JudgedObject, state::GRACE,
-    unknowns::Unknowns,
+    Answer, Evaluate, Hub, is_joined, is_reachable, judged::JudgedObject, state::GRACE, unknowns::Unknowns,
 };
 use crate::{subjects::Findings, time::stamped, timeline::Timeline};
 

@@ -108,11 +108,6 @@ impl DecisionKey {
 }
 
 impl<T, K> Group<T, K> {
-    /// With another grace period.
-    pub(crate) fn grace(self, grace: Micros) -> Self {
-        Self { grace, ..self }
-    }
-
     /// The parts that the functions read: `same` says whether two versions have the same ones.
     pub(crate) fn reads(self, same: fn(&T, &T) -> bool) -> Self {
         Self { same, ..self }

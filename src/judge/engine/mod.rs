@@ -40,38 +40,36 @@ mod writes;
 
 pub(crate) use answer::Answer;
 pub(crate) use at_end::{
-    AtEnd, ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
+    ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramEntry};
 pub use author::{WriterList, writers};
-pub(crate) use calls::{Calls, calls};
-pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
+pub(crate) use calls::calls;
+pub(crate) use change::{Change, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};
-pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
-pub(crate) use group::{DECISION_GRACE, DecisionKey, Group, decision, group, slice_group};
+pub(crate) use evaluator::{Evaluate, EvaluatePart, Fleet};
+pub(crate) use group::{DECISION_GRACE, DecisionKey, decision, group, slice_group};
 pub(crate) use history::{Absence, DecisionHistory, history};
 pub(crate) use hub::Hub;
 pub(crate) use judged::{Judged, JudgedObject};
-pub(crate) use member::{MemberRule, member};
-pub(crate) use once::{Once, once};
+pub(crate) use member::member;
+pub(crate) use once::once;
 pub(crate) use others::names_of_others;
 pub(crate) use placement_step::{PlacementStep, SliceState};
 pub(crate) use reference::{Reference, reference};
 pub(crate) use same::{
-    same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
-    same_slice, same_status, same_writers,
+    same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice, same_writers,
 };
 pub(crate) use sample::Sample;
 pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
-pub(crate) use stable::{Stable, Value, stable};
-pub(crate) use state::{State, slice, state, state_seen};
+pub(crate) use stable::{Value, stable};
+pub(crate) use state::{slice, state, state_seen};
 pub(crate) use step::{
     Shortfall, Step, action, cut_short, describe, in_the_end, next_action_on, nothing_appeared,
     placement_step, step, to_the_second, within,
 };
-pub(crate) use untouched::{Guarded, Untouched};
+pub(crate) use untouched::{Guarded, Untouched, has_other_owners};
 pub(crate) use writes::{
-    Authored, BUDGET, Count, Write, Writes, WritesRule, Written, have_one_sender, sender, slice_writes,
-    writes,
+    Authored, BUDGET, Count, Write, Writes, have_one_sender, sender, slice_writes, writes,
 };
 pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};

@@ -38,7 +38,6 @@ pub(crate) struct PlacementStep<'s, 'e> {
     /// Its slices after each change, in order. They were watched at these times.
     states: Vec<SliceState<'s>>,
     timeline: Option<Timeline<'s, PlacementDecision>>,
-    slices: PlacementSlices<'s>,
 }
 
 /// The slices of a placement from a moment on, without those that wait for their finalizers.
@@ -65,7 +64,6 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
             histories,
             states,
             timeline,
-            slices,
         })
     }
 

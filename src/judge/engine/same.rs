@@ -40,11 +40,6 @@ pub(crate) fn same_outside_access(one: &ClusterProfile, other: &ClusterProfile) 
     same_metadata(one, other) && same_properties(one, other) && same_conditions(one, other)
 }
 
-/// Whether two versions have the same status.
-pub(crate) fn same_status(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    same_properties(one, other) && same_conditions(one, other) && same_access(one, other)
-}
-
 /// Whether two versions have the same managedFields.
 pub(crate) fn same_writers(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     one.metadata.writers == other.metadata.writers

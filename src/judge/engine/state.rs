@@ -113,14 +113,6 @@ impl<T> State<T> {
             ..self
         }
     }
-
-    /// Applies only if any version of the run has this.
-    pub(crate) fn applies_if_any(self, has: fn(&T) -> bool) -> Self {
-        Self {
-            applies_if_any: Some(has),
-            ..self
-        }
-    }
 }
 
 impl<T: Judged> State<T> {

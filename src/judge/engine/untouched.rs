@@ -182,6 +182,11 @@ impl Span<'_> {
     }
 }
 
+/// Whether other clients own fields of an object in two versions.
+pub(crate) fn has_other_owners<T: Tracked>(before: &T, after: &T) -> bool {
+    before.metadata().writers != after.metadata().writers
+}
+
 /// Why the run cannot know that nothing happened to the object, if so.
 fn why_unobserved<T: Tracked>(hub: &Hub, object: &T, span: &Span) -> Option<Reason> {
     cut_short(hub.evidence, span.taken).or_else(|| {

@@ -7,7 +7,6 @@ use evidence::{
     api::{Feature, ObjectKind},
 };
 
-use super::excuse::excuse;
 use crate::{
     judging::{
         chunks::findings,
@@ -160,7 +159,6 @@ fn conclude(
     findings: Findings,
 ) -> RuleVerdict {
     let mut found = findings.conclude();
-    excuse(rule, evidence, &mut found);
     found.notes.extend(found.unlisted.note());
     found.doubts.extend(missing(rule, evidence));
     let (verdict, reasons) = weigh(rule, applies, evidence, &found);

@@ -2,7 +2,6 @@
 
 mod chunks;
 mod decision;
-mod excuse;
 mod judge;
 mod judgement;
 mod mismatch;

@@ -4,7 +4,7 @@
 //! A rule is a pure function of the [`Evidence`](evidence::Evidence): no clock, no network, no state. It reports what it
 //! examined and found in [`Findings`]; the judge turns that into a verdict.
 
-mod consumer;
+pub(crate) mod consumer;
 pub mod example;
 mod examples_text;
 mod facts;
@@ -12,6 +12,7 @@ mod manager;
 mod registry;
 mod scheduler;
 
+pub use consumer::support::who::Authors;
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use registry::{Rule, all, as_of, find};

@@ -23,11 +23,10 @@ use super::{
 };
 use crate::{
     engine::{
-        Count, DECISION_GRACE, EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, calls, change,
-        creation, decision, group, history, login, member, once, placement_step, reference, same_access,
-        same_conditions, same_labels, same_outside_access, same_properties, same_writers, secret,
-        settled_profile, slice, slice_change, slice_group, slice_writes, stable, state, state_seen, step,
-        unlabelled_secret, writes,
+        Count, DECISION_GRACE, Evaluate, EvaluatePart, Fleet, Hub, action, calls, change, creation, decision,
+        group, history, login, member, once, placement_step, reference, same_access, same_conditions,
+        same_labels, same_outside_access, same_properties, same_writers, secret, settled_profile, slice,
+        slice_change, slice_group, slice_writes, stable, state, state_seen, step, unlabelled_secret, writes,
     },
     shared::identity::{same_clusterset, same_identity, same_name},
     subjects::Findings,

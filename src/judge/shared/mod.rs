@@ -2,12 +2,8 @@
 
 pub(crate) mod base64;
 pub(crate) mod changed_fields;
-pub(crate) mod clocks;
-pub(crate) mod consumer;
-pub(crate) mod held_against;
 pub(crate) mod identity;
 pub(crate) mod leaks;
 pub(crate) mod misspelling;
 pub(crate) mod placement;
-pub(crate) mod rights;
-pub(crate) mod writes;
+pub(crate) mod status;

@@ -97,11 +97,6 @@ impl Finding {
         self.observed(observed)
     }
 
-    /// What it has in common with findings of the same fault, whatever was expected and observed, that are as sure.
-    pub(crate) fn fault(&self) -> (&ObjectRef, &str, &str, bool) {
-        (&self.object, &self.path, &self.message, self.advisory)
-    }
-
     /// Makes it a warning only: the evidence hints at a violation without proving it.
     pub fn advisory(mut self) -> Self {
         self.advisory = true;

@@ -6,4 +6,4 @@ pub(crate) mod sets;
 
 pub(crate) use finding::Length;
 pub use finding::{Conclusion, Finding, Findings, Unlisted};
-pub(crate) use profiles::{Name, Profile, Profiles, by_name, has_status, name};
+pub(crate) use profiles::has_status;

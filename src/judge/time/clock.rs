@@ -49,7 +49,7 @@ impl HubClock {
 
     /// The same hub, if none of an object's stamps, in order, is from after its arrival or from before the last one. Else its
     /// clock was set or two API servers have two clocks, and no stamp tells.
-    pub(super) fn unless_contradicted(self, stamps: impl Iterator<Item = (Micros, Micros)>) -> Self {
+    pub(crate) fn unless_contradicted(self, stamps: impl Iterator<Item = (Micros, Micros)>) -> Self {
         let mut newest = Micros::MIN;
         for (stamp, arrival) in stamps {
             if stamp > arrival || stamp < newest {
@@ -67,19 +67,6 @@ pub(crate) fn stamped(evidence: &Evidence, text: &str) -> Option<Edge> {
     let (ahead, error) = known_skew(evidence).map_or((0, CLOCKS_APART), |skew| (skew, SKEW_ERROR));
     let at = stamp.saturating_sub(ahead);
     Some(Edge::between(at.saturating_sub(error), at.saturating_add(error)))
-}
-
-/// When the deletion of an object began that waits for its finalizers, by the stamp of the hub, if its clock is known.
-pub(crate) fn deletion_began(evidence: &Evidence, object: &impl Tracked) -> Option<Edge> {
-    known_skew(evidence)?;
-    let at = stamped(evidence, object.metadata().deletion_timestamp.as_deref()?)?;
-    // The stamp has whole seconds.
-    Some(Edge::between(at.earliest, at.latest.saturating_add(SECOND)))
-}
-
-/// A time that the hub or a manager wrote, by the runner's clock.
-pub(crate) fn on_our_clock(evidence: &Evidence, text: &str) -> Option<Micros> {
-    parse_time(text).map(|time| time.as_microsecond().saturating_sub(skew(evidence)))
 }
 
 /// How far the hub's clock is ahead of the runner's; 0 if unknown.
@@ -109,4 +96,14 @@ pub(crate) fn new_stamp<'a, T: Tracked>(
     times
         .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
         .max()
+}
+
+/// The earliest moment at which a version can have been written by what the hub stamped.
+pub(crate) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
+    let created = || after.metadata().creation_timestamp.as_deref();
+    let written = new_stamp(before, after, |_| true).and_then(|stamp| clock.earliest(stamp));
+    match before {
+        Some(_) => written,
+        None => written.max(created().and_then(|stamp| clock.earliest(stamp))),
+    }
 }

@@ -1,6 +1,6 @@
 //! The span in which a change took place.
 
-use super::{Known, Micros, Why};
+use super::Micros;
 
 /// Some moment of a closed span, by the runner's clock. Either end may be infinite ([`Micros::MIN`], [`Micros::MAX`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,26 +33,6 @@ impl Edge {
         Self {
             earliest: self.earliest.min(other.earliest),
             latest: self.latest.max(other.latest),
-        }
-    }
-
-    /// Some moment of both, or this one if they contradict each other.
-    pub(crate) fn and(self, other: Self) -> Self {
-        let both = Self {
-            earliest: self.earliest.max(other.earliest),
-            latest: self.latest.min(other.latest),
-        };
-        if both.earliest <= both.latest { both } else { self }
-    }
-
-    /// Whether it was before a moment.
-    pub(crate) fn is_before(self, moment: Micros) -> Known {
-        if self.latest < moment {
-            Known::Yes
-        } else if self.earliest >= moment {
-            Known::No
-        } else {
-            Known::unknown(Why::Late)
         }
     }
 

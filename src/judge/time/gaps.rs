@@ -13,7 +13,7 @@ pub(crate) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
 
 impl<'e> Gaps<'e> {
     /// The gaps in the watch of one object, in its window and after it.
-    pub(super) fn of<T: Tracked>(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
+    pub(crate) fn of<T: Tracked>(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
         Self::of_any::<T>(evidence, std::iter::once((namespace, name)))
     }
 
@@ -38,12 +38,12 @@ impl<'e> Gaps<'e> {
     }
 
     /// The spans.
-    pub(super) fn spans(&self) -> &[(Micros, Micros)] {
+    pub(crate) fn spans(&self) -> &[(Micros, Micros)] {
         &self.0
     }
 
     /// The first that holds a moment, or begins or ends there.
-    pub(super) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
+    pub(crate) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
         let first = self.0.partition_point(|(_, until)| *until < moment);
         let gap = self.0.get(first).copied();
         gap.filter(|(from, _)| *from <= moment)
@@ -61,22 +61,15 @@ impl<'e> Gaps<'e> {
         &self.0[first..last]
     }
 
-    /// Whether a gap lost what happened at a moment: what was on its way when the watch broke was never told.
-    pub(super) fn lose(&self, moment: Micros) -> bool {
-        let first = self.0.partition_point(|(_, until)| *until <= moment);
-        let gap = self.0.get(first);
-        gap.is_some_and(|(from, _)| from.saturating_sub(LATE) <= moment)
-    }
-
     /// The time of which they lost what happened.
-    pub(super) fn lost(&self) -> Set {
+    pub(crate) fn lost(&self) -> Set {
         let spans = self.0.iter();
         Set::of(spans.map(|(from, until)| (from.saturating_sub(LATE), *until)))
     }
 }
 
 /// The earliest beginning of a gap that concerns one object and ends at a moment or later.
-pub(super) fn earliest(
+pub(crate) fn earliest(
     evidence: &Evidence,
     kind: Kind,
     (namespace, name): (&str, &str),

@@ -9,44 +9,30 @@
 //! clocks, a stamp shows it: by going back, or by being later than an arrival. Only a clock that is further ahead than it was
 //! measured, behind a watch that is late, and one that is set by more than [`LATE`] within a gap, show nothing.
 
-mod absence;
 mod age;
 mod answered;
-mod arrival;
 mod bucket;
 mod clock;
 mod edge;
 mod gaps;
-mod known;
-#[cfg(test)]
-mod laws;
 mod log;
 mod missed;
 #[cfg(test)]
-pub(crate) mod readers;
+mod readers;
 mod set;
-mod timeline;
-mod together;
-mod while_;
 mod window;
 
-pub(crate) use absence::absent;
-pub(crate) use age::{Age, GRACE, GRACE_SECONDS, age_at};
+pub(crate) use age::GRACE_SECONDS;
 pub(crate) use answered::{is_after_gap, missed, told_by};
-pub(crate) use arrival::is_surely_later;
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{
-    CLOCKS_APART, HubClock, SERVERS_APART, known_skew, new_stamp, on_our_clock, skew, stamped,
+    CLOCKS_APART, HubClock, SERVERS_APART, known_skew, new_stamp, skew, stamp_of, stamped,
 };
 pub(crate) use edge::{Edge, put_in_order};
 pub(crate) use gaps::Gaps;
-pub(crate) use known::{Known, Why};
 pub(crate) use log::{is_log_broken, is_logged_around};
 pub(crate) use missed::{was_watched_in_part, why_incomplete, why_missed};
 pub(crate) use set::{Set, Stretch};
-pub(crate) use timeline::{Run, Seen, Timeline, stamp_of};
-pub(crate) use together::{Change, Lasting, Look, Together};
-pub(crate) use while_::While;
 pub(crate) use window::{end, is_watched, timestamp};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a

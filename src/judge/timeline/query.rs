@@ -20,17 +20,6 @@ pub(super) const REPORTED_LATE: Reason = Reason::known(
 );
 
 impl<'e, T: Tracked> Timeline<'e, T> {
-    /// The version of the object at a moment, or that there was none.
-    ///
-    /// # Errors
-    /// The reason why the evidence does not decide it.
-    pub(crate) fn at(&self, moment: Micros) -> Result<Option<&'e Version<T>>, Reason> {
-        match self.during(moment, moment)?.as_slice() {
-            [only] => Ok(*only),
-            _ => Err(REPORTED_LATE),
-        }
-    }
-
     /// What the object may have been at some moment of a closed span, in order; none stands for its absence.
     ///
     /// # Errors

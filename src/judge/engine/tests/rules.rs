@@ -51,11 +51,6 @@ fn profile_rules() -> Vec<Rule> {
             "inventory",
             Arc::new(state(labelled_answer).of_others()),
         ),
-        of(
-            "test/state-if-any",
-            "inventory",
-            Arc::new(state(labelled_answer).applies_if_any(has_answer)),
-        ),
         of("test/group", "inventory", Arc::new(group(group_key, one_profile))),
         of(
             "test/stable",

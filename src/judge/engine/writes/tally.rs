@@ -8,8 +8,8 @@ use std::{
 use evidence::Request;
 
 use crate::{
+    shared::status::is_status,
     text::{counted, redacted},
-    who::is_status,
 };
 
 /// The maximum number of writers, and of fields of each, that a finding lists.

@@ -9,3 +9,4 @@ pub(super) mod consumer_identity;
 pub(super) mod consumer_placement;
 pub(super) mod consumer_scope;
 pub(super) mod consumer_secrets;
+pub(crate) mod support;

@@ -6,7 +6,7 @@ use std::{
     fmt,
 };
 
-use evidence::{Awaited, ObjectKey, ObjectRef, Reason, api::ClusterProfile};
+use evidence::{Awaited, ObjectKey, ObjectRef, Reason};
 use jiff::SignedDuration;
 
 use super::{
@@ -77,10 +77,9 @@ struct NotApplicable {
 
 /// A remark for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Note {
-    Text(When, Reason),
-    /// A number between two texts; no remark if it is 0.
-    Count(String, usize, String),
+struct Note {
+    when: When,
+    text: Reason,
 }
 
 /// The faults with one message that lasted no longer than the grace.
@@ -107,12 +106,6 @@ impl Findings {
         self.found.push(finding);
     }
 
-    /// Adds what was examined and found elsewhere, but nothing that was doubtful there.
-    pub(crate) fn report_all(&mut self, other: Self) {
-        self.examined += other.examined;
-        self.found.append(other.found);
-    }
-
     /// Records why the evidence is insufficient.
     pub fn cannot_tell(&mut self, reason: impl Into<Reason>) {
         self.doubt(When::Always, reason.into());
@@ -135,12 +128,6 @@ impl Findings {
         }
     }
 
-    /// Records why the evidence is insufficient: a profile has a fault that was open at the end.
-    pub(crate) fn wait_for(&mut self, profile: &ClusterProfile, reason: impl Into<Reason>) {
-        self.cannot_tell(reason);
-        self.open.profiles.insert(ObjectKey::of(profile));
-    }
-
     /// Records that a slice has a fault that was open at the end.
     pub(crate) fn wait_for_slice(&mut self, slice: &ObjectRef) {
         self.open.slices.insert(ObjectKey::from(slice));
@@ -157,16 +144,6 @@ impl Findings {
     /// The objects with a fault that was open at the end.
     pub(crate) fn open(&self) -> &Awaited {
         &self.open
-    }
-
-    /// Keeps the first of several doubts, and tells how many there were.
-    pub(crate) fn shorten_doubts(&mut self) {
-        let more = self.doubts.len().saturating_sub(1);
-        if more > 0 {
-            self.doubts.truncate(1);
-            let first = &mut self.doubts[0].reason;
-            *first = first.in_words(format!("{first} (and {more} more like it)"));
-        }
     }
 
     /// Records which necessary evidence was not requested. Counts only if nothing was examined.
@@ -194,13 +171,10 @@ impl Findings {
 
     /// Adds a remark for the report.
     pub fn note(&mut self, remark: impl Into<Reason>) {
-        self.add_note(Note::Text(When::Always, remark.into()));
-    }
-
-    /// Adds a remark with a number between two texts. The numbers between the same texts are added, and there is no remark
-    /// if they come to 0.
-    pub(crate) fn note_count(&mut self, before: impl Into<String>, count: usize, after: impl Into<String>) {
-        self.add_note(Note::Count(before.into(), count, after.into()));
+        self.add_note(Note {
+            when: When::Always,
+            text: remark.into(),
+        });
     }
 
     /// Remarks that a fault lasted no longer than the grace.
@@ -225,20 +199,9 @@ impl Findings {
     }
 
     fn add_note(&mut self, note: Note) {
-        if let Note::Count(before, count, after) = &note {
-            for known in &mut self.notes {
-                if let Note::Count(one, sum, other) = known
-                    && one == before
-                    && other == after
-                {
-                    *sum += count;
-                    return;
-                }
-            }
-        } else if self.notes.contains(&note) {
-            return;
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
-        self.notes.push(note);
     }
 
     /// Adds what the rule found in another part of the evidence, which comes after this one.
@@ -277,12 +240,8 @@ impl Findings {
                 doubts.push(doubt.reason);
             }
         }
-        let notes = self.notes.into_iter().filter_map(|note| match note {
-            Note::Text(when, text) => counts(when).then_some(text),
-            Note::Count(before, count, after) => {
-                (count > 0).then(|| format!("{before}{count}{after}").into())
-            }
-        });
+        let notes = self.notes.into_iter();
+        let notes = notes.filter_map(|Note { when, text }| counts(when).then_some(text));
         let short = self.short.into_iter().map(|(message, short)| {
             let others = match short.count {
                 1 => String::new(),

@@ -6,7 +6,7 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, is_malformed, known, may_ask_for, server, trusts},
+    rules::consumer::support::testbed::{Play, is_malformed, known, may_ask_for, server, trusts},
     subjects::{Finding, Findings},
     text::redacted,
 };

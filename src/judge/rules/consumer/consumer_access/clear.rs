@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{Called, Evidence, MemberCall, StagedCredential, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, is_plain, known, server},
+    rules::consumer::support::testbed::{Play, is_plain, known, server},
     subjects::{Finding, Findings},
     text::redacted,
 };

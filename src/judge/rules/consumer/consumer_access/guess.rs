@@ -9,7 +9,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    shared::consumer::{Play, call_in_words, known, server, unknown},
+    rules::consumer::support::testbed::{Play, call_in_words, known, server, unknown},
     subjects::{Finding, Findings},
     text::redacted,
 };

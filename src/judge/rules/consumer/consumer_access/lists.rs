@@ -8,10 +8,12 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, is_malformed, server},
+    rules::consumer::support::{
+        testbed::{Play, is_malformed, server},
+        time::Micros,
+    },
     subjects::{Finding, Findings},
     text::redacted,
-    time::Micros,
 };
 
 /// `consumer-access/list-by-version`

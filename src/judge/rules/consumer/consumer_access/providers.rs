@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, expect_call, known, server, unknown},
+    rules::consumer::support::{
+        testbed::{Play, expect_call, known, server, unknown},
+        time::Micros,
+    },
     subjects::{Finding, Findings},
     text::{listed, redacted},
-    time::Micros,
 };
 
 /// `consumer-access/picks-known-provider`

@@ -11,10 +11,12 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, inviting, is_plain, is_way_to, known, proxy, server},
+    rules::consumer::support::{
+        testbed::{Play, inviting, is_plain, is_way_to, known, proxy, server},
+        time::Micros,
+    },
     subjects::{Finding, Findings},
     text::{counted, listed, redacted},
-    time::Micros,
 };
 
 /// `consumer-access/proxy-honoured`

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, MemberCall, api::AccessProvider};
 
 use crate::{
-    shared::consumer::{Play, known, may_ask_for, server, tls_name},
+    rules::consumer::support::testbed::{Play, known, may_ask_for, server, tls_name},
     subjects::{Finding, Findings},
     text::{ABSENT, redacted},
 };

@@ -8,10 +8,12 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, call_in_words, comes_back_within, is_malformed, known, server, trusts},
+    rules::consumer::support::{
+        testbed::{Play, call_in_words, comes_back_within, is_malformed, known, server, trusts},
+        time::{Micros, Set},
+    },
     subjects::{Finding, Findings},
     text::redacted,
-    time::{Micros, Set},
 };
 
 /// So many times what a consumer may take for a new profile, it may take for a change.

@@ -3,9 +3,11 @@
 use evidence::{Evidence, Kind, MemberCall, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject, call_in_words, goes_on, known, server},
+    rules::consumer::support::{
+        testbed::{Play, Subject, call_in_words, goes_on, known, server},
+        time::{Micros, Run, Seen, Set, While},
+    },
     subjects::{Finding, Findings},
-    time::{Micros, Run, Seen, Set, While},
 };
 
 /// `consumer-change/access-revoked`

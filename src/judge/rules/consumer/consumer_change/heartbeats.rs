@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, Kind, Version, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, held_throughout, known, server},
+    rules::consumer::support::{
+        testbed::{Play, held_throughout, known, server},
+        time::{Edge, Micros},
+    },
     subjects::{Finding, Findings},
     text::counted,
-    time::{Edge, Micros},
 };
 
 /// So many writes tell a reconnection at each from others.

@@ -3,10 +3,12 @@
 use evidence::{Called, DriverAction, Evidence};
 
 use crate::{
-    shared::consumer::{Away, Pause, Play, follows_what_changed},
+    rules::consumer::support::{
+        testbed::{Away, Pause, Play, follows_what_changed},
+        time::Micros,
+    },
     subjects::Findings,
     text::redacted,
-    time::Micros,
 };
 
 /// `consumer-change/restart-no-orphans`

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     reasons::PROFILE_ARGS_NOT_CLAIMED,
-    shared::consumer::{Play, arguments, is_malformed, known, variables},
+    rules::consumer::support::testbed::{Play, arguments, is_malformed, known, variables},
     subjects::{Finding, Findings},
     text::{ABSENT, redacted, redacted_under},
 };

@@ -7,7 +7,7 @@ use evidence::{
 use serde_json::{Number, Value};
 
 use crate::{
-    shared::consumer::{Play, extension},
+    rules::consumer::support::testbed::{Play, extension},
     subjects::{Finding, Findings},
     text::{ABSENT, redacted},
 };

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use evidence::{Called, Evidence, Kind, MemberCall, PluginAnswer, StagedCredential, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, held_throughout, is_malformed, known, server},
+    rules::consumer::support::{
+        testbed::{Play, held_throughout, is_malformed, known, server},
+        time::{Micros, end},
+    },
     subjects::{Finding, Findings},
     text::redacted,
-    time::{Micros, end},
 };
 
 /// Unauthorized.

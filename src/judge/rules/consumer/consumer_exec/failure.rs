@@ -6,9 +6,11 @@ use evidence::{Evidence, Kind, PluginAnswer, PluginCall, Scene, api::ClusterProf
 
 use super::isolated::Hindrance;
 use crate::{
-    shared::consumer::{Play, held_throughout, known, server},
+    rules::consumer::support::{
+        testbed::{Play, held_throughout, known, server},
+        time::Micros,
+    },
     subjects::Findings,
-    time::Micros,
 };
 
 /// `consumer-exec/failure-isolated`

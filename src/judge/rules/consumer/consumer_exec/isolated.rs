@@ -3,9 +3,8 @@
 use evidence::{Kind, Scene, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::Play,
+    rules::consumer::support::{testbed::Play, time::Micros},
     subjects::{Finding, Findings},
-    time::Micros,
 };
 
 /// Something that may keep a consumer from other members.

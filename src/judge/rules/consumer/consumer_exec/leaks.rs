@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     reasons::PROFILE_ARGS_NOT_CLAIMED,
-    shared::consumer::{Play, arguments, known, variables},
+    rules::consumer::support::testbed::{Play, arguments, known, variables},
     subjects::{Finding, Findings},
     text::{redacted, redacted_under},
 };

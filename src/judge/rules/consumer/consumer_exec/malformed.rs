@@ -4,9 +4,11 @@ use evidence::{Evidence, Scene, api::ClusterProfile};
 
 use super::isolated::Hindrance;
 use crate::{
-    shared::consumer::{Play, held_throughout, is_malformed},
+    rules::consumer::support::{
+        testbed::{Play, held_throughout, is_malformed},
+        time::Micros,
+    },
     subjects::Findings,
-    time::Micros,
 };
 
 /// `consumer-exec/malformed-isolated`

@@ -6,7 +6,7 @@ use evidence::Evidence;
 
 use crate::{
     reasons::EXEC_VERSION_NOT_CLAIMED,
-    shared::consumer::Play,
+    rules::consumer::support::testbed::Play,
     subjects::{Finding, Findings},
     text::redacted,
 };

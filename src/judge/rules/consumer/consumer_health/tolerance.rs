@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, expect_call, inviting, server},
+    rules::consumer::support::testbed::{Play, expect_call, inviting, server},
     subjects::{Finding, Findings},
 };
 

@@ -8,10 +8,12 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, Subject, inviting, known, server},
+    rules::consumer::support::{
+        testbed::{Play, Subject, inviting, known, server},
+        time::{Micros, Run, Set, timestamp},
+    },
     subjects::{Finding, Findings},
     text::redacted,
-    time::{Micros, Run, Set, timestamp},
 };
 
 /// Where health is told.

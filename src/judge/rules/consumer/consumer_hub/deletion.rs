@@ -4,19 +4,19 @@ use evidence::{DriverAction, Evidence, HookCall, Kind, Reason, Request, api::Clu
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::{
-        consumer::{Play, Subject},
+    rules::consumer::support::{
+        testbed::{Play, Subject},
+        time::{Known, Micros, Set, While},
+        who::{
+            Entry, Sender,
+            authors::is_by_program,
+            entries,
+            logged::{Key, logged_key},
+        },
         writes::writes_in_words,
     },
     subjects::{Finding, Findings},
     text::redacted,
-    time::{Known, Micros, Set, While},
-    who::{
-        Entry, Sender,
-        authors::is_by_program,
-        entries,
-        logged::{Key, logged_key},
-    },
 };
 
 const FINALIZERS: &str = "metadata.finalizers";

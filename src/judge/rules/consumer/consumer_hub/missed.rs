@@ -3,7 +3,7 @@
 use evidence::{Evidence, HubCut};
 
 use crate::{
-    shared::consumer::{Away, Play, follows_what_changed},
+    rules::consumer::support::testbed::{Away, Play, follows_what_changed},
     subjects::Findings,
 };
 

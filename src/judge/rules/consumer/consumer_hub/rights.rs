@@ -6,7 +6,7 @@ use evidence::{AllowedWrite, Evidence};
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::rights::{allowed_by_namespace, user_ref},
+    rules::consumer::support::rights::{allowed_by_namespace, user_ref},
     subjects::{Finding, Findings},
     text::redacted,
 };

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::consumer::{Play, Subject},
+    rules::consumer::support::testbed::{Play, Subject},
     subjects::{Finding, Findings},
     text::counted,
 };

@@ -9,16 +9,16 @@ use evidence::{
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::{
-        consumer::Play,
+    rules::consumer::support::{
+        testbed::Play,
+        who::{
+            Effect, Observed, Sender,
+            authors::is_by_program,
+            logged::{Logged, logged_key},
+        },
         writes::{by_object, logged_object, writes_in_words},
     },
     subjects::{Finding, Findings},
-    who::{
-        Effect, Observed, Sender,
-        authors::is_by_program,
-        logged::{Logged, logged_key},
-    },
 };
 
 /// `consumer-hub/status-not-written`

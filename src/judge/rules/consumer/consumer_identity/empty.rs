@@ -7,7 +7,7 @@ use evidence::{
 
 use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::expect_call,
+    rules::consumer::support::testbed::expect_call,
     subjects::{Finding, Findings},
 };
 

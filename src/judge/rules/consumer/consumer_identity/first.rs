@@ -4,9 +4,11 @@ use evidence::Evidence;
 
 use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::{Play, Standing, Subject, UNSEEN, call_in_words, expect_call, standings},
+    rules::consumer::support::{
+        testbed::{Play, Standing, Subject, UNSEEN, call_in_words, expect_call, standings},
+        time::{Micros, While},
+    },
     subjects::{Finding, Findings},
-    time::{Micros, While},
 };
 
 /// `consumer-identity/oldest-wins`

@@ -4,7 +4,7 @@ use evidence::Evidence;
 
 use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::{expect_call, standings},
+    rules::consumer::support::testbed::{expect_call, standings},
     subjects::{Finding, Findings},
 };
 

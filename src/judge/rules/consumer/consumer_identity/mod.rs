@@ -12,7 +12,7 @@ pub(in crate::rules) use first::{next_takes_over, oldest_wins, tie_acts_on_none}
 pub(in crate::rules) use inventories::other_inventories_stay;
 pub(in crate::rules) use warned::warning_surfaced;
 
-use crate::{shared::consumer::Play, subjects::Findings};
+use crate::{rules::consumer::support::testbed::Play, subjects::Findings};
 
 /// Where the identity stands.
 const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";

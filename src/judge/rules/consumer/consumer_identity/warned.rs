@@ -4,7 +4,7 @@ use evidence::{Evidence, Kind, Notice, NoticePlace, Reason};
 
 use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::{Play, Standing, standings},
+    rules::consumer::support::testbed::{Play, Standing, standings},
     subjects::{Finding, Findings},
 };
 

@@ -6,9 +6,11 @@ use evidence::{Evidence, Kind};
 
 use super::{NO_CALL, examine_silence, expect_named_call, play_of_placements, unnamed, well};
 use crate::{
-    shared::consumer::{Decisions, Play, Subject, call_in_words, held_throughout},
+    rules::consumer::support::{
+        testbed::{Decisions, Play, Subject, call_in_words, held_throughout},
+        time::Micros,
+    },
     subjects::{Finding, Findings},
-    time::Micros,
 };
 
 /// `consumer-placement/follows`

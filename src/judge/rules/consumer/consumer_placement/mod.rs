@@ -16,9 +16,11 @@ pub(in crate::rules) use slices::all_slices;
 pub(in crate::rules) use writes::read_only_and_feedback_elsewhere;
 
 use crate::{
-    shared::consumer::{Decisions, Play, Subject, call_in_words, expect_call, held_throughout, inviting},
+    rules::consumer::support::{
+        testbed::{Decisions, Play, Subject, call_in_words, expect_call, held_throughout, inviting},
+        time::{Edge, Known, Micros, Set, While, Why},
+    },
     subjects::{Finding, Findings},
-    time::{Edge, Known, Micros, Set, While, Why},
 };
 
 /// The consumer does not read decisions.

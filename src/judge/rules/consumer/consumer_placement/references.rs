@@ -4,7 +4,7 @@ use evidence::{Evidence, ObjectRef, Scene};
 
 use super::{NO_CALL, examine_silence, expect_named_call, judge_stray, play_of_placements, well};
 use crate::{
-    shared::consumer::{Decisions, Play, Slice, held_throughout},
+    rules::consumer::support::testbed::{Decisions, Play, Slice, held_throughout},
     subjects::{Finding, Findings},
 };
 

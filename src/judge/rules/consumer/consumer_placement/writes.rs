@@ -5,15 +5,15 @@ use evidence::{Evidence, Request, SliceHistory, api::names, runs::LABEL_RUN};
 use super::READS_NONE;
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::{
-        consumer::Play,
+    rules::consumer::support::{
+        testbed::Play,
+        who::{
+            authors::is_by_program,
+            logged::{Key, logged_key},
+        },
         writes::{by_object, logged_object, writes_in_words},
     },
     subjects::{Finding, Findings},
-    who::{
-        authors::is_by_program,
-        logged::{Key, logged_key},
-    },
 };
 
 /// `consumer-placement/read-only-and-feedback-elsewhere`

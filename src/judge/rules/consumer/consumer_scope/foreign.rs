@@ -3,7 +3,7 @@
 use evidence::{Evidence, Kind, OutputReader, TakenName, TakenNameFound};
 
 use crate::{
-    shared::consumer::{Play, Subject},
+    rules::consumer::support::testbed::{Play, Subject},
     subjects::{Finding, Findings},
     text::redacted,
 };

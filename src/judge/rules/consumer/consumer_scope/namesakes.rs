@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, Kind, NoticePlace, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject, held_throughout},
+    rules::consumer::support::{
+        testbed::{Play, Subject, held_throughout},
+        time::{Micros, While, timestamp},
+    },
     subjects::{Finding, Findings},
     text::counted,
-    time::{Micros, While, timestamp},
 };
 
 /// So many connections more than twice those to any other member tell that the consumer goes to and fro.

@@ -3,7 +3,7 @@
 use evidence::{Evidence, Kind, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, UNSEEN, call_in_words},
+    rules::consumer::support::testbed::{Play, UNSEEN, call_in_words},
     subjects::{Finding, Findings},
 };
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{Evidence, Kind, NoticePlace, ObjectRef, PluginAnswer, api::names};
 
 use crate::{
-    shared::consumer::Play,
+    rules::consumer::support::testbed::Play,
     subjects::{Finding, Findings},
     text::redacted,
 };

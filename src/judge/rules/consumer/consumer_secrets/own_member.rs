@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{Called, Evidence, MemberAddress, StagedCredential};
 
 use crate::{
-    shared::consumer::Play,
+    rules::consumer::support::testbed::Play,
     subjects::{Finding, Findings},
     text::redacted,
 };

@@ -2,7 +2,7 @@
 
 use evidence::{DriverStep, api::ClusterProfile};
 
-use crate::engine::{Answer, Guarded, Hub, Untouched};
+use crate::engine::{Answer, Guarded, Hub, Untouched, has_other_owners};
 
 /// `lifecycle/foreign-profiles-untouched`
 ///
@@ -39,9 +39,7 @@ fn changed(before: &ClusterProfile, after: &ClusterProfile) -> Option<&'static s
         Some("metadata.labels")
     } else if before.status != after.status {
         Some("status")
-    } else if before.metadata.writers != after.metadata.writers {
-        Some("metadata")
     } else {
-        None
+        has_other_owners(before, after).then_some("metadata")
     }
 }

@@ -5,9 +5,9 @@ use jiff::SignedDuration;
 
 use crate::{
     engine::{Answer, Authored, Hub, Write, Writes, have_one_sender, sender},
+    shared::status::{has_status_subresource, is_status},
     subjects::Finding,
     time::is_logged_around,
-    who::{has_status_subresource, is_status},
 };
 
 /// How long before or after a patch its sender may send a part through the right endpoint. Clients that send one patch to both
