@@ -7,7 +7,7 @@ use crate::played_manager::{Drive, Played};
 #[test]
 fn a_driven_run_records_versions_own_requests_and_the_recognised_profile() {
     let edition = Role::Manager.editions().next().expect("an edition");
-    let played = Played::of(edition, "reference", Drive::Yes).expect("the binary");
+    let played = Played::of(edition, "reference", Drive::Yes, &[]).expect("the binary");
     let evidence = played.evidence().expect("evidence");
 
     let requests = &evidence.requests.as_ref().expect("an audit log").events;

@@ -37,6 +37,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
         .iter()
         .map(|id| Fault::parse(id).expect("a fault"))
         .collect();
+    let given_scheduler = given_scheduler(&faults);
     paused(async {
         let clock = Clock::system();
         let hub = Hub::lab_with(clock, &hub_definitions(&faults))
@@ -57,10 +58,11 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
             mutations: true,
             journal: None,
         };
-        let plan = Plan {
+        let mut plan = Plan {
             driver: (drive == Drive::Yes).then_some(driver),
             ..plan(edition)
         };
+        plan.scope.scheduler = given_scheduler;
         let mut evidence = tokio::select! {
             seen = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new()) => seen.expect("evidence"),
             ended = scheduler.run(client) => panic!("the scheduler ended: {ended:?}"),
@@ -69,6 +71,13 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
         merge_into(&mut evidence, log);
         evidence
     })
+}
+
+/// The scheduler that the flags of these faults name.
+fn given_scheduler(faults: &[Fault]) -> Option<String> {
+    let mut flags = faults.iter().flat_map(|fault| fault.info().flags);
+    flags.find(|flag| **flag == "--scheduler")?;
+    flags.next().map(|name| (*name).to_owned())
 }
 
 fn plan(edition: Edition) -> Plan {

@@ -24,11 +24,11 @@ pub struct Played {
 }
 
 impl Played {
-    /// Plays a manager, as `--manager` names it.
+    /// Plays a manager, as `--manager` names it, with further flags.
     ///
     /// # Errors
     /// When the binary cannot be started.
-    pub fn of(edition: Edition, manager: &str, drive: Drive) -> io::Result<Self> {
+    pub fn of(edition: Edition, manager: &str, drive: Drive, flags: &[&str]) -> io::Result<Self> {
         let folder = TempDir::new()?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
         command.args(["run", "--hub", "lab", "--manager", manager]);
@@ -40,6 +40,7 @@ impl Played {
         for consumer in Manager::CONSUMERS {
             command.args(["--consumer", consumer]);
         }
+        command.args(flags);
         command.arg("--json").arg(folder.path().join("report.json"));
         command.arg("--record").arg(folder.path().join("evidence"));
         let output = command.output()?;

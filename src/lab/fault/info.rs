@@ -17,6 +17,8 @@ pub struct FaultInfo<Edit> {
     pub edition: Edition,
     /// Other rules that it inevitably breaks.
     pub also: &'static [&'static str],
+    /// Other rules that it inevitably breaks, by the API server's audit log only.
+    pub also_in_audit_log: &'static [&'static str],
     /// What the hub must lack for the fault to be possible.
     pub hub: HubChange,
     /// True if only the API server's audit log, with request bodies, shows it.
@@ -25,6 +27,8 @@ pub struct FaultInfo<Edit> {
     pub needs_driver: bool,
     /// Rules that cannot be judged then, since their subject never appears.
     pub hides: &'static [&'static str],
+    /// Flags without which a run does not detect it: names, or what the user expects.
+    pub flags: &'static [&'static str],
     edit: Edit,
 }
 
@@ -39,10 +43,12 @@ impl<Edit> FaultInfo<Edit> {
             what,
             edition,
             also: &[],
+            also_in_audit_log: &[],
             hub: HubChange::None,
             needs_audit_log: false,
             needs_driver: false,
             hides: &[],
+            flags: &[],
             edit,
         }
     }
@@ -54,6 +60,11 @@ impl<Edit> FaultInfo<Edit> {
 
     pub(crate) const fn also(mut self, rules: &'static [&'static str]) -> Self {
         self.also = rules;
+        self
+    }
+
+    pub(crate) const fn also_in_audit_log(mut self, rules: &'static [&'static str]) -> Self {
+        self.also_in_audit_log = rules;
         self
     }
 
@@ -74,6 +85,11 @@ impl<Edit> FaultInfo<Edit> {
 
     pub(crate) const fn hides(mut self, rules: &'static [&'static str]) -> Self {
         self.hides = rules;
+        self
+    }
+
+    pub(crate) const fn flags(mut self, flags: &'static [&'static str]) -> Self {
+        self.flags = flags;
         self
     }
 

@@ -18,10 +18,7 @@ impl Profile {
     }
 
     pub(super) async fn create(&mut self, hub: &Hub) -> Result<(), RequestError> {
-        let hub = match &self.creator {
-            Some(user) => hub.acting_as(user),
-            None => hub.clone(),
-        };
+        let hub = acting_as(hub, self.creator.as_deref());
         let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
         self.generation = created.metadata.generation.unwrap_or_default();
         Ok(())
@@ -34,11 +31,16 @@ impl Profile {
         }
         let status = self.status.to_json(self.generation, clock.now());
         let (target, patch) = (self.target(), json!({"status": status}));
+        let hub = acting_as(hub, self.updater.as_deref());
         let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
         self.generation = patched.metadata.generation.unwrap_or_default();
         self.written = Some(self.status.clone());
         Ok(())
     }
+}
+
+fn acting_as(hub: &Hub, user: Option<&str>) -> Hub {
+    user.map_or_else(|| hub.clone(), |user| hub.acting_as(user))
 }
 
 impl Secret {

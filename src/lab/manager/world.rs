@@ -65,6 +65,8 @@ pub(super) struct Profile {
     pub writer: String,
     /// The user that creates it; `None` for the manager's own.
     pub creator: Option<String>,
+    /// The user that writes its status; `None` for the manager's own.
+    pub updater: Option<String>,
     pub status: Status,
     /// The profile's generation in the hub's last answer.
     pub generation: i64,
@@ -161,6 +163,12 @@ impl World {
             .for_each(change);
     }
 
+    /// Removes a member's profile, and its Secrets.
+    pub(super) fn unpublish(&mut self, member: &str) {
+        self.profiles.retain(|profile| profile.member != member);
+        self.secrets.retain(|secret| secret.member != member);
+    }
+
     /// Renames a profile on the hub, in its Secrets too.
     pub(super) fn rename(&mut self, member: &str, name: &str) {
         let profile = self.profile(member);
@@ -215,6 +223,7 @@ impl Profile {
             manager: manager.to_owned(),
             writer: manager.to_owned(),
             creator: None,
+            updater: None,
             status: Status::of(member, number, now),
             generation: 1,
             written: None,

@@ -351,7 +351,12 @@ impl Controller {
                     )
                 }
             },
-            None => Some(self.hub.create(&slice.target(), SCHEDULER, &object).await?),
+            None => {
+                let creator = placed.placement.creator;
+                let hub = creator.map_or_else(|| self.hub.clone(), |user| self.hub.acting_as(user));
+                let field_manager = creator.unwrap_or(SCHEDULER);
+                Some(hub.create(&slice.target(), field_manager, &object).await?)
+            }
         };
         placed.written.insert(slice.name.clone(), object);
         let is_written = written.is_some();

@@ -32,6 +32,8 @@ pub(super) struct Placement {
     pub skips: usize,
     /// True if the order of the clusters means something: slices then have an index.
     pub is_ordered: bool,
+    /// The user and field manager that creates the slices; `None` for the scheduler's own.
+    pub creator: Option<&'static str>,
     /// What faults change.
     pub edits: Vec<Edit>,
 }
@@ -45,6 +47,7 @@ impl Placement {
             inventory,
             skips: 0,
             is_ordered: true,
+            creator: None,
             edits: Vec::new(),
         }
     }

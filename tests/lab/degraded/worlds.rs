@@ -26,6 +26,8 @@ pub struct Plot {
     /// None for an honest implementation.
     pub fault: Option<&'static str>,
     is_driven: bool,
+    /// The further flags of the run.
+    flags: &'static [&'static str],
 }
 
 /// What the lab did, the whole record of it, and what is judged of that.
@@ -48,6 +50,7 @@ pub fn plots() -> Vec<Plot> {
                 edition,
                 fault: None,
                 is_driven,
+                flags: &[],
             });
         }
     }
@@ -56,12 +59,14 @@ pub fn plots() -> Vec<Plot> {
         edition: fault.edition,
         fault: Some(fault.id),
         is_driven: fault.needs_driver,
+        flags: fault.flags,
     }));
     plots.extend(scheduler::faults().iter().map(|fault| Plot {
         role: Role::Scheduler,
         edition: fault.edition,
         fault: Some(fault.id),
         is_driven: find(fault.rule()).is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver)),
+        flags: fault.flags,
     }));
     plots
 }
@@ -106,7 +111,7 @@ impl Plot {
         };
         let name = self.fault.map(|fault| format!("reference={fault}"));
         let name = name.as_deref().unwrap_or("reference");
-        let played = played_manager::Played::of(self.edition, name, drive).expect("the binary");
+        let played = played_manager::Played::of(self.edition, name, drive, self.flags).expect("the binary");
         let evidence = played.evidence();
         evidence.unwrap_or_else(|error| panic!("{self:?}: {error}\n{}", played.stderr()))
     }

@@ -23,7 +23,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| {
             labels(world).remove(LABEL_CLUSTERSET);
         },
-    ),
+    )
+    .flags(&["--clusterset", "lab-clusterset=baltic"]),
     FaultInfo::new(
         "clustersets/namespace-labelled:key",
         "labels the namespace of a ClusterSet with the key of the API's Go package",

@@ -14,7 +14,9 @@ use crate::{
     fault::HubChange,
     manager::{
         driven::Misbehaviour,
-        members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
+        members::{
+            CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE, UNASKED,
+        },
         script::minutes,
         world::{MANAGER, Profile, World},
     },
@@ -108,7 +110,17 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .on(HubChange::WithoutImmutability),
     FaultInfo::new(
         "identity/manager-unique",
-        "lets a second user create a profile under its name",
+        "lets a second user create a profile under its name, and write the status",
+        |world| {
+            let profile = world.profile(FIRST_TO_JOIN);
+            profile.creator = Some(STANDBY.to_owned());
+            profile.updater = Some(STANDBY.to_owned());
+            profile.writer = STANDBY.to_owned();
+        },
+    ),
+    FaultInfo::new(
+        "identity/manager-unique:creation",
+        "lets a second user create a profile under its name, but writes the status itself",
         |world| {
             let profile = world.profile(FIRST_TO_JOIN);
             profile.creator = Some(STANDBY.to_owned());
@@ -116,17 +128,15 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
-        "identity/manager-unique:field-managers",
-        "publishes a profile by a second writer under the same name",
-        |world| world.profile(QUIET).writer = STANDBY.to_owned(),
-    ),
-    FaultInfo::new(
         "identity/one-manager-per-profile",
-        "lets another cluster manager label one of its profiles",
+        "labels a profile of another cluster manager",
         |world| {
-            world.publish(another_member(world, "zagreb", FLEET, OTHER));
+            let mut other = another_member(world, "zagreb", FLEET, OTHER);
+            other.creator = Some(OTHER.to_owned());
+            other.updater = Some(OTHER.to_owned());
+            world.publish(other);
             let patch = json!({"metadata": {"labels": {"example.com/team": "blue"}}});
-            world.request(minutes(4), QUIET, OTHER, Via::Object, patch);
+            world.request(minutes(4), "zagreb", MANAGER, Via::Object, patch);
         },
     ),
     FaultInfo::new(
@@ -162,12 +172,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "identity/one-profile-per-cluster:endpoints",
-        "publishes two profiles with the same endpoints",
+        "publishes two profiles with the same endpoints, and without access providers",
         |world| {
             let mut twin = anonymous(another_member(world, "lisbon-again", FLEET, MANAGER));
             let value = world.profile(QUIET).status.value(PROPERTY_ENDPOINTS).to_owned();
             twin.status.set_value(PROPERTY_ENDPOINTS, &value);
             world.publish(twin);
+            point_secrets_at(world, "lisbon-again", "https://lisbon.clusters.example:6443");
+            for member in [QUIET, "lisbon-again"] {
+                let status = &mut world.profile(member).status;
+                status.access.clear();
+                status.deprecated_access.clear();
+            }
         },
     ),
     FaultInfo::new(
@@ -182,19 +198,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             twin.status.access = status.access.clone();
             twin.status.deprecated_access = status.deprecated_access.clone();
             world.publish(twin);
-            for consumer in CONSUMERS {
-                world.alter_secret("lisbon-again", consumer, |secret| {
-                    let server = json!("https://192.0.2.99:6443");
-                    secret.kubeconfig["clusters"][0]["cluster"]["server"] = server;
-                });
-            }
+            point_secrets_at(world, "lisbon-again", "https://192.0.2.99:6443");
         },
-    ),
-    FaultInfo::new(
-        "identity/one-profile-per-cluster:member-id",
-        "publishes two profiles with the same member id",
-        // In the editions that define the id, this breaks a rule of its own.
-        |world| label(world, LABEL_MEMBER_ID, "krakow"),
     ),
     FaultInfo::new(
         "identity/name-follows-guidance",
@@ -240,9 +245,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             labels.insert(LABEL_MEMBER_ID.to_owned(), QUIET.to_owned());
         },
     )
-    .since(Edition::Y2026M09)
-    // One id means one cluster, which then has two profiles.
-    .also(&["identity/one-profile-per-cluster"]),
+    .since(Edition::Y2026M09),
     FaultInfo::new(
         "identity/member-id-no-tie",
         "creates two profiles with one member id in the same second",
@@ -250,7 +253,13 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     )
     .since(Edition::Y2026M09)
     // Profiles can tie only if they share an id.
-    .also(&["identity/member-id-unique", "identity/one-profile-per-cluster"]),
+    .also(&["identity/member-id-unique"]),
+    FaultInfo::new(
+        "identity/expected-profiles",
+        "publishes no profile of a member",
+        |world| world.unpublish(UNASKED),
+    )
+    .flags(&["--expect-profiles", "19"]),
     FaultInfo::new(
         "identity/display-name-kept",
         "sets the display name back to its own",
@@ -265,6 +274,15 @@ fn label(world: &mut World, key: &str, value: &str) {
         .profile(QUIET)
         .labels
         .insert(key.to_owned(), value.to_owned());
+}
+
+/// Sets the server in the kubeconfigs of a member's Secrets.
+fn point_secrets_at(world: &mut World, member: &str, server: &str) {
+    for consumer in CONSUMERS {
+        world.alter_secret(member, consumer, |secret| {
+            secret.kubeconfig["clusters"][0]["cluster"]["server"] = json!(server);
+        });
+    }
 }
 
 /// When the first member joins.

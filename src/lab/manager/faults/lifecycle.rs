@@ -17,12 +17,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "consumers/secrets-retired",
     ]),
     FaultInfo::new(
-        "lifecycle/join-creates-profile:twice",
-        "gives a member two profiles",
-        |world| world.misbehaviours.add(Misbehaviour::CreatesTwice),
-    )
-    .driven(),
-    FaultInfo::new(
         "lifecycle/join-fills-status",
         "fills the status of a member's profile minutes after it joined",
         |world| world.misbehaviours.add(Misbehaviour::FillsLate),
@@ -57,12 +51,16 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "puts its label on every profile that it finds beside its own",
         |world| world.misbehaviours.add(Misbehaviour::Claims),
     )
+    // It owns the label, which is the other manager's.
+    .also(&["identity/one-manager-per-profile"])
     .driven(),
     FaultInfo::new(
         "lifecycle/foreign-profiles-untouched:deleted",
         "deletes the profiles that it does not know",
         |world| world.misbehaviours.add(Misbehaviour::Tidies),
     )
+    // A deletion of another manager's profile is a write. Only the log shows which client sent it.
+    .also_in_audit_log(&["identity/one-manager-per-profile"])
     .driven(),
     FaultInfo::new(
         "lifecycle/restart-keeps-profiles",

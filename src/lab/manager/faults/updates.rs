@@ -18,6 +18,8 @@ use crate::{
 
 /// A property that changes all the time.
 const LOAD: &str = "cpu-load.example.com";
+/// The field manager of a second controller.
+const SECOND_CONTROLLER: &str = "reference-manager-versions";
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -86,15 +88,15 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "has a second controller update parts of a status",
         |world| {
             let patch = json!({"status": {"version": {"kubernetes": "v1.34.3"}}});
-            world.request(
-                minutes(4),
-                UNASKED,
-                "reference-manager-versions",
-                Via::Status,
-                patch,
-            );
+            world.request(minutes(4), UNASKED, SECOND_CONTROLLER, Via::Status, patch);
         },
-    ),
+    )
+    .flags(&[
+        "--cluster-manager-field-manager",
+        MANAGER,
+        "--cluster-manager-field-manager",
+        SECOND_CONTROLLER,
+    ]),
     FaultInfo::new(
         "updates/no-dynamic-data",
         "publishes the load of a member's processors",
