@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     credentials,
-    fault_hooks::double,
     look::{Health, health, inventory},
     misbehaviours::Misbehaviour,
     publish::{difference, is_ours, missing_labels, profile, profile_name, status, target},
@@ -89,7 +88,6 @@ impl Controller {
     async fn retire(&mut self, name: &str) -> Result<(), RequestError> {
         self.members.remove(name);
         self.memory.remove(name);
-        self.undouble(name).await?;
         // Credentials first: no Secret may name a missing profile.
         credentials::take(&self.hub, name).await?;
         match self.hub.find(&target(name)).await? {
@@ -196,9 +194,6 @@ impl Controller {
                 && memory.written.as_ref() == Some(&wanted))
             && memory.budget.allows_one()
         {
-            if memory.written.is_none() {
-                double(hub, &self.misbehaviours, member, name, &patch).await?;
-            }
             self.mirror
                 .put(hub.patch(&target, MANAGER, Via::Status, &patch).await?);
             memory.written = Some(wanted);

@@ -10,11 +10,11 @@ use super::{
     credentials,
     look::Health,
     misbehaviours::{LATE, Misbehaviour, Misbehaviours},
-    publish::{display_name, is_ours, profile, profile_name, target},
-    state::{Controller, Memory, Registered},
+    publish::{display_name, is_ours, profile_name, target},
+    state::{Controller, Memory},
 };
 use crate::{
-    client::{Hub, RequestError, Target, Via, profile_resource},
+    client::{RequestError, Target, Via, profile_resource},
     manager::{members::FLEET, status::rfc3339, world::MANAGER},
 };
 
@@ -147,36 +147,6 @@ impl Controller {
         }
         Ok(())
     }
-
-    /// Deletes a member's second profile.
-    pub(super) async fn undouble(&self, name: &str) -> Result<(), RequestError> {
-        if self.misbehaviours.has(Misbehaviour::CreatesTwice) {
-            self.hub.delete(&target(&twin(name))).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Gives the first member a second profile with the same status.
-pub(super) async fn double(
-    hub: &Hub,
-    misbehaviours: &Misbehaviours,
-    member: &Registered,
-    name: &str,
-    status: &Value,
-) -> Result<(), RequestError> {
-    if member.is_first && misbehaviours.has(Misbehaviour::CreatesTwice) {
-        let twin = twin(name);
-        let object = profile(&twin, &display_name(name));
-        hub.create(&target(&twin), MANAGER, &object).await?;
-        hub.patch(&target(&twin), MANAGER, Via::Status, status).await?;
-    }
-    Ok(())
-}
-
-/// The name for the second profile.
-fn twin(name: &str) -> String {
-    format!("{name}-again")
 }
 
 impl Memory {

@@ -9,8 +9,6 @@ use std::{collections::BTreeSet, time::Duration};
 pub(in crate::manager) enum Misbehaviour {
     /// The first member's profile is created too late.
     CreatesLate,
-    /// The first member gets two profiles.
-    CreatesTwice,
     /// The first member's status is filled too late.
     FillsLate,
     /// A member is asked for its inventory only once.
