@@ -21,9 +21,9 @@ fn a_stream_that_never_rests_does_not_keep_the_run_from_its_end() {
         Fault::always(On::Stream, Act::Code(422, None)),
         Fault::always(On::Resume, Act::Floods),
     ];
-    let honest = honest(Manager::Unlabelled, OBSERVE);
+    let honest = honest(Manager::Leaking, OBSERVE);
     let outcome = runtime().block_on(async {
-        let world = World::new(Manager::Unlabelled).await;
+        let world = World::new(Manager::Leaking).await;
         let (client, seen) = world.proxied(&faults);
         let hub = Connection::new(client, "lab");
         resume();

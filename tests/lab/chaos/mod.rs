@@ -95,7 +95,7 @@ fn the_managers_are_what_they_are_said_to_be() {
         broken.map(|(rule, _)| rule).collect::<Vec<_>>()
     };
     assert_eq!(broken(Manager::Conforming), [""; 0]);
-    assert_eq!(broken(Manager::Unlabelled), ["identity/manager-label-present"]);
+    assert_eq!(broken(Manager::Leaking), ["access/no-secrets-elsewhere"]);
     assert_eq!(
         broken(Manager::Restless),
         [

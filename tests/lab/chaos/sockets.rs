@@ -361,7 +361,7 @@ fn no_misbehaviour_of_a_connection_leads_to_a_wrong_verdict_or_a_long_run() {
             .into_iter()
             .map(|wrong| {
                 scope.spawn(move || {
-                    let managers = [Manager::Unlabelled, Manager::Conforming].into_iter();
+                    let managers = [Manager::Leaking, Manager::Conforming].into_iter();
                     let complaints = managers.filter_map(|manager| {
                         let complaint = complaint(wrong, manager).err()?;
                         Some(format!("{wrong:?}, {manager:?}: {complaint}"))

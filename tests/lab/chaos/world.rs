@@ -46,14 +46,14 @@ const AGE: Duration = Duration::from_secs(3600);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     Conforming,
-    /// One profile lacks the manager's label.
-    Unlabelled,
+    /// One profile contains a bearer token. That has no grace period, so a run of a second finds it.
+    Leaking,
     /// A condition's transition time moves though the condition does not, and a profile is written to each second.
     Restless,
 }
 
 impl Manager {
-    pub const ALL: [Manager; 3] = [Manager::Conforming, Manager::Unlabelled, Manager::Restless];
+    pub const ALL: [Manager; 3] = [Manager::Conforming, Manager::Leaking, Manager::Restless];
 }
 
 /// What came of a run.
@@ -284,8 +284,8 @@ async fn set_up(client: &Client, manager: Manager) {
     let start: Timestamp = START.parse().expect("a time");
     for name in ["a", "b", "c"] {
         let mut object = profile(name);
-        if name == "c" && manager == Manager::Unlabelled {
-            object["metadata"]["labels"] = json!({"x-k8s.io/cluster-member-id": name});
+        if name == "c" && manager == Manager::Leaking {
+            object["spec"]["displayName"] = json!("Bearer 0123456789abcdef0123456789");
         }
         send(client, Method::POST, PROFILES, Some(object)).await;
         report(client, name, status("v1.34.1", start, true, start)).await;

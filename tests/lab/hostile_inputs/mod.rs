@@ -154,7 +154,7 @@ pub fn from_evidence_file(alone: &Evidence, odd: &Value) -> (Evidence, Evidence)
     let mut watched = alone.clone();
     watched.header.window = Some(Window {
         from,
-        until: from + SignedDuration::from_mins(1),
+        until: from + SignedDuration::from_mins(3),
     });
     for history in &mut watched.profiles {
         history.versions[0].at = Some(from);

@@ -13,10 +13,11 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use apiserver::ApiServer;
+use apiserver::{ApiServer, Misbehaviour};
 use collect::clock::Clock;
 use evil::{Evil, Manner};
 use http::{Method, Request, header};
+use jiff::SignedDuration;
 use lab::{
     hub::Hub,
     member::{MemberState, StandIn},
@@ -227,6 +228,8 @@ async fn hub(objects: Vec<Value>) -> (Hub, String) {
     let hub = Hub::lab(Clock::system()).await.expect("a hub");
     let server = hub.as_lab().expect("the lab").clone();
     let send = async |method, path: &str, object: &Value| send(&server, method, path, object).await;
+    // A rule with a grace period does not judge a new profile.
+    server.misbehave(Misbehaviour::SkewClock(-SignedDuration::from_hours(1)));
     for object in objects {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         let path = match object["kind"].as_str() {
@@ -240,6 +243,7 @@ async fn hub(objects: Vec<Value>) -> (Hub, String) {
             send(Method::PUT, &format!("{path}/a/status"), &stored).await;
         }
     }
+    server.misbehave(Misbehaviour::Recover);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     tokio::spawn(async move { server.serve(listener).await });
