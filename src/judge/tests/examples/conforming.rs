@@ -318,6 +318,7 @@ fn placed_by_driver() -> Value {
                 {"action": "unplace", "at": "5m"},
                 {"action": "reschedule", "scenario": "slice-limit", "placement": "big", "at": "5m", "clusters": 100},
                 {"action": "unplace", "scenario": "slice-limit", "placement": "big", "at": "7m"},
+                {"action": "place", "scenario": "restart", "placement": "kept", "at": "8m"},
                 {"action": "restart", "at": "10m", "took": "10s"},
             ],
         },

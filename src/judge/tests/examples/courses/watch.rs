@@ -78,6 +78,11 @@ pub fn watches() -> impl Strategy<Value = Watch> {
 }
 
 impl Watch {
+    /// Whether it shows managedFields.
+    pub(super) fn has_writers(&self) -> bool {
+        self.has_writers
+    }
+
     /// The watch that misses nothing, from before the course to long after it.
     pub fn complete() -> Self {
         Self {

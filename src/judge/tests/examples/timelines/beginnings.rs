@@ -14,21 +14,18 @@ const GRACE: SignedDuration = SignedDuration::from_secs(120);
 /// Examples that turn on what came before.
 const BEFORE: [(&str, &str); 6] = [
     // A slice that refers to no profile, and nobody saw that the profile went.
+    ("placement-references/resolve", "a profile that is deleted later"),
     (
         "placement-references/resolve",
-        "a profile that goes is for another rule",
+        "a list with a deleted profile is written again",
     ),
     (
         "placement-references/resolve",
-        "a scheduler that waits with a deleted profile writes its list again",
+        "a cluster without a profile moves to another slice",
     ),
     (
         "placement-references/resolve",
-        "a cluster whose profile went long ago moves to another slice",
-    ),
-    (
-        "placement-references/resolve",
-        "all slices get new names long after a profile went",
+        "all slices get new names after the deletion of a profile",
     ),
     // Only the requests that came before show that others create slices, too.
     (
