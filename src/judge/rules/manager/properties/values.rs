@@ -1,6 +1,6 @@
 //! Formats of standard properties.
 
-use std::collections::BTreeMap;
+use std::{cell::OnceCell, collections::BTreeMap};
 
 use evidence::api::{
     ClusterProfile,
@@ -18,7 +18,7 @@ use crate::{
     engine::{Answer, Hub},
     shared::misspelling::meant,
     subjects::Finding,
-    text::{ABSENT, redacted, redacted_address, redacted_part},
+    text::{ABSENT, holds_credential, redacted, redacted_address},
 };
 
 /// A cluster id has fewer characters.
@@ -30,13 +30,20 @@ struct PropertyValue<'p> {
     text: &'p str,
     /// The format, for messages.
     expected: &'static str,
+    /// The redacted text if it holds a credential. A value may have thousands of entries, so it is computed once.
+    with_credential: OnceCell<Option<String>>,
 }
 
 impl<'p> PropertyValue<'p> {
     /// The value of that property; none without the property.
     fn of(profile: &'p ClusterProfile, name: &'static str, expected: &'static str) -> Option<Self> {
         let text = &profile.property(name)?.value;
-        Some(Self { name, text, expected })
+        Some(Self {
+            name,
+            text,
+            expected,
+            with_credential: OnceCell::new(),
+        })
     }
 
     /// A violation by the whole value.
@@ -47,12 +54,19 @@ impl<'p> PropertyValue<'p> {
     /// A violation by one entry of a list.
     fn wrong_entry(&self, message: &str, entry: &str) -> Answer {
         let path = format!("status.properties[{}].value", self.name);
-        let observed = redacted_part(entry, self.text);
         Answer::broken(
             Finding::at_path(path, message)
                 .expected(self.expected)
-                .observed(observed),
+                .observed(self.redacted_entry(entry)),
         )
+    }
+
+    /// Quotes an entry. If the value holds a credential, the entry may be an unrecognizable piece of it, so the redacted
+    /// value is returned instead.
+    fn redacted_entry(&self, entry: &str) -> String {
+        let compute = || holds_credential(self.text).then(|| redacted(self.text));
+        let with_credential = self.with_credential.get_or_init(compute);
+        with_credential.clone().unwrap_or_else(|| redacted(entry))
     }
 }
 
@@ -218,4 +232,22 @@ pub(in crate::rules) fn well_known_spelling(profile: &ClusterProfile, _: &Hub) -
             ),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_of_a_credential_is_not_shown() {
+        let value = |text| PropertyValue {
+            name: PROPERTY_ENDPOINTS,
+            text,
+            expected: "",
+            with_credential: OnceCell::new(),
+        };
+        let with_token = value("a.example, Bearer 0123456789abcdef0123");
+        assert_eq!(with_token.redacted_entry("0123456789abcdef0123"), "a.example, …");
+        assert_eq!(value("a, b").redacted_entry("b"), "b");
+    }
 }
