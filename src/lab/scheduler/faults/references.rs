@@ -36,7 +36,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "placement-references/name-valid",
         "refers to a cluster by a name that no profile can have",
         |world| also_selects(world, "Amsterdam"),
-    ),
+    )
+    // No profile has that name.
+    .also(&["placement-references/resolve"]),
     FaultInfo::new(
         "placement-references/selected-is-alive",
         "selects clusters without looking at their conditions",
