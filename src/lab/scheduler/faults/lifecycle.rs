@@ -47,6 +47,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "creates all slices anew when it starts",
         |world| world.misbehave(Misbehaviour::Recreates),
     )
+    // Its clusters leave the decision and come back.
+    .also(&["placement-updates/no-torn-reschedule"])
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/owner-collects",
