@@ -16,19 +16,19 @@ fn lines(code: i32, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn a_run_prints_once_what_fails_in_the_first_list() {
     assert_eq!(
-        lines(0, &["--manager", "reference", "--observe", "5m", "identity/"]),
+        lines(0, &["--manager", "reference", "--observe", "5m", "access/"]),
         ["at first sight: no MUST rule fails; watching for 5m"]
     );
-    let fault = "reference=identity/manager-label-matches";
+    let fault = "reference=access/no-secrets";
     assert_eq!(
-        lines(1, &["--manager", fault, "--observe", "5m", "identity/"]),
-        ["at first sight: 1 MUST rule fails (identity/manager-label-matches); watching for 5m"]
+        lines(1, &["--manager", fault, "--observe", "5m", "access/"]),
+        ["at first sight: 1 MUST rule fails (access/no-secrets); watching for 5m"]
     );
-    let faults = "reference=identity/manager-label-matches,access/server-is-url";
+    let faults = "reference=access/no-secrets,conditions/well-formed";
     assert_eq!(
         lines(1, &["--manager", faults, "--observe", "90s"]),
         [
-            "at first sight: 2 MUST rules fail (identity/manager-label-matches, access/server-is-url); \
+            "at first sight: 2 MUST rules fail (conditions/well-formed, access/no-secrets); \
              watching for 1m 30s"
         ]
     );
@@ -36,8 +36,8 @@ fn a_run_prints_once_what_fails_in_the_first_list() {
 
 #[test]
 fn a_snapshot_has_no_first_sight() {
-    let fault = "reference=identity/manager-label-matches";
-    let run = ["--manager", fault, "--observe", "0s", "identity/"];
+    let fault = "reference=access/no-secrets";
+    let run = ["--manager", fault, "--observe", "0s", "access/"];
     assert_eq!(lines(1, &run), [""; 0]);
 }
 
@@ -47,10 +47,10 @@ fn a_waived_rule_does_not_fail_at_first_sight() {
     let waivers = folder.flag("waivers.yaml");
     fs::write(
         &waivers,
-        "waivers:\n- rule: identity/manager-label-matches\n  reason: known\n  link: https://issues.example/1\n  expires: 2099-01-01\n",
+        "waivers:\n- rule: access/no-secrets\n  reason: known\n  link: https://issues.example/1\n  expires: 2099-01-01\n",
     )
     .expect("written");
-    let fault = "reference=identity/manager-label-matches";
+    let fault = "reference=access/no-secrets";
     let run = [
         "--manager",
         fault,

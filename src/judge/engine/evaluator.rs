@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-use evidence::Evidence;
+use evidence::{Claim, Evidence, Reason};
 
 use super::Hub;
 use crate::{rules::Facts, subjects::Findings};
@@ -15,6 +15,11 @@ pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
     /// The same for some profiles. The results of all parts add up ([`Findings::absorb`]). None for rules that compare
     /// objects, or that read other evidence.
     fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
+        None
+    }
+
+    /// Why the rule is skipped, if the user claims nothing that it could judge.
+    fn not_claimed(&self, _claim: &Claim) -> Option<Reason> {
         None
     }
 

@@ -29,11 +29,11 @@ impl Once {
 }
 
 impl Evaluate for Once {
+    fn not_claimed(&self, claim: &Claim) -> Option<Reason> {
+        (self.not_claimed)(claim)
+    }
+
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        if let Some(reason) = (self.not_claimed)(hub.claim()) {
-            findings.not_asked(reason);
-            return;
-        }
         for answer in (self.check)(hub) {
             findings.count(answer);
         }

@@ -192,6 +192,9 @@ pub(crate) fn why_skipped(
     if let Some(why) = &rule.facts.unjudged {
         return Some(Reason::of(ReasonId::NotYetJudged, why.clone()));
     }
+    if let Some(reason) = rule.not_claimed(claim) {
+        return Some(reason);
+    }
     let feature = rule.facts.feature?;
     if claim.no_features.contains(&feature) {
         return Some(reasons::declared_absent(feature));

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use evidence::{DriverAction, Evidence, Reason, Scenario, api::Role};
+use evidence::{Claim, DriverAction, Evidence, Reason, Scenario, api::Role};
 use jiff::civil::Date;
 
 use super::{
@@ -85,7 +85,7 @@ fn manager() -> Vec<Binding> {
     "identity/member-id-unique" => [group(identity::member_key, identity::member_id_unique).reads(same_labels)],
     "identity/member-id-no-tie" => [group(identity::member_key, identity::member_id_no_tie).reads(same_labels)],
     "identity/expected-profiles" => [once(identity::expected_profiles).unless(identity::no_expected_number)],
-    "clustersets/namespace-labelled" => [group(clustersets::namespace, clustersets::namespace_labelled).of_one().reads(same_clusterset)],
+    "clustersets/namespace-labelled" => [group(clustersets::namespace, clustersets::namespace_labelled).of_one().reads(same_clusterset), once(clustersets::declared_namespaces)],
     "clustersets/one-set-per-namespace" => [state(clustersets::one_set_per_namespace).reads(same_clusterset)],
     "clustersets/one-set-per-cluster" => [group(clustersets::proof_in_clusterset, clustersets::one_set_per_cluster).reads(same_identity)],
     "version/reported" => [state(version::reported).filled_later().reads(same_conditions)],
@@ -331,6 +331,13 @@ impl Rule {
             .iter()
             .map(|evaluator| evaluator.per_profile(&self.facts, evidence))
             .collect()
+    }
+
+    /// Why the rule is skipped, if the user claims nothing that it could judge.
+    pub(crate) fn not_claimed(&self, claim: &Claim) -> Option<Reason> {
+        self.evaluators
+            .iter()
+            .find_map(|evaluator| evaluator.not_claimed(claim))
     }
 
     /// Whether the rule itself says what interruptions of a watch hide.

@@ -132,6 +132,16 @@ fn label_path(key: &str) -> String {
     format!("metadata.labels[{key}]")
 }
 
+/// `clustersets/namespace-labelled`
+///
+/// Each declared namespace was read. It is evaluated once: a namespace that was not read has no profiles to call it on.
+pub(in crate::rules) fn declared_namespaces(hub: &Hub) -> Vec<Answer> {
+    let declared = hub.claim().clustersets.keys();
+    let unseen = declared.filter(|name| hub.namespace(name).is_none());
+    let reason = |name| format!("namespace {name} represents a ClusterSet, as declared, but was not seen");
+    unseen.map(|name| Answer::Unknown(reason(name).into())).collect()
+}
+
 /// `clustersets/one-set-per-namespace`
 ///
 /// Every ClusterSet that a profile names is the one of its namespace.

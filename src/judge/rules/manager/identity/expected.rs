@@ -1,7 +1,7 @@
 //! How many profiles there are.
 
 use evidence::{
-    Claim, ObjectRef, Reason,
+    Claim, ObjectRef, Reason, ReasonId,
     api::{ClusterProfile, names},
 };
 
@@ -47,7 +47,8 @@ pub(in crate::rules) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
 
 /// The reason why the rule is skipped, if the user expects no number.
 pub(in crate::rules) fn no_expected_number(claim: &Claim) -> Option<Reason> {
-    let reason = Reason::from("the expected number of profiles was not given");
+    let words = "the expected number of profiles was not given";
+    let reason = Reason::of(ReasonId::FeatureNotClaimed, words);
     claim.expected_profiles.is_none().then_some(reason)
 }
 
