@@ -133,6 +133,8 @@ fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
     assert!(
         verdicts
             .iter()
+            // The user expects no number of profiles.
+            .filter(|verdict| verdict["rule"] != "identity/expected-profiles")
             .all(|verdict| verdict["verdict"] == "inconclusive"),
         "{report:#}"
     );

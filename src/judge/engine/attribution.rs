@@ -62,11 +62,11 @@ fn author_of_listed<'e, T: Judged>(
     field: &str,
 ) -> Option<Attribution<'e>> {
     let newest = objects.iter().max_by_key(|version| created(&version.object))?;
-    let is_older = |version: &&Version<T>| {
+    let is_older = |version: &&'e Version<T>| {
         let written = authors.last_write_of(&version.object, field);
         std::ptr::eq(*version, *newest) || written.is_some_and(|at| Some(at) < created(&newest.object))
     };
-    if objects.iter().all(|version| is_older(version)) {
+    if objects.iter().all(is_older) {
         return Some(authors.of_listed(&newest.object, field));
     }
     let owners = objects

@@ -128,7 +128,7 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
 
     /// The object as last seen before a moment; none if it was absent.
     pub(crate) fn last_before(&self, at: Timestamp) -> Option<&'e T> {
-        let seen = |life: &&'e History<T>| {
+        let seen = |life: &'e History<T>| {
             let versions = life.versions.iter().take_while(|version| version.received() < at);
             let is_gone = life.deleted.is_some_and(|deleted| deleted < at);
             versions
@@ -136,7 +136,7 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
                 .filter(|_| !is_gone)
                 .map(|version| &version.object)
         };
-        self.lives.iter().find_map(|life| seen(&life))
+        self.lives.iter().find_map(|life| seen(life))
     }
 
     /// Whether a version that arrived then is judged.

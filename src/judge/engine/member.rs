@@ -31,8 +31,11 @@ pub(crate) struct MemberRule {
     /// Whether the manager maintains what the rule is about.
     is_maintained: fn(&ClusterProfile) -> bool,
     /// If any version of the run has this, a rule that judged nothing may still apply: nothing happened.
-    nothing_happened: Option<(fn(&ClusterProfile) -> bool, &'static str)>,
+    nothing_happened: Option<NothingHappened>,
 }
+
+/// What a version must have, and what did not happen then.
+type NothingHappened = (fn(&ClusterProfile) -> bool, &'static str);
 
 /// A rule on each sample of a member, with a grace period of 2 min. Called while the profile reports the member as joined
 /// and healthy, or does not report that.

@@ -238,9 +238,10 @@ impl References {
         for (place, moment) in pair.profiles.moments().iter().enumerate() {
             let profile = pair.profiles.object(place);
             if !moment.is_observed() {
-                answers.push(match is_unobserved {
-                    true => self.answer(entry, None, false),
-                    false => Answer::NotApplicable,
+                answers.push(if is_unobserved {
+                    self.answer(entry, None, false)
+                } else {
+                    Answer::NotApplicable
                 });
                 continue;
             }

@@ -66,11 +66,11 @@ pub(crate) struct StepRule {
 /// A rule's function on an action.
 enum Check {
     /// It needs the profile that the action concerns.
-    OfProfile(fn(&Step) -> Answer),
+    Profile(fn(&Step) -> Answer),
     /// It needs the slices of the placement that the action concerns.
-    OfPlacement(fn(&PlacementStep) -> Answer),
+    Placement(fn(&PlacementStep) -> Answer),
     /// It is about something else.
-    OfAction(fn(&DriverStep, &Hub) -> Answer),
+    Action(fn(&DriverStep, &Hub) -> Answer),
 }
 
 /// A rule on the profile that an action concerns.
@@ -78,7 +78,7 @@ pub(crate) fn step(scenario: Scenario, action: DriverAction, check: fn(&Step) ->
     StepRule {
         scenario,
         action,
-        check: Check::OfProfile(check),
+        check: Check::Profile(check),
         is_of_all_scenarios: false,
         applies_if_any: None,
     }
@@ -93,7 +93,7 @@ pub(crate) fn action(
     StepRule {
         scenario,
         action,
-        check: Check::OfAction(check),
+        check: Check::Action(check),
         is_of_all_scenarios: false,
         applies_if_any: None,
     }
@@ -108,7 +108,7 @@ pub(crate) fn placement_step(
     StepRule {
         scenario,
         action,
-        check: Check::OfPlacement(check),
+        check: Check::Placement(check),
         is_of_all_scenarios: false,
         applies_if_any: None,
     }
@@ -510,12 +510,12 @@ impl StepRule {
 
     fn judge(&self, hub: &Hub, taken: &DriverStep, findings: &mut Findings) {
         let answer = match &self.check {
-            Check::OfAction(check) => check(taken, hub),
-            Check::OfProfile(check) => match Step::of(hub, taken) {
+            Check::Action(check) => check(taken, hub),
+            Check::Profile(check) => match Step::of(hub, taken) {
                 Ok(step) => check(&step),
                 Err(reason) => Answer::Unknown(reason),
             },
-            Check::OfPlacement(check) => match PlacementStep::of(hub, taken) {
+            Check::Placement(check) => match PlacementStep::of(hub, taken) {
                 Ok(step) => check(&step),
                 Err(reason) => Answer::Unknown(reason),
             },

@@ -130,9 +130,10 @@ impl<T: Judged> Untouched<T> {
 
     fn of_author(&self, hub: &Hub, object: &T, made: &Made, attribution: Attribution, span: &Span) -> Answer {
         let is_deletion = made.path == "metadata.name";
-        let (message, verb) = match is_deletion {
-            true => (self.message_deleted, "deleted"),
-            false => (self.message_changed, "changed"),
+        let (message, verb) = if is_deletion {
+            (self.message_deleted, "deleted")
+        } else {
+            (self.message_changed, "changed")
         };
         let by_whom = by(&attribution.names);
         let seen_at = to_the_second(timestamp(made.seen_at));

@@ -248,8 +248,11 @@ impl Secret {
         let (namespace, name) = (&profile.namespace, &profile.name);
         let status = &profile.status;
         let mut ways = status.access.iter().chain(&status.deprecated_access);
-        let access = ways.next().expect("no fault takes all ways away");
-        Self::opening(&profile.member, (namespace, name), access, consumer, &new_token())
+        let member = &profile.member;
+        // A fault may leave a profile without access providers.
+        let unpublished = Access::to(member, "");
+        let access = ways.next().unwrap_or(&unpublished);
+        Self::opening(member, (namespace, name), access, consumer, &new_token())
     }
 
     /// A consumer's Secret for a member, with this token. `profile` is a namespace and a name.

@@ -111,7 +111,10 @@ async fn what_was_not_told_is_not_passed() {
         .iter()
         .find(|(rule, _)| *rule == "updates/status-writes-within-budget");
     assert_eq!(found.map(|(_, verdict)| *verdict), Some(Verdict::Inconclusive));
-    let judged_by_time = ["identity/manager-immutable", "conditions/transition-time-kept"];
+    let judged_by_time = [
+        "identity/manager-label-from-creation",
+        "conditions/transition-time-kept",
+    ];
     for (rule, verdict) in verdicts {
         if judged_by_time.contains(&rule) {
             assert_eq!(verdict, Verdict::Inconclusive, "{rule}");

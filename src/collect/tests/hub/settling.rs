@@ -148,12 +148,13 @@ async fn waits_until_a_fault_is_older_than_its_grace() {
     cut.later = Default::default();
     assert_eq!(verdict(&cut), Verdict::Inconclusive);
     cut.header.settled = None;
-    assert_eq!(verdict(&cut), Verdict::Pass, "evidence of older suites");
+    assert_eq!(verdict(&cut), Verdict::Inconclusive, "evidence of older suites");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_deletion_and_what_is_made_again_are_seen() {
-    for (label, deserved) in [(Some("m"), Verdict::Pass), (None, Verdict::Fail)] {
+    // The re-created profile has the label for a moment, and what begins after the window does not count.
+    for label in [Some("m"), None] {
         let world = World::new().await;
         world.profile("a").await;
         let events = async {
@@ -166,13 +167,8 @@ async fn a_deletion_and_what_is_made_again_are_seen() {
         };
         let (evidence, _) = world.settle(events, future::pending()).await;
         assert_eq!(evidence.later.profiles.len(), 2);
-        assert_eq!(verdict(&evidence), deserved, "{label:?}");
-        let (until, profiles) = settled(&evidence);
-        assert_eq!(
-            (until == 71, profiles),
-            (label.is_some(), 1),
-            "{label:?}: {until}"
-        );
+        assert_eq!(verdict(&evidence), Verdict::Pass, "{label:?}");
+        assert_eq!(settled(&evidence), (71, 1), "{label:?}");
     }
 }
 

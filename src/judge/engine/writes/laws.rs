@@ -1,8 +1,8 @@
 //! The laws of writes, on random histories.
 //!
 //! 1. A violation is one for every history that matches the evidence. 2. Removing evidence never turns a violation into
-//! "kept". "Kept" has one exception to the first law: writes that were in budget when they arrived may have been closer
-//! together.
+//!    "kept". "Kept" has one exception to the first law: writes that were in budget when they arrived may have been closer
+//!    together.
 
 use std::collections::BTreeMap;
 

@@ -303,8 +303,11 @@ pub(crate) struct WritesRule<T> {
     check: fn(&Writes<'_, '_, T>, &Hub) -> Answer,
     count: Count,
     /// Which requests of the audit log show enough, and what is missing in the others.
-    needs: Option<(fn(&Request) -> bool, &'static str)>,
+    needs: Option<NeededRequest>,
 }
+
+/// Whether a request shows enough, and what is missing in the others.
+type NeededRequest = (fn(&Request) -> bool, &'static str);
 
 /// A rule on all writes to a profile.
 pub(crate) fn writes(

@@ -74,6 +74,9 @@ pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<N
     all
 }
 
+/// The writes to one object in the audit log, with its history if the watch has one.
+type LoggedWrites<'e, T> = (Option<&'e History<T>>, Vec<Write<'e, T>>);
+
 impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
     /// The writes to a judged object.
     pub(super) fn of_object(
@@ -219,7 +222,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
 
     /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
     /// wait for finalizers, or meet nothing.
-    fn logged(&self, count: Count) -> Vec<(Option<&'e History<T>>, Vec<Write<'e, T>>)> {
+    fn logged(&self, count: Count) -> Vec<LoggedWrites<'e, T>> {
         let creations = self.creations();
         let mut objects: Vec<Vec<Write<'e, T>>> = vec![Vec::new(); creations.len() + 1];
         for request in self.requests.iter().filter(|request| is_counted(request, count)) {

@@ -41,7 +41,7 @@ pub(in crate::rules) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
 fn placement_over<'e>(hub: &Hub<'e>, taken: &DriverStep) -> Option<&'e PlacementRequest> {
     let steps = hub.evidence.driver.iter().flat_map(|driver| &driver.steps);
     let before = steps.filter(|step| step.scenario == Scenario::Restart && step.from < taken.from);
-    before.filter_map(|step| step.placement.as_ref()).last()
+    before.rev().find_map(|step| step.placement.as_ref())
 }
 
 /// The slices of a placement that existed before an action, by namespace and name.
