@@ -14,9 +14,7 @@ use crate::{
     fault::HubChange,
     manager::{
         driven::Misbehaviour,
-        members::{
-            CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE, UNASKED,
-        },
+        members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
         script::minutes,
         world::{MANAGER, Profile, World},
     },
@@ -257,7 +255,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "identity/expected-profiles",
         "publishes no profile of a member",
-        |world| world.unpublish(UNASKED),
+        |world| world.unpublish("turin"),
     )
     .flags(&["--expect-profiles", "19"]),
     FaultInfo::new(
