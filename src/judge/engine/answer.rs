@@ -1,6 +1,6 @@
 //! What a rule function answers.
 
-use evidence::{Reason, Tracked};
+use evidence::{ObjectRef, Reason};
 
 use crate::subjects::{Finding, Findings};
 
@@ -82,7 +82,7 @@ impl Answer {
         }
     }
 
-    /// The same, but kept instead of not applicable.
+    /// Kept instead of not applicable; other answers are unchanged.
     pub(crate) fn or_kept(self) -> Self {
         match self {
             Self::NotApplicable => Self::Kept,
@@ -90,7 +90,7 @@ impl Answer {
         }
     }
 
-    /// The same with warnings instead of violations.
+    /// Warnings instead of violations; other answers are unchanged.
     pub(crate) fn as_warning(&self) -> Self {
         match self {
             Self::Broken(findings) => {
@@ -118,13 +118,12 @@ impl Answer {
         }
     }
 
-    /// The same, with findings about this object unless they name another one.
-    pub(super) fn on(mut self, object: &impl Tracked) -> Self {
+    /// Names the object in the findings that name none.
+    pub(super) fn on(mut self, object: impl Fn() -> ObjectRef) -> Self {
         if let Self::Warning(findings) | Self::Broken(findings) = &mut self {
-            let unnamed = findings
+            findings
                 .iter_mut()
-                .filter(|finding| finding.object.kind.is_empty());
-            unnamed.for_each(|finding| finding.object = object.object_ref());
+                .for_each(|finding| finding.name_object(&object));
         }
         self
     }

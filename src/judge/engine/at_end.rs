@@ -211,7 +211,7 @@ impl Evaluate for AtEnd {
             Check::Unlabelled(check) => judge_unlabelled(hub, *check, findings),
             Check::Profile { settled, check } => {
                 for object in hub.profiles() {
-                    if let Some(profile) = object.lives.iter().find_map(|life| life.current()) {
+                    if let Some(profile) = object.current() {
                         let is_settled = || {
                             let timeline = Timeline::of_name(hub.evidence, &object.lives);
                             let holds = |place| {
@@ -280,7 +280,7 @@ fn answer_of_login(
 }
 
 /// The reason for no verdict if the profile was not watched when its member was called.
-const MISSED: &str = "the watch was interrupted when its member was called";
+pub(super) const MISSED: &str = "the watch was interrupted when its member was called";
 
 /// Whether the manager maintains the profile: it reports the member as joined, or does not report that.
 pub(crate) fn is_joined(profile: &ClusterProfile) -> bool {

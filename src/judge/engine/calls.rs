@@ -6,7 +6,8 @@ use evidence::{EndpointCall, Evidence, Login, LoginOutcome, LoginWith, ObjectRef
 use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub, is_joined, is_reachable, judged::JudgedObject, state::GRACE, unknowns::Unknowns,
+    Answer, Evaluate, Hub, at_end::MISSED, is_joined, is_reachable, judged::JudgedObject, state::GRACE,
+    unknowns::Unknowns,
 };
 use crate::{subjects::Findings, time::stamped, timeline::Timeline};
 
@@ -82,9 +83,6 @@ pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) 
     Calls(check)
 }
 
-/// The reason for no verdict if the profile was not watched when its member was called.
-const MISSED: &str = "the watch was interrupted when its member was called";
-
 /// The reason for no verdict on a new profile.
 const NEW: &str =
     "too early to tell: its profile was not yet older than the grace of 2 min when its member was called";
@@ -126,7 +124,7 @@ impl<C: MemberCall> Calls<C> {
             Answer::Broken(_) if C::IS_SETTLED_FIRST && is_new(hub.evidence, object, profile, at) => {
                 Answer::Unknown(NEW.into())
             }
-            answer => answer.on(profile),
+            answer => answer.on(|| ObjectRef::from(profile)),
         }
     }
 }
@@ -166,11 +164,7 @@ impl<C: MemberCall> Evaluate for Calls<C> {
                 .push(call);
         }
         if calls.is_empty() {
-            for profile in hub
-                .profiles()
-                .iter()
-                .filter_map(|object| object.lives.iter().find_map(|life| life.current()))
-            {
+            for profile in hub.profiles().iter().filter_map(|object| object.current()) {
                 findings.count((self.0)(profile, &[]));
             }
         }

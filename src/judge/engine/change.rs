@@ -110,10 +110,7 @@ impl<T: Judged> ChangeRule<T> {
     }
 
     fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
-        let mut timeline = Timeline::of_name(hub.evidence, &object.lives);
-        if let Some(touch) = object.first_touch {
-            timeline = timeline.until(touch);
-        }
+        let timeline = object.timeline(hub);
         let mut judging = Judging {
             rule: self,
             hub,
@@ -234,8 +231,8 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
             if !self.reported.insert(finding.path.clone()) {
                 continue;
             }
-            if let Some(object) = object.clone().filter(|_| finding.object.kind.is_empty()) {
-                finding.object = object;
+            if let Some(object) = &object {
+                finding.name_object(|| object.clone());
             }
             findings.report(finding.done_by(names));
         }

@@ -7,12 +7,7 @@ use evidence::{
     api::{ClusterProfile, DecisionId, PlacementDecision},
 };
 
-use super::{
-    Answer, Evaluate, Hub, Judged,
-    snapshot::{self, Settled},
-    state::GRACE,
-    violation::Violations,
-};
+use super::{Answer, Evaluate, Hub, Judged, snapshot, state::GRACE, violation::Violations};
 use crate::{
     hash::{HashMap, HashSet},
     subjects::{Finding, Findings},
@@ -305,7 +300,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
 
     fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {
         let objects = lives.iter().map(|life| life.last());
-        snapshot::settled(hub.evidence, objects, self.grace) == Settled::No
+        !snapshot::is_settled(hub.evidence, objects, self.grace)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     hash::{HashMap, HashSet},
     subjects::Findings,
     time::Micros,
+    timeline::Timeline,
 };
 
 /// An object that is judged: one namespace and name, which may be deleted and created again.
@@ -121,6 +122,20 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
         key(self.lives[0])
     }
 
+    /// The object over time, up to the run's first write.
+    pub(super) fn timeline(&self, hub: &Hub<'e>) -> Timeline<'e, T> {
+        let timeline = Timeline::of_name(hub.evidence, &self.lives);
+        match self.first_touch {
+            Some(touch) => timeline.until(touch),
+            None => timeline,
+        }
+    }
+
+    /// The object that was not deleted.
+    pub(super) fn current(&self) -> Option<&'e T> {
+        self.lives.iter().find_map(|life| life.current())
+    }
+
     /// Whether the run created it.
     pub(crate) fn is_of_run(&self) -> bool {
         self.first_touch == Some(Micros::MIN)
@@ -144,6 +159,12 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
         self.first_touch
             .is_none_or(|touch| received.as_microsecond() < touch)
     }
+}
+
+/// Whether something holds of any version of any object.
+pub(super) fn is_any<T: Tracked>(evidence: &Evidence, holds: impl Fn(&T) -> bool) -> bool {
+    let mut versions = T::histories(evidence).iter().flat_map(|life| &life.versions);
+    versions.any(|version| holds(&version.object))
 }
 
 /// The profiles in scope, with those that the run touched up to then.

@@ -5,13 +5,13 @@
 
 use std::{collections::HashMap, fmt};
 
-use evidence::{Evidence, Look, Member, Reason, Version, api::ClusterProfile};
+use evidence::{Look, Member, Reason, Version, api::ClusterProfile};
 
 use super::{
     Answer, Evaluate, Hub, Sample,
     comparison::{Comparison, Comparisons, Outcome},
     is_joined, is_reachable,
-    judged::JudgedObject,
+    judged::{JudgedObject, is_any},
     sample::{SampledMember, no_answers},
     state::GRACE,
     unknowns::Unknowns,
@@ -20,7 +20,6 @@ use crate::{
     reasons::NO_MEMBER_ASKED,
     subjects::Findings,
     time::{Micros, end},
-    timeline::Timeline,
 };
 
 /// A rule on the samples of members.
@@ -89,11 +88,7 @@ impl MemberRule {
         object: &JudgedObject<'e, ClusterProfile>,
         member: &SampledMember<'e>,
     ) -> Comparisons<'e> {
-        let timeline = Timeline::of_name(hub.evidence, &object.lives);
-        let timeline = match object.first_touch {
-            Some(touch) => timeline.until(touch),
-            None => timeline,
-        };
+        let timeline = object.timeline(hub);
         let end = end(hub.evidence).unwrap_or(Micros::MAX);
         let mut all: Vec<Comparison<'e>> = Vec::new();
         for answers in judged_samples(object, member.member, end) {
@@ -156,7 +151,7 @@ impl MemberRule {
         findings: &mut Findings,
     ) -> Vec<Reason> {
         if member.member.looks.is_empty() {
-            let current = object.lives.iter().find_map(|life| life.current());
+            let current = object.current();
             let answer = current.map(|profile| self.without_answers(hub, profile, member));
             return match answer {
                 Some(Answer::Unknown(reason)) => vec![reason],
@@ -225,10 +220,4 @@ impl Evaluate for MemberRule {
         }
         unknowns.report(findings);
     }
-}
-
-/// Whether any version of the run has something.
-fn is_any(evidence: &Evidence, has: fn(&ClusterProfile) -> bool) -> bool {
-    let mut versions = evidence.profiles.iter().flat_map(|life| &life.versions);
-    versions.any(|version| has(&version.object))
 }

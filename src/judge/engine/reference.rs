@@ -19,8 +19,7 @@ use super::{
     judged::has_unknown_publisher,
     named_profiles::{NamedProfiles, ProfileName},
     reference_findings::{Lasted, ReferenceFindings},
-    same_slice,
-    snapshot::{self, Settled},
+    same_slice, snapshot,
     state::GRACE,
 };
 use crate::{
@@ -280,7 +279,7 @@ impl References {
                 }
             }
             let is_wrong = answers.iter().any(|(_, answer)| !answer.findings().is_empty());
-            if is_wrong && snapshot::settled(hub.evidence, [slice].into_iter(), self.grace) == Settled::No {
+            if is_wrong && !snapshot::is_settled(hub.evidence, [slice].into_iter(), self.grace) {
                 findings.cannot_tell_unless_examined(snapshot::TOO_EARLY);
                 continue;
             }

@@ -10,29 +10,18 @@ pub(super) const FILLED_LATER: Micros = 600 * SECOND;
 /// The reason for no verdict if nothing is old enough.
 pub(super) const TOO_EARLY: &str = "too early to tell: no object has been unchanged for longer than the grace period; watch it for some minutes";
 
-/// Whether an object has been unchanged for longer than a grace period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settled {
-    /// It has, or the evidence does not say when it was read.
-    Yes,
-    /// It has not, or the clocks do not show it.
-    No,
-}
-
-/// Whether the newest server timestamp of each of these objects is at least as old as the grace period when they were read.
-pub(super) fn settled<'e, T: Tracked>(
+/// Whether all objects were unchanged for the grace period when they were read, by their newest server timestamp. True as
+/// well if the evidence does not say when they were read.
+pub(super) fn is_settled<'e, T: Tracked>(
     evidence: &Evidence,
     objects: impl Iterator<Item = &'e T>,
     grace: Micros,
-) -> Settled {
+) -> bool {
     let Some(read) = read_at(evidence) else {
-        return Settled::Yes;
+        return true;
     };
     let newest = objects.filter_map(newest_timestamp).max();
-    match newest {
-        Some(newest) if read.saturating_sub(newest) < grace => Settled::No,
-        Some(_) | None => Settled::Yes,
-    }
+    newest.is_none_or(|newest| read.saturating_sub(newest) >= grace)
 }
 
 /// When the objects were read, by the hub's clock, at the latest.

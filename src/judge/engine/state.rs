@@ -12,16 +12,15 @@ use evidence::{
 
 use super::{
     Answer, Evaluate, EvaluatePart, Hub, Judged, Seen,
-    judged::JudgedObject,
+    judged::{JudgedObject, is_any},
     others::profiles_of_others,
-    snapshot::{self, Settled},
+    snapshot,
     violation::Violations,
 };
 use crate::{
     rules::Facts,
     subjects::Findings,
     time::{Micros, SECOND},
-    timeline::Timeline,
 };
 
 /// The usual grace period of a violation: 2 min.
@@ -57,7 +56,7 @@ pub(crate) fn state(check: fn(&ClusterProfile, &Hub) -> Answer) -> State<Cluster
     State::of(Check::OfVersion(check), GRACE)
 }
 
-/// The same for a function that compares times with the time of arrival.
+/// A rule on each version of a profile whose function compares times with the time of arrival.
 pub(crate) fn state_seen(check: fn(&ClusterProfile, Seen, &Hub) -> Answer) -> State<ClusterProfile> {
     State::of(Check::OfSeen(check), GRACE)
 }
@@ -148,7 +147,7 @@ impl<T: Judged> State<T> {
         } else {
             applies
         };
-        (0..examined).for_each(|_| findings.examine());
+        findings.examined += examined;
     }
 
     /// Judges what is wrong in any version. Returns how many lives count as examined.
@@ -159,10 +158,7 @@ impl<T: Judged> State<T> {
         applies: usize,
         findings: &mut Findings,
     ) -> usize {
-        let mut timeline = Timeline::of_name(hub.evidence, &object.lives);
-        if let Some(touch) = object.first_touch {
-            timeline = timeline.until(touch);
-        }
+        let timeline = object.timeline(hub);
         let mut answers = Answers::new(self, hub);
         let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len())
             .map(|place| match timeline.object(place) {
@@ -177,7 +173,7 @@ impl<T: Judged> State<T> {
             } else {
                 self.grace
             };
-            if snapshot::settled(hub.evidence, newest, grace) == Settled::No {
+            if !snapshot::is_settled(hub.evidence, newest, grace) {
                 findings.cannot_tell_unless_examined(snapshot::TOO_EARLY);
                 return 0;
             }
@@ -196,12 +192,6 @@ impl<T: Judged> State<T> {
         violations.judge(findings);
         applies
     }
-}
-
-/// Whether any version of the run has something.
-fn is_any<T: Judged>(evidence: &Evidence, has: fn(&T) -> bool) -> bool {
-    let mut versions = T::histories(evidence).iter().flat_map(|life| &life.versions);
-    versions.any(|version| has(&version.object))
 }
 
 /// The answers about successive versions.

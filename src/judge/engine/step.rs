@@ -15,6 +15,7 @@ use super::{
     Answer, Evaluate, Hub, PlacementStep,
     attribution::author_of_moment,
     author::{Attribution, Author, NOTHING_RECORDED},
+    judged::is_any,
     state::GRACE,
     violation::describe as lasting,
 };
@@ -239,9 +240,14 @@ impl<'s, 'e> Step<'s, 'e> {
             Some(status) => Err(Answer::Unknown(
                 format!("{kind} of {profile} was {} before {action}", redacted(status)).into(),
             )),
-            None if is_any(self.hub.evidence, |profile| profile.condition(kind).is_some()) => Err(
-                Answer::Unknown(format!("{profile} did not report {kind} before {action}").into()),
-            ),
+            None if is_any(self.hub.evidence, |profile: &ClusterProfile| {
+                profile.condition(kind).is_some()
+            }) =>
+            {
+                Err(Answer::Unknown(
+                    format!("{profile} did not report {kind} before {action}").into(),
+                ))
+            }
             None => Err(Answer::NotApplicable),
         }
     }
@@ -697,12 +703,6 @@ pub(crate) fn within(taken: &DriverStep, expected: &str) -> String {
 /// The observed value with the deadline.
 pub(crate) fn in_the_end(taken: &DriverStep, observed: &str) -> String {
     format!("{observed} at {}", to_the_second(taken.deadline()))
-}
-
-/// Whether this holds of any version of any profile.
-fn is_any(evidence: &Evidence, has: impl Fn(&ClusterProfile) -> bool) -> bool {
-    let mut versions = evidence.profiles.iter().flat_map(|life| &life.versions);
-    versions.any(|version| has(&version.object))
 }
 
 fn failed(taken: &DriverStep, reason: &str) -> String {

@@ -174,8 +174,8 @@ impl<T: Judged> Violations<'_, '_, T> {
         let objects = self.timeline.objects(*place).unwrap_or_default();
         for finding in self.at(*place, identity) {
             let mut finding = finding.clone();
-            if let Some(version) = objects.first().filter(|_| finding.object.kind.is_empty()) {
-                finding.object = version.object.object_ref();
+            if let Some(version) = objects.first() {
+                finding.name_object(|| version.object.object_ref());
             }
             if let Some(span) = &span {
                 let observed = format!("{}; {span}", finding.observed);
@@ -235,8 +235,8 @@ impl<T: Judged> Violations<'_, '_, T> {
         };
         let mut finding = finding.clone();
         let objects = self.timeline.objects(place).unwrap_or_default();
-        if let Some(version) = objects.first().filter(|_| finding.object.kind.is_empty()) {
-            finding.object = version.object.object_ref();
+        if let Some(version) = objects.first() {
+            finding.name_object(|| version.object.object_ref());
         }
         findings.note_short(&finding, if self.timeline.is_watched() { length } else { 0 });
     }

@@ -54,6 +54,13 @@ impl Finding {
         Self::on(ObjectRef::default(), message).at(path)
     }
 
+    /// Names the object that the finding is about, unless it names one.
+    pub(crate) fn name_object(&mut self, object: impl FnOnce() -> ObjectRef) {
+        if self.object.kind.is_empty() {
+            self.object = object();
+        }
+    }
+
     /// A violation that may move from one path to another is one violation of its subject.
     pub(crate) fn about(mut self, subject: impl Into<String>) -> Self {
         self.subject = Some(subject.into());

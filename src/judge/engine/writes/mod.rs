@@ -15,7 +15,7 @@ use std::{
 };
 
 use evidence::{
-    Evidence, History, ObjectRef, Origin, Reason, ReasonId, Request, Requests, Version,
+    Evidence, History, Origin, Reason, ReasonId, Request, Requests, Version,
     api::{ClusterProfile, PlacementDecision, Role},
 };
 
@@ -356,10 +356,7 @@ impl<T: Written> WritesRule<T> {
             }
             match (self.check)(&writes, hub) {
                 Answer::Unknown(reason) => findings.cannot_tell_unless_found(reason),
-                mut answer => {
-                    answer.name_object(|| named.object());
-                    findings.count(answer);
-                }
+                answer => findings.count(answer.on(|| named.object())),
             }
         }
     }
@@ -367,18 +364,6 @@ impl<T: Written> WritesRule<T> {
     fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
         for named in names(hub, self.count) {
             self.judge(hub, &named, findings);
-        }
-    }
-}
-
-impl Answer {
-    /// Adds the object to the findings that name none.
-    fn name_object(&mut self, object: impl Fn() -> ObjectRef) {
-        if let Self::Warning(findings) | Self::Broken(findings) = self {
-            let unnamed = findings
-                .iter_mut()
-                .filter(|finding| finding.object.kind.is_empty());
-            unnamed.for_each(|finding| finding.object = object());
         }
     }
 }
