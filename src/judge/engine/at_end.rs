@@ -2,7 +2,7 @@
 //!
 //! Profiles are compared with such data only by what they reported throughout the last 2 min of the watch.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use evidence::{
     Asked, Credential, Evidence, Kind, Login, LoginOutcome, LoginWith, Namespace, ProfileHistory, Reason,
@@ -29,6 +29,7 @@ pub(crate) struct ConsumerSecret<'e> {
 }
 
 /// What a rule on data of the end is called on.
+#[derive(Debug)]
 enum Check {
     Secret(fn(&ConsumerSecret, &Hub) -> Answer),
     Login(fn(&ConsumerSecret, &LoginOutcome) -> Answer),
@@ -41,6 +42,7 @@ enum Check {
 }
 
 /// A rule on data that was read once.
+#[derive(Debug)]
 pub(crate) struct AtEnd(Check);
 
 /// A rule on each labelled Secret of a consumer.
@@ -398,15 +400,4 @@ fn is_judged(evidence: &Evidence, secret: &ConsumerSecret) -> bool {
 
 fn label<'e>(secret: &'e Secret, key: &str) -> Option<&'e str> {
     secret.labels.get(key).map(String::as_str)
-}
-
-impl fmt::Debug for AtEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Check::Secret(_) => "AtEnd(Secret)",
-            Check::Login(_) => "AtEnd(Login)",
-            Check::Unlabelled(_) => "AtEnd(UnlabelledSecret)",
-            Check::Profile { .. } => "AtEnd(ClusterProfile)",
-        })
-    }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{subjects::Findings, time::stamped, timeline::Timeline};
 
 /// A call that the run made with what a profile reports.
-pub(crate) trait MemberCall: Sized + 'static {
+pub(crate) trait MemberCall: fmt::Debug + Sized + 'static {
     /// Whether a failure counts only once the profile is older than the grace period.
     const IS_SETTLED_FIRST: bool;
 
@@ -75,6 +75,7 @@ impl MemberCall for Login {
 }
 
 /// A rule on all calls of one profile.
+#[derive(Debug)]
 pub(crate) struct Calls<C>(fn(&ClusterProfile, &[&C]) -> Answer);
 
 /// A rule on all calls of one profile, with its version at the last call. Without any call in the run, it is called for each
@@ -145,12 +146,6 @@ fn is_new(
     let seen = life.map(|life| life.versions[0].received().as_microsecond());
     let since = created.into_iter().chain(seen).min();
     since.is_some_and(|since| at.as_microsecond() - since < GRACE)
-}
-
-impl<C> fmt::Debug for Calls<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Calls")
-    }
 }
 
 impl<C: MemberCall> Evaluate for Calls<C> {

@@ -1,6 +1,6 @@
 //! Evaluates a function on each change of an object: its creation, two successive versions, and its deletion.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
 use evidence::api::{ClusterProfile, PlacementDecision};
 
@@ -29,6 +29,7 @@ pub(crate) struct Change<'c, 'e, T> {
 }
 
 /// A rule on each change of an object by the judged implementation.
+#[derive(Debug)]
 pub(crate) struct ChangeRule<T> {
     check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
     /// Whether only creations are judged.
@@ -241,14 +242,6 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
 
 /// The reason for no verdict if an object changed while it was unobserved.
 const OVER_GAP: &str = "an object changed while the watch was interrupted";
-
-impl<T: Judged> fmt::Debug for ChangeRule<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChangeRule")
-            .field("kind", &T::KIND)
-            .finish_non_exhaustive()
-    }
-}
 
 impl<T: Judged> Evaluate for ChangeRule<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {

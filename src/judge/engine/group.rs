@@ -22,6 +22,7 @@ pub(crate) const DECISION_GRACE: Micros = 30 * SECOND;
 const RESTART: Micros = 300 * SECOND;
 
 /// A rule on objects that share a key.
+#[derive(Debug)]
 pub(crate) struct Group<T, K> {
     keys: fn(&T, &Hub) -> Vec<K>,
     /// The objects are never terminating. Those of the judged implementation come last.
@@ -339,16 +340,7 @@ fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Ans
     }
 }
 
-impl<T: Judged, K> fmt::Debug for Group<T, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group")
-            .field("kind", &T::KIND)
-            .field("grace", &self.grace)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
+impl<T: Judged, K: Ord + Clone + fmt::Debug + Send + Sync> Evaluate for Group<T, K> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         self.judge_all(hub, findings);
     }

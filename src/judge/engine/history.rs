@@ -2,7 +2,7 @@
 //!
 //! An interruption of the watch ends a history and begins another one.
 
-use std::{collections::BTreeMap, fmt, mem, ptr};
+use std::{collections::BTreeMap, mem, ptr};
 
 use evidence::{
     SliceHistory, Version,
@@ -46,6 +46,7 @@ pub(crate) struct DecisionHistory<'e> {
 }
 
 /// A rule on the history of each decision.
+#[derive(Debug)]
 pub(crate) struct Histories(fn(&DecisionHistory) -> Answer);
 
 /// A rule on the history of each decision.
@@ -218,12 +219,6 @@ fn histories<'e>(
         history.absences.retain(|absence| absence.since <= window_end);
     }
     histories
-}
-
-impl fmt::Debug for Histories {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Histories").finish_non_exhaustive()
-    }
 }
 
 impl Evaluate for Histories {

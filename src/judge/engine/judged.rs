@@ -1,6 +1,6 @@
 //! Which objects are judged, and from when on they no longer are.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use evidence::{
     DriverStep, Evidence, History, ObjectKey, Tracked,
@@ -29,7 +29,7 @@ pub(crate) struct JudgedObject<'e, T> {
 }
 
 /// A kind of object that rules judge.
-pub(crate) trait Judged: Tracked + Serialize {
+pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
     /// The judged objects of this kind.
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
 

@@ -3,7 +3,7 @@
 //! A violation is a run of successive samples that contradict one value of the profile for longer than the grace period.
 //! A sample contradicts only what all versions since the sample before it report. Warnings have runs of their own.
 
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 use evidence::{Look, Member, Reason, Version, api::ClusterProfile};
 
@@ -23,6 +23,7 @@ use crate::{
 };
 
 /// A rule on the samples of members.
+#[derive(Debug)]
 pub(crate) struct MemberRule {
     check: fn(&ClusterProfile, &Sample, &Hub) -> Answer,
     /// How long a profile and its member may differ.
@@ -178,12 +179,6 @@ fn judged_samples<'e>(
     let touch = object.first_touch.unwrap_or(Micros::MAX);
     let samples = member.looks.iter();
     samples.filter(move |sample| sample.from.as_microsecond() <= end && sample.until.as_microsecond() < touch)
-}
-
-impl fmt::Debug for MemberRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemberRule").field("grace", &self.grace).finish()
-    }
 }
 
 impl Evaluate for MemberRule {

@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, ptr,
+    ptr,
 };
 
 use evidence::{
@@ -43,6 +43,7 @@ pub(crate) struct Reference<'r> {
 }
 
 /// A rule on each reference of a decision.
+#[derive(Debug)]
 pub(crate) struct References {
     check: fn(&Reference) -> Answer,
     grace: Micros,
@@ -457,14 +458,6 @@ fn shared_by(slice: &PlacementDecision) -> SharedBy<'_> {
     let key = slice.label(LABEL_DECISION_KEY).filter(|key| !key.is_empty());
     let shared = key.or_else(|| owner_uid(slice)).unwrap_or(&slice.metadata.name);
     (&slice.metadata.namespace, slice.scheduler(), shared)
-}
-
-impl fmt::Debug for References {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("References")
-            .field("grace", &self.grace)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Evaluate for References {

@@ -1,6 +1,6 @@
 //! Evaluates a value that must not change as long as an object exists.
 
-use std::{fmt, ops::Range, ptr};
+use std::{ops::Range, ptr};
 
 use evidence::{Evidence, History, Version, api::ClusterProfile};
 
@@ -25,6 +25,7 @@ pub(crate) struct Value {
 }
 
 /// A rule on a value of each profile. Versions without the value are no change, and neither is what a gap hides.
+#[derive(Debug)]
 pub(crate) struct Stable {
     value: fn(&ClusterProfile) -> Option<Value>,
     /// The value may change with this one; none if it must not change at all.
@@ -200,14 +201,6 @@ struct ValueChange<'e, 'v> {
 
 /// The reason for no verdict if the object was unobserved between two values.
 const OVER_GAP: &str = "the value changed while the watch was interrupted";
-
-impl fmt::Debug for Stable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stable")
-            .field("message", &self.message)
-            .finish_non_exhaustive()
-    }
-}
 
 impl Evaluate for Stable {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {

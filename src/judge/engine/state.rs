@@ -3,7 +3,7 @@
 //! A violation counts if it was observed for longer than the grace period, once or repeatedly. Violations at one path are
 //! one violation, whatever else the finding says.
 
-use std::{fmt, ops::Range, ptr, rc::Rc};
+use std::{ops::Range, ptr, rc::Rc};
 
 use evidence::{
     Evidence, Version,
@@ -27,6 +27,7 @@ use crate::{
 pub(crate) const GRACE: Micros = 120 * SECOND;
 
 /// A rule's function on one version.
+#[derive(Debug)]
 enum Check<T> {
     /// It depends on the version alone.
     OfVersion(fn(&T, &Hub) -> Answer),
@@ -35,6 +36,7 @@ enum Check<T> {
 }
 
 /// A rule on each version of an object.
+#[derive(Debug)]
 pub(crate) struct State<T> {
     check: Check<T>,
     /// How long a violation may last.
@@ -229,15 +231,6 @@ impl<'s, 'h, 'e, T: Judged> Answers<'s, 'h, 'e, T> {
         let answer = Rc::new(answer.shortened());
         self.last = Some((object, Rc::clone(&answer)));
         answer
-    }
-}
-
-impl<T: Judged> fmt::Debug for State<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
-            .field("kind", &T::KIND)
-            .field("grace", &self.grace)
-            .finish()
     }
 }
 

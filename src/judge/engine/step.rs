@@ -3,8 +3,6 @@
 //! An action leaves the implementation some time to react. If the run did not watch long enough, or a gap may hide the
 //! reaction, the answer is unknown.
 
-use std::fmt;
-
 use evidence::{
     Asked, Driver, DriverAction, DriverStep, Evidence, History, Kind, ObjectRef, Reason, Scenario,
     StepOutcome, api::ClusterProfile,
@@ -54,6 +52,7 @@ pub(crate) struct Shortfall {
 }
 
 /// A rule on the actions of one kind in one scenario.
+#[derive(Debug)]
 pub(crate) struct StepRule {
     scenario: Scenario,
     action: DriverAction,
@@ -65,6 +64,7 @@ pub(crate) struct StepRule {
 }
 
 /// A rule's function on an action.
+#[derive(Debug)]
 enum Check {
     /// It needs the profile that the action concerns.
     Profile(fn(&Step) -> Answer),
@@ -551,14 +551,6 @@ impl StepRule {
         });
         let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
         findings.cannot_tell(format!("the run did not reach `{}`{cause}", self.action));
-    }
-}
-
-impl fmt::Debug for StepRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StepRule")
-            .field("action", &self.action)
-            .finish_non_exhaustive()
     }
 }
 
