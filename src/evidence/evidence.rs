@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member,
-    MemberCall, Namespace, Notices, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Request,
-    Requests, Secret, SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
+    Asked, ConsumerAccess, Driver, DriverStep, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login,
+    Member, MemberCall, Namespace, Notices, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId,
+    Request, Requests, Secret, SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
@@ -159,6 +159,11 @@ impl Evidence {
     /// The last versions of the slices in scope that still exist.
     pub fn slices(&self) -> impl Iterator<Item = &PlacementDecision> {
         self.slice_histories().filter_map(SliceHistory::current)
+    }
+
+    /// The driver's actions, in order; none without a driver.
+    pub fn driver_steps(&self) -> impl DoubleEndedIterator<Item = &DriverStep> {
+        self.driver.iter().flat_map(|driver| &driver.steps)
     }
 
     /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself touched

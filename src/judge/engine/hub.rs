@@ -10,8 +10,8 @@ use evidence::{
 use super::{
     at_end::{ConsumerSecret, by_credential, consumer_secrets},
     author::Authors,
+    driver_steps::{has_left, observed_until},
     judged::{JudgedObject, judged_profiles, judged_slices, slices_in_scope},
-    step::{has_left, observed_until},
 };
 use crate::subjects::sets::ClusterSets;
 

@@ -11,6 +11,7 @@ mod calls;
 mod change;
 mod comparison;
 mod creators;
+mod driver_steps;
 mod evaluator;
 mod group;
 mod history;
@@ -22,6 +23,7 @@ mod once;
 mod others;
 mod part;
 mod placement_step;
+mod profile_step;
 mod reference;
 mod reference_findings;
 mod same;
@@ -47,6 +49,9 @@ pub use author::{WriterList, writers};
 pub(crate) use calls::calls;
 pub(crate) use change::{Change, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};
+pub(crate) use driver_steps::{
+    cut_short, describe, in_the_end, next_action_on, nothing_appeared, to_the_second, within,
+};
 pub(crate) use evaluator::{Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DECISION_GRACE, DecisionKey, decision, group, slice_group};
 pub(crate) use history::{Absence, DecisionHistory, history};
@@ -56,6 +61,7 @@ pub(crate) use member::member;
 pub(crate) use once::once;
 pub(crate) use others::names_of_others;
 pub(crate) use placement_step::{PlacementStep, SliceState};
+pub(crate) use profile_step::{Shortfall, Step};
 pub(crate) use reference::{Reference, reference};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice, same_writers,
@@ -64,10 +70,7 @@ pub(crate) use sample::Sample;
 pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Value, stable};
 pub(crate) use state::{slice, state, state_seen};
-pub(crate) use step::{
-    Shortfall, Step, action, cut_short, describe, in_the_end, next_action_on, nothing_appeared,
-    placement_step, step, to_the_second, within,
-};
+pub(crate) use step::{action, placement_step, step};
 pub(crate) use untouched::{Guarded, Untouched, has_other_owners};
 pub(crate) use writes::{
     Authored, BUDGET, Count, Write, Writes, have_one_sender, sender, slice_writes, writes,

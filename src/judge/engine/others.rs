@@ -48,7 +48,7 @@ pub(crate) fn names_of_others<'e>(hub: &Hub<'e>) -> BTreeSet<(&'e str, &'e str)>
 }
 
 fn created_by_run(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
-    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let steps = evidence.driver_steps();
     let created = steps.filter(|step| step.action == DriverAction::PutForeignProfile);
     let profiles = created.filter_map(|step| step.profile.as_ref());
     profiles

@@ -14,12 +14,12 @@ use evidence::{
 use super::{
     Answer, Hub,
     author::{Author, NOTHING_RECORDED},
-    step::{describe, observed_until, to_the_second},
+    driver_steps::{cut_short_before, describe, missed_after, observed_until, to_the_second},
 };
 use crate::{
     subjects::Finding,
     text::{counted, redacted},
-    time::{Micros, SECOND, missed, timestamp, told_by},
+    time::{Micros, SECOND, timestamp, told_by},
     timeline::{Certainty, Timeline},
 };
 
@@ -80,7 +80,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         self.expect_since(since, expected, is_met, shortfall)
     }
 
-    /// The same, but only slices that were there at a moment or came later count.
+    /// Kept as with [`Self::expect`], but only slices that existed at a moment or came later count.
     pub(crate) fn expect_since(
         &self,
         since: Micros,
@@ -150,7 +150,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         place.checked_sub(1).map(|before| &self.states[before])
     }
 
-    /// Those slices that no other client is known to have published.
+    /// The slices that no other client is known to have published.
     pub(crate) fn published(&self, slices: &[&'s PlacementDecision]) -> Vec<&'s PlacementDecision> {
         let is_own =
             |slice: &&&PlacementDecision| !matches!(self.publisher(slice), Some(Author::Run | Author::Other));
@@ -210,7 +210,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// When the driver next acts on the placement.
     fn next_action(&self) -> Option<Micros> {
-        let steps = self.hub.evidence.driver.iter().flat_map(|driver| &driver.steps);
+        let steps = self.hub.evidence.driver_steps();
         let is_same = |step: &&DriverStep| {
             let placement = step.placement.as_ref();
             step.from > self.taken.from
@@ -221,35 +221,23 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Why nothing proves that an answer is missing, if so.
     fn why_unknown(&self, since: Micros) -> Option<Reason> {
-        let looked = observed_until(self.hub.evidence, self.taken);
-        if looked < self.taken.last_deadline() {
-            let seconds = looked.duration_since(self.taken.until).as_secs().max(0);
-            let (patience, action) = (self.last_patience(), describe(self.taken));
-            return Some(
-                format!(
-                    "the run was cut short: it looked for {seconds} s of the {patience} s after {action}"
-                )
-                .into(),
-            );
-        }
         let until = told_by(self.taken.last_deadline()).as_microsecond();
-        self.missed(since, until)
+        cut_short_before(self.hub.evidence, self.taken, self.taken.last_deadline())
+            .or_else(|| self.missed(since, until))
             .or_else(|| self.unreached())
             .or_else(|| self.ambiguous())
     }
 
     /// Explains that the watch missed part of the time, if so.
     fn missed(&self, since: Micros, until: Micros) -> Option<Reason> {
-        let (since, until) = (timestamp(since), timestamp(until));
-        let from = missed::<PlacementDecision>(self.hub.evidence, None, since, until)?;
-        let (action, from) = (describe(self.taken), to_the_second(from));
-        Some(format!("the watch missed part of the time after {action}, from {from} on").into())
+        let span = (timestamp(since), timestamp(until));
+        missed_after::<PlacementDecision>(self.hub.evidence, None, self.taken, span)
     }
 
     /// Explains that the requests of the run may not reach the scheduler, if so.
     fn unreached(&self) -> Option<Reason> {
         let evidence = self.hub.evidence;
-        let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+        let steps = evidence.driver_steps();
         let mut placements = steps.filter_map(|step| step.placement.as_ref());
         let has_slices = |placement: &PlacementRequest| {
             let slices = placement.slices(&evidence.slices, &evidence.header.scope);

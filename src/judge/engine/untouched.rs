@@ -5,12 +5,12 @@ use evidence::{DriverStep, History, Reason, Tracked};
 use super::{
     Answer, Hub, Judged,
     author::{Attribution, Author, AuthoredChange, Authors},
-    step::{cut_short, describe, observed_until, to_the_second},
+    driver_steps::{cut_short, missed_after, observed_until, to_the_second},
 };
 use crate::{
     subjects::Finding,
     text::by,
-    time::{Edge, LATE, Micros, missed, timestamp},
+    time::{Edge, LATE, Micros, timestamp},
     timeline::{Change, Timeline},
 };
 
@@ -194,14 +194,11 @@ fn why_unobserved<T: Tracked>(hub: &Hub, object: &T, span: &Span) -> Option<Reas
         let metadata = object.metadata();
         let name = (&*metadata.namespace, &*metadata.name);
         let until = timestamp(span.until.saturating_add(LATE));
-        let from = missed::<T>(hub.evidence, Some(name), timestamp(span.from), until)?;
-        let action = describe(span.taken);
-        Some(
-            format!(
-                "the watch missed part of the time after {action}, from {} on",
-                to_the_second(from)
-            )
-            .into(),
+        missed_after::<T>(
+            hub.evidence,
+            Some(name),
+            span.taken,
+            (timestamp(span.from), until),
         )
     })
 }

@@ -24,7 +24,7 @@ pub(crate) struct Reaction {
 
 /// The reactions that the run saw, by action.
 pub(crate) fn reactions(report: &Report) -> Vec<Reaction> {
-    let steps = report.evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let steps = report.evidence.driver_steps();
     let mut by_action: BTreeMap<&str, Reaction> = BTreeMap::new();
     for step in steps {
         let Some(reacted) = step.reacted else {

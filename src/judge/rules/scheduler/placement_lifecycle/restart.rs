@@ -39,7 +39,7 @@ pub(in crate::rules) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
 
 /// The placement that the run keeps over the restart.
 fn placement_over<'e>(hub: &Hub<'e>, taken: &DriverStep) -> Option<&'e PlacementRequest> {
-    let steps = hub.evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let steps = hub.evidence.driver_steps();
     let before = steps.filter(|step| step.scenario == Scenario::Restart && step.from < taken.from);
     before.rev().find_map(|step| step.placement.as_ref())
 }
