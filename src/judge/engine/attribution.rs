@@ -20,7 +20,7 @@ pub(super) fn author_of_moment<'e, T: Judged>(
     author_of_group(hub, timeline, lives, place, field, &|_| true)
 }
 
-/// The same for the objects of a group that matter to a rule.
+/// Who made the change of a field in a group with which a moment began; none if no object that matters to the rule changed.
 pub(super) fn author_of_group<'e, T: Judged>(
     hub: &Hub<'e>,
     timeline: &Timeline<'e, T>,
@@ -83,6 +83,23 @@ fn created<T: Tracked>(object: &T) -> Option<Timestamp> {
 fn changed_version<'e, T>(known: &[&'e Version<T>], now: &[&'e Version<T>]) -> Option<&'e Version<T>> {
     let is_new = |version: &&&Version<T>| !known.iter().any(|old| std::ptr::eq(*old, **version));
     now.iter().find(is_new).copied()
+}
+
+/// The moments in which something holds that no other client began. Its first author counts for as long as it holds.
+pub(super) fn not_begun_by_others(
+    moments: usize,
+    holds: impl Fn(usize) -> bool,
+    began_with_others: impl Fn(usize) -> bool,
+) -> Vec<bool> {
+    let mut is_of_others = None;
+    let is_counted = |place: usize| {
+        if !holds(place) {
+            is_of_others = None;
+            return false;
+        }
+        !*is_of_others.get_or_insert_with(|| began_with_others(place))
+    };
+    (0..moments).map(is_counted).collect()
 }
 
 impl Attribution<'_> {

@@ -43,23 +43,15 @@ pub(crate) fn change(
     check: fn(&Change<'_, '_, ClusterProfile>, &Hub) -> Answer,
     nothing: &'static str,
 ) -> ChangeRule<ClusterProfile> {
-    ChangeRule {
-        check,
-        is_creation: false,
-        nothing,
-    }
+    ChangeRule::of(check, nothing)
 }
 
-/// The same for slices.
+/// A rule on each pair of successive versions of a slice, without a gap between them.
 pub(crate) fn slice_change(
     check: fn(&Change<'_, '_, PlacementDecision>, &Hub) -> Answer,
     nothing: &'static str,
 ) -> ChangeRule<PlacementDecision> {
-    ChangeRule {
-        check,
-        is_creation: false,
-        nothing,
-    }
+    ChangeRule::of(check, nothing)
 }
 
 /// A rule on the first version of each profile that was created during the watch. The function reads `after`.
@@ -68,9 +60,8 @@ pub(crate) fn creation(
     nothing: &'static str,
 ) -> ChangeRule<ClusterProfile> {
     ChangeRule {
-        check,
         is_creation: true,
-        nothing,
+        ..ChangeRule::of(check, nothing)
     }
 }
 
@@ -103,6 +94,14 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
 }
 
 impl<T: Judged> ChangeRule<T> {
+    fn of(check: fn(&Change<'_, '_, T>, &Hub) -> Answer, nothing: &'static str) -> Self {
+        Self {
+            check,
+            is_creation: false,
+            nothing,
+        }
+    }
+
     fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
         findings.nothing_happened(self.nothing);
         for object in T::judged(hub) {

@@ -12,7 +12,7 @@ pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
     /// Judges all that was observed.
     fn evaluate(&self, hub: &Hub, findings: &mut Findings);
 
-    /// The same for some profiles. The results of all parts add up ([`Findings::absorb`]). None for rules that compare
+    /// Judges some profiles only. The results of all parts add up ([`Findings::absorb`]). None for rules that compare
     /// objects, or that read other evidence.
     fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
         None

@@ -15,7 +15,7 @@ use evidence::{
 
 use super::{
     Answer, Evaluate, Hub, Judged,
-    attribution::author_of_group,
+    attribution::{author_of_group, not_begun_by_others},
     judged::has_unknown_publisher,
     named_profiles::{NamedProfiles, ProfileName},
     reference_findings::{Lasted, ReferenceFindings},
@@ -412,19 +412,15 @@ impl<'e> Pair<'_, 'e> {
         let names_profile = |version: &Version<PlacementDecision>| {
             entries(&version.object).any(|entry| entry.name == self.name)
         };
-        let mut is_of_others = None;
-        let places = (0..self.entries.len()).map(|place| {
-            if self.entries[place].is_none() {
-                is_of_others = None;
-                return false;
-            }
-            let began = || {
-                let author = author_of_group(hub, self.timeline, lives, place, "decisions", &names_profile);
-                author.is_some_and(|author| author.is_of_others())
-            };
-            !*is_of_others.get_or_insert_with(began)
-        });
-        places.collect()
+        let began_with_others = |place: usize| {
+            let author = author_of_group(hub, self.timeline, lives, place, "decisions", &names_profile);
+            author.is_some_and(|author| author.is_of_others())
+        };
+        not_begun_by_others(
+            self.entries.len(),
+            |place| self.entries[place].is_some(),
+            began_with_others,
+        )
     }
 
     fn last_entry(&self, counted: &[bool]) -> Option<Entry<'e>> {

@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, rc::Rc};
 
 use evidence::{History, Reason, Version};
 
-use super::{Answer, Hub, Judged, attribution::author_of_group};
+use super::{
+    Answer, Hub, Judged,
+    attribution::{author_of_group, not_begun_by_others},
+};
 use crate::{
     subjects::{Finding, Findings, Length},
     text::ABSENT,
@@ -125,16 +128,12 @@ impl<T: Judged> Violations<'_, '_, T> {
 
     /// The moments with a violation that counts: no other client is known to have begun it.
     fn counted(&self, identity: &str) -> Vec<bool> {
-        let mut counted = Vec::with_capacity(self.answers.len());
-        let mut is_of_others = None;
-        for place in 0..self.answers.len() {
-            let path = self.at(place, identity).next().map(|finding| &*finding.path);
-            is_of_others = path.map(|path| {
-                is_of_others.unwrap_or_else(|| !self.is_anyone && self.began_with_others(place, path))
-            });
-            counted.push(is_of_others == Some(false));
-        }
-        counted
+        let path = |place: usize| self.at(place, identity).next().map(|finding| &*finding.path);
+        not_begun_by_others(
+            self.answers.len(),
+            |place| path(place).is_some(),
+            |place| !self.is_anyone && path(place).is_some_and(|path| self.began_with_others(place, path)),
+        )
     }
 
     /// Whether the run or another client is known to have begun the violation of a field at a moment.

@@ -195,7 +195,7 @@ impl Intervals {
         }
     }
 
-    /// The same if nothing is known of the time before a moment, such as the arrival of the first list.
+    /// The intervals if nothing is known of the time before a moment, for example the arrival of the first list.
     pub(crate) fn unknown_before(mut self, moment: Micros) -> Self {
         let before = Set::of([(Micros::MIN, moment)]);
         self.observed = self.observed.and(&before.not());

@@ -65,7 +65,7 @@ impl<'e, T: Written> Writes<'_, 'e, T> {
         }
     }
 
-    /// The same for the changes of each value, by its path.
+    /// Kept if the changes of each value, by its path, stay within a budget.
     pub(crate) fn values_within(
         &self,
         bucket: Bucket,

@@ -86,9 +86,9 @@ pub(crate) struct Write<'e, T> {
 
 /// Writes by their authors, without those that are known to be another client's.
 pub(crate) struct Authored<'w, 'e, T> {
-    /// Those of the implementation, in order.
+    /// Writes of the implementation, in order.
     pub(crate) own: Vec<&'w Write<'e, T>>,
-    /// Those of unknown authors, each with the reason.
+    /// Writes of unknown authors, each with the reason.
     pub(crate) unknown: Vec<(&'w Write<'e, T>, Reason)>,
 }
 
@@ -232,7 +232,7 @@ impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
             .collect()
     }
 
-    /// The same with fewer writes.
+    /// The writes of the object without some of them.
     fn only(&self, writes: Vec<Write<'e, T>>, field: Option<String>) -> Self {
         Self {
             most: writes.len(),
