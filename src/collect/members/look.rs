@@ -68,18 +68,7 @@ fn all_missing(cause: &str) -> BTreeMap<MemberPart, Reason> {
 }
 
 fn nothing(clock: Clock, missing: BTreeMap<MemberPart, Reason>) -> Look {
-    let now = clock.now();
-    Look {
-        from: now,
-        until: now,
-        version: None,
-        readyz: None,
-        leases: None,
-        nodes: None,
-        custom_resource_groups: None,
-        cluster_properties: None,
-        missing: Arc::new(missing),
-    }
+    Look::without_answers(clock.now(), missing)
 }
 
 /// A look so far.

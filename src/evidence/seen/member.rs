@@ -59,6 +59,23 @@ pub struct Look {
     pub missing: Arc<BTreeMap<MemberPart, Reason>>,
 }
 
+impl Look {
+    /// A sample without any answer, for these reasons.
+    pub fn without_answers(at: Timestamp, missing: BTreeMap<MemberPart, Reason>) -> Self {
+        Self {
+            from: at,
+            until: at,
+            version: None,
+            readyz: None,
+            leases: None,
+            nodes: None,
+            custom_resource_groups: None,
+            cluster_properties: None,
+            missing: Arc::new(missing),
+        }
+    }
+}
+
 /// A part of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,16 +3,17 @@
 //! A violation is a run of successive samples that contradict one value of the profile for longer than the grace period.
 //! A sample contradicts only what all versions since the sample before it report. Warnings have runs of their own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use evidence::{Look, Member, Reason, Version, api::ClusterProfile};
+use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, Hub, Sample,
     comparison::{Comparison, Comparisons, Outcome},
     is_joined, is_reachable,
     judged::{JudgedObject, is_any},
-    sample::{SampledMember, no_answers},
+    sample::SampledMember,
     state::GRACE,
     unknowns::Unknowns,
 };
@@ -141,7 +142,8 @@ impl MemberRule {
 
     /// The answer without any answer of the member.
     fn without_answers(&self, hub: &Hub, profile: &ClusterProfile, member: &SampledMember) -> Answer {
-        self.answer(hub, profile, &member.sample(&no_answers()))
+        let sample = Look::without_answers(Timestamp::MIN, BTreeMap::new());
+        self.answer(hub, profile, &member.sample(&sample))
     }
 
     fn judge<'e>(

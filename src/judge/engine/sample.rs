@@ -1,12 +1,8 @@
 //! A sample of a member, as rule functions see it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::BTreeSet;
 
 use evidence::{ClusterProperty, Evidence, Kind, Lease, Look, Member, MemberPart};
-use jiff::Timestamp;
 
 use super::Answer;
 use crate::time::why_missed;
@@ -60,21 +56,6 @@ fn renewing(member: &Member) -> BTreeSet<&str> {
         components.extend(fresh.map(|lease| &*lease.name));
     }
     components
-}
-
-/// The answers of a member that did not answer.
-pub(super) fn no_answers() -> Look {
-    Look {
-        from: Timestamp::MIN,
-        until: Timestamp::MIN,
-        version: None,
-        readyz: None,
-        leases: None,
-        nodes: None,
-        custom_resource_groups: None,
-        cluster_properties: None,
-        missing: Arc::new(BTreeMap::new()),
-    }
 }
 
 impl Sample<'_> {

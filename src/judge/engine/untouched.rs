@@ -1,11 +1,12 @@
 //! What the implementation did to an object that it should leave alone for some time.
 
-use evidence::{DriverStep, History, Reason, Tracked};
+use evidence::{DriverStep, History, ObjectRef, Reason, Tracked};
 
 use super::{
     Answer, Hub, Judged,
     author::{Attribution, Author, AuthoredChange, Authors},
     driver_steps::{cut_short, missed_after, observed_until, to_the_second},
+    judged::key,
 };
 use crate::{
     subjects::Finding,
@@ -81,6 +82,25 @@ impl<T: Judged> Untouched<T> {
             (Answer::Kept, Some(reason)) => Answer::Unknown(reason),
             (answer, _) => answer,
         }
+    }
+
+    /// Kept if the implementation leaves alone what the run created for another implementation.
+    pub(crate) fn judge_created(&self, hub: &Hub, taken: &DriverStep, created: Option<&ObjectRef>) -> Answer {
+        let Some(created) = created else {
+            return Answer::Unknown("the object that the run created is unknown".into());
+        };
+        let is_created = |life: &&History<T>| key(life) == (&*created.namespace, &*created.name);
+        let lives: Vec<&History<T>> = T::histories(hub.evidence).iter().filter(is_created).collect();
+        if lives.is_empty() {
+            return Answer::Unknown(format!("the watch never showed {created}").into());
+        }
+        let guarded = Guarded {
+            lives: &lives,
+            from: taken.until.as_microsecond(),
+            until: None,
+            is_created_by_run: true,
+        };
+        self.judge(hub, taken, &[guarded])
     }
 
     fn of_object<'e>(&self, hub: &Hub<'e>, lives: &[&'e History<T>], span: &Span) -> Answer {

@@ -17,7 +17,7 @@ pub(crate) const SERVERS_APART: Micros = 2 * SECOND;
 pub(crate) const CLOCKS_APART: Micros = 300 * SECOND;
 
 /// The hub's clock, as far as it is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HubClock {
     /// The most that the hub's clock may be ahead of the runner's; none if it is unknown, or was set.
     most_ahead: Option<Micros>,
@@ -47,8 +47,8 @@ impl HubClock {
         Some(self.earliest(stamp)?.saturating_add(error))
     }
 
-    /// The same hub, if none of an object's stamps, in order, is from after its arrival or from before the last one. Else its
-    /// clock was set or two API servers have two clocks, and no stamp tells.
+    /// The clock, unless one of an object's server timestamps, in order, is from after its arrival or older than the one before.
+    /// Then a clock was set, or two API servers have different clocks, and no timestamp counts.
     pub(crate) fn unless_contradicted(self, stamps: impl Iterator<Item = (Micros, Micros)>) -> Self {
         let mut newest = Micros::MIN;
         for (stamp, arrival) in stamps {

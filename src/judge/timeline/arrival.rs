@@ -71,11 +71,14 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
         }
         for (slot, lives) in of_slot.iter_mut().enumerate() {
             lives.sort_by_key(|life| life.versions[0].received());
+            let first = arrivals.all.len();
             arrivals.add_lives(evidence, slot, lives);
+            let of_name = arrivals.all[first..].iter();
+            let stamps = of_name.filter_map(|arrival| Some((arrival.stamp?, arrival.at)));
+            arrivals.clock = arrivals.clock.unless_contradicted(stamps);
         }
-        if arrivals.is_clock_contradicted() {
+        if arrivals.clock == HubClock::UNKNOWN {
             arrivals.all.iter_mut().for_each(|arrival| arrival.stamp = None);
-            arrivals.clock = HubClock::UNKNOWN;
         }
         arrivals.all.sort_by_key(|arrival| arrival.at);
         arrivals.distrust_late_ones();
@@ -154,20 +157,6 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
                 is_later,
             });
         }
-    }
-
-    /// Whether a timestamp is from after its arrival, or older than the one before on the same object. Then a clock was
-    /// set, or two API servers have different clocks, and no timestamp counts.
-    fn is_clock_contradicted(&self) -> bool {
-        let mut newest = vec![Micros::MIN; self.names.len()];
-        for arrival in &self.all {
-            let Some(stamp) = arrival.stamp else { continue };
-            if stamp > arrival.at || stamp < newest[arrival.slot] {
-                return true;
-            }
-            newest[arrival.slot] = stamp;
-        }
-        false
     }
 
     /// When the objects of the first list became what it shows: not before the last of them was created.

@@ -1,36 +1,19 @@
 //! Slices of other schedulers.
 
-use evidence::{DriverStep, SliceHistory, api::PlacementDecision};
+use evidence::{DriverStep, api::PlacementDecision};
 
-use crate::engine::{Answer, Guarded, Hub, Untouched};
+use crate::engine::{Answer, Hub, Untouched};
 
 /// `placement-ownership/foreign-decisions-untouched`
 ///
 /// The scheduler neither changes nor deletes the run's slice of another scheduler.
 pub(in crate::rules) fn foreign_decisions_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
-    let Some(object) = &taken.slice else {
-        return Answer::Unknown("the object that the run created is unknown".into());
-    };
-    let is_named = |life: &&SliceHistory| {
-        let metadata = &life.last().metadata;
-        *metadata.namespace == *object.namespace && *metadata.name == *object.name
-    };
-    let lives: Vec<&SliceHistory> = hub.evidence.slices.iter().filter(is_named).collect();
-    if lives.is_empty() {
-        return Answer::Unknown(format!("the watch never showed {object}").into());
-    }
     let untouched = Untouched {
         changed,
         message_changed: "a slice of another scheduler was changed",
         message_deleted: "a slice of another scheduler was deleted",
     };
-    let guarded = Guarded {
-        lives: &lives,
-        from: taken.until.as_microsecond(),
-        is_created_by_run: true,
-        until: None,
-    };
-    untouched.judge(hub, taken, &[guarded])
+    untouched.judge_created(hub, taken, taken.slice.as_ref())
 }
 
 fn changed(before: &PlacementDecision, after: &PlacementDecision) -> Option<&'static str> {
