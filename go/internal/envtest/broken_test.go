@@ -62,6 +62,9 @@ func TestABrokenManagerFailsItsRuleAlone(t *testing.T) {
 	for fault := range hangar.Faults {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && hangar.NeedsWatch(fault) {
+				t.Skip("the rule has a grace period, and a snapshot shows only young objects")
+			}
 			outcomes := testConformance(t, fault)
 			delete(outcomes, "")
 			broken := outcomes["TestConformance/"+fault]

@@ -43,15 +43,22 @@ var Faults = map[string]Fault{
 	"version/well-formed": func(profile *profiles.ClusterProfile) {
 		profile.Status.Version.Kubernetes = "latest"
 	},
-	"access/server-is-url": func(profile *profiles.ClusterProfile) {
+	"access/no-secrets": func(profile *profiles.ClusterProfile) {
 		for place := range profile.Status.AccessProviders {
-			profile.Status.AccessProviders[place].Cluster.Server = "ftp://" + profile.Name + ".members.example"
+			profile.Status.AccessProviders[place].Cluster.Extensions = []clientcmdv1.NamedExtension{{
+				Name:      "hangar.example/login",
+				Extension: runtime.RawExtension{Raw: []byte(`{"password": "correct-horse-battery"}`)},
+			}}
 		}
 	},
 }
 
 // Warns reports whether the rule of a fault is a SHOULD, which does not make a manager fail.
 func Warns(fault string) bool { return fault == "version/well-formed" }
+
+// NeedsWatch reports whether the rule of a fault has a grace period: objects as young as those of a test have to be
+// watched for longer than that.
+func NeedsWatch(fault string) bool { return fault != "access/no-secrets" }
 
 // Reconciler publishes a ClusterProfile for each registered member.
 type Reconciler struct {
