@@ -15,7 +15,7 @@
 //! - `progress`: what a run reports while it watches;
 //! - `members`: asks members themselves;
 //! - [`driver`]: makes the implementation act;
-//! - [`stage`]: plays a cluster manager for a consumer, and sees whom it calls;
+//! - [`testbed`]: plays a cluster manager for a consumer, and sees whom it calls;
 //! - `run`: [`collect()`], the road from a plan to evidence, and the survey before it.
 
 pub mod clock;
@@ -27,8 +27,8 @@ pub mod plugins;
 mod progress;
 pub mod requests;
 mod run;
-pub mod stage;
 mod subprocess;
+pub mod testbed;
 mod watch;
 
 pub use connect::messages::MalformedFile;

@@ -11,9 +11,9 @@ mod settle;
 mod side_by_side;
 mod slices;
 mod snapshot;
-mod stage;
 pub(crate) mod state;
 pub(crate) mod survey;
+mod testbed;
 mod watches;
 mod workloads;
 

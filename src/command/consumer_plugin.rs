@@ -4,7 +4,7 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueHint};
-use collect::stage::{PluginReply, PluginRun, is_staged_variable, tell_recorder};
+use collect::testbed::{PluginReply, PluginRun, is_staged_variable, tell_recorder};
 use tokio::runtime::Builder;
 
 use crate::command::terminal::{

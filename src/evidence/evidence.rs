@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Asked, ConsumerAccess, Driver, DriverStep, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login,
-    Member, MemberCall, Namespace, Notices, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId,
-    Request, Requests, Secret, SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
+    Member, MemberCall, Mentions, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId,
+    Request, Requests, Secret, SliceHistory, Testbed, UnlabelledSecret, Unreadable, Workload,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
@@ -52,14 +52,14 @@ pub struct Evidence {
     pub logins: Vec<Login>,
     /// The steps of the implementation's driver.
     pub driver: Option<Driver>,
-    /// The stage on which a consumer was judged.
-    pub stage: Option<Stage>,
-    /// What reached the addresses of the stage's members.
+    /// The testbed on which a consumer was judged.
+    pub testbed: Option<Testbed>,
+    /// What reached the addresses of the testbed's members.
     pub member_calls: Option<Log<MemberCall>>,
     /// The calls of the recording credential plugin.
     pub plugin_calls: Option<Log<PluginCall>>,
-    /// What the consumer said of the stage, and what it gave away.
-    pub notices: Option<Notices>,
+    /// What the consumer said of the testbed, and what it gave away.
+    pub mentions: Option<Mentions>,
     /// Evidence that was requested but unavailable.
     pub gaps: Gaps,
     /// Objects that do not fit the shape of their kind.
@@ -194,8 +194,8 @@ impl Evidence {
         lives: impl IntoIterator<Item = &'a SliceHistory>,
     ) -> bool {
         let driver = self.driver.as_ref();
-        let stage = self.stage.as_ref().map(|stage| stage.run.as_str());
-        let own = driver.map(|driver| driver.run.as_str()).or(stage);
+        let testbed = self.testbed.as_ref().map(|testbed| testbed.run.as_str());
+        let own = driver.map(|driver| driver.run.as_str()).or(testbed);
         let is_other_s = |slice| runs::is_slice_of_other_run(slice, own);
         driver.is_some_and(|driver| {
             !driver.touched_slices.is_empty()

@@ -59,15 +59,15 @@ pub use seen::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,
     },
-    notices::{Notice, NoticePlace, Notices},
+    mentions::{Mention, MentionLocation, Mentions},
     output::{Output, OutputReader, OutputSnapshot},
     placement_request::{PlacementRequest, PlacementSlices, clusters_of},
     probe::{Probe, ProbeMethod, ProbeOutcome},
     request::{Log, Request, RequestBody, Requests},
-    stage::{
-        Called, ConsumerClaims, HubCut, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster,
-        Reads, Scene, Stage, StagedCredential,
-    },
     taken_name::{TakenName, TakenNameFound, TakenNameLook},
+    testbed::{
+        CallEvent, ConsumerSpec, Expect, Expectation, HubCut, MemberAddress, MemberCall, MemberCredential,
+        PluginAnswer, PluginCall, PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,
+    },
     workload::Workload,
 };

@@ -13,6 +13,6 @@ mod mirror;
 mod reference;
 pub mod scheduler;
 mod server;
-pub mod stage;
+pub mod testbed;
 
 pub use reference::{Reference, reference};

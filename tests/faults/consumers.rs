@@ -1,4 +1,4 @@
-//! The fault matrix of consumers: the reference consumer breaks one rule at a time on the lab's stage, and the suite says so
+//! The fault matrix of consumers: the reference consumer breaks one rule at a time on the lab's testbed, and the suite says so
 //! of that rule alone. Consumers with other habits are honest, too.
 
 use std::{collections::BTreeSet, time::Duration};
@@ -273,5 +273,5 @@ fn breaks_its_rule_alone(fault: &FaultInfo) -> Result<(), Failed> {
     let also = fault.also.iter().copied();
     let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();
     let evidence = observe(fault.edition, &Habits::default(), &[fault.id]);
-    expect_broken("on the lab's stage", &broken, &evidence)
+    expect_broken("on the lab's testbed", &broken, &evidence)
 }

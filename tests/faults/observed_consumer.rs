@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::paused::paused;
 
-/// How long the run looks at least. A stage takes as long as its scenes.
+/// How long the run looks at least. A testbed takes as long as its scenes.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// Evidence of a consumer with these habits and faults, by an edition.
@@ -59,20 +59,20 @@ fn play(
         let consumer = Consumer::with_habits(habits.clone(), faults, clock);
         let admin = hub.admin(Consumer::NAME).expect("a client");
         consumer.set_up(&admin).await.expect("a namespace");
-        let stage = consumer.stage();
-        let written = stage.log.clone().expect("a log");
+        let testbed = consumer.testbed();
+        let written = testbed.log.clone().expect("a log");
         let plan = Plan {
             claim: Claim {
                 edition,
                 ..Claim::default()
             },
             scope: Scope {
-                namespaces: stage.namespaces(),
+                namespaces: testbed.namespaces(),
                 ..Scope::default()
             },
             secrets: Wish::No("not wanted".into()),
             probe: Wish::No("not wanted".into()),
-            stage: Some(stage),
+            testbed: Some(testbed),
             ..Plan::watching(WINDOW)
         };
         let stop = CancellationToken::new();

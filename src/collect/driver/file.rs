@@ -12,7 +12,7 @@ use std::{
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
 use evidence::{
-    ConsumerClaims, DriverAction, LARGEST_TEXT, Reads, agent_program, read_text, user_file::UserFileError,
+    ConsumerSpec, DriverAction, LARGEST_TEXT, Reads, agent_program, read_text, user_file::UserFileError,
 };
 use schemars::Schema;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     plugins::{NoProgram, find_program},
-    stage::OutputPlace,
+    testbed::OutputPlace,
 };
 
 /// How long a hook may take, where the file does not say.
@@ -50,7 +50,7 @@ pub struct DriverFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConsumerFile {
     /// What it claims.
-    pub claims: ConsumerClaims,
+    pub claims: ConsumerSpec,
     /// Its programs, where other programs use its user, too.
     pub agents: Vec<String>,
     /// A namespace whose profiles it does not read.
@@ -282,7 +282,7 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
     }
     Ok(ConsumerFile {
         agents: consumer.agents,
-        claims: ConsumerClaims {
+        claims: ConsumerSpec {
             user: consumer.user.unwrap_or_default(),
             namespaces: consumer.namespaces,
             labels: consumer.labels,

@@ -13,7 +13,7 @@ pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no mem
 pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no credential plugin was run");
 /// The plan has no driver.
 pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
-/// The plan has no stage for a consumer.
+/// The plan has no testbed for a consumer.
 pub(crate) const NO_STAGE: Reason = Reason::known(ReasonId::NoDriver, "nothing was staged for a consumer");
 /// The plan does not say where a consumer makes something.
 pub(crate) const NO_OUTPUTS: Reason = Reason::known(

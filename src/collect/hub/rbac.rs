@@ -14,7 +14,7 @@ pub use manifest::{ServiceAccount, ServiceAccountError};
 
 use self::manifest::RbacRole;
 use super::wanted::Workloads;
-use crate::stage::OutputPlace;
+use crate::testbed::OutputPlace;
 
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

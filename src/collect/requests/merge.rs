@@ -28,7 +28,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         notes: _,
     } = log;
     let (mut own_requests, mut own_slice_requests) = (Vec::new(), Vec::new());
-    if evidence.stage.is_none() {
+    if evidence.testbed.is_none() {
         // The suite's own requests judge no implementation. On a testbed the run stands in for the manager.
         for (requests, own) in [
             (&mut requests, &mut own_requests),
@@ -38,9 +38,9 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         }
     }
     let mut reads = evidence
-        .stage
+        .testbed
         .as_ref()
-        .and_then(|stage| reads.of(&stage.consumer.user, &evidence.header.claim.consumer_agents));
+        .and_then(|testbed| reads.of(&testbed.consumer.user, &evidence.header.claim.consumer_agents));
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
         for events in [
@@ -63,17 +63,17 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         };
         slice_requests.covers = requests.covers;
     }
-    if let Some(stage) = &mut evidence.stage {
+    if let Some(testbed) = &mut evidence.testbed {
         let (reads, groups) = reads.unzip();
-        stage.reads = reads;
-        stage.groups = groups.unwrap_or_default();
+        testbed.reads = reads;
+        testbed.groups = groups.unwrap_or_default();
     }
     let claim = &evidence.header.claim;
     let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
     let judged = silent_on.into_iter().filter(is_judged);
     gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
-    let stage = evidence.stage.as_ref();
-    let are_staged = stage.is_some_and(|stage| stage.consumer.reads_placements());
+    let testbed = evidence.testbed.as_ref();
+    let are_staged = testbed.is_some_and(|testbed| testbed.consumer.reads_placements());
     let is_placement = claim.edition_of(Role::Scheduler).is_some() || are_staged;
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
     evidence.gaps.extend(gaps);

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{Asked, Digester, Evidence, Gap, Kind, Request, Stage, Window, read_input};
+use evidence::{Asked, Digester, Evidence, Gap, Kind, Request, Testbed, Window, read_input};
 use flate2::{Compression, write::GzEncoder};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -245,9 +245,9 @@ fn the_suite_s_own_writes_count_for_nobody_but_change_versions() {
         event("3", "00:00:03", over("agent/1", "6")),
         event("4", "00:00:04", over("clusterprofile-conformance-like/1", "7")),
     ];
-    let requests = |stage: Option<Stage>| {
+    let requests = |stage: Option<Testbed>| {
         let mut evidence = Evidence {
-            stage,
+            testbed: stage,
             ..Evidence::default()
         };
         merge_into(&mut evidence, read(&log));
@@ -265,7 +265,7 @@ fn the_suite_s_own_writes_count_for_nobody_but_change_versions() {
     );
     assert_eq!(events[1].changed, Some(false));
     // Where the suite publishes the profiles itself, its writes prove that the log shows them.
-    assert_eq!(requests(Some(Stage::default())).0.len(), 4);
+    assert_eq!(requests(Some(Testbed::default())).0.len(), 4);
 }
 
 #[test]

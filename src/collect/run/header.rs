@@ -84,7 +84,7 @@ impl Plan {
             (Kind::Driver, driver),
         ]);
         if self.claim.edition_of(Role::Consumer).is_some() {
-            let staged = yes_if(self.stage.is_some(), missing::NO_STAGE);
+            let staged = yes_if(self.testbed.is_some(), missing::NO_STAGE);
             for kind in [
                 Kind::Testbed,
                 Kind::MemberCalls,
@@ -98,7 +98,10 @@ impl Plan {
                 asked.insert(Kind::PlacementDecisions, Asked::Yes);
                 asked.insert(Kind::PlacementTimeline, timeline);
             }
-            let reads = self.stage.as_ref().is_some_and(|stage| !stage.outputs.is_empty());
+            let reads = self
+                .testbed
+                .as_ref()
+                .is_some_and(|testbed| !testbed.outputs.is_empty());
             asked.insert(Kind::Outputs, yes_if(reads, missing::NO_OUTPUTS));
         }
         if self.claim.edition_of(Role::Scheduler).is_some() {

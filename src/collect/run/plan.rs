@@ -14,7 +14,7 @@ use crate::{
         wanted::{Wish, Workloads},
     },
     members::Members,
-    stage::StagePlan,
+    testbed::TestbedPlan,
 };
 
 /// What to collect.
@@ -45,8 +45,8 @@ pub struct Plan {
     /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
     /// nothing is done.
     pub driver: Option<DriverPlan>,
-    /// The stage for a consumer; none: no consumer is judged.
-    pub stage: Option<StagePlan>,
+    /// The testbed for a consumer; none: no consumer is judged.
+    pub testbed: Option<TestbedPlan>,
 }
 
 impl Plan {
@@ -65,14 +65,14 @@ impl Plan {
             workloads: None,
             members: Members::default(),
             driver: None,
-            stage: None,
+            testbed: None,
         }
     }
 
     /// The id of the run, if it writes to the hub.
     pub(super) fn run_id(&self) -> Option<&str> {
         let driver = self.driver.as_ref().map(|driver| &*driver.run);
-        driver.or(self.stage.as_ref().map(|stage| &*stage.run))
+        driver.or(self.testbed.as_ref().map(|testbed| &*testbed.run))
     }
 
     /// The roles that are judged, and to whose objects a driver writes if it `may`.
@@ -82,7 +82,7 @@ impl Plan {
         }
         let mut roles = written(&self.claim);
         if self.stages_placements() {
-            // The stage plays the scheduler, too.
+            // The testbed plays the scheduler, too.
             roles.push(Role::Scheduler);
         }
         roles
@@ -90,8 +90,8 @@ impl Plan {
 
     /// Whether decisions are staged for a consumer.
     pub(super) fn stages_placements(&self) -> bool {
-        let stage = self.stage.as_ref();
-        stage.is_some_and(|stage| stage.claims.reads_placements())
+        let testbed = self.testbed.as_ref();
+        testbed.is_some_and(|testbed| testbed.claims.reads_placements())
     }
 
     /// The edition by which decisions are read, if they are judged, or staged for a consumer.

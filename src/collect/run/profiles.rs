@@ -148,7 +148,7 @@ impl Run<'_> {
         Some(Box::pin(drive(context, driver, self.stop.clone())).await)
     }
 
-    /// What a driver or a stage may use of this run.
+    /// What a driver or a testbed may use of this run.
     pub(super) fn context<'c>(
         &'c self,
         client: &'c TimedClient,

@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
         );
         let target = patience.within(patience.list, target).await;
         let mut target = target.map_err(unprepared)??;
-        let writes = plan.stage.is_some() || plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+        let writes = plan.testbed.is_some() || plan.driver.as_ref().is_some_and(|driver| driver.mutations);
         let written = plan.written(writes);
         let asking = async {
             let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;

@@ -1,6 +1,6 @@
 //! Ends subprocesses when this process dies, even if it is killed.
 //!
-//! To notice that would need unsafe code in each subprocess. A shell notices it: its input ends.
+//! To notice that would need unsafe code in each subprocess. A shell mentions it: its input ends.
 
 use std::{
     io::{self, Write as _},

@@ -1,4 +1,4 @@
-//! Notices a hub that was restored from a backup: its history is a new one, and gives resourceVersions out again.
+//! Mentions a hub that was restored from a backup: its history is a new one, and gives resourceVersions out again.
 //!
 //! A watch from a resourceVersion that such a hub has not reached yet brings nothing, not even a bookmark, and so looks like
 //! a quiet hub. A list tells how far the hub has come.

@@ -39,7 +39,7 @@ use crate::{
 pub(crate) const LIFETIME: u64 = 240;
 /// How long a watch may be silent: longer than its lifetime.
 pub(crate) const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
-/// The longest interruption that leaves no gap: no rule notices a delay as short as this.
+/// The longest interruption that leaves no gap: no rule mentions a delay as short as this.
 pub(crate) const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 /// How long a silence may be before the connection is in doubt: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);

@@ -48,7 +48,7 @@ pub fn conclude(
         asked.header.asked = plan.asked();
         asked
     });
-    // A run plans its driver or its stage, and reads its audit log, later. A test hub's consumer needs no file.
+    // A run plans its driver or its testbed, and reads its audit log, later. A test hub's consumer needs no file.
     let is_consumer = plan.claim.edition_of(Role::Consumer).is_some();
     let planned: &[Kind] = match (is_consumer, driving) {
         (true, Some(_)) => &OF_STAGE,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use collect::{connect::Connection, stage::Relay};
+use collect::{connect::Connection, testbed::Relay};
 use tokio::time::timeout;
 
 use super::check::Check;

@@ -17,14 +17,14 @@ use collect::{
     driver::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
-    stage::{Calls, HubWay, LogFiles, Recorder, Relay, StagePlan},
+    testbed::{Calls, HubWay, LogFiles, Recorder, Relay, TestbedPlan},
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
     driver::{BothHooks, StandIns},
     manager::{ReferenceHooks, Remote},
     scheduler::{self, SchedulerHooks},
-    stage::OnPorts,
+    testbed::OnPorts,
 };
 
 use super::target::Target;
@@ -133,7 +133,7 @@ fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
     matches!(target, Target::Lab(_))
         && !plan.observe.is_zero()
         && roles.all(|role| {
-            // A consumer is not driven, but shown a stage.
+            // A consumer is not driven, but shown a testbed.
             role != Role::Consumer && plan.scope.holds_namespace(lab::reference(role).namespace)
         })
 }
@@ -212,11 +212,15 @@ impl Driving {
         }))
     }
 
-    /// Plans the stage for the consumer of a driver file, with members on ports of this machine.
+    /// Plans the testbed for the consumer of a driver file, with members on ports of this machine.
     ///
     /// # Errors
     /// When its hooks cannot run, its plugin could not reach the run, or the log of changes to undo cannot be written.
-    pub async fn stage_by_file(&self, hub: &Connection, clock: Clock) -> Result<Option<StagePlan>, Failure> {
+    pub async fn stage_by_file(
+        &self,
+        hub: &Connection,
+        clock: Clock,
+    ) -> Result<Option<TestbedPlan>, Failure> {
         let (Driving::File { file, journals, .. }, Some(access)) = (self, hub.access()) else {
             return Ok(None);
         };
@@ -241,7 +245,7 @@ impl Driving {
             }
             None => None,
         };
-        Ok(Some(StagePlan {
+        Ok(Some(TestbedPlan {
             claims: consumer.claims.clone(),
             unselected: consumer.unselected.clone(),
             outputs: consumer.outputs.clone(),

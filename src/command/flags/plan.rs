@@ -102,7 +102,7 @@ impl PlanFlags {
         target: &Target,
         members: Members,
     ) -> Result<Plan, Failure> {
-        // A stage takes as long as its scenes.
+        // A testbed takes as long as its scenes.
         let observe = if claim.edition_of(Role::Consumer).is_some() {
             OF_STAGE
         } else {
@@ -147,7 +147,7 @@ impl PlanFlags {
             workloads: self.workload.clone(),
             members,
             driver: None,
-            stage: None,
+            testbed: None,
         })
     }
 }

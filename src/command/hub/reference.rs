@@ -1,7 +1,7 @@
 //! The reference implementations, as they run on test hubs.
 
 use anyhow::anyhow;
-use collect::{Members, Plan, Workloads, clock::Clock, driver::DriverPlan, stage::StagePlan};
+use collect::{Members, Plan, Workloads, clock::Clock, driver::DriverPlan, testbed::TestbedPlan};
 use evidence::{Claim, api::Role};
 use futures::future::OptionFuture;
 use kube::Client;
@@ -74,9 +74,9 @@ impl References {
         driving.by_remotes(manager, scheduler, clock)
     }
 
-    /// The stage of the consumer, if one of them is it.
-    pub fn stage(&self) -> Option<StagePlan> {
-        self.consumer.as_ref().map(|(consumer, _)| consumer.stage())
+    /// The testbed of the consumer, if one of them is it.
+    pub fn testbed(&self) -> Option<TestbedPlan> {
+        self.consumer.as_ref().map(|(consumer, _)| consumer.testbed())
     }
 
     /// Runs them; returns only when one fails.

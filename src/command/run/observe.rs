@@ -76,7 +76,7 @@ async fn observe_kubeconfig(
         .map_err(Failure::no_connection)?;
     match driving {
         Some(driving) if plan.claim.edition_of(Role::Consumer).is_some() => {
-            plan.stage = driving.stage_by_file(&hub, clock).await?;
+            plan.testbed = driving.stage_by_file(&hub, clock).await?;
             driving.name_consumer(&mut plan.claim);
         }
         Some(driving) => plan.driver = driving.by_file(&hub, clock)?,
@@ -132,7 +132,7 @@ async fn observe_references(
     let references = References::set_up(hub, reference, &plan.claim, clock).await?;
     references.complete(&mut plan, own);
     plan.driver = driving.and_then(|driving| references.driver(driving, clock));
-    plan.stage = references.stage();
+    plan.testbed = references.testbed();
     watch_stage_namespaces(&mut plan);
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none());
@@ -144,10 +144,10 @@ async fn observe_references(
     }
 }
 
-/// Restricts a run with a stage to the namespaces of the stage.
+/// Restricts a run with a testbed to the namespaces of the testbed.
 fn watch_stage_namespaces(plan: &mut Plan) {
-    if let Some(stage) = &plan.stage {
-        plan.scope.namespaces = stage.namespaces();
+    if let Some(testbed) = &plan.testbed {
+        plan.scope.namespaces = testbed.namespaces();
         // The run creates the objects that the scope names.
         plan.wait = true;
     }

@@ -179,8 +179,8 @@ impl Gathered {
                 )?;
             }
             Record::PluginCall(call) => add_event(&mut evidence.plugin_calls, call)?,
-            Record::Mentions(mentions) => evidence.notices = Some(*mentions),
-            Record::Testbed(testbed) => evidence.stage = Some(*testbed),
+            Record::Mentions(mentions) => evidence.mentions = Some(*mentions),
+            Record::Testbed(testbed) => evidence.testbed = Some(*testbed),
             Record::Member(mut member) => {
                 member.share();
                 evidence.members.push(*member);
@@ -331,7 +331,7 @@ fn delete<T: Tracked>(evidence: &mut Evidence, deleted: &Deleted) -> Result<(), 
 
 /// Whether a request is the suite's own. On a testbed the run stands in for the manager, so its requests are kept with the others.
 fn is_kept_apart(evidence: &Evidence, request: &Request) -> bool {
-    evidence.stage.is_none() && request.is_the_suites()
+    evidence.testbed.is_none() && request.is_the_suites()
 }
 
 /// Begins a log of the span that it covers.

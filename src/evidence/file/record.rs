@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::merge_patch::MergePatch;
 use crate::{
-    ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Namespace,
-    Notices, ObjectKey, Origin, PluginCall, Probe, Request, Secret, Stage, Tracked, UnlabelledSecret,
+    ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Mentions,
+    Namespace, ObjectKey, Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret,
     Unreadable, Version, Window, Workload,
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
@@ -44,14 +44,14 @@ pub(super) enum Record<'a> {
     EndpointCall(Cow<'a, EndpointCall>),
     Login(Cow<'a, Login>),
     Driver(Box<Driver>),
-    Testbed(Box<Stage>),
+    Testbed(Box<Testbed>),
     MemberCalls(Covers),
     #[serde(deserialize_with = "in_braces")]
     MemberCall(Cow<'a, MemberCall>),
     PluginCalls(Covers),
     #[serde(deserialize_with = "in_braces")]
     PluginCall(Cow<'a, PluginCall>),
-    Mentions(Box<Notices>),
+    Mentions(Box<Mentions>),
     End {},
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Section {
     Logins,
     MemberCalls,
     PluginCalls,
-    Notices,
+    Mentions,
     End,
 }
 
@@ -46,7 +46,7 @@ impl Section {
             Kind::Driver | Kind::Testbed | Kind::Outputs => Section::Driver,
             Kind::MemberCalls => Section::MemberCalls,
             Kind::PluginCalls => Section::PluginCalls,
-            Kind::Mentions => Section::Notices,
+            Kind::Mentions => Section::Mentions,
         }
     }
 
@@ -75,7 +75,7 @@ impl Section {
             Record::Login(_) => Section::Logins,
             Record::MemberCalls(_) | Record::MemberCall(_) => Section::MemberCalls,
             Record::PluginCalls(_) | Record::PluginCall(_) => Section::PluginCalls,
-            Record::Mentions(_) => Section::Notices,
+            Record::Mentions(_) => Section::Mentions,
             Record::End {} => Section::End,
         }
     }

@@ -2,7 +2,7 @@
 
 mod members;
 mod placements;
-mod stage;
+mod testbed;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -169,7 +169,7 @@ fn status() -> impl Strategy<Value = Status> {
         )
 }
 
-fn profile() -> impl Strategy<Value = ClusterProfile> {
+pub(super) fn profile() -> impl Strategy<Value = ClusterProfile> {
     let spec = (option::of(text()), option::of(shared())).prop_map(|(display_name, manager)| Spec {
         display_name,
         cluster_manager: manager.map(|name| ClusterManager { name }),
@@ -465,11 +465,11 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         requests.into_iter().map(own).collect::<Vec<_>>()
     });
     let staged = (
-        option::of(stage::stage()),
+        option::of(testbed::testbed()),
         own,
-        option::of(stage::member_calls()),
-        option::of(stage::plugin_calls()),
-        option::of(stage::notices()),
+        option::of(testbed::member_calls()),
+        option::of(testbed::plugin_calls()),
+        option::of(testbed::mentions()),
     );
     let profiles = few(versions_of(profile()));
     let later = (
@@ -530,10 +530,10 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                     Vec::new()
                 },
                 own_slice_requests: if staged.0.is_none() { staged.1 } else { Vec::new() },
-                stage: staged.0,
+                testbed: staged.0,
                 member_calls: staged.2,
                 plugin_calls: staged.3,
-                notices: staged.4,
+                mentions: staged.4,
             },
         )
         .prop_map(without_window_without_times)

@@ -72,10 +72,10 @@ proptest! {
                 Kind::Members => e.members.iter().map(|member| 1 + member.looks.len()).sum::<usize>() + e.endpoint_calls.len() + e.logins.len(),
                 Kind::Plugins => e.logins.len(),
                 Kind::Driver => e.driver.iter().count(),
-                Kind::Testbed | Kind::Outputs => e.stage.iter().count(),
+                Kind::Testbed | Kind::Outputs => e.testbed.iter().count(),
                 Kind::MemberCalls => e.member_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
                 Kind::PluginCalls => e.plugin_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
-                Kind::Mentions => e.notices.iter().count(),
+                Kind::Mentions => e.mentions.iter().count(),
                 _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
             };
             if *asked == Asked::Yes && count(&read) < count(&evidence) {
@@ -658,7 +658,7 @@ fn the_suite_s_own_requests_are_kept_apart() {
     };
     let on_testbed = Evidence {
         requests: log(vec![request]),
-        stage: Some(Stage::default()),
+        testbed: Some(Testbed::default()),
         ..sample()
     };
     for evidence in [apart, on_testbed] {

@@ -75,8 +75,8 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     if let Some(driver) = &evidence.driver {
         lines.put(Record::Driver(Box::new(driver.clone())))?;
     }
-    if let Some(stage) = &evidence.stage {
-        lines.put(Record::Testbed(Box::new(stage.clone())))?;
+    if let Some(testbed) = &evidence.testbed {
+        lines.put(Record::Testbed(Box::new(testbed.clone())))?;
     }
     lines.put_all(&evidence.namespaces, Record::Namespace)?;
     lines.put_all(&evidence.secrets, Record::Secret)?;
@@ -108,8 +108,8 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.put_all(&evidence.logins, Record::Login)?;
     lines.put_log(&evidence.member_calls, Record::MemberCalls, Record::MemberCall)?;
     lines.put_log(&evidence.plugin_calls, Record::PluginCalls, Record::PluginCall)?;
-    if let Some(notices) = &evidence.notices {
-        lines.put(Record::Mentions(Box::new(notices.clone())))?;
+    if let Some(mentions) = &evidence.mentions {
+        lines.put(Record::Mentions(Box::new(mentions.clone())))?;
     }
     lines.put(Record::End {})?;
     lines.writer.flush()

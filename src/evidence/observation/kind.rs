@@ -43,15 +43,15 @@ pub enum Kind {
     ConsumerAccess,
     /// Workloads that carry a placement key.
     Workloads,
-    /// The stage for a consumer: what the run played there.
+    /// The testbed for a consumer: what the run played there.
     Testbed,
-    /// Calls of the stage's members.
+    /// Calls of the testbed's members.
     MemberCalls,
-    /// Calls of the stage's credential plugin.
+    /// Calls of the testbed's credential plugin.
     PluginCalls,
-    /// What the consumer says in events and in its log, and where credentials of the stage are found.
+    /// What the consumer says in events and in its log, and where credentials of the testbed are found.
     Mentions,
-    /// What the consumer makes of the stage's profiles.
+    /// What the consumer makes of the testbed's profiles.
     Outputs,
 }
 

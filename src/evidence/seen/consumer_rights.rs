@@ -13,7 +13,7 @@ use crate::AllowedWrite;
 #[serde(rename_all = "camelCase", default)]
 pub struct ConsumerRights {
     /// The writes on ClusterProfiles that it may send: `create`, `delete` and `deletecollection` were asked for, in each namespace
-    /// of the stage.
+    /// of the testbed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub profiles: BTreeSet<AllowedWrite>,
     /// The same for the status of ClusterProfiles: `update` and `patch`.

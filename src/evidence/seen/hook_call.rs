@@ -1,4 +1,4 @@
-//! Hooks of a consumer's author that the run called on its stage.
+//! Hooks of a consumer's author that the run called on its testbed.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

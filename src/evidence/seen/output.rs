@@ -20,7 +20,7 @@ pub enum OutputReader {
     Http,
 }
 
-/// All that the consumer had made at one moment, as far as it speaks of the stage.
+/// All that the consumer had made at one moment, as far as it speaks of the testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputSnapshot {

@@ -38,7 +38,7 @@ pub(crate) struct MemberRule {
 /// What a version must have, and what did not happen then.
 type NothingHappened = (fn(&ClusterProfile) -> bool, &'static str);
 
-/// A rule on each sample of a member, with a grace period of 2 min. Called while the profile reports the member as joined
+/// A rule on each sample of a member, with a grace period of 2 min. CallEvent while the profile reports the member as joined
 /// and healthy, or does not report that.
 pub(crate) fn member(check: fn(&ClusterProfile, &Sample, &Hub) -> Answer) -> MemberRule {
     MemberRule {
@@ -55,7 +55,7 @@ impl MemberRule {
         Self { grace, ..self }
     }
 
-    /// Called while the member is joined, healthy or not.
+    /// CallEvent while the member is joined, healthy or not.
     pub(crate) fn while_joined(self) -> Self {
         Self {
             is_maintained: is_joined,

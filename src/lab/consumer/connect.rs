@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use collect::stage::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
+use collect::testbed::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -11,7 +11,7 @@ use super::{
     log::Lines,
     world::{Misbehaviour, World},
 };
-use crate::stage::{Hello, Trust, WithinProcess};
+use crate::testbed::{Hello, Trust, WithinProcess};
 
 /// The version of the plugin's protocol, as the consumer's own file has it.
 pub(super) const API_VERSION: &str = "client.authentication.k8s.io/v1";

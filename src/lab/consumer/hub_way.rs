@@ -1,6 +1,6 @@
 //! The consumer's way to the hub within this process, which the run can close.
 
-use collect::stage::HubWay;
+use collect::testbed::HubWay;
 use futures::StreamExt as _;
 use http_body_util::{BodyStream, StreamBody};
 use kube::client::Body;

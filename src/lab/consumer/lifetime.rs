@@ -1,4 +1,4 @@
-//! The consumer's life, and its stage.
+//! The consumer's life, and its testbed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,9 +9,9 @@ use std::{
 use collect::{
     clock::Clock,
     driver::new_run_id,
-    stage::{Calls, OutputPlace, StagePlan},
+    testbed::{Calls, OutputPlace, TestbedPlan},
 };
-use evidence::{ConsumerClaims, Reads};
+use evidence::{ConsumerSpec, Reads};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ApiResource;
 use serde_json::json;
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     client::{Hub, RequestError, Target},
     crd::{CustomResourceDefinition, cluster_profile, lax, placement_decision},
-    stage::WithinProcess,
+    testbed::WithinProcess,
 };
 
 /// How long it may take to call a control.
@@ -82,12 +82,12 @@ impl Consumer {
         }
     }
 
-    /// The stage on which it is judged.
-    pub fn stage(&self) -> StagePlan {
+    /// The testbed on which it is judged.
+    pub fn testbed(&self) -> TestbedPlan {
         let reads_placements = self.world.reads_placements();
-        StagePlan {
+        TestbedPlan {
             run: new_run_id(),
-            claims: ConsumerClaims {
+            claims: ConsumerSpec {
                 user: CONSUMER.to_owned(),
                 namespaces: NAMESPACES.map(str::to_owned).into(),
                 labels: BTreeMap::new(),

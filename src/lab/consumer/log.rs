@@ -2,7 +2,7 @@
 
 use std::{fmt, io, sync::Arc};
 
-use collect::stage::ConsumerLog;
+use collect::testbed::ConsumerLog;
 use parking_lot::Mutex;
 
 /// The lines that the consumer has written, for whoever holds the log.

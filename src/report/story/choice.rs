@@ -6,7 +6,7 @@ use super::{
     draft::{Draft, Drafts, Source},
     event::{Event, What},
     object::StoryObject,
-    staged::{is_alike, is_run_alike},
+    testbed::{is_alike, is_run_alike},
 };
 
 /// How many events of a story are told.

@@ -16,8 +16,8 @@ use super::{
     event::{Changed, Event, What, kept},
     look::lasting,
     object::StoryObject,
-    staged::{call_in_words, run_in_words},
     stories::{Lives, Stories},
+    testbed::{call_in_words, run_in_words},
 };
 
 /// How many versions around the finding's own are looked at.

@@ -13,8 +13,8 @@ mod look;
 mod named;
 mod object;
 mod representatives;
-mod staged;
 mod stories;
+mod testbed;
 #[cfg(test)]
 mod tests;
 

@@ -358,7 +358,7 @@ steps:
 const KEEPS: &str = r#"
 profiles: [{metadata: {name: b}}, {}]
 steps: [{at: 60s, delete: b}]
-stage:
+testbed:
   scenes: [{called: 1s, until: 50s}, {from: 61s, called: 62s}]
   hookCalls: [{action: stop, at: 20s, failure: no way in}]
   hubCuts: [{from: 30s, until: 31s}]

@@ -168,10 +168,10 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
             Kind::Probe => whole.probes == less.probes,
             Kind::ConsumerAccess => whole.consumer_access == less.consumer_access,
             Kind::Workloads => whole.workloads == less.workloads,
-            Kind::Testbed | Kind::Outputs => whole.stage == less.stage,
+            Kind::Testbed | Kind::Outputs => whole.testbed == less.testbed,
             Kind::MemberCalls => whole.member_calls == less.member_calls,
             Kind::PluginCalls => whole.plugin_calls == less.plugin_calls,
-            Kind::Mentions => whole.notices == less.notices,
+            Kind::Mentions => whole.mentions == less.mentions,
         }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::DriverFileFlaw;
-use crate::stage::OutputPlace;
+use crate::testbed::OutputPlace;
 
 /// Where an output is, by how it is read.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -29,7 +29,7 @@ fn decision() -> impl Strategy<Value = ClusterDecision> {
     })
 }
 
-fn slice() -> impl Strategy<Value = PlacementDecision> {
+pub(super) fn slice() -> impl Strategy<Value = PlacementDecision> {
     let metadata =
         (metadata(), few(owner()), few(text())).prop_map(|(common, owner_references, finalizers)| {
             SliceMetadata {

@@ -1,11 +1,11 @@
-//! The stage of an example's consumer, and what was recorded on it.
+//! The testbed of an example's consumer, and what was recorded on it.
 
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, ConsumerRights, DriverAction, HookCall, HubCut, HubRead, Log, MemberAddress, MemberCall, Notices,
-    Output, OutputReader, OutputSnapshot, PluginCall, ProfileHistory, Stage, TakenName, TakenNameFound,
-    TakenNameLook, Window,
+    CallEvent, ConsumerRights, DriverAction, HookCall, HubCut, HubRead, Log, MemberAddress, MemberCall,
+    Mentions, Output, OutputReader, OutputSnapshot, PluginCall, ProfileHistory, TakenName, TakenNameFound,
+    TakenNameLook, Testbed, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -31,17 +31,17 @@ const FIRST_OF_ITS_OWN: u64 = 1000;
 /// When the consumer called it.
 const CALLED: SignedDuration = SignedDuration::from_secs(1);
 
-/// A stage, as differences from a conforming one.
+/// A testbed, as differences from a conforming one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(super) struct StageText {
+pub(super) struct TestbedText {
     /// A merge patch onto the claims: the user `reader`, who reads the namespaces `default` and `other`, with a plugin for the
     /// provider of conforming profiles.
     consumer: Option<Value>,
     /// Merge patches onto the addresses: by default, those that profiles name, each of the member of the profile's name.
     addresses: Vec<Value>,
     /// The scenes, each with `from`, `called` and `until`; by default one, from the beginning to the end.
-    scenes: Option<Vec<SceneText>>,
+    scenarios: Option<Vec<ScenarioText>>,
     /// The hooks of its author; by default those that are called.
     hooks: Option<BTreeSet<DriverAction>>,
     /// The calls of its hooks.
@@ -117,7 +117,7 @@ struct OutputText {
     outputs: Vec<Output>,
 }
 
-impl StageText {
+impl TestbedText {
     /// Whether the run read outputs.
     pub(super) fn has_outputs(&self) -> bool {
         self.outputs.is_some()
@@ -136,14 +136,14 @@ struct HookText {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SceneText {
+struct ScenarioText {
     #[serde(default)]
     from: SignedDuration,
     #[serde(default)]
     called: Option<SignedDuration>,
     until: Option<SignedDuration>,
     #[serde(default)]
-    hindered: bool,
+    may_delay: bool,
 }
 
 impl HookText {
@@ -170,8 +170,8 @@ impl<'e> Staged<'e> {
         Self { profiles, window }
     }
 
-    /// The stage.
-    pub(super) fn stage(&self, text: &StageText) -> Result<Stage, Flaw> {
+    /// The testbed.
+    pub(super) fn testbed(&self, text: &TestbedText) -> Result<Testbed, Flaw> {
         let mut consumer = json!({"user": USER, "providers": [PROVIDER], "namespaces": NAMESPACES});
         if text.has_outputs() {
             consumer["outputs"] = json!([OutputReader::Argocd]);
@@ -194,26 +194,32 @@ impl<'e> Staged<'e> {
                 None => addresses.push(address),
             }
         }
-        let default = SceneText {
+        let default = ScenarioText {
             from: SignedDuration::ZERO,
             called: Some(CALLED),
             until: None,
-            hindered: false,
+            may_delay: false,
         };
-        let scenes = text.scenes.as_deref().unwrap_or(std::slice::from_ref(&default));
-        let scenes = scenes.iter().map(|scene| evidence::Scene {
+        let scenes = text
+            .scenarios
+            .as_deref()
+            .unwrap_or(std::slice::from_ref(&default));
+        let scenes = scenes.iter().map(|scene| evidence::ScenarioRun {
             name: "the example".to_owned(),
             control: CONTROL.to_owned(),
             from: moment(scene.from),
             until: scene.until.map_or(self.window.until, moment),
-            called: scene.called.map(moment),
-            hindered: scene.hindered,
+            called_at: scene.called.map(moment),
+            may_delay: scene.may_delay,
         });
-        Ok(Stage {
+        Ok(Testbed {
             run: "example".to_owned(),
             consumer: strictly("consumer", &consumer)?,
             addresses,
-            scenes: scenes.collect(),
+            scenarios: scenes.collect(),
+            published: Vec::new(),
+            expectations: Vec::new(),
+            settle_seconds: None,
             hooks: match &text.hooks {
                 Some(hooks) => hooks.clone(),
                 None => text.hook_calls.iter().map(|call| call.action).collect(),
@@ -283,11 +289,11 @@ impl<'e> Staged<'e> {
         )?;
         // A request has a connection of its own, unless the example says which.
         let begins = |call: &MemberCall| MemberCall {
-            what: Called::Connected {},
+            what: CallEvent::Connected {},
             ..call.clone()
         };
         let requests = log.events.iter().filter(|call| {
-            call.connection >= FIRST_OF_ITS_OWN && matches!(call.what, Called::Request { .. })
+            call.connection >= FIRST_OF_ITS_OWN && matches!(call.what, CallEvent::Request { .. })
         });
         let begun: Vec<MemberCall> = requests.map(begins).collect();
         log.events.splice(0..0, begun);
@@ -430,10 +436,10 @@ fn reads(texts: &[Map<String, Value>]) -> Result<Vec<HubRead>, Flaw> {
 }
 
 /// What was found: a merge patch onto a log in which nothing was.
-pub(super) fn notices(overlay: Option<&Value>) -> Result<Notices, Flaw> {
+pub(super) fn mentions(overlay: Option<&Value>) -> Result<Mentions, Flaw> {
     let mut whole = json!({"log": true});
     if let Some(overlay) = overlay {
         json_patch::merge(&mut whole, overlay);
     }
-    strictly("notices", &whole)
+    strictly("mentions", &whole)
 }

@@ -184,7 +184,7 @@ fn scenario(action: DriverAction) -> Scenario {
         | DriverAction::TamperStatus
         | DriverAction::RemoveLabel
         | DriverAction::SetDisplayName
-        // No step of a driver: a stage calls these hooks.
+        // No step of a driver: a testbed calls these hooks.
         | DriverAction::Work
         | DriverAction::Stop
         | DriverAction::Start

@@ -15,8 +15,8 @@ mod reference;
 mod requests;
 mod secrets;
 mod slices;
-mod stage;
 mod staged;
+mod testbed;
 mod time;
 mod world;
 

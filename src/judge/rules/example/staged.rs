@@ -1,11 +1,11 @@
-//! The kinds of objects that examples put on the stage.
+//! The kinds of objects that examples put on the testbed.
 
 use evidence::{Tracked, api::Edition};
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A kind of objects that examples put on the stage.
+/// A kind of objects that examples put on the testbed.
 pub(super) trait Staged: Tracked + Serialize {
     /// The name and namespace that an overlay gives to an object, or their defaults.
     fn key(overlay: &Value) -> (String, String);

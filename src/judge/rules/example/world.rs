@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
-    consumer::{StageText, Staged, notices},
+    consumer::{Staged, TestbedText, mentions},
     driver::DriverText,
     error::{Flaw, strictly},
     members,
     reference::profile_reference,
     requests, secrets, slices,
-    stage::{Stage, Step},
+    testbed::{Step, Testbed},
     time::moment,
 };
 
@@ -63,12 +63,12 @@ pub struct World {
     logins: Option<Vec<Value>>,
     driver: Option<DriverText>,
     probes: Option<Vec<ProbeText>>,
-    /// The stage of a consumer: a conforming one in an edition of consumers.
-    stage: Option<StageText>,
+    /// The testbed of a consumer: a conforming one in an edition of consumers.
+    testbed: Option<TestbedText>,
     member_calls: Option<Vec<Value>>,
     plugin_calls: Option<Vec<Value>>,
     /// What was found in events, objects and, unless that is false, the log of the consumer: nothing by default.
-    notices: Option<Value>,
+    mentions: Option<Value>,
     served: Option<Vec<Value>>,
     gaps: Vec<GapText>,
     claims: BTreeSet<Feature>,
@@ -160,25 +160,25 @@ impl World {
             until: moment(length),
         };
 
-        let mut stage = Stage::<ClusterProfile>::new(edition, self.writers.is_none());
-        let mut slices = Stage::<PlacementDecision>::new(edition, self.writers.is_none());
+        let mut testbed = Testbed::<ClusterProfile>::new(edition, self.writers.is_none());
+        let mut slices = Testbed::<PlacementDecision>::new(edition, self.writers.is_none());
         let default_slice = (role == Role::Scheduler).then(|| json!({}));
         let listed = self.slices.as_deref().unwrap_or(default_slice.as_slice());
         for overlay in &self.profiles(role, listed) {
-            stage.list(overlay)?;
+            testbed.list(overlay)?;
         }
         for overlay in listed {
             slices.list(overlay)?;
         }
-        let first = stage.first().cloned();
+        let first = testbed.first().cloned();
         for step in self.steps.iter().flatten() {
             match step.kind().unwrap_or(role.objects().name()) {
-                names::KIND => stage.play(step, length)?,
+                names::KIND => testbed.play(step, length)?,
                 names::PLACEMENT_KIND => slices.play(step, length)?,
                 other => return Err(Flaw::Step(format!("there are no objects of kind {other}"))),
             }
         }
-        let (mut profiles, mut slices) = (stage.histories(), slices.histories());
+        let (mut profiles, mut slices) = (testbed.histories(), slices.histories());
         if self.window.is_some() {
             without_times(&mut profiles)?;
             without_times(&mut slices)?;
@@ -210,8 +210,8 @@ impl World {
             ObjectKind::PlacementDecision => (None, requests),
         };
         let staged = Staged::new(&profiles, window);
-        let on_stage = self.stage.clone().unwrap_or_default();
-        let on_stage = is_staged.then(|| staged.stage(&on_stage)).transpose()?;
+        let on_stage = self.testbed.clone().unwrap_or_default();
+        let on_stage = is_staged.then(|| staged.testbed(&on_stage)).transpose()?;
         let member_calls = self.member_calls.as_deref();
         let member_calls = is_staged.then(|| staged.member_calls(member_calls)).transpose()?;
         let plugin_calls = self.plugin_calls.as_deref();
@@ -236,10 +236,10 @@ impl World {
             endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
             logins: read(&self.logins, members::login)?,
             driver,
-            stage: on_stage,
+            testbed: on_stage,
             member_calls,
             plugin_calls,
-            notices: is_staged.then(|| notices(self.notices.as_ref())).transpose()?,
+            mentions: is_staged.then(|| mentions(self.mentions.as_ref())).transpose()?,
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             later: Later::default(),
@@ -312,7 +312,7 @@ impl World {
             (Kind::Mentions, is_staged),
             (
                 Kind::Outputs,
-                self.stage.as_ref().is_some_and(StageText::has_outputs),
+                self.testbed.as_ref().is_some_and(TestbedText::has_outputs),
             ),
         ];
         let asked = given

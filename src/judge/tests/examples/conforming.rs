@@ -128,7 +128,7 @@ fn a_conforming_world_trips_no_rule() {
     );
 }
 
-/// The stage of a consumer that does with each profile as it should.
+/// The testbed of a consumer that does with each profile as it should.
 fn staged() -> Value {
     let way = |name: &str, url: &str, more: Value| {
         let mut cluster = json!({"server": url, "certificate-authority-data": "${CA current}"});
@@ -164,7 +164,7 @@ fn staged() -> Value {
     let mut odd = profile("odd", vec![known("https://odd:6443", none())]);
     odd["status"]["version"] = json!({"kubernetes": null});
     json!({
-        "stage": {
+        "testbed": {
             "consumer": {
                 "profileArgs": true, "gatesOnHealth": true, "actionsConflict": true,
                 "execApiVersion": "client.authentication.k8s.io/v1",
@@ -227,7 +227,7 @@ fn staged() -> Value {
             {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},
             {"at": "41s", "of": "named"}, {"at": "41s", "of": "moves"}, {"at": "305s", "of": "fails", "answer": "failed"},
         ],
-        "notices": {"items": [
+        "mentions": {"items": [
             {"location": {"logLine": {"number": 1}}, "profiles": ["oldest", "second"]},
             {"location": {"logLine": {"number": 2}}, "profiles": ["tied", "as-old"]},
             {"location": {"logLine": {"number": 3}}, "profiles": ["gone", "next"]},
@@ -236,7 +236,7 @@ fn staged() -> Value {
     })
 }
 
-/// The stage of a consumer that acts on what decisions name.
+/// The testbed of a consumer that acts on what decisions name.
 fn staged_by_decisions() -> Value {
     let run = json!({"conformance.clusterprofile/run": "example"});
     let web = |index: usize, members: &[&str]| json!({"metadata": {"name": format!("web-{index}")}, "decisions": members});
@@ -251,7 +251,7 @@ fn staged_by_decisions() -> Value {
     let mut without_b = web(0, &["default/a"]);
     without_b["kind"] = "PlacementDecision".into();
     json!({
-        "stage": {
+        "testbed": {
             "consumer": {"reads": ["placements"]},
             "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s", "until": "300s"}, {"from": "340s", "called": "341s"}],
             "outputs": [], "rights": {}, "reads": [], "hubCuts": [{"from": "305s", "until": "330s"}],

@@ -24,16 +24,16 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     for member in &mut late.members {
         member.looks.retain(|look| look.from >= began);
     }
-    if let Some(stage) = &mut late.stage {
-        stage.scenes.retain(|scene| scene.from >= began);
-        stage.hook_calls.retain(|call| call.from >= began);
-        stage.outputs.retain(|snapshot| snapshot.at >= began);
-        stage
+    if let Some(testbed) = &mut late.testbed {
+        testbed.scenarios.retain(|scene| scene.from >= began);
+        testbed.hook_calls.retain(|call| call.from >= began);
+        testbed.outputs.retain(|snapshot| snapshot.at >= began);
+        testbed
             .reads
             .iter_mut()
             .for_each(|reads| reads.retain(|read| read.at >= began));
-        stage.hub_cuts.retain(|cut| cut.until >= began);
-        for taken in &mut stage.taken_names {
+        testbed.hub_cuts.retain(|cut| cut.until >= began);
+        for taken in &mut testbed.taken_names {
             taken.looks.retain(|look| look.at >= began);
         }
     }
@@ -100,23 +100,23 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
     for member in &mut then.members {
         member.looks.retain(|look| look.until <= now);
     }
-    if let Some(stage) = &mut then.stage {
-        stage.scenes.retain(|scene| scene.from <= now);
-        for scene in &mut stage.scenes {
+    if let Some(testbed) = &mut then.testbed {
+        testbed.scenarios.retain(|scene| scene.from <= now);
+        for scene in &mut testbed.scenarios {
             scene.until = scene.until.min(now);
-            scene.called = scene.called.filter(|called| *called <= now);
+            scene.called_at = scene.called_at.filter(|called| *called <= now);
         }
-        stage.hook_calls.retain(|call| call.until <= now);
-        stage.outputs.retain(|snapshot| snapshot.at <= now);
-        stage
+        testbed.hook_calls.retain(|call| call.until <= now);
+        testbed.outputs.retain(|snapshot| snapshot.at <= now);
+        testbed
             .reads
             .iter_mut()
             .for_each(|reads| reads.retain(|read| read.at <= now));
-        stage.hub_cuts.retain(|cut| cut.from <= now);
-        for cut in &mut stage.hub_cuts {
+        testbed.hub_cuts.retain(|cut| cut.from <= now);
+        for cut in &mut testbed.hub_cuts {
             cut.until = cut.until.min(now);
         }
-        for taken in &mut stage.taken_names {
+        for taken in &mut testbed.taken_names {
             taken.looks.retain(|look| look.at <= now);
         }
     }
@@ -221,7 +221,7 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         endpoint_calls,
         logins,
         driver,
-        stage,
+        testbed,
         member_calls,
         plugin_calls,
         gaps,
@@ -254,23 +254,23 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut step.until);
         back(&mut step.looked_until);
     }
-    for scene in stage.iter_mut().flat_map(|stage| &mut stage.scenes) {
+    for scene in testbed.iter_mut().flat_map(|testbed| &mut testbed.scenarios) {
         back(&mut scene.from);
         back(&mut scene.until);
-        scene.called.iter_mut().for_each(back);
+        scene.called_at.iter_mut().for_each(back);
     }
-    for call in stage.iter_mut().flat_map(|stage| &mut stage.hook_calls) {
+    for call in testbed.iter_mut().flat_map(|testbed| &mut testbed.hook_calls) {
         back(&mut call.from);
         back(&mut call.until);
     }
-    for snapshot in stage.iter_mut().flat_map(|stage| &mut stage.outputs) {
+    for snapshot in testbed.iter_mut().flat_map(|testbed| &mut testbed.outputs) {
         back(&mut snapshot.at);
     }
-    for cut in stage.iter_mut().flat_map(|stage| &mut stage.hub_cuts) {
+    for cut in testbed.iter_mut().flat_map(|testbed| &mut testbed.hub_cuts) {
         back(&mut cut.from);
         back(&mut cut.until);
     }
-    let taken = stage.iter_mut().flat_map(|stage| &mut stage.taken_names);
+    let taken = testbed.iter_mut().flat_map(|testbed| &mut testbed.taken_names);
     for look in taken.flat_map(|taken| &mut taken.looks) {
         back(&mut look.at);
     }
@@ -337,16 +337,16 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         }
         Kind::ConsumerAccess => less.consumer_access.clear(),
         Kind::Workloads => less.workloads.clear(),
-        Kind::Testbed => less.stage = None,
+        Kind::Testbed => less.testbed = None,
         Kind::Outputs => {
-            if let Some(stage) = &mut less.stage {
-                stage.outputs.clear();
-                stage.taken_names.clear();
+            if let Some(testbed) = &mut less.testbed {
+                testbed.outputs.clear();
+                testbed.taken_names.clear();
             }
         }
         Kind::MemberCalls => less.member_calls = None,
         Kind::PluginCalls => less.plugin_calls = None,
-        Kind::Mentions => less.notices = None,
+        Kind::Mentions => less.mentions = None,
         Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
     }
     if was_asked {

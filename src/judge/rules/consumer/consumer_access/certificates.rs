@@ -19,8 +19,8 @@ pub(in crate::rules) fn ca_honoured(evidence: &Evidence, findings: &mut Findings
         return;
     };
     findings.nothing_happened("no profile was staged that names another authority than the member's");
-    let claims = &play.stage.consumer;
-    for address in &play.stage.addresses {
+    let claims = &play.testbed.consumer;
+    for address in &play.testbed.addresses {
         if address.ca_data.is_empty() {
             continue;
         }

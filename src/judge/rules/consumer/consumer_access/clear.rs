@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, Evidence, MemberCall, StagedCredential, api::ClusterProfile};
+use evidence::{CallEvent, Evidence, MemberCall, MemberCredential, api::ClusterProfile};
 
 use crate::{
     rules::consumer::support::testbed::{Play, is_plain, known, server},
@@ -19,8 +19,8 @@ pub(in crate::rules) fn no_token_in_the_clear(evidence: &Evidence, findings: &mu
         return;
     };
     findings.nothing_happened("no profile was staged whose server has no TLS");
-    let claims = &play.stage.consumer;
-    let is_served = |url: &str| play.stage.addresses.iter().any(|address| address.url == url);
+    let claims = &play.testbed.consumer;
+    let is_served = |url: &str| play.testbed.addresses.iter().any(|address| address.url == url);
     for subject in play.subjects() {
         let entries = play
             .versions_of(subject)
@@ -58,8 +58,8 @@ pub(in crate::rules) fn no_token_in_the_clear(evidence: &Evidence, findings: &mu
 }
 
 fn has_credential(call: &MemberCall) -> bool {
-    let Called::Request { credential, .. } = &call.what else {
+    let CallEvent::Request { credential, .. } = &call.what else {
         return false;
     };
-    *credential != StagedCredential::None
+    *credential != MemberCredential::None
 }

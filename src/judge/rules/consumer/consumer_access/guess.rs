@@ -22,7 +22,7 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     if claims.providers.is_empty() {
         findings.not_asked("nobody said which access providers the consumer has a plugin for");
         return;
@@ -49,7 +49,7 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
                 .observed(observed)
         };
         let name = &*subject.last.metadata.name;
-        let addresses = play.stage.addresses.iter();
+        let addresses = play.testbed.addresses.iter();
         let is_whole = subject.is_seen_from_its_creation();
         let own =
             addresses.filter(|address| is_whole && address.member == name && !named.contains(&*address.url));

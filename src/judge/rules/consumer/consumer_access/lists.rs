@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    ConsumerClaims, Evidence,
+    ConsumerSpec, Evidence,
     api::{AccessProvider, ClusterProfile},
 };
 
@@ -25,7 +25,7 @@ pub(in crate::rules) fn list_by_version(evidence: &Evidence, findings: &mut Find
         return;
     };
     findings.nothing_happened("no profile was staged that has a provider in both lists, with two servers");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let is_in_both =
         |profile: &ClusterProfile| play.is_selected(profile) && replaced(profile, claims).next().is_some();
     for subject in play.subjects() {
@@ -74,7 +74,7 @@ pub(in crate::rules) fn list_by_version(evidence: &Evidence, findings: &mut Find
 /// another server.
 fn replaced<'p>(
     profile: &'p ClusterProfile,
-    claims: &ConsumerClaims,
+    claims: &ConsumerSpec,
 ) -> impl Iterator<Item = (&'p AccessProvider, &'p AccessProvider)> {
     let deprecated = profile.status.credential_providers.iter();
     deprecated.filter_map(|old| {
@@ -89,7 +89,7 @@ fn replaced<'p>(
 fn is_named_otherwise(play: &Play<'_>, at: Micros, url: &str) -> bool {
     let names_it = |profile: &ClusterProfile| {
         let is_replaced = |entry: &AccessProvider| {
-            replaced(profile, &play.stage.consumer).any(|(old, _)| std::ptr::eq(old, entry))
+            replaced(profile, &play.testbed.consumer).any(|(old, _)| std::ptr::eq(old, entry))
         };
         let mut entries = profile.access();
         entries.any(|entry| server(entry) == url && !is_replaced(entry))

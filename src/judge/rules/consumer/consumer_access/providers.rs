@@ -24,7 +24,7 @@ pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut
     findings.nothing_happened(
         "no profile was staged that has a provider unknown to the consumer beside a known one",
     );
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let has_both = |profile: &ClusterProfile| {
         known(profile, claims).next().is_some() && unknown(profile, claims).next().is_some()
     };

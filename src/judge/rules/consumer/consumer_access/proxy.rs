@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, Evidence, Kind, MemberCall,
+    CallEvent, Evidence, Kind, MemberCall,
     api::{
         AccessProvider, ClusterProfile,
         address::{Schemes, url_fault},
@@ -28,7 +28,7 @@ pub(in crate::rules) fn proxy_honoured(evidence: &Evidence, findings: &mut Findi
         return;
     };
     findings.nothing_happened("no profile was staged that names a proxy");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let is_behind = |profile: &ClusterProfile| inviting(profile, claims).any(names_proxy);
     for subject in play.subjects() {
         let entries = play
@@ -85,7 +85,7 @@ pub(in crate::rules) fn proxy_honoured(evidence: &Evidence, findings: &mut Findi
             continue;
         };
         let mut at_proxies = proxies.iter().flat_map(|proxy| play.calls_to(proxy));
-        let is_broken = at_proxies.any(|call| matches!(call.what, Called::Broken { .. }));
+        let is_broken = at_proxies.any(|call| matches!(call.what, CallEvent::Failed { .. }));
         match play.set_out_for(&own, (Micros::MIN, until)) {
             Ok(false) if !is_broken && subject.is_seen_from_its_creation() => {
                 findings.examine();
@@ -116,7 +116,7 @@ impl<'e> Trips<'e> {
         let named = entries.filter(|entry| server(entry) == url);
         let proxies: BTreeSet<&str> = named.filter_map(proxy).collect();
         let ways = play.member_calls().filter(|call| {
-            let is_way = matches!(&call.what, Called::Proxied { host } if is_way_to(url, host));
+            let is_way = matches!(&call.what, CallEvent::Proxied { host } if is_way_to(url, host));
             is_way && proxies.contains(&*call.url)
         });
         // Without a word on a proxy, or with one that not each client knows, the way is open.

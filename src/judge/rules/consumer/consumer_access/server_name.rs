@@ -18,7 +18,7 @@ pub(in crate::rules) fn tls_server_name_honoured(evidence: &Evidence, findings: 
         return;
     };
     findings.nothing_happened("no profile was staged with a server name for TLS");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let is_named = |entry: &AccessProvider| tls_name(entry).is_some() && !server(entry).is_empty();
     for subject in play.subjects() {
         let has_name = |profile| known(profile, claims).any(is_named);

@@ -28,7 +28,7 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
         return;
     };
     findings.nothing_happened("no profile was staged whose server changes");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let servers = |profile| servers(&play, profile);
     for subject in play.subjects() {
         let runs = subject.timeline.runs().iter();
@@ -119,13 +119,13 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
 
 /// The servers that the consumer may use.
 fn servers<'p>(play: &Play<'_>, profile: &'p ClusterProfile) -> BTreeSet<&'p str> {
-    let usable = known(profile, &play.stage.consumer).filter(|entry| !is_malformed(entry));
+    let usable = known(profile, &play.testbed.consumer).filter(|entry| !is_malformed(entry));
     usable.map(server).filter(|url| !url.is_empty()).collect()
 }
 
 /// Whether a client that uses an entry trusts all that answers at its server.
 fn leads_on(play: &Play<'_>, entry: &AccessProvider) -> bool {
-    let addresses = play.stage.addresses.iter();
+    let addresses = play.testbed.addresses.iter();
     let mut addresses = addresses.filter(|address| address.url == server(entry));
     addresses.all(|address| trusts(entry, &address.ca_data))
 }

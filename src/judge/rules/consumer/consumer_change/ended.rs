@@ -21,14 +21,14 @@ pub(in crate::rules) fn access_revoked(evidence: &Evidence, findings: &mut Findi
         path: "status.accessProviders",
         expected: "no call once the known provider is gone",
     };
-    if let Some(claims) = evidence.stage.as_ref().map(|stage| &stage.consumer)
+    if let Some(claims) = evidence.testbed.as_ref().map(|testbed| &testbed.consumer)
         && claims.fallback.is_some()
     {
         findings.not_asked("the consumer has a way of its own to members without a known provider");
         return;
     }
     judge(evidence, findings, &what, |play, subject| {
-        let claims = &play.stage.consumer;
+        let claims = &play.testbed.consumer;
         let has_one =
             |profile: &ClusterProfile| known(profile, claims).any(|entry| !server(entry).is_empty());
         Ending {
@@ -91,7 +91,7 @@ fn judge(
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    if play.stage.consumer.one_shot {
+    if play.testbed.consumer.one_shot {
         findings.not_asked("nothing of the consumer goes on: each piece of its work is a process of its own");
         return;
     }

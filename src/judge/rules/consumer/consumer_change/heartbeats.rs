@@ -27,7 +27,7 @@ pub(in crate::rules) fn heartbeats_harmless(evidence: &Evidence, findings: &mut 
         return;
     };
     findings.nothing_happened("no profile was written ten times without a change of its access");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     if claims.one_shot {
         findings
             .not_asked("the consumer keeps no connection: each piece of its work is a process of its own");
@@ -62,11 +62,11 @@ pub(in crate::rules) fn heartbeats_harmless(evidence: &Evidence, findings: &mut 
                 continue;
             }
             let own = connections(&play, &urls, (begin.latest, until));
-            let controls = play.stage.scenes.iter().map(|scene| &*scene.control);
+            let controls = play.testbed.scenarios.iter().map(|scene| &*scene.control);
             let controls: BTreeSet<&str> = controls
                 .filter(|control| *control != &*profile.metadata.name)
                 .collect();
-            let addresses = play.stage.addresses.iter();
+            let addresses = play.testbed.addresses.iter();
             let addresses = addresses.filter(|address| controls.contains(&*address.member));
             let controls: Vec<BTreeSet<&str>> =
                 addresses.map(|address| BTreeSet::from([&*address.url])).collect();

@@ -1,6 +1,6 @@
 //! What changed while the consumer was stopped.
 
-use evidence::{Called, DriverAction, Evidence};
+use evidence::{CallEvent, DriverAction, Evidence};
 
 use crate::{
     rules::consumer::support::{
@@ -21,7 +21,7 @@ pub(in crate::rules) fn restart_no_orphans(evidence: &Evidence, findings: &mut F
         return;
     };
     let needed = [DriverAction::Stop, DriverAction::Start];
-    if !needed.iter().all(|action| play.stage.hooks.contains(action)) {
+    if !needed.iter().all(|action| play.testbed.hooks.contains(action)) {
         findings.not_asked("the run has no hooks to stop the consumer and to start it again");
         return;
     }
@@ -46,11 +46,11 @@ fn back(play: &Play<'_>, pause: &Pause<'_>) -> Result<Micros, String> {
     // Bytes of a connection that ended may be on their way.
     let mut calls = play
         .member_calls()
-        .filter(|call| !matches!(call.what, Called::Broken { .. }));
+        .filter(|call| !matches!(call.what, CallEvent::Failed { .. }));
     if calls.any(|call| is_in(call.at)) || play.plugin_calls().any(|call| is_in(call.at)) {
         return Err("the consumer called members while it was stopped: its hook returns too early".into());
     }
-    let called = play.stage.scenes.iter().filter_map(|scene| scene.called);
+    let called = play.testbed.scenarios.iter().filter_map(|scene| scene.called_at);
     let called = called.map(jiff::Timestamp::as_microsecond);
     let back = called.filter(|called| *called >= pause.ends()).min();
     back.ok_or_else(|| "the consumer called no control once it was started again".into())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{
-    ConsumerClaims, Evidence, PluginCall,
+    ConsumerSpec, Evidence, PluginCall,
     api::{AccessProvider, ClusterProfile, names},
 };
 
@@ -21,7 +21,7 @@ struct Addition {
     /// The extension that holds it.
     extension: &'static str,
     /// Whether the consumer claims to hand it over.
-    is_claimed: fn(&ConsumerClaims) -> bool,
+    is_claimed: fn(&ConsumerSpec) -> bool,
     /// What an entry has of it: lists, each of which is handed over in its order.
     of: fn(&AccessProvider) -> Vec<Vec<String>>,
     /// What the plugin was given of it.
@@ -71,7 +71,7 @@ pub(in crate::rules) fn profile_args_off_by_default(evidence: &Evidence, finding
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let mut unclaimed = ADDITIONS
         .iter()
         .filter(|addition| !(addition.is_claimed)(claims))
@@ -135,7 +135,7 @@ pub(in crate::rules) fn profile_args_as_told(evidence: &Evidence, findings: &mut
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let mut claimed = ADDITIONS
         .iter()
         .filter(|addition| (addition.is_claimed)(claims))

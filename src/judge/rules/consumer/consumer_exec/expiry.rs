@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Called, Evidence, Kind, MemberCall, PluginAnswer, StagedCredential, api::ClusterProfile};
+use evidence::{CallEvent, Evidence, Kind, MemberCall, MemberCredential, PluginAnswer, api::ClusterProfile};
 
 use crate::{
     rules::consumer::support::{
@@ -26,7 +26,7 @@ pub(in crate::rules) fn expiry_renewed(evidence: &Evidence, findings: &mut Findi
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    if play.stage.consumer.one_shot {
+    if play.testbed.consumer.one_shot {
         findings.not_asked(
             "no credential of the consumer is used for long: each piece of its work is a process of its own",
         );
@@ -72,7 +72,7 @@ pub(in crate::rules) fn expiry_renewed(evidence: &Evidence, findings: &mut Findi
             .find_map(|kind| play.why_missed(kind));
         let subject = play.subjects().iter().find(|subject| {
             let names_it = |profile: &ClusterProfile| {
-                let mut entries = known(profile, &play.stage.consumer);
+                let mut entries = known(profile, &play.testbed.consumer);
                 entries.any(|entry| server(entry) == last.url && !is_malformed(entry))
             };
             held_throughout(&subject.timeline.while_(names_it), span.0, span.1)
@@ -130,8 +130,8 @@ impl<'e> Uses<'e> {
     fn of(play: &Play<'e>, member: &str) -> Self {
         let mut uses = Self::default();
         for call in play.member_calls().filter(|call| call.member == member) {
-            let Called::Request {
-                credential: StagedCredential::Of { member: of, serial },
+            let CallEvent::Request {
+                credential: MemberCredential::Of { member: of, serial },
                 code,
                 ..
             } = &call.what
@@ -185,7 +185,7 @@ impl<'e> Uses<'e> {
 /// Whether the plugin failed for a member in a closed span, or hung for anybody: a consumer may wait for that.
 fn fails(play: &Play<'_>, member: &str, (from, until): (Micros, Micros)) -> bool {
     let urls = || {
-        play.stage
+        play.testbed
             .addresses
             .iter()
             .filter(|address| address.member == member)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Kind, PluginAnswer, PluginCall, Scene, api::ClusterProfile};
+use evidence::{Evidence, Kind, PluginAnswer, PluginCall, ScenarioRun, api::ClusterProfile};
 
 use super::isolated::Hindrance;
 use crate::{
@@ -21,7 +21,7 @@ pub(in crate::rules) fn failure_isolated(evidence: &Evidence, findings: &mut Fin
         return;
     };
     findings.nothing_happened("the consumer ran no plugin that was told to fail");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     for subject in play.subjects() {
         let own_entries = || {
             play.versions_of(subject)
@@ -40,12 +40,12 @@ pub(in crate::rules) fn failure_isolated(evidence: &Evidence, findings: &mut Fin
         let held = subject.timeline.while_(is_its);
         // Between two scenes, the second is set up.
         let begins = |place: usize| {
-            let before = place.checked_sub(1).map(|before| &play.stage.scenes[before]);
+            let before = place.checked_sub(1).map(|before| &play.testbed.scenarios[before]);
             before.map_or(Micros::MIN, |before| before.until.as_microsecond())
         };
-        let is_beside = |place: usize, scene: &Scene| {
+        let is_beside = |place: usize, scene: &ScenarioRun| {
             let (from, until) = (scene.from.as_microsecond(), scene.until.as_microsecond());
-            if scene.called.is_some() {
+            if scene.called_at.is_some() {
                 let first = runs.first(begins(place), until);
                 return first.is_some_and(|first| {
                     let reached = reached(&play, scene, first);
@@ -58,7 +58,7 @@ pub(in crate::rules) fn failure_isolated(evidence: &Evidence, findings: &mut Fin
                 held_throughout(&held, first.max(from), until) && !runs.recover(first, until)
             })
         };
-        let goes_on_without = |place: usize, _: &Scene, called: Micros| {
+        let goes_on_without = |place: usize, _: &ScenarioRun, called: Micros| {
             play.why_missed(Kind::PluginCalls).is_none() && runs.first(begins(place), called).is_none()
         };
         let hindrance = Hindrance {
@@ -123,13 +123,13 @@ impl<'e> Runs<'e> {
 }
 
 /// When the consumer reached the member of a scene's control first from a moment on.
-fn reached(play: &Play<'_>, scene: &Scene, from: Micros) -> Option<Micros> {
+fn reached(play: &Play<'_>, scene: &ScenarioRun, from: Micros) -> Option<Micros> {
     let until = scene.until.as_microsecond();
     let calls = play
         .member_calls()
         .filter(|call| call.member == scene.control && call.was_trusted());
     let calls = calls.map(|call| call.at.as_microsecond());
-    let called = scene.called.map(|called| called.as_microsecond());
+    let called = scene.called_at.map(|called| called.as_microsecond());
     called
         .into_iter()
         .chain(calls)

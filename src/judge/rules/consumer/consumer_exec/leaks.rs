@@ -26,7 +26,7 @@ pub(in crate::rules) fn nothing_leaks_between_profiles(evidence: &Evidence, find
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     if !claims.profile_args && !claims.profile_envs {
         findings.not_asked(PROFILE_ARGS_NOT_CLAIMED);
         return;

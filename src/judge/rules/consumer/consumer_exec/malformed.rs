@@ -1,6 +1,6 @@
 //! A profile that cannot be used, beside others that can.
 
-use evidence::{Evidence, Scene, api::ClusterProfile};
+use evidence::{Evidence, ScenarioRun, api::ClusterProfile};
 
 use super::isolated::Hindrance;
 use crate::{
@@ -23,10 +23,10 @@ pub(in crate::rules) fn malformed_isolated(evidence: &Evidence, findings: &mut F
     for subject in play.subjects() {
         let held = subject.timeline.while_(has_malformed);
         let not_held = held.not();
-        let is_beside = |_, scene: &Scene| {
+        let is_beside = |_, scene: &ScenarioRun| {
             held_throughout(&held, scene.from.as_microsecond(), scene.until.as_microsecond())
         };
-        let goes_on_without = |_, scene: &Scene, called: Micros| {
+        let goes_on_without = |_, scene: &ScenarioRun, called: Micros| {
             subject.is_to_come(called) || held_throughout(&not_held, scene.from.as_microsecond(), called)
         };
         let hindrance = Hindrance {

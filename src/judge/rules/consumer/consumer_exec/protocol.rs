@@ -19,7 +19,7 @@ pub(in crate::rules) fn protocol_as_configured(evidence: &Evidence, findings: &m
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let Some(configured) = &play.stage.consumer.exec_api_version else {
+    let Some(configured) = &play.testbed.consumer.exec_api_version else {
         findings.not_asked(EXEC_VERSION_NOT_CLAIMED);
         return;
     };

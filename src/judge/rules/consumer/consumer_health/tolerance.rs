@@ -24,7 +24,7 @@ pub(in crate::rules) fn unknown_values_tolerated(evidence: &Evidence, findings: 
         return;
     };
     findings.nothing_happened("no profile was staged with a value that no control has");
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let is_odd = |profile: &ClusterProfile| play.invites(profile) && peculiarities(profile).next().is_some();
     for subject in play.subjects() {
         let Some((_, until)) = play.chance(&subject.timeline.while_(is_odd)) else {

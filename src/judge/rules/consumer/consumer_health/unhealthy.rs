@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, Evidence, Kind, MemberCall,
+    CallEvent, Evidence, Kind, MemberCall,
     api::{ClusterProfile, names},
 };
 
@@ -28,7 +28,7 @@ pub(in crate::rules) fn unhealthy_not_dispatched(evidence: &Evidence, findings: 
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     if !claims.gates_on_health {
         findings.not_asked("the consumer does not claim to leave members alone that are not healthy");
         return;
@@ -76,7 +76,7 @@ pub(in crate::rules) fn unhealthy_not_dispatched(evidence: &Evidence, findings: 
 
 /// Judges whether the consumer calls a member that is healthy again.
 fn judge_again(play: &Play<'_>, subject: &Subject<'_>, findings: &mut Findings) {
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let well = subject.timeline.while_(|profile| play.invites(profile));
     let entries = play
         .versions_of(subject)
@@ -146,7 +146,7 @@ fn is_unhealthy(profile: &ClusterProfile) -> bool {
 
 /// Whether the consumer called a member again and again up to a moment, and kept no watch: it would call it after that, too.
 fn polls(calls: &[&MemberCall], until: Micros, settle: Micros) -> bool {
-    let is_watch = |call: &&MemberCall| matches!(call.what, Called::Request { watch: true, .. });
+    let is_watch = |call: &&MemberCall| matches!(call.what, CallEvent::Request { watch: true, .. });
     let times = calls.iter().map(|call| call.at.as_microsecond());
     let mut times: Vec<Micros> = times.filter(|at| *at < until).collect();
     times.sort_unstable();

@@ -31,7 +31,7 @@ pub(in crate::rules) fn deletion_not_blocked(evidence: &Evidence, findings: &mut
         return;
     };
     findings.nothing_happened("no profile was deleted");
-    let calls = &play.stage.hook_calls;
+    let calls = &play.testbed.hook_calls;
     let uninstall = calls.iter().find(|call| call.action == DriverAction::Uninstall);
     let present = times_of_presence(&play, uninstall);
     let mut may_hold = false;

@@ -16,13 +16,13 @@ pub(in crate::rules) fn no_missed_event(evidence: &Evidence, findings: &mut Find
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    if !play.stage.relayed {
+    if !play.testbed.relayed {
         findings
             .not_asked("the consumer's way to the hub does not lead through the run, which cannot close it");
         return;
     }
     findings.nothing_happened("no profile changed while the consumer did not reach the hub");
-    for cut in &play.stage.hub_cuts {
+    for cut in &play.testbed.hub_cuts {
         match away(&play, cut) {
             Ok(away) => follows_what_changed(&play, &away, findings),
             Err(why) => findings.cannot_tell(why),
@@ -34,7 +34,7 @@ fn away(play: &Play<'_>, cut: &HubCut) -> Result<Away, &'static str> {
     if cut.connections == 0 {
         return Err("the consumer had no connection to the hub that led through the run");
     }
-    let called = play.stage.scenes.iter().filter_map(|scene| scene.called);
+    let called = play.testbed.scenarios.iter().filter_map(|scene| scene.called_at);
     let back = called.filter(|called| *called >= cut.until).min();
     let back = back.ok_or("the consumer called no control once it could reach the hub again")?;
     Ok(Away {

@@ -17,25 +17,25 @@ use crate::{
 /// It may update profiles: consumers set the display name and finalizers. No document limits its rights, and some have a need for
 /// more: what is found is a hint.
 pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Findings) {
-    let Some(stage) = &evidence.stage else {
+    let Some(testbed) = &evidence.testbed else {
         return;
     };
-    let user = &stage.consumer.user;
+    let user = &testbed.consumer.user;
     if user.is_empty() {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return;
     }
-    let Some(rights) = &stage.rights else {
+    let Some(rights) = &testbed.rights else {
         findings.cannot_tell("the hub did not say what the consumer's user may do");
         return;
     };
-    let unasked: Vec<String> = stage
+    let unasked: Vec<String> = testbed
         .groups
         .iter()
         .filter(|group| !is_usual(group))
         .map(|group| redacted(group))
         .collect();
-    let are_groups_known = stage.reads.is_some() || user.starts_with("system:serviceaccount:");
+    let are_groups_known = testbed.reads.is_some() || user.starts_with("system:serviceaccount:");
     if unasked.is_empty() && are_groups_known {
         findings.examine();
     } else if unasked.is_empty() {

@@ -27,7 +27,7 @@ pub(in crate::rules) fn watches(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    if play.stage.consumer.one_shot {
+    if play.testbed.consumer.one_shot {
         findings.not_asked("the consumer does not watch: each piece of its work is a process of its own");
         return;
     }
@@ -36,7 +36,7 @@ pub(in crate::rules) fn watches(evidence: &Evidence, findings: &mut Findings) {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return;
     }
-    let Some(reads) = &play.stage.reads else {
+    let Some(reads) = &play.testbed.reads else {
         findings.cannot_tell(
             "the audit log has no get, list or watch of ClusterProfiles by the consumer's user, so it may leave them out",
         );

@@ -20,7 +20,7 @@ const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
 /// Reads what was played for a consumer that says that its actions conflict. Others are not asked.
 fn play_of_conflicts<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Play<'e>> {
     let play = Play::of(evidence, findings)?;
-    if play.stage.consumer.actions_conflict {
+    if play.testbed.consumer.actions_conflict {
         return Some(play);
     }
     findings.not_asked(

@@ -1,6 +1,6 @@
 //! Whether a consumer tells of profiles that it passes over.
 
-use evidence::{Evidence, Kind, Notice, NoticePlace, Reason};
+use evidence::{Evidence, Kind, Mention, MentionLocation, Reason};
 
 use super::{PATH, play_of_conflicts};
 use crate::{
@@ -16,26 +16,28 @@ pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Fin
     let Some(play) = play_of_conflicts(evidence, findings) else {
         return;
     };
-    let Some(notices) = &evidence.notices else { return };
+    let Some(mentions) = &evidence.mentions else {
+        return;
+    };
     findings.nothing_happened("no two profiles had one identity for long enough");
     for standing in standings(&play) {
         let passed_over = [standing.is_second(), standing.is_tied()];
         if passed_over.iter().all(|held| play.chance(held).is_none()) {
             continue;
         }
-        let about: Vec<&Notice> = notices
+        let about: Vec<&Mention> = mentions
             .found
             .iter()
             .filter(|notice| is_about(notice, &standing))
             .collect();
         if about
             .iter()
-            .any(|notice| is_warning(notice, &standing, &notices.found))
+            .any(|notice| is_warning(notice, &standing, &mentions.found))
         {
             findings.examine();
             continue;
         }
-        if let Some(why) = why_unclear(&play, notices.log, !about.is_empty()) {
+        if let Some(why) = why_unclear(&play, mentions.log, !about.is_empty()) {
             findings.cannot_tell(why);
             continue;
         }
@@ -51,7 +53,7 @@ pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Fin
 }
 
 /// Whether a text names the profile, or the member. That it names the one to act on alone means nothing.
-fn is_about(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
+fn is_about(notice: &Mention, standing: &Standing<'_, '_>) -> bool {
     let is_event = warning_reason(notice).is_some();
     let is_other = |name: &String| standing.others.contains(&**name);
     let names_it = |name: &String| **name == *standing.subject.last.metadata.name || name == standing.id;
@@ -63,7 +65,7 @@ fn is_about(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
 
 /// Whether a text is surely a warning of several profiles: one that names some of the member and no other, or an event that says
 /// so, for a reason that it gives for no other profile.
-fn is_warning(notice: &Notice, standing: &Standing<'_, '_>, all: &[Notice]) -> bool {
+fn is_warning(notice: &Mention, standing: &Standing<'_, '_>, all: &[Mention]) -> bool {
     let own = &*standing.subject.last.metadata.name;
     let is_of_member = |name: &str| name == own || name == standing.id || standing.others.contains(name);
     if notice.names.iter().any(|name| !is_of_member(name)) {
@@ -74,16 +76,16 @@ fn is_warning(notice: &Notice, standing: &Standing<'_, '_>, all: &[Notice]) -> b
         return true;
     }
     let reason = warning_reason(notice);
-    let is_given_elsewhere = |other: &Notice| {
+    let is_given_elsewhere = |other: &Mention| {
         warning_reason(other) == reason && !other.names.iter().any(|name| is_of_member(name))
     };
     reason.is_some() && !all.iter().any(is_given_elsewhere)
 }
 
 /// The reason of an event that warns.
-fn warning_reason(notice: &Notice) -> Option<&str> {
+fn warning_reason(notice: &Mention) -> Option<&str> {
     match &notice.place {
-        NoticePlace::Event {
+        MentionLocation::Event {
             reason,
             warning: true,
             ..

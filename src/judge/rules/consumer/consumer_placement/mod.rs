@@ -39,7 +39,7 @@ fn play_of_placements<'e>(
     findings: &mut Findings,
 ) -> Option<(Play<'e>, Decisions<'e>)> {
     let play = Play::of(evidence, findings)?;
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     if !claims.reads_placements() {
         findings.not_asked(READS_NONE);
         return None;
@@ -112,7 +112,7 @@ fn judge_stray<'e>(
 
 /// While a consumer has no reason to leave a profile alone, but that no decision names it.
 fn well(play: &Play<'_>, subject: &Subject<'_>) -> While {
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     let is_well = |profile: &ClusterProfile| inviting(profile, claims).next().is_some();
     subject.timeline.while_(is_well)
 }
@@ -125,7 +125,7 @@ fn expect_named_call(
     no_call: impl FnOnce() -> Finding,
 ) {
     let called = match called {
-        Ok(false) if play.stage.consumer.rolls_out => Err(ROLLS_OUT.into()),
+        Ok(false) if play.testbed.consumer.rolls_out => Err(ROLLS_OUT.into()),
         called => called,
     };
     expect_call(called, findings, no_call);

@@ -1,6 +1,6 @@
 //! What a decision refers to.
 
-use evidence::{Evidence, ObjectRef, Scene};
+use evidence::{Evidence, ObjectRef, ScenarioRun};
 
 use super::{NO_CALL, examine_silence, expect_named_call, judge_stray, play_of_placements, well};
 use crate::{
@@ -68,11 +68,11 @@ pub(in crate::rules) fn references(evidence: &Evidence, findings: &mut Findings)
 /// A hint: while a decision named a profile that was missing, the consumer called not even the control, and before and after it
 /// did so. It may say that it halts, and others may have kept it from calling.
 fn halts(play: &Play<'_>, decisions: &Decisions<'_>, findings: &mut Findings) {
-    let scenes = &play.stage.scenes;
+    let scenes = &play.testbed.scenarios;
     for (place, scene) in scenes.iter().enumerate() {
         let (before, after) = (&scenes[..place], &scenes[place + 1..]);
-        let is_called = |scenes: &[Scene]| scenes.iter().any(|scene| scene.called.is_some());
-        if scene.called.is_some() || scene.hindered || !is_called(before) || !is_called(after) {
+        let is_called = |scenes: &[ScenarioRun]| scenes.iter().any(|scene| scene.called_at.is_some());
+        if scene.called_at.is_some() || scene.may_delay || !is_called(before) || !is_called(after) {
             continue;
         }
         let (from, until) = (scene.from.as_microsecond(), scene.until.as_microsecond());

@@ -24,7 +24,7 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let claims = &play.stage.consumer;
+    let claims = &play.testbed.consumer;
     if !claims.reads_placements() {
         findings.not_asked(READS_NONE);
         return;
@@ -46,7 +46,7 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
     // Who writes a slice may take the label away.
     let is_staged = |history: &&SliceHistory| {
         let mut versions = history.versions.iter();
-        versions.any(|version| version.object.label(LABEL_RUN) == Some(&*play.stage.run))
+        versions.any(|version| version.object.label(LABEL_RUN) == Some(&*play.testbed.run))
     };
     let changes = |request: &Request| request.is_write() && request.changed != Some(false);
     // A copy has the labels of what was copied.

@@ -17,15 +17,15 @@ pub(in crate::rules) fn foreign_objects_untouched(evidence: &Evidence, findings:
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    if !play.stage.consumer.outputs.contains(&OutputReader::Argocd) {
+    if !play.testbed.consumer.outputs.contains(&OutputReader::Argocd) {
         findings.not_asked("the consumer makes no objects on the hub that the run reads");
         return;
     }
-    if play.stage.taken_names.is_empty() {
+    if play.testbed.taken_names.is_empty() {
         findings
             .cannot_tell("the run did not learn which name the consumer gives to what it makes of a profile");
     }
-    for taken in &play.stage.taken_names {
+    for taken in &play.testbed.taken_names {
         let Some(subject) = play.subject_of(&taken.profile) else {
             findings.cannot_tell("the run did not see the profile whose name was taken");
             continue;

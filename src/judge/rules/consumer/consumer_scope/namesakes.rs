@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Kind, NoticePlace, api::ClusterProfile};
+use evidence::{Evidence, Kind, MentionLocation, api::ClusterProfile};
 
 use crate::{
     rules::consumer::support::{
@@ -104,9 +104,9 @@ fn given_up(
 
 /// Whether an event of its namespace warns of a profile.
 fn is_warned_of(evidence: &Evidence, profile: &ClusterProfile) -> bool {
-    let found = evidence.notices.iter().flat_map(|notices| &notices.found);
+    let found = evidence.mentions.iter().flat_map(|mentions| &mentions.found);
     let mut warnings = found.filter(|notice| {
-        let NoticePlace::Event {
+        let MentionLocation::Event {
             namespace, warning, ..
         } = &notice.place
         else {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, Kind, NoticePlace, ObjectRef, PluginAnswer, api::names};
+use evidence::{Evidence, Kind, MentionLocation, ObjectRef, PluginAnswer, api::names};
 
 use crate::{
     rules::consumer::support::testbed::Play,
@@ -20,9 +20,11 @@ pub(in crate::rules) fn nothing_secret_in_the_open(evidence: &Evidence, findings
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
-    let Some(notices) = &evidence.notices else { return };
-    let mut places: BTreeMap<&str, Vec<&NoticePlace>> = BTreeMap::new();
-    for notice in &notices.found {
+    let Some(mentions) = &evidence.mentions else {
+        return;
+    };
+    let mut places: BTreeMap<&str, Vec<&MentionLocation>> = BTreeMap::new();
+    for notice in &mentions.found {
         for member in &notice.credentials {
             places.entry(member).or_default().push(&notice.place);
         }
@@ -65,13 +67,13 @@ fn profile_of(play: &Play<'_>, member: &str) -> ObjectRef {
     )
 }
 
-fn in_words(place: &NoticePlace) -> String {
+fn in_words(place: &MentionLocation) -> String {
     match place {
-        NoticePlace::Line { number } => format!("line {number} of the consumer's log"),
-        NoticePlace::Event {
+        MentionLocation::Line { number } => format!("line {number} of the consumer's log"),
+        MentionLocation::Event {
             namespace, reason, ..
         } => format!("an Event {} of {}", redacted(reason), redacted(namespace)),
-        NoticePlace::Object {
+        MentionLocation::Object {
             kind,
             namespace,
             name,

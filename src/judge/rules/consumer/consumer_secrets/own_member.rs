@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, Evidence, MemberAddress, StagedCredential};
+use evidence::{CallEvent, Evidence, MemberAddress, MemberCredential};
 
 use crate::{
     rules::consumer::support::testbed::Play,
@@ -23,8 +23,8 @@ pub(in crate::rules) fn credential_to_its_member_only(evidence: &Evidence, findi
     let mut served = BTreeSet::new();
     let mut told = BTreeSet::new();
     for call in play.member_calls() {
-        let Called::Request {
-            credential: StagedCredential::Of { member, .. },
+        let CallEvent::Request {
+            credential: MemberCredential::Of { member, .. },
             ..
         } = &call.what
         else {
@@ -35,7 +35,7 @@ pub(in crate::rules) fn credential_to_its_member_only(evidence: &Evidence, findi
             continue;
         }
         // Without a server name that leads to a member, the call reached none; whose address it is counts.
-        let mut addresses = play.stage.addresses.iter();
+        let mut addresses = play.testbed.addresses.iter();
         let is_its = |address: &MemberAddress| address.url == call.url && address.member == *member;
         if call.member.is_empty() && addresses.any(is_its) {
             continue;

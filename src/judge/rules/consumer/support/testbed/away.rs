@@ -71,7 +71,7 @@ fn names<'e>(
     holds: impl Fn(&ClusterProfile) -> bool,
 ) -> While {
     subject.timeline.while_(|profile: &ClusterProfile| {
-        let mut entries = known(profile, &play.stage.consumer);
+        let mut entries = known(profile, &play.testbed.consumer);
         entries.any(|entry| server(entry) == url) && holds(profile)
     })
 }
@@ -185,6 +185,6 @@ fn comes_back(play: &Play<'_>, away: &Away, until: Micros) -> bool {
 
 /// Why the run may not have all that the consumer makes, if it makes something.
 fn why_unread(play: &Play<'_>) -> Option<Reason> {
-    let makes_something = !play.stage.consumer.outputs.is_empty();
+    let makes_something = !play.testbed.consumer.outputs.is_empty();
     makes_something.then(|| play.why_missed(Kind::Outputs)).flatten()
 }

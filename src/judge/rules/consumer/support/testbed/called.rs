@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, MemberCall, Reason};
+use evidence::{CallEvent, MemberCall, Reason};
 
 use super::{
     Play,
@@ -52,7 +52,7 @@ pub(crate) fn comes_back_within(span: Micros, play: &Play<'_>, calls: &[&MemberC
 }
 
 fn is_watch(call: &MemberCall) -> bool {
-    matches!(call.what, Called::Request { watch: true, .. })
+    matches!(call.what, CallEvent::Request { watch: true, .. })
 }
 
 impl<'e> Play<'e> {
@@ -90,7 +90,11 @@ impl<'e> Play<'e> {
     /// Whether a call of one of these servers may be against what held: the profile was not watched at its moment.
     pub(crate) fn may_be_against(&self, subject: &Subject<'e>, urls: &BTreeSet<&str>, held: &While) -> bool {
         let mut calls = self.calls_to_any(urls);
-        let begin = self.stage.scenes.first().map(|scene| scene.from.as_microsecond());
+        let begin = self
+            .testbed
+            .scenarios
+            .first()
+            .map(|scene| scene.from.as_microsecond());
         let there = subject.timeline.while_(|_| true);
         calls.any(|call| {
             let at = call.at.as_microsecond();

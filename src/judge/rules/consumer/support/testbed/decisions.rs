@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    ConsumerClaims, Evidence, Origin, SliceHistory, Version,
+    ConsumerSpec, Evidence, Origin, SliceHistory, Version,
     api::{ClusterProfileReference, PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
@@ -47,7 +47,7 @@ impl<'e> Decisions<'e> {
             let key = (&*metadata.namespace, &*metadata.name);
             lives.entry(key).or_default().push(history);
         }
-        let claims = &play.stage.consumer;
+        let claims = &play.testbed.consumer;
         let slices = lives.into_values().filter_map(|mut lives| {
             lives.sort_by_key(|life| life.versions.first().map(Version::received));
             let timeline = Timeline::with_absence_before(play.evidence, &lives);
@@ -94,7 +94,7 @@ impl<'e> Decisions<'e> {
 
     /// When a slice that the consumer reads first named a profile, as the run saw it.
     pub(crate) fn first_naming(&self, play: &Play<'e>, subject: &Subject<'e>) -> Option<Naming<'_, 'e>> {
-        let claims = &play.stage.consumer;
+        let claims = &play.testbed.consumer;
         let is_naming = |version: &PlacementDecision| claims.reads_slice(version) && names(version, subject);
         let namings = self.read().filter_map(|slice| {
             let (run, version) = versions(&slice.timeline).find(|(_, version)| is_naming(version))?;
@@ -134,7 +134,7 @@ impl<'e> Decisions<'e> {
 impl<'e> Slice<'e> {
     /// When it named a profile, and the consumer read it.
     pub(crate) fn named(&self, play: &Play<'e>, subject: &Subject<'e>) -> While {
-        let claims = &play.stage.consumer;
+        let claims = &play.testbed.consumer;
         let named = |version: &PlacementDecision| claims.reads_slice(version) && names(version, subject);
         self.timeline.while_(named)
     }
@@ -167,7 +167,7 @@ impl<'e> Naming<'_, 'e> {
 }
 
 /// The profiles that some slice ever named which the consumer reads.
-pub(crate) fn ever_named(evidence: &Evidence, claims: &ConsumerClaims) -> BTreeSet<ClusterProfileReference> {
+pub(crate) fn ever_named(evidence: &Evidence, claims: &ConsumerSpec) -> BTreeSet<ClusterProfileReference> {
     let versions = evidence.slice_histories().flat_map(|history| &history.versions);
     let read = versions.filter(|version| claims.reads_slice(&version.object));
     read.flat_map(|version| version.object.references()).collect()
@@ -182,7 +182,7 @@ fn seen(play: &Play<'_>) -> While {
         // No object has an empty name.
         absent::<PlacementDecision>(evidence, (namespace, ""), &[], from)
     };
-    let read = play.stage.consumer.namespaces.iter();
+    let read = play.testbed.consumer.namespaces.iter();
     let seen = read.map(|namespace| in_namespace(namespace));
     let all = seen.reduce(|all, seen| all.and(&seen));
     all.unwrap_or_else(|| in_namespace(""))

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use evidence::{
-    ConsumerClaims,
+    ConsumerSpec,
     api::{
         AccessProvider, ClusterProfile, Json,
         address::{Address, Schemes, url_fault},
@@ -19,7 +19,7 @@ use crate::shared::base64::decode;
 /// `accessProviders` counts: the other list is deprecated.
 pub(crate) fn known<'p>(
     profile: &'p ClusterProfile,
-    claims: &ConsumerClaims,
+    claims: &ConsumerSpec,
 ) -> impl Iterator<Item = &'p AccessProvider> {
     entries(profile).filter(|entry| claims.providers.contains(&*entry.name))
 }
@@ -27,7 +27,7 @@ pub(crate) fn known<'p>(
 /// The entries of all other providers.
 pub(crate) fn unknown<'p>(
     profile: &'p ClusterProfile,
-    claims: &ConsumerClaims,
+    claims: &ConsumerSpec,
 ) -> impl Iterator<Item = &'p AccessProvider> {
     entries(profile).filter(|entry| !claims.providers.contains(&*entry.name))
 }
@@ -41,7 +41,7 @@ fn entries(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> {
 /// deprecated list, which newer consumers do not read, and their member is well and not about to go.
 pub(crate) fn inviting<'p>(
     profile: &'p ClusterProfile,
-    claims: &ConsumerClaims,
+    claims: &ConsumerSpec,
 ) -> impl Iterator<Item = &'p AccessProvider> {
     let says = |kind: &str, status: &str| {
         let mut conditions = profile.status.conditions.iter();
@@ -60,7 +60,7 @@ pub(crate) fn inviting<'p>(
 }
 
 /// Whether the consumer reads a profile, by its namespace and its labels.
-pub(crate) fn is_selected(profile: &ClusterProfile, claims: &ConsumerClaims) -> bool {
+pub(crate) fn is_selected(profile: &ClusterProfile, claims: &ConsumerSpec) -> bool {
     let metadata = &profile.metadata;
     let is_read = claims.namespaces.is_empty() || claims.namespaces.contains(&*metadata.namespace);
     let has = |(key, value): (&String, &String)| metadata.labels.get(key).is_some_and(|own| *own == **value);

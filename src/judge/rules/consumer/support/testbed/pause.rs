@@ -47,7 +47,7 @@ impl Pause<'_> {
 impl<'e> Play<'e> {
     /// Whenever hooks stopped the consumer.
     pub(crate) fn pauses(&self) -> impl Iterator<Item = Pause<'e>> {
-        let calls = &self.stage.hook_calls;
+        let calls = &self.testbed.hook_calls;
         let stops = calls
             .iter()
             .enumerate()
@@ -62,7 +62,7 @@ impl<'e> Play<'e> {
 
     /// The outputs that name a server, each with the time at which it was read.
     pub(crate) fn outputs_naming(&self, url: &str) -> impl Iterator<Item = (&'e OutputSnapshot, &'e Output)> {
-        let snapshots = self.stage.outputs.iter();
+        let snapshots = self.testbed.outputs.iter();
         snapshots.flat_map(move |snapshot| {
             let outputs = snapshot.outputs.iter();
             let named = outputs.filter(move |output| output.servers.contains(url));
@@ -73,7 +73,7 @@ impl<'e> Play<'e> {
     /// Whenever the consumer may not have learnt what profiles say: it was stopped, or its way to the hub was closed.
     pub(crate) fn times_away(&self) -> impl Iterator<Item = (Micros, Micros)> {
         let pauses = self.pauses().map(|pause| (pause.begins(), pause.ends()));
-        let cuts = self.stage.hub_cuts.iter();
+        let cuts = self.testbed.hub_cuts.iter();
         pauses.chain(cuts.map(|cut| (cut.from.as_microsecond(), cut.until.as_microsecond())))
     }
 

@@ -1,4 +1,4 @@
-//! A consumer on its stage.
+//! A consumer on its testbed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -6,8 +6,8 @@ use std::{
 };
 
 use evidence::{
-    Called, Evidence, Kind, Log, MemberCall, Origin, PluginAnswer, PluginCall, ProfileHistory, Reason,
-    Request, Stage, Version,
+    CallEvent, Evidence, Kind, Log, MemberCall, Origin, PluginAnswer, PluginCall, ProfileHistory, Reason,
+    Request, Testbed, Version,
     api::{AccessProvider, ClusterProfile, ClusterProfileReference},
 };
 use jiff::Timestamp;
@@ -25,10 +25,10 @@ use crate::{
     subjects::Findings,
 };
 
-/// A consumer on its stage, with what it could read and whom it called.
+/// A consumer on its testbed, with what it could read and whom it called.
 pub(crate) struct Play<'e> {
     pub(crate) evidence: &'e Evidence,
-    pub(crate) stage: &'e Stage,
+    pub(crate) testbed: &'e Testbed,
     /// For how long the consumer may go on as before a change.
     pub(crate) settle: Micros,
     subjects: Vec<Subject<'e>>,
@@ -79,8 +79,8 @@ impl Subject<'_> {
 impl<'e> Play<'e> {
     /// Reads what was played. None, with a doubt, if the consumer never called a control: it may not run at all.
     pub(crate) fn of(evidence: &'e Evidence, findings: &mut Findings) -> Option<Self> {
-        let stage = evidence.stage.as_ref()?;
-        if let Some(why) = why_too_large(evidence, stage) {
+        let testbed = evidence.testbed.as_ref()?;
+        if let Some(why) = why_too_large(evidence, testbed) {
             findings.cannot_tell(why);
             return None;
         }
@@ -88,7 +88,7 @@ impl<'e> Play<'e> {
             findings.cannot_tell("the profiles were not watched, so that nobody knows what they said when");
             return None;
         }
-        let Some(settle) = stage.settle_seconds() else {
+        let Some(settle) = testbed.settle_seconds() else {
             findings.cannot_tell(
                 "the consumer never called the member of a control profile: check that it runs, reads the namespaces of \
                  the run, and has a plugin for the provider",
@@ -121,10 +121,10 @@ impl<'e> Play<'e> {
                 ends.entry(&call.url).or_default().push(call.at.as_microsecond());
             }
         }
-        let claims = &stage.consumer;
+        let claims = &testbed.consumer;
         Some(Self {
             evidence,
-            stage,
+            testbed,
             settle: settle.saturating_mul(SECOND),
             subjects: subjects.collect(),
             by_url,
@@ -137,7 +137,7 @@ impl<'e> Play<'e> {
 
     /// The consumer's user, if the driver file names it and the suite's own requests are not taken for the consumer's.
     pub(crate) fn own_user(&self, requests: &[Request]) -> Option<&'e str> {
-        let user = &*self.stage.consumer.user;
+        let user = &*self.testbed.consumer.user;
         let mut of_run = requests.iter().filter(|request| request.is_the_suites());
         let is_shared = of_run.any(|request| self.is_consumers(request));
         (!user.is_empty() && !is_shared).then_some(user)
@@ -147,7 +147,7 @@ impl<'e> Play<'e> {
     pub(crate) fn is_consumers(&self, request: &Request) -> bool {
         let agents = &self.evidence.header.claim.consumer_agents;
         let is_its_program = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
-        Sender::of(request).name == self.stage.consumer.user && is_its_program
+        Sender::of(request).name == self.testbed.consumer.user && is_its_program
     }
 
     /// The staged profiles.
@@ -180,7 +180,7 @@ impl<'e> Play<'e> {
     /// The beginnings of connections to an address, where a client chooses whom to ask for and to trust.
     pub(crate) fn connections_to(&self, url: &str) -> impl Iterator<Item = &'e MemberCall> {
         let calls = self.calls_to(url).iter().copied();
-        calls.filter(|call| !matches!(call.what, Called::Request { .. }))
+        calls.filter(|call| !matches!(call.what, CallEvent::Request { .. }))
     }
 
     /// The beginnings of connections to these addresses, in a closed span.
@@ -211,9 +211,9 @@ impl<'e> Play<'e> {
 
     /// The same from a moment on.
     pub(crate) fn chance_since(&self, since: Micros, held: &While) -> Option<(Micros, Micros)> {
-        let free = self.stage.scenes.iter().filter(|scene| !scene.hindered);
+        let free = self.testbed.scenarios.iter().filter(|scene| !scene.may_delay);
         let spans = free.filter_map(|scene| {
-            let called = scene.called?.as_microsecond();
+            let called = scene.called_at?.as_microsecond();
             Some((called.max(since), scene.until.as_microsecond()))
         });
         let mut long = spans.filter(|(from, until)| until.saturating_sub(*from) >= self.settle);
@@ -222,7 +222,7 @@ impl<'e> Play<'e> {
 
     /// Whether the consumer reads a profile, by its namespace and its labels.
     pub(crate) fn is_selected(&self, profile: &ClusterProfile) -> bool {
-        is_selected(profile, &self.stage.consumer)
+        is_selected(profile, &self.testbed.consumer)
     }
 
     /// Whether the consumer has no reason to leave a profile alone.
@@ -233,14 +233,14 @@ impl<'e> Play<'e> {
                 namespace: Arc::clone(&profile.metadata.namespace),
             })
         });
-        is_named && inviting(profile, &self.stage.consumer).next().is_some()
+        is_named && inviting(profile, &self.testbed.consumer).next().is_some()
     }
 
     /// The servers that a profile ever named for a provider that the consumer has a plugin for, and no other profile.
     pub(crate) fn own_servers(&self, subject: &Subject<'e>) -> BTreeSet<&'e str> {
         let entries = self
             .versions_of(subject)
-            .flat_map(|profile| known(profile, &self.stage.consumer));
+            .flat_map(|profile| known(profile, &self.testbed.consumer));
         let servers = entries.map(server).filter(|url| !url.is_empty());
         servers.filter(|url| !self.is_shared(subject, url)).collect()
     }
@@ -249,7 +249,7 @@ impl<'e> Play<'e> {
     /// could still act on it at a moment.
     pub(crate) fn may_have_had(&self, at: Micros, is_it: impl Fn(&AccessProvider) -> bool) -> bool {
         let has = |profile: &ClusterProfile| {
-            self.is_selected(profile) && known(profile, &self.stage.consumer).any(&is_it)
+            self.is_selected(profile) && known(profile, &self.testbed.consumer).any(&is_it)
         };
         let mut subjects = self.subjects.iter();
         subjects.any(|subject| self.may_have_said(subject, at, has))
@@ -296,7 +296,7 @@ impl<'e> Play<'e> {
     /// does not reach the hub, it learns nothing; one that is stopped does nothing.
     fn known_since(&self, at: Micros) -> Micros {
         let since = at.saturating_sub(self.settle);
-        let cuts = self.stage.hub_cuts.iter();
+        let cuts = self.testbed.hub_cuts.iter();
         let cuts = cuts.map(|cut| (cut.from.as_microsecond(), cut.until.as_microsecond()));
         let unlearnt = cuts.filter(|(from, until)| *from <= at && since <= *until);
         let earliest = unlearnt.map(|(from, _)| from.saturating_sub(self.settle)).min();
@@ -320,7 +320,7 @@ impl<'e> Play<'e> {
         let is_host = |host: &str| urls.iter().any(|url| is_way_to(url, host));
         let mut calls = self.member_calls();
         let is_called = calls.any(|call| {
-            let is_proxied = matches!(&call.what, Called::Proxied { host } if is_host(host));
+            let is_proxied = matches!(&call.what, CallEvent::Proxied { host } if is_host(host));
             is_in(call.at) && (is_proxied || urls.contains(&*call.url))
         });
         let mut runs = self.plugin_calls();
@@ -357,7 +357,7 @@ impl<'e> Play<'e> {
         let others = self.subjects.iter();
         let others = others.filter(|other| !std::ptr::eq(*other, subject));
         let mut versions = others.flat_map(|other| self.versions_of(other));
-        versions.any(|profile| known(profile, &self.stage.consumer).any(|entry| server(entry) == url))
+        versions.any(|profile| known(profile, &self.testbed.consumer).any(|entry| server(entry) == url))
     }
 
     /// Whether a call of the plugin is for an entry, by its provider and its server.
@@ -372,7 +372,7 @@ impl<'e> Play<'e> {
         let runs = self.subjects.iter().flat_map(|subject| subject.timeline.runs());
         let fitting = runs.filter_map(|run| {
             let profile = run.version()?;
-            let mut entries = known(profile, &self.stage.consumer);
+            let mut entries = known(profile, &self.testbed.consumer);
             Some((
                 run.seen_at,
                 profile,
@@ -406,7 +406,7 @@ impl<'e> Play<'e> {
 
 /// Whether somebody called, rather than that the member did something.
 fn is_call(call: &MemberCall) -> bool {
-    !matches!(call.what, Called::Ended {})
+    !matches!(call.what, CallEvent::Closed {})
 }
 
 /// Whether something surely held from one moment to another.

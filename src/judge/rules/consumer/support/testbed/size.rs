@@ -1,20 +1,20 @@
-//! How large a stage is judged at most.
+//! How large a testbed is judged at most.
 
-use evidence::{Evidence, Log, Stage};
+use evidence::{Evidence, Log, Testbed};
 
-/// The most profiles, addresses and scenes of a stage that are judged. Rules compare each with all calls, and a run has a few
+/// The most profiles, addresses and scenes of a testbed that are judged. Rules compare each with all calls, and a run has a few
 /// dozen of them: a file with more is none of a run.
 const LARGEST: usize = 500;
 /// The most calls of members, and the most of the plugin.
 const MOST_CALLS: usize = 50_000;
 
-/// Why a stage is not judged, if it is larger than any run makes one.
-pub(super) fn why_too_large(evidence: &Evidence, stage: &Stage) -> Option<String> {
+/// Why a testbed is not judged, if it is larger than any run makes one.
+pub(super) fn why_too_large(evidence: &Evidence, testbed: &Testbed) -> Option<String> {
     let counts = [
         evidence.profiles.len(),
-        stage.addresses.len(),
-        stage.scenes.len(),
-        stage.hook_calls.len(),
+        testbed.addresses.len(),
+        testbed.scenarios.len(),
+        testbed.hook_calls.len(),
         evidence.slices.len(),
     ];
     let calls = [
@@ -26,7 +26,7 @@ pub(super) fn why_too_large(evidence: &Evidence, stage: &Stage) -> Option<String
         counts.iter().any(|count| *count > LARGEST) || calls.iter().any(|count| *count > MOST_CALLS);
     is_too_large.then(|| {
         format!(
-            "the stage is larger than that of any run: it has more than {LARGEST} profiles, decisions, addresses or scenes, \
+            "the testbed is larger than that of any run: it has more than {LARGEST} profiles, decisions, addresses or scenes, \
              or more than {MOST_CALLS} calls"
         )
     })
@@ -44,7 +44,7 @@ fn references(evidence: &Evidence) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use evidence::{Kind, MemberAddress, Scene};
+    use evidence::{Kind, MemberAddress, ScenarioRun};
     use jiff::Timestamp;
 
     use super::{super::play::Play, *};
@@ -52,20 +52,20 @@ mod tests {
 
     fn doubts(addresses: usize) -> usize {
         let at = Timestamp::UNIX_EPOCH;
-        let stage = Stage {
+        let testbed = Testbed {
             addresses: vec![MemberAddress::default(); addresses],
-            scenes: vec![Scene {
+            scenarios: vec![ScenarioRun {
                 name: String::new(),
                 control: String::new(),
                 from: at,
                 until: at,
-                called: Some(at),
-                hindered: false,
+                called_at: Some(at),
+                may_delay: false,
             }],
-            ..Stage::default()
+            ..Testbed::default()
         };
         let mut evidence = Evidence {
-            stage: Some(stage),
+            testbed: Some(testbed),
             ..Evidence::default()
         };
         evidence.header.asked.insert(Kind::Timeline, evidence::Asked::Yes);

@@ -1,0 +1,488 @@
+//! A consumer on the testbed: the run acts as cluster manager, publishes profiles, and records which members the consumer
+//! calls.
+//!
+//! The run also records what an honest consumer does with each published profile, and during which time. Rules compare
+//! that with what the consumer did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ConsumerRights, DriverAction, HookCall, HubRead, ObjectKey, OutputReader, OutputSnapshot, TakenName,
+    api::{ClusterProfile, Json, PlacementDecision, names::LABEL_DECISION_KEY},
+};
+
+/// A consumer may take at least this many seconds to follow a change: connections that failed are often tried again
+/// from 5 s on, and health is asked every 10 s.
+const LEAST_SETTLE_SECONDS: i64 = 10;
+/// A consumer may take so many times what it took for the control.
+const SETTLE_FACTOR: i64 = 3;
+
+/// The testbed of one run: who was judged on it, which members it had, and when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Testbed {
+    /// The run's id. Everything that the run created carries it.
+    pub run: String,
+    /// What the consumer's author says of it.
+    pub consumer: ConsumerSpec,
+    /// The addresses of the members.
+    pub addresses: Vec<MemberAddress>,
+    /// What was staged, in the order of time.
+    pub scenarios: Vec<ScenarioRun>,
+    /// What the run wrote, in the order of the API server's responses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Publication>,
+    /// What an honest consumer does with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
+    /// How long the consumer may take to follow a change, in seconds. None if it never called the member of a control.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settle_seconds: Option<u64>,
+    /// The hooks that its author gives, of those that concern the whole consumer.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub hooks: BTreeSet<DriverAction>,
+    /// The calls of these hooks, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hook_calls: Vec<HookCall>,
+    /// What the consumer had made, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputSnapshot>,
+    /// Objects of the run under names that the consumer would give to what it makes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "nameConflicts")]
+    pub taken_names: Vec<TakenName>,
+    /// Whether the consumer's way to the hub leads through the run, so that the run can close it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "hubProxy")]
+    pub relayed: bool,
+    /// When the run had closed that way, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "hubOutages")]
+    pub hub_cuts: Vec<HubCut>,
+    /// What it read from the hub, in the order of time; none if the audit log knows no read of its user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Vec<HubRead>>,
+    /// The groups of its user, by the audit log.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub groups: BTreeSet<String>,
+    /// What the hub lets its user do; none if the hub did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rights: Option<ConsumerRights>,
+}
+
+/// What a consumer's author says of it. What is not said is not judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ConsumerSpec {
+    /// The user, as the hub names it. No other program uses it, unless the claim names the consumer's programs.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// The namespaces whose profiles it reads; empty for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub namespaces: BTreeSet<String>,
+    /// The labels by which it selects profiles there; empty for all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// By what it knows on which profiles to act; empty for profiles alone.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub reads: BTreeSet<Reads>,
+    /// The `decision-key` of the one decision that it reads; none for all in its namespaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// The access providers that it has a plugin for.
+    pub providers: BTreeSet<String>,
+    /// The version of the plugin's protocol in its own file: the `apiVersion` there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec_api_version: Option<String>,
+    /// The fallback, if it reaches members in another way where a profile has no provider of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// Whether it hands a profile's additional arguments to the plugin.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub profile_args: bool,
+    /// Whether it hands a profile's additional variables to the plugin.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub profile_envs: bool,
+    /// Whether each piece of its work is a process of its own, which keeps no connection.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
+    /// Whether what it does to one member twice would conflict, so that it acts on one profile of each member alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub actions_conflict: bool,
+    /// Whether it leaves members alone that are not healthy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gates_on_health: bool,
+    /// Whether it rolls out: it acts on some members of a decision first, and on the others when it is done there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rolls_out: bool,
+    /// How the run reads what it makes.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub outputs: BTreeSet<OutputReader>,
+}
+
+/// By what a consumer knows on which profiles to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Reads {
+    /// By the profiles: it acts on each that it selects.
+    Profiles,
+    /// By PlacementDecisions: it acts on each profile that one of them names.
+    Placements,
+}
+
+/// An address at which a member answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemberAddress {
+    /// The URL, as profiles name it.
+    pub url: String,
+    /// The member: the name of its profile, unless a profile of another namespace has that name, too.
+    pub member: String,
+    /// The server name (SNI) to which alone the member answers there; none if it answers to any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// The certificate of its authority: PEM in base64. Empty if it speaks plain HTTP.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ca_data: String,
+}
+
+/// A span in which the run staged something, beside a control: a new profile without any difficulty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScenarioRun {
+    /// What was staged, for people.
+    pub name: String,
+    /// The member of the control profile.
+    pub control: String,
+    /// When the control profile was there.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub from: Timestamp,
+    /// When the run went on.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub until: Timestamp,
+    /// When the consumer called the control's member first; none if it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub called_at: Option<Timestamp>,
+    /// Whether it staged what may hold up a consumer that does one thing after the other. Then the control does not tell how long
+    /// the consumer takes else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_delay: bool,
+}
+
+/// One write of the run. The consumer can know of it from `sent` on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Publication {
+    /// The object.
+    pub object: ObjectKey,
+    /// When the request was sent, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub sent: Timestamp,
+    /// When the API server's response arrived, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub answered: Timestamp,
+    /// The object after the write.
+    pub state: Published,
+}
+
+/// An object after a write of the run, from the API server's response.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Published {
+    /// A ClusterProfile.
+    Profile(Box<ClusterProfile>),
+    /// A PlacementDecision.
+    Slice(Box<PlacementDecision>),
+    /// A deleted object that waits for its finalizers.
+    Terminating {
+        /// The finalizers.
+        finalizers: Vec<String>,
+    },
+    /// The object no longer exists.
+    Deleted {},
+}
+
+/// What an honest consumer does with a published profile during a period.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Expectation {
+    /// The rule that judges it.
+    pub rule: String,
+    /// The published profile.
+    pub profile: ObjectKey,
+    /// The member that the profile describes.
+    pub member: String,
+    /// The URL of the member, as the profile has it; empty if the profile has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// What the consumer does.
+    pub expect: Expect,
+    /// When the API server's response to the write arrived that begins the period.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub from: Timestamp,
+    /// When the next write on the profile was sent, or the end of the run.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub until: Timestamp,
+    /// Whether another behavior is at most a warning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warn: bool,
+    /// Why the expectation cannot be judged, for example because another client changed the profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
+}
+
+/// What a consumer does with a published profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Expect {
+    /// It calls the member.
+    Called {},
+    /// It calls the member again after the run ended all connections, as it does with the member of the other profile.
+    CalledAs {
+        /// The other profile.
+        other: ObjectKey,
+    },
+    /// It does not call the member.
+    NotCalled {},
+    /// It stops calling the member.
+    StopsCalling {},
+    /// It calls the member at its new URL and stops calling it at the old one.
+    Moves {
+        /// The old URL.
+        from: String,
+    },
+    /// It does not trust the member's certificate.
+    RefusesCertificate {},
+    /// It reaches the member through the proxy only.
+    UsesProxy {
+        /// The URL of the proxy.
+        proxy: String,
+    },
+    /// It uses a new credential after the first one has expired.
+    RenewsCredential {},
+    /// It keeps its connections while the run writes the profile without changing its access.
+    KeepsConnections {
+        /// When these writes were sent.
+        #[schemars(with = "Vec<crate::json_schema::Time>")]
+        writes: Vec<Timestamp>,
+    },
+    /// It does not run the credential plugin for the profile.
+    NoPluginRun {},
+    /// It lets the deleted profile disappear.
+    LetsGo {},
+    /// It reports, in an event or in its log, that it does not act on the profile, and the profile on which it acts.
+    Reports {
+        /// The profile on which it acts.
+        other: ObjectKey,
+    },
+}
+
+/// A time in which the run had closed the consumer's way to the hub.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "HubOutage")]
+pub struct HubCut {
+    /// When it was closed, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub from: Timestamp,
+    /// When it was open again.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub until: Timestamp,
+    /// How many connections ended by that.
+    pub connections: u64,
+}
+
+/// Something that reached an address of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberCall {
+    /// When, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub at: Timestamp,
+    /// The URL of the address.
+    pub url: String,
+    /// The member that the call reached; empty if its server name led to none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub member: String,
+    /// The connection: unique in the run.
+    pub connection: u64,
+    /// The server name (SNI) of the connection, if it sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// Whether the connection sent a TLS hello. A connection without one may be a port scan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hello: bool,
+    /// Whether the connection came through the run's own proxy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub via_proxy: bool,
+    /// What it was.
+    #[serde(rename = "event")]
+    pub what: CallEvent,
+}
+
+/// What reached a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CallEvent {
+    /// A connection that was not trusted, or ended in its handshake.
+    Failed {
+        /// How it ended.
+        reason: String,
+    },
+    /// A connection on which requests may follow.
+    Connected {},
+    /// A request.
+    Request {
+        /// The method.
+        method: String,
+        /// The path, without its query.
+        path: String,
+        /// Whether it watches.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        watch: bool,
+        /// Whose credential it had.
+        credential: MemberCredential,
+        /// The status code of the answer.
+        code: u16,
+    },
+    /// A request to a proxy: it asked for a way to another address.
+    Proxied {
+        /// Host and port of that address.
+        host: String,
+    },
+    /// No call: the member ended all of its connections.
+    Closed {},
+}
+
+/// A bearer token, known by the members that the run issued it for. The token itself is never kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MemberCredential {
+    /// There was none.
+    None,
+    /// One that the run issued.
+    #[serde(rename = "issued")]
+    Of {
+        /// The member that it is for.
+        member: String,
+        /// The number of the credential: a later one is higher.
+        serial: u64,
+    },
+    /// One that the run did not issue.
+    Unknown,
+}
+
+/// One run of the recording credential plugin by the consumer (KEP-5339).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginCall {
+    /// When it began, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub at: Timestamp,
+    /// The access provider that the consumer runs it for, by the arguments of its own file.
+    pub provider: String,
+    /// The arguments beyond those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The variables that a staged profile asks for, as `NAME=value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// The `apiVersion` of `KUBERNETES_EXEC_INFO`; none if that was missing or is no object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// Its `spec.cluster`, if it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<PluginCluster>,
+    /// What the plugin answered.
+    pub answer: PluginAnswer,
+}
+
+/// `spec.cluster` of a call of a credential plugin, as far as rules need it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct PluginCluster {
+    /// The URL.
+    pub server: String,
+    /// The name to check the server's certificate against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_server_name: Option<String>,
+    /// The certificate of the authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_authority_data: Option<String>,
+    /// The proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_url: Option<String>,
+    /// `config`: what the profile says to the plugin. None if it was missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Json>,
+}
+
+/// What the recording plugin answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginAnswer {
+    /// The credential of a member.
+    Credential {
+        /// The member.
+        member: String,
+        /// The number of the credential.
+        serial: u64,
+        /// When it expires: from then on the member refuses it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<crate::json_schema::Time>")]
+        expires: Option<Timestamp>,
+    },
+    /// It failed, as it was told to.
+    Failed {},
+    /// It hung, as it was told to.
+    Hung {},
+    /// It printed what is no answer, as it was told to.
+    #[serde(rename = "invalidOutput")]
+    Garbage {},
+    /// It knows no member of that URL and that server name.
+    NoMember {},
+}
+
+impl ConsumerSpec {
+    /// Whether it reads PlacementDecisions.
+    pub fn reads_placements(&self) -> bool {
+        self.reads.contains(&Reads::Placements)
+    }
+
+    /// Whether it acts on the profiles that a PlacementDecision names, and on no other.
+    pub fn acts_on_placements_alone(&self) -> bool {
+        self.reads_placements() && !self.reads.contains(&Reads::Profiles)
+    }
+
+    /// Whether it reads a slice: one of its namespaces and, if it reads one decision alone, of that.
+    pub fn reads_slice(&self, slice: &PlacementDecision) -> bool {
+        let is_near = self.namespaces.is_empty() || self.namespaces.contains(&*slice.metadata.namespace);
+        let key = slice.label(LABEL_DECISION_KEY);
+        is_near && self.decision.as_deref().is_none_or(|own| key == Some(own))
+    }
+}
+
+impl MemberCall {
+    /// Whether both sides went past the handshake.
+    pub fn was_trusted(&self) -> bool {
+        !matches!(self.what, CallEvent::Failed { .. } | CallEvent::Closed {})
+    }
+}
+
+impl Testbed {
+    /// For how many seconds the consumer may go on as before a change: three times what it took for the slowest control,
+    /// and at least 10 s. None if it never called a control.
+    pub fn settle_seconds(&self) -> Option<i64> {
+        let took = |scene: &ScenarioRun| Some(scene.called_at?.duration_since(scene.from).as_secs());
+        let free = self.scenarios.iter().filter(|scene| !scene.may_delay);
+        let longest = free.filter_map(took).max()?;
+        // The next whole second.
+        let longest = longest.saturating_add(1);
+        Some(LEAST_SETTLE_SECONDS.max(longest.saturating_mul(SETTLE_FACTOR)))
+    }
+}

@@ -1,0 +1,228 @@
+use std::sync::Arc;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use collect::{
+    clock::Clock,
+    testbed::{Calls, Members as _, NewAddress, PluginReply, PluginRun},
+};
+use evidence::MemberAddress;
+use http::Request;
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::{
+    OnPorts,
+    answers::{Answer, answer},
+};
+
+fn credential(calls: &Calls, address: &MemberAddress) -> String {
+    let cluster = json!({
+        "server": address.url, "tls-server-name": address.server_name, "config": {"member": address.member},
+    });
+    let reply = calls.ran(PluginRun {
+        provider: "recorder".to_owned(),
+        exec_info: Some(json!({"spec": {"cluster": cluster}}).to_string()),
+        ..PluginRun::default()
+    });
+    let PluginReply::Credential(credential) = reply else {
+        panic!("{reply:?}")
+    };
+    credential["status"]["token"]
+        .as_str()
+        .expect("a token")
+        .to_owned()
+}
+
+fn client(address: &MemberAddress, ca_data: &str, server_name: Option<&str>, token: &str) -> Client {
+    let mut config = Config::new(address.url.parse().expect("a URL"));
+    let ca = BASE64_STANDARD.decode(ca_data).expect("base64");
+    let pem = String::from_utf8(ca).expect("PEM");
+    let der: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    config.root_cert = Some(vec![BASE64_STANDARD.decode(der).expect("base64")]);
+    config.tls_server_name = server_name.map(str::to_owned);
+    config.auth_info.token = Some(token.to_owned().into());
+    Client::try_from(config).expect("a client")
+}
+
+async fn nodes(client: &Client) -> kube::Result<Value> {
+    client
+        .request(Request::get("/api/v1/nodes").body(Vec::new()).expect("a request"))
+        .await
+}
+
+/// What reached members, once it is as much as that: `connected`, `broken`, or the status code of a request. A server may see
+/// the end of a handshake later than its client.
+async fn seen(calls: &Calls, count: usize) -> Vec<(String, String)> {
+    while calls.recorded().len() < count {
+        tokio::task::yield_now().await;
+    }
+    let told = calls.recorded().into_iter().map(|call| {
+        let what = match call.what {
+            evidence::CallEvent::Failed { .. } => "broken".to_owned(),
+            evidence::CallEvent::Connected {} => "connected".to_owned(),
+            evidence::CallEvent::Request { code, .. } => code.to_string(),
+            evidence::CallEvent::Proxied { .. } => "proxied".to_owned(),
+            evidence::CallEvent::Closed {} => "ended".to_owned(),
+        };
+        (call.member, what)
+    });
+    told.collect()
+}
+
+fn expected(calls: &[(&str, &str)]) -> Vec<(String, String)> {
+    let own = |(member, what): &(&str, &str)| ((*member).to_owned(), (*what).to_owned());
+    calls.iter().map(own).collect()
+}
+
+#[tokio::test]
+async fn a_member_takes_its_own_credential_alone() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let open = async |member: &str| {
+        let new = NewAddress {
+            member: member.to_owned(),
+            ..NewAddress::default()
+        };
+        members.open(&new).await.expect("an address")
+    };
+    let (a, b) = (open("a").await, open("b").await);
+    let (of_a, of_b) = (credential(&calls, &a), credential(&calls, &b));
+    assert_eq!(
+        nodes(&client(&a, &a.ca_data, None, &of_a)).await.expect("a list")["kind"],
+        "NodeList"
+    );
+    let refused = nodes(&client(&a, &a.ca_data, None, &of_b)).await;
+    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 401));
+    nodes(&client(&a, &b.ca_data, None, &of_a))
+        .await
+        .expect_err("another authority");
+    let those = [
+        ("a", "connected"),
+        ("a", "200"),
+        ("a", "connected"),
+        ("a", "401"),
+        ("a", "broken"),
+    ];
+    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+}
+
+#[tokio::test]
+async fn server_names_tell_members_behind_one_address_apart() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let mut beside = None;
+    let mut opened = Vec::new();
+    for member in ["a", "b"] {
+        let new = NewAddress {
+            member: member.to_owned(),
+            server_name: Some(format!("{member}.example")),
+            beside: beside.take(),
+            plain: false,
+        };
+        let address = members.open(&new).await.expect("an address");
+        beside = Some(address.url.clone());
+        opened.push(address);
+    }
+    assert_eq!(opened[0].url, opened[1].url);
+    for address in &opened {
+        let token = credential(&calls, address);
+        let named = client(address, &address.ca_data, address.server_name.as_deref(), &token);
+        nodes(&named).await.expect("a list");
+        let unnamed = client(address, &address.ca_data, None, &token);
+        nodes(&unnamed).await.expect_err("no certificate for an address");
+    }
+    let those = [
+        ("a", "connected"),
+        ("a", "200"),
+        ("", "broken"),
+        ("b", "connected"),
+        ("b", "200"),
+        ("", "broken"),
+    ];
+    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+}
+
+#[test]
+fn members_serve_what_consumers_look_for() {
+    let kind = |path: &str| match answer("GET", &path.parse().expect("a URI")) {
+        Answer::Object(code, object) => format!("{code} {}", object["kind"].as_str().unwrap_or_default()),
+        Answer::Watch(first, _) => format!("watch {}", first.len()),
+    };
+    assert_eq!(kind("/api"), "200 APIVersions");
+    assert_eq!(kind("/apis"), "200 APIGroupList");
+    assert_eq!(kind("/apis/batch"), "200 APIGroup");
+    assert_eq!(kind("/apis/batch/v1"), "200 APIResourceList");
+    assert_eq!(kind("/apis/batch/v1/namespaces/default/jobs"), "200 JobList");
+    assert_eq!(kind("/api/v1/namespaces"), "200 NamespaceList");
+    assert_eq!(kind("/api/v1/pods?watch=true"), "watch 0");
+    assert_ne!(kind("/api/v1/pods?watch=1&sendInitialEvents=true"), "watch 0");
+    assert_eq!(kind("/apis/other/v1/things"), "404 Status");
+}
+
+/// Sends a request on a connection, and reads until the answer has such an end.
+async fn exchange(stream: &mut TcpStream, request: &str, end: &str) -> String {
+    stream.write_all(request.as_bytes()).await.expect("it is sent");
+    let mut answer = String::new();
+    while !answer.ends_with(end) {
+        let mut some = [0; 1024];
+        let length = stream.read(&mut some).await.expect("an answer");
+        assert_ne!(length, 0, "it ends at {answer:?}");
+        answer += std::str::from_utf8(&some[..length]).expect("text");
+    }
+    answer
+}
+
+#[tokio::test]
+async fn a_proxy_leads_to_a_member_without_tls_until_that_ends_the_connection() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let new = NewAddress {
+        member: "plain".to_owned(),
+        plain: true,
+        ..NewAddress::default()
+    };
+    let address = members.open(&new).await.expect("an address");
+    assert!(address.ca_data.is_empty());
+    let proxy = members.open_proxy().await.expect("a proxy");
+    let of_proxy = proxy.strip_prefix("http://").expect("a URL");
+    let host = address.url.strip_prefix("http://").expect("no TLS");
+    let mut stream = TcpStream::connect(of_proxy).await.expect("a connection");
+    let way = format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let led = exchange(&mut stream, &way, "\r\n\r\n").await;
+    assert!(led.starts_with("HTTP/1.1 200"), "{led}");
+    let token = credential(&calls, &address);
+    let request =
+        format!("GET /api/v1/nodes HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let nodes = exchange(&mut stream, &request, "}").await;
+    assert!(nodes.starts_with("HTTP/1.1 200"), "{nodes}");
+    calls.cut("plain");
+    assert_eq!(stream.read(&mut [0; 1]).await.expect("an end"), 0);
+    let those = [
+        ("", "proxied"),
+        ("plain", "connected"),
+        ("plain", "200"),
+        ("plain", "ended"),
+    ];
+    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+}
+
+#[tokio::test]
+async fn a_proxy_does_nothing_but_make_a_way() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let proxy = members.open_proxy().await.expect("a proxy");
+    let of_proxy = proxy.strip_prefix("http://").expect("a URL");
+    let mut stream = TcpStream::connect(of_proxy).await.expect("a connection");
+    let refused = exchange(
+        &mut stream,
+        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+        "\r\n\r\n",
+    )
+    .await;
+    assert!(refused.starts_with("HTTP/1.1 405"), "{refused}");
+    assert!(calls.recorded().is_empty());
+}

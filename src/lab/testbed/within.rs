@@ -1,0 +1,130 @@
+//! Members for a consumer in this process. They know what a TLS handshake would tell them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use collect::{
+    driver::OfferError,
+    testbed::{Calls, Connection, Members, NewAddress},
+};
+use evidence::MemberAddress;
+use futures::{FutureExt as _, future::BoxFuture};
+
+use crate::manager::new_ca_data;
+
+/// The first port of the members.
+const FIRST_PORT: u32 = 6443;
+
+/// The members of a testbed in this process.
+#[derive(Debug)]
+pub struct WithinProcess {
+    calls: Arc<Calls>,
+    opened: AtomicU32,
+}
+
+/// How a client begins a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Hello<'a> {
+    /// The URL.
+    pub url: &'a str,
+    /// The server name that it asks for. Without one, it sends none, as for an address.
+    pub server_name: Option<&'a str>,
+    /// Whom it trusts.
+    pub trust: Trust<'a>,
+    /// The proxy that it asks for a way.
+    pub proxy: Option<&'a str>,
+}
+
+/// Whom a client trusts.
+#[derive(Clone, Copy, Debug)]
+pub enum Trust<'a> {
+    /// An authority: its certificate, PEM in base64.
+    Authority(&'a str),
+    /// Anybody.
+    Anybody,
+}
+
+/// A connection came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    /// Nobody listens there.
+    #[error("connection refused")]
+    Refused,
+    /// There is no certificate for the server name.
+    #[error("no certificate for that server name")]
+    NoSuchName,
+    /// The certificate is of an authority that the client does not know.
+    #[error("certificate signed by unknown authority")]
+    UnknownAuthority,
+}
+
+impl WithinProcess {
+    /// Members that record their calls there.
+    pub fn new(calls: Arc<Calls>) -> Self {
+        Self {
+            calls,
+            opened: AtomicU32::new(0),
+        }
+    }
+
+    /// Connects a client.
+    ///
+    /// # Errors
+    /// When nobody listens, or one side does not trust the other.
+    pub fn dial(&self, hello: Hello<'_>) -> Result<Connection, DialError> {
+        let there = self.calls.at(hello.url);
+        if let (Some(proxy), Some((_, host))) = (hello.proxy, hello.url.split_once("://")) {
+            self.calls.proxied(proxy, host);
+        }
+        if there.is_empty() {
+            return Err(DialError::Refused);
+        }
+        let is_its = |address: &&MemberAddress| {
+            address.server_name.is_none() || address.server_name.as_deref() == hello.server_name
+        };
+        let error = match (there.iter().find(is_its), hello.trust) {
+            (None, _) => DialError::NoSuchName,
+            (Some(address), Trust::Authority(known))
+                if known != address.ca_data && !address.ca_data.is_empty() =>
+            {
+                DialError::UnknownAuthority
+            }
+            (Some(_), _) => return Ok(self.calls.connected(hello.url, hello.server_name)),
+        };
+        self.calls
+            .broken(hello.url, hello.server_name, &error.to_string());
+        Err(error)
+    }
+}
+
+impl Members for WithinProcess {
+    fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>> {
+        async move {
+            let number = self.opened.fetch_add(1, Ordering::Relaxed);
+            let scheme = if new.plain { "http" } else { "https" };
+            let address = MemberAddress {
+                url: new
+                    .beside
+                    .clone()
+                    .unwrap_or_else(|| format!("{scheme}://192.0.2.1:{}", FIRST_PORT + number)),
+                member: new.member.clone(),
+                server_name: new.server_name.clone(),
+                ca_data: if new.plain {
+                    String::new()
+                } else {
+                    new_ca_data(&new.member)
+                },
+            };
+            self.calls.open(address.clone());
+            Ok(address)
+        }
+        .boxed()
+    }
+
+    fn open_proxy(&self) -> BoxFuture<'_, Result<String, OfferError>> {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(format!("http://192.0.2.1:{}", FIRST_PORT + number)) }.boxed()
+    }
+}
