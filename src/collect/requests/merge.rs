@@ -65,6 +65,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     }
     if let Some(testbed) = &mut evidence.testbed {
         let (reads, groups) = reads.unzip();
+        testbed.user_in_audit_log = reads.is_some();
         testbed.reads = reads;
         testbed.groups = groups.unwrap_or_default();
     }

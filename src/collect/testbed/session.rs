@@ -359,6 +359,7 @@ impl<'a> Session<'a> {
             hub_cuts: state.hub_cuts.clone(),
             // The audit log tells, when the run is over.
             reads: None,
+            user_in_audit_log: false,
             groups: BTreeSet::new(),
             rights: state.rights.clone(),
         }

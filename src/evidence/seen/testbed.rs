@@ -66,6 +66,9 @@ pub struct Testbed {
     /// What it read from the hub, in the order of time; none if the audit log knows no read of its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<Vec<HubRead>>,
+    /// Whether the audit log has a request of its user that reads profiles. Otherwise the log may leave its user out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub user_in_audit_log: bool,
     /// The groups of its user, by the audit log.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub groups: BTreeSet<String>,

@@ -79,9 +79,7 @@ fn spans(testbed: &Testbed) -> impl Iterator<Item = (Timestamp, Timestamp, Strin
             format!("hook {}{outcome}", call.action.name()),
         )
     });
-    let cuts = testbed.hub_cuts.iter();
-    let cuts = cuts.map(|cut| (cut.from, cut.until, "the way to the hub is closed".to_owned()));
-    scenes.chain(hooks).chain(cuts)
+    scenes.chain(hooks)
 }
 
 /// Whether one call is told with another one: it reached the same address with the same success.

@@ -113,6 +113,7 @@ pub(super) fn testbed() -> impl Strategy<Value = Testbed> {
                     })
                     .collect()
             }),
+            user_in_audit_log: groups.len() > 1,
             groups: groups.into_iter().collect(),
             rights,
         }

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    CallEvent, ConsumerRights, DriverAction, HookCall, HubCut, HubRead, Log, MemberAddress, MemberCall,
-    Mentions, Output, OutputReader, OutputSnapshot, PluginCall, ProfileHistory, TakenName, TakenNameFound,
-    TakenNameLook, Testbed, Window,
+    CallEvent, DriverAction, HookCall, Log, MemberAddress, MemberCall, Mentions, Output, OutputReader,
+    OutputSnapshot, PluginCall, ProfileHistory, Testbed, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -48,66 +47,8 @@ pub(super) struct TestbedText {
     hook_calls: Vec<HookText>,
     /// What the consumer had made, each with `at`, and `outputs` as they stand in evidence.
     outputs: Option<Vec<OutputText>>,
-    /// The objects under names that the consumer would choose, of profiles, each with the run's looks at it.
-    taken_names: Vec<TakenNameText>,
-    /// When the run had closed the consumer's way to the hub; without it, that does not lead through the run.
-    hub_cuts: Option<Vec<HubCutText>>,
-    /// What the consumer read from the hub, each with `at`, and a `name` if it is no list.
-    reads: Vec<Map<String, Value>>,
-    /// The groups of the consumer's user.
-    groups: BTreeSet<String>,
-    /// Whether the audit log has no read of the consumer's user.
-    reads_unknown: bool,
-    /// What the hub lets the consumer's user do, as it stands in evidence.
-    rights: Option<ConsumerRights>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TakenNameText {
-    profile: String,
-    #[serde(default)]
-    looks: Vec<TakenNameLookText>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TakenNameLookText {
-    at: SignedDuration,
-    found: TakenNameFound,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct HubCutText {
-    from: SignedDuration,
-    until: SignedDuration,
-    connections: Option<u64>,
-}
-
-impl HubCutText {
-    fn cut(&self) -> HubCut {
-        HubCut {
-            from: moment(self.from),
-            until: moment(self.until),
-            connections: self.connections.unwrap_or(1),
-        }
-    }
-}
-
-impl TakenNameText {
-    fn taken(&self) -> TakenName {
-        let looks = self.looks.iter().map(|look| TakenNameLook {
-            at: moment(look.at),
-            found: look.found.clone(),
-        });
-        TakenName {
-            reader: OutputReader::Argocd,
-            object: format!("Secret argocd/cluster-{}", self.profile),
-            profile: self.profile.clone(),
-            looks: looks.collect(),
-        }
-    }
+    /// Whether the audit log has no request of the consumer's user that reads.
+    user_not_in_audit_log: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -217,9 +158,6 @@ impl<'e> Staged<'e> {
             consumer: strictly("consumer", &consumer)?,
             addresses,
             scenarios: scenes.collect(),
-            published: Vec::new(),
-            expectations: Vec::new(),
-            settle_seconds: None,
             hooks: match &text.hooks {
                 Some(hooks) => hooks.clone(),
                 None => text.hook_calls.iter().map(|call| call.action).collect(),
@@ -234,16 +172,8 @@ impl<'e> Staged<'e> {
                     outputs: snapshot.outputs.clone(),
                 })
                 .collect(),
-            taken_names: text.taken_names.iter().map(TakenNameText::taken).collect(),
-            relayed: text.hub_cuts.is_some(),
-            hub_cuts: text.hub_cuts.iter().flatten().map(HubCutText::cut).collect(),
-            reads: if text.reads_unknown {
-                None
-            } else {
-                Some(reads(&text.reads)?)
-            },
-            groups: text.groups.clone(),
-            rights: text.rights.clone(),
+            user_in_audit_log: !text.user_not_in_audit_log,
+            ..Testbed::default()
         })
     }
 
@@ -418,21 +348,6 @@ impl<'e> Staged<'e> {
         json_patch::merge(&mut whole, &call.into());
         strictly("plugin call", &whole)
     }
-}
-
-/// What the consumer read, by default of the first of its namespaces.
-fn reads(texts: &[Map<String, Value>]) -> Result<Vec<HubRead>, Flaw> {
-    let mut reads: Vec<HubRead> = Vec::new();
-    for text in texts {
-        let mut fields = text.clone();
-        for at in Repeats::take(&mut fields)?.moments() {
-            let mut whole = json!({"at": moment(at), "namespace": NAMESPACES[0]});
-            json_patch::merge(&mut whole, &fields.clone().into());
-            reads.push(strictly("read", &whole)?);
-        }
-    }
-    reads.sort_by_key(|read| read.at);
-    Ok(reads)
 }
 
 /// What was found: a merge patch onto a log in which nothing was.

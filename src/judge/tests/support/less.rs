@@ -28,14 +28,6 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
         testbed.scenarios.retain(|scene| scene.from >= began);
         testbed.hook_calls.retain(|call| call.from >= began);
         testbed.outputs.retain(|snapshot| snapshot.at >= began);
-        testbed
-            .reads
-            .iter_mut()
-            .for_each(|reads| reads.retain(|read| read.at >= began));
-        testbed.hub_cuts.retain(|cut| cut.until >= began);
-        for taken in &mut testbed.taken_names {
-            taken.looks.retain(|look| look.at >= began);
-        }
     }
     cut_log(&mut late.member_calls, began, Timestamp::MAX, |call| call.at);
     cut_log(&mut late.plugin_calls, began, Timestamp::MAX, |call| call.at);
@@ -108,17 +100,6 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
         }
         testbed.hook_calls.retain(|call| call.until <= now);
         testbed.outputs.retain(|snapshot| snapshot.at <= now);
-        testbed
-            .reads
-            .iter_mut()
-            .for_each(|reads| reads.retain(|read| read.at <= now));
-        testbed.hub_cuts.retain(|cut| cut.from <= now);
-        for cut in &mut testbed.hub_cuts {
-            cut.until = cut.until.min(now);
-        }
-        for taken in &mut testbed.taken_names {
-            taken.looks.retain(|look| look.at <= now);
-        }
     }
     cut_log(&mut then.member_calls, Timestamp::MIN, now, |call| call.at);
     cut_log(&mut then.plugin_calls, Timestamp::MIN, now, |call| call.at);
@@ -266,14 +247,6 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
     for snapshot in testbed.iter_mut().flat_map(|testbed| &mut testbed.outputs) {
         back(&mut snapshot.at);
     }
-    for cut in testbed.iter_mut().flat_map(|testbed| &mut testbed.hub_cuts) {
-        back(&mut cut.from);
-        back(&mut cut.until);
-    }
-    let taken = testbed.iter_mut().flat_map(|testbed| &mut testbed.taken_names);
-    for look in taken.flat_map(|taken| &mut taken.looks) {
-        back(&mut look.at);
-    }
     if let Some(log) = member_calls {
         back(&mut log.covers.from);
         back(&mut log.covers.until);
@@ -341,7 +314,6 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         Kind::Outputs => {
             if let Some(testbed) = &mut less.testbed {
                 testbed.outputs.clear();
-                testbed.taken_names.clear();
             }
         }
         Kind::MemberCalls => less.member_calls = None,

@@ -1,7 +1,6 @@
 //! The suite `consumer-access`: a consumer reaches members as their profiles say.
 
 mod certificates;
-mod clear;
 mod guess;
 mod lists;
 mod providers;
@@ -9,7 +8,6 @@ mod proxy;
 mod server_name;
 
 pub(in crate::rules) use certificates::ca_honoured;
-pub(in crate::rules) use clear::no_token_in_the_clear;
 pub(in crate::rules) use guess::no_guess;
 pub(in crate::rules) use lists::list_by_version;
 pub(in crate::rules) use providers::picks_known_provider;

@@ -111,7 +111,8 @@ fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec
         findings.not_asked(CONSUMER_NOT_NAMED);
         return None;
     }
-    let is_known = play.testbed.reads.is_some() || requests.iter().any(|request| play.is_consumers(request));
+    let is_known =
+        play.testbed.user_in_audit_log || requests.iter().any(|request| play.is_consumers(request));
     if !is_known {
         findings.cannot_tell(
             "the audit log has no request of the consumer's user: it may be another one, or the policy leaves its reads out",

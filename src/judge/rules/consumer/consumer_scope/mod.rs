@@ -1,9 +1,7 @@
 //! The suite `consumer-scope`: which profiles are a consumer's.
 
-mod foreign;
 mod namesakes;
 mod selection;
 
-pub(in crate::rules) use foreign::foreign_objects_untouched;
 pub(in crate::rules) use namesakes::namespaces_apart;
 pub(in crate::rules) use selection::selection_kept;

@@ -70,11 +70,9 @@ impl<'e> Play<'e> {
         })
     }
 
-    /// Whenever the consumer may not have learnt what profiles say: it was stopped, or its way to the hub was closed.
+    /// Whenever the consumer may not have learnt what profiles say: it was stopped.
     pub(crate) fn times_away(&self) -> impl Iterator<Item = (Micros, Micros)> {
-        let pauses = self.pauses().map(|pause| (pause.begins(), pause.ends()));
-        let cuts = self.testbed.hub_cuts.iter();
-        pauses.chain(cuts.map(|cut| (cut.from.as_microsecond(), cut.until.as_microsecond())))
+        self.pauses().map(|pause| (pause.begins(), pause.ends()))
     }
 
     /// Whether the consumer may not have learnt of a change: what it makes of that is the subject of other rules.

@@ -292,15 +292,9 @@ impl<'e> Play<'e> {
         })
     }
 
-    /// Since when the consumer must have learnt what profiles said: by a moment, it may go on as before any later change. While it
-    /// does not reach the hub, it learns nothing; one that is stopped does nothing.
+    /// Since when the consumer must have learnt what profiles said: by a moment, it may go on as before any later change.
     fn known_since(&self, at: Micros) -> Micros {
-        let since = at.saturating_sub(self.settle);
-        let cuts = self.testbed.hub_cuts.iter();
-        let cuts = cuts.map(|cut| (cut.from.as_microsecond(), cut.until.as_microsecond()));
-        let unlearnt = cuts.filter(|(from, until)| *from <= at && since <= *until);
-        let earliest = unlearnt.map(|(from, _)| from.saturating_sub(self.settle)).min();
-        earliest.map_or(since, |earliest| earliest.min(since))
+        at.saturating_sub(self.settle)
     }
 
     /// Whether a profile may have named that server for a provider that the consumer has a plugin for, so that the consumer
