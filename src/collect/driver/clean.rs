@@ -25,7 +25,7 @@ use super::{
     file::{DriverFile, Members, error::DriverFileError},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
-    writes::{undo_creation, undo_field, undo_secret},
+    writes::{undo_creation, undo_field},
 };
 use crate::{
     clock::Clock,
@@ -238,10 +238,6 @@ impl Work<'_> {
             ),
             UndoEntry::Profile { profile } => self.uncreate(run, ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.uncreate(run, ObjectKind::PlacementDecision, slice).await,
-            UndoEntry::Secret { secret } => (
-                format!("Secret {}/{} goes", secret.namespace, secret.name),
-                undo_secret(client, run, secret).await.map_err(UndoError::Hub),
-            ),
             UndoEntry::Field(change) => (
                 format!(
                     "{} of ClusterProfile {}/{} is as before",

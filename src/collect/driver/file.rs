@@ -59,19 +59,8 @@ pub struct ConsumerFile {
     pub outputs: Vec<OutputPlace>,
     /// Where its plugin looks for the run: absolute.
     pub recorder: PathBuf,
-    /// Its way to the hub, if the run is to close it for a while.
-    pub hub: Option<ConsumerHub>,
     /// Where its log is: absolute.
     pub logs: Vec<PathBuf>,
-}
-
-/// How a consumer reaches the hub.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConsumerHub {
-    /// Its kubeconfig: absolute.
-    pub kubeconfig: PathBuf,
-    /// Where the run writes the same by way of the run: absolute.
-    pub through: PathBuf,
 }
 
 /// A command.
@@ -302,10 +291,6 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
         outputs: outputs::places(consumer.outputs, folder)?,
         unselected: consumer.unselected,
         recorder: folder.join(consumer.recorder),
-        hub: consumer.hub.map(|hub| ConsumerHub {
-            kubeconfig: folder.join(hub.kubeconfig),
-            through: folder.join(hub.through),
-        }),
         logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),
     })
 }

@@ -74,8 +74,6 @@ pub(crate) enum UndoEntry {
     Profile { profile: ObjectKey },
     /// A slice was created: delete it.
     Slice { slice: ObjectKey },
-    /// A Secret was created: delete it.
-    Secret { secret: ObjectKey },
     /// A scheduler was asked for clusters: take that back.
     Placement { name: String },
     /// A field of a profile was changed: restore it.

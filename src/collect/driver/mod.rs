@@ -29,9 +29,7 @@ mod writes;
 pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
 pub(super) use drive::drive;
-pub use file::{
-    ConsumerFile, ConsumerHub, DriverFile, DriverFileError, DriverFileFlaw, Hook, HookFlaw, Members,
-};
+pub use file::{ConsumerFile, DriverFile, DriverFileError, DriverFileFlaw, Hook, HookFlaw, Members};
 pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
 pub(super) use journal::UndoEntry;
 pub use journal::{Head, Journal};
@@ -39,4 +37,4 @@ pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patienc
 pub use private_file::replace as replace_private_file;
 pub(super) use run_context::RunContext;
 pub(crate) use writes::Touched;
-pub(super) use writes::{OURSELVES, Writes, secret_path};
+pub(super) use writes::{OURSELVES, Writes};

@@ -29,8 +29,6 @@ use crate::{
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
 pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
 
-const SECRET: &str = "Secret";
-
 /// The objects that a run wrote to or created. A clone shares them.
 #[derive(Clone, Default)]
 pub(crate) struct Touched(Arc<Mutex<BTreeMap<ObjectKind, BTreeSet<ObjectKey>>>>);
@@ -180,24 +178,6 @@ impl<'a> Writes<'a> {
         Ok(created)
     }
 
-    /// Creates a Secret of the run under that name. `object` is the rest of it.
-    pub async fn create_secret(&self, key: &ObjectKey, mut object: Value) -> Result<ObjectRef, Failure> {
-        object["apiVersion"] = "v1".into();
-        object["kind"] = SECRET.into();
-        let path = format!("{}?fieldManager={OURSELVES}", secrets(&key.namespace));
-        let created: Value = call(self.client, Method::POST, &path, Some(&object)).await?;
-        let created = ObjectRef::of_value(&created, SECRET);
-        self.allow(&created);
-        Ok(created)
-    }
-
-    /// Deletes a Secret of the run, unless another one has taken its name.
-    pub async fn delete_secret(&self, secret: &ObjectRef) -> Result<(), Failure> {
-        self.check(secret)
-            .map_err(|error| Failure::broken(error.to_string()))?;
-        delete(self.client, &secret_path(&ObjectKey::from(secret)), &secret.uid).await
-    }
-
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
         self.decide(slice, &json!([])).await
@@ -253,16 +233,6 @@ impl<'a> Writes<'a> {
         let status = if status { "/status" } else { "" };
         format!("{objects}/{}{status}", segment(&key.name))
     }
-}
-
-/// The path of a namespace's Secrets.
-fn secrets(namespace: &str) -> String {
-    format!("/api/v1/namespaces/{}/secrets", segment(namespace))
-}
-
-/// The path of a Secret.
-pub(crate) fn secret_path(key: &ObjectKey) -> String {
-    format!("{}/{}", secrets(&key.namespace), segment(&key.name))
 }
 
 /// Deletes what is at `path`, where it has that uid. That it is gone already is as good.
@@ -323,11 +293,6 @@ pub(super) async fn undo_creation(
 ) -> Result<(), Failure> {
     let path = Writes::new(client, target).path(kind, key, false);
     undo_creation_at(client, run, &path).await
-}
-
-/// The same for a Secret.
-pub(super) async fn undo_secret(client: &TimedClient, run: &str, key: &ObjectKey) -> Result<(), Failure> {
-    undo_creation_at(client, run, &secret_path(key)).await
 }
 
 /// What a run has created under that name, if it is still there.

@@ -169,8 +169,7 @@ fn output_role(place: &OutputPlace) -> Option<RbacRole<'_>> {
     let (namespace, rules) = match place {
         OutputPlace::Argocd { namespace } => (
             Some(&**namespace),
-            "# For the consumer's Secrets, and for one of the run's own whose name the consumer would choose.\n\
-             - apiGroups: [\"\"]\n  resources: [secrets]\n  verbs: [get, list, create, delete]\n",
+            "- apiGroups: [\"\"]\n  resources: [secrets]\n  verbs: [list]\n",
         ),
         OutputPlace::Multikueue => (
             None,

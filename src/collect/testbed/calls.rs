@@ -39,12 +39,27 @@ struct State {
     full: Option<Timestamp>,
 }
 
+/// A connection that arrives at an address.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival<'a> {
+    /// The URL of the address.
+    pub url: &'a str,
+    /// The server name (SNI), if the client sent one.
+    pub server_name: Option<&'a str>,
+    /// Whether the client sent a TLS hello.
+    pub hello: bool,
+    /// Whether the run's own proxy opened the connection.
+    pub via_proxy: bool,
+}
+
 /// A connection to a member.
 #[derive(Clone, Debug)]
 pub struct Connection {
     url: String,
     member: String,
     server_name: Option<String>,
+    hello: bool,
+    via_proxy: bool,
     number: u64,
     end: CancellationToken,
 }
@@ -100,9 +115,9 @@ impl Calls {
         self.state.lock().addresses.clone()
     }
 
-    /// A connection came to nothing.
-    pub fn broken(&self, url: &str, server_name: Option<&str>, reason: &str) {
-        let connection = self.number(url, server_name);
+    /// A connection ended before or in its handshake.
+    pub fn failed(&self, arrival: Arrival<'_>, reason: &str) {
+        let connection = self.number(arrival);
         self.note(
             &connection,
             CallEvent::Failed {
@@ -112,8 +127,8 @@ impl Calls {
     }
 
     /// A client is connected: both sides trust each other.
-    pub fn connected(&self, url: &str, server_name: Option<&str>) -> Connection {
-        let connection = self.number(url, server_name);
+    pub fn connected(&self, arrival: Arrival<'_>) -> Connection {
+        let connection = self.number(arrival);
         self.note(&connection, CallEvent::Connected {});
         connection
     }
@@ -140,7 +155,10 @@ impl Calls {
 
     /// The consumer asks a proxy at that URL for a way to a host.
     pub fn proxied(&self, url: &str, host: &str) {
-        let connection = self.number(url, None);
+        let connection = self.number(Arrival {
+            url,
+            ..Arrival::default()
+        });
         self.note(
             &connection,
             CallEvent::Proxied {
@@ -254,16 +272,22 @@ impl Calls {
         (members, plugins, state.full)
     }
 
-    fn number(&self, url: &str, server_name: Option<&str>) -> Connection {
+    fn number(&self, arrival: Arrival<'_>) -> Connection {
         let mut state = self.state.lock();
         state.connections += 1;
-        let mut there = state.addresses.iter().filter(|address| address.url == url);
-        let address = there
-            .find(|address| address.server_name.is_none() || address.server_name.as_deref() == server_name);
+        let mut there = state
+            .addresses
+            .iter()
+            .filter(|address| address.url == arrival.url);
+        let address = there.find(|address| {
+            address.server_name.is_none() || address.server_name.as_deref() == arrival.server_name
+        });
         let member = address.map(|address| address.member.clone()).unwrap_or_default();
         Connection {
-            url: url.to_owned(),
-            server_name: server_name.map(str::to_owned),
+            url: arrival.url.to_owned(),
+            server_name: arrival.server_name.map(str::to_owned),
+            hello: arrival.hello,
+            via_proxy: arrival.via_proxy,
             number: state.connections,
             end: state.ends.entry(member.clone()).or_default().clone(),
             member,
@@ -277,8 +301,8 @@ impl Calls {
             member: connection.member.clone(),
             connection: connection.number,
             server_name: connection.server_name.clone(),
-            hello: matches!(what, CallEvent::Connected {} | CallEvent::Request { .. }),
-            via_proxy: false,
+            hello: connection.hello,
+            via_proxy: connection.via_proxy,
             what,
         });
     }

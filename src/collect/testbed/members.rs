@@ -23,6 +23,4 @@ pub struct NewAddress {
     pub server_name: Option<String>,
     /// The URL to share with another member, where server names tell them apart.
     pub beside: Option<String>,
-    /// Whether it speaks plain HTTP.
-    pub plain: bool,
 }

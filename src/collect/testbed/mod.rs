@@ -7,7 +7,6 @@
 mod addresses;
 mod calls;
 mod decisions;
-mod hub_way;
 mod members;
 mod mentions;
 mod outputs;
@@ -17,12 +16,10 @@ mod plugin;
 mod profile;
 mod random;
 mod recorder;
-mod relay;
 mod scenes;
 mod session;
 
-pub use calls::{Calls, Connection, MemberRequest};
-pub use hub_way::HubWay;
+pub use calls::{Arrival, Calls, Connection, MemberRequest};
 pub use members::{Members, NewAddress};
 pub use mentions::{ConsumerLog, LogFiles};
 pub use outputs::OutputPlace;
@@ -31,4 +28,3 @@ pub(super) use play::{Played, play};
 pub use plugin::{PluginPlan, PluginReply, PluginRun};
 pub use profile::is_staged_variable;
 pub use recorder::{Recorder, RecorderError, tell_recorder};
-pub use relay::{Relay, RelayError};

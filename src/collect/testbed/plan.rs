@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use evidence::ConsumerSpec;
 
-use super::{Calls, ConsumerLog, HubWay, Members, OutputPlace, Recorder};
+use super::{Calls, ConsumerLog, Members, OutputPlace, Recorder};
 use crate::driver::{Hooks, Journal};
 
 /// The testbed of a run.
@@ -26,8 +26,6 @@ pub struct TestbedPlan {
     pub log: Option<Arc<dyn ConsumerLog>>,
     /// What has the consumer work on a member; none where it needs no hook.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// The consumer's way to the hub, if the run can close it.
-    pub hub: Option<Arc<dyn HubWay>>,
     /// How long the consumer may take to call a control.
     pub patience: Duration,
     /// Where the consumer's plugin reaches the run; none where it is in this process.
@@ -37,11 +35,6 @@ pub struct TestbedPlan {
 }
 
 impl TestbedPlan {
-    /// Whether the run can close the consumer's way to the hub.
-    pub(super) fn is_relayed(&self) -> bool {
-        self.hub.is_some()
-    }
-
     /// All namespaces in which profiles are published.
     pub fn namespaces(&self) -> Vec<String> {
         let selected = self.claims.namespaces.iter();

@@ -37,7 +37,6 @@ pub(crate) struct Played {
 pub(crate) async fn play(context: RunContext<'_>, plan: &TestbedPlan, stop: CancellationToken) -> Played {
     let session = Session::new(context, plan, stop);
     let from = session.now();
-    session.ask_rights().await;
     let is_asked = |scene: &SceneOf| (scene.is_asked)(plan) && session.can(scene.hooks);
     let asked = SCENES.iter().filter(|scene| is_asked(scene)).count();
     let mut number = 0;

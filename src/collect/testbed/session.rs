@@ -2,20 +2,16 @@
 
 mod clear;
 mod hooks;
-mod hub;
 mod outputs;
-mod rights;
-mod taken_names;
 
 use std::{collections::BTreeSet, time::Duration};
 
 use evidence::{
-    ConsumerRights, ConsumerSpec, DriverAction, HookCall, HubCut, ObjectKey, ObjectRef, OutputSnapshot,
-    ScenarioRun, Testbed, api::ObjectKind,
+    ConsumerSpec, DriverAction, HookCall, ObjectKey, ObjectRef, OutputSnapshot, ScenarioRun, Testbed,
+    api::ObjectKind,
 };
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
-use taken_names::Taken;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -62,9 +58,6 @@ struct State {
     /// Whether the consumer was stopped.
     is_idle: bool,
     snapshots: Vec<OutputSnapshot>,
-    taken_names: Vec<Taken>,
-    rights: Option<ConsumerRights>,
-    hub_cuts: Vec<HubCut>,
     /// Why outputs could not be read.
     unread: Option<String>,
 }
@@ -281,7 +274,6 @@ impl<'a> Session<'a> {
             self.pause_until(after(from, settle * settles)).await;
         }
         self.read_outputs().await;
-        self.look_at_taken_names().await;
         if let Some(scene) = self.state().scenarios.last_mut() {
             scene.until = self.now();
         }
@@ -348,20 +340,10 @@ impl<'a> Session<'a> {
             },
             addresses: self.plan.calls.addresses(),
             scenarios: state.scenarios.clone(),
-            published: Vec::new(),
-            expectations: Vec::new(),
-            settle_seconds: None,
             hooks,
             hook_calls: state.hook_calls.clone(),
             outputs: state.snapshots.clone(),
-            taken_names: state.taken_names.iter().map(|taken| taken.seen.clone()).collect(),
-            relayed: self.plan.is_relayed(),
-            hub_cuts: state.hub_cuts.clone(),
-            // The audit log tells, when the run is over.
-            reads: None,
-            user_in_audit_log: false,
-            groups: BTreeSet::new(),
-            rights: state.rights.clone(),
+            ..Testbed::default()
         }
     }
 

@@ -1,14 +1,13 @@
-//! Whether a consumer's way to the hub can lead through a run, and what it makes can be read.
+//! Whether the run can read what a consumer makes.
 
 use std::time::Duration;
 
-use collect::{connect::Connection, testbed::Relay};
+use collect::connect::Connection;
 use tokio::time::timeout;
 
 use super::check::Check;
-use crate::command::{flags::driver::Driving, terminal::exit::Failure};
+use crate::command::flags::driver::Driving;
 
-const WAY: &str = "evidence/consumer-hub";
 const OUTPUTS: &str = "evidence/outputs";
 
 /// Checks what the driver file says of its consumer.
@@ -20,18 +19,6 @@ pub async fn of_consumer(hub: &Connection, driving: Option<&Driving>, limit: Dur
         return Vec::new();
     };
     let mut checks = Vec::new();
-    if let Some(hub) = &consumer.hub {
-        checks.push(match Relay::check(&hub.kubeconfig) {
-            Ok(()) => Check::ok(
-                WAY,
-                &format!(
-                    "a run can close the consumer's way to the hub, if it is started with {}",
-                    hub.through.display()
-                ),
-            ),
-            Err(error) => Check::error(WAY, &Failure::usage(error)),
-        });
-    }
     for place in &consumer.outputs {
         let reader = place.reader().name();
         let read = match timeout(limit, place.check(hub)).await {

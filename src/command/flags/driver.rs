@@ -17,7 +17,7 @@ use collect::{
     driver::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
-    testbed::{Calls, HubWay, LogFiles, Recorder, Relay, TestbedPlan},
+    testbed::{Calls, LogFiles, Recorder, TestbedPlan},
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
@@ -238,13 +238,6 @@ impl Driving {
                 )
             })
             .map_err(Failure::could_not_run)?;
-        let way = match &consumer.hub {
-            Some(hub) => {
-                let relay = Relay::listen(&hub.kubeconfig, &hub.through).await;
-                Some(Arc::new(relay.map_err(Failure::could_not_run)?) as Arc<dyn HubWay>)
-            }
-            None => None,
-        };
         Ok(Some(TestbedPlan {
             claims: consumer.claims.clone(),
             unselected: consumer.unselected.clone(),
@@ -254,7 +247,6 @@ impl Driving {
             log: LogFiles::of(consumer.logs.clone()),
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
-            hub: way,
             patience: file.patience.usual,
             journal: Some(Arc::new(journal(file, journals, hub, access, &run, clock)?)),
             run,

@@ -21,7 +21,6 @@ use super::{
     controller::Controller,
     faults::Fault,
     hooks::{ConsumerHooks, Life, Orders, hooks},
-    hub_way::WithinProcessHubWay,
     log::Lines,
     names::{CONSUMER, DECISION, NAMESPACES, OUTPUTS, PROVIDER, UNSELECTED},
     rights,
@@ -48,7 +47,6 @@ pub struct Consumer {
     members: Arc<WithinProcess>,
     log: Lines,
     hooks: Arc<ConsumerHooks>,
-    hub: Arc<WithinProcessHubWay>,
     orders: Orders,
 }
 
@@ -73,7 +71,6 @@ impl Consumer {
         let (hooks, orders) = hooks();
         Self {
             hooks: Arc::new(hooks),
-            hub: Arc::default(),
             orders,
             world,
             members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
@@ -116,7 +113,6 @@ impl Consumer {
             calls: Arc::clone(&self.calls),
             log: Some(Arc::new(self.log.clone())),
             hooks: Some(Arc::<ConsumerHooks>::clone(&self.hooks)),
-            hub: Some(Arc::<WithinProcessHubWay>::clone(&self.hub)),
             recorder: None,
             patience: PATIENCE,
             journal: None,
@@ -147,7 +143,7 @@ impl Consumer {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
-        let hub = Hub::new(self.hub.lead(client));
+        let hub = Hub::new(client);
         let mut kept = BTreeMap::new();
         loop {
             let log = self.log.clone();

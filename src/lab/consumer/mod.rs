@@ -12,7 +12,7 @@
 //! * `finalizers`: holds profiles until it has left their members, if it does that;
 //! * `rights`: what its role lets it do;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
-//! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it; `hub_way`: its way to the hub.
+//! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
 
 mod access;
 mod connect;
@@ -20,7 +20,6 @@ mod controller;
 mod faults;
 mod finalizers;
 mod hooks;
-mod hub_way;
 mod lifetime;
 mod log;
 mod names;

@@ -1,6 +1,11 @@
 //! Members on ports of this machine, each with an authority of its own.
 
-use std::{collections::HashMap, io, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    net::SocketAddr,
+    sync::Arc,
+};
 
 use apiserver::Identity;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -27,6 +32,8 @@ pub struct OnPorts {
     calls: Arc<Calls>,
     ports: Mutex<HashMap<String, Port>>,
     proxies: Mutex<Vec<Listening>>,
+    /// The local addresses of the proxies' connections.
+    proxied: Arc<Mutex<HashSet<SocketAddr>>>,
 }
 
 /// A port, and who answers there.
@@ -47,6 +54,7 @@ impl OnPorts {
             calls,
             ports: Mutex::default(),
             proxies: Mutex::default(),
+            proxied: Arc::default(),
         }
     }
 
@@ -63,13 +71,9 @@ impl OnPorts {
         };
         let url = match &new.beside {
             Some(url) => url.clone(),
-            None => self.listen(new.plain).await?,
+            None => self.listen().await?,
         };
-        let ca_data = if new.plain {
-            String::new()
-        } else {
-            BASE64_STANDARD.encode(&identity.ca)
-        };
+        let ca_data = BASE64_STANDARD.encode(&identity.ca);
         let address = MemberAddress {
             url,
             member: new.member.clone(),
@@ -84,16 +88,15 @@ impl OnPorts {
     }
 
     /// Listens on a free port. Gives its URL.
-    async fn listen(&self, plain: bool) -> io::Result<String> {
+    async fn listen(&self) -> io::Result<String> {
         let listener = TcpListener::bind((ADDRESS, 0)).await?;
-        let scheme = if plain { "http" } else { "https" };
-        let url = format!("{scheme}://{}", listener.local_addr()?);
+        let url = format!("https://{}", listener.local_addr()?);
         let identities = Arc::<Mutex<Vec<Known>>>::default();
         let server = Server {
             url: url.clone(),
-            plain,
             calls: Arc::clone(&self.calls),
             identities: Arc::clone(&identities),
+            proxied: Arc::clone(&self.proxied),
         };
         let port = Port {
             identities,
@@ -107,7 +110,12 @@ impl OnPorts {
     async fn listen_as_proxy(&self) -> io::Result<String> {
         let listener = TcpListener::bind((ADDRESS, 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let serving = serve_proxy(listener, url.clone(), Arc::clone(&self.calls));
+        let serving = serve_proxy(
+            listener,
+            url.clone(),
+            Arc::clone(&self.calls),
+            Arc::clone(&self.proxied),
+        );
         self.proxies.lock().push(Listening(tokio::spawn(serving)));
         Ok(url)
     }

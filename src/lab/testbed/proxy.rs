@@ -1,6 +1,6 @@
 //! A proxy that notes for whom it makes a way.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{collections::HashSet, convert::Infallible, net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
 use collect::testbed::Calls;
@@ -16,13 +16,18 @@ use tokio::{
 };
 
 /// Serves the proxy at that URL.
-pub(super) async fn serve_proxy(listener: TcpListener, url: String, calls: Arc<Calls>) {
+pub(super) async fn serve_proxy(
+    listener: TcpListener,
+    url: String,
+    calls: Arc<Calls>,
+    proxied: Arc<Mutex<HashSet<SocketAddr>>>,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
-                    connections.spawn(connection(stream, url.clone(), Arc::clone(&calls)));
+                    connections.spawn(connection(stream, url.clone(), Arc::clone(&calls), Arc::clone(&proxied)));
                 }
             }
             Some(_) = connections.join_next() => {}
@@ -31,14 +36,19 @@ pub(super) async fn serve_proxy(listener: TcpListener, url: String, calls: Arc<C
 }
 
 /// Serves one connection, and the way that it asks for.
-async fn connection(stream: TcpStream, url: String, calls: Arc<Calls>) {
+async fn connection(
+    stream: TcpStream,
+    url: String,
+    calls: Arc<Calls>,
+    proxied: Arc<Mutex<HashSet<SocketAddr>>>,
+) {
     let ways = Mutex::new(JoinSet::new());
     let answering = service_fn(|request: Request<Incoming>| {
         let mut response = Response::new(Empty::<Bytes>::new());
         match request.uri().authority().map(ToString::to_string) {
             Some(host) if request.method() == Method::CONNECT => {
                 calls.proxied(&url, &host);
-                ways.lock().spawn(lead(request, host));
+                ways.lock().spawn(lead(request, host, Arc::clone(&proxied)));
             }
             _ => *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED,
         }
@@ -51,9 +61,12 @@ async fn connection(stream: TcpStream, url: String, calls: Arc<Calls>) {
     ways.into_inner().join_all().await;
 }
 
-/// Leads a client to a host, once it has its answer.
-async fn lead(request: Request<Incoming>, host: String) {
+/// Connects a client to a host, once it has its answer. The member knows the connection by its local address.
+async fn lead(request: Request<Incoming>, host: String, proxied: Arc<Mutex<HashSet<SocketAddr>>>) {
     if let (Ok(client), Ok(mut member)) = (upgrade::on(request).await, TcpStream::connect(host).await) {
+        if let Ok(local) = member.local_addr() {
+            proxied.lock().insert(local);
+        }
         let _ = copy_bidirectional(&mut TokioIo::new(client), &mut member).await;
     }
 }

@@ -1,9 +1,9 @@
 //! Who answers on a port: the members behind it, told apart by server names.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{collections::HashSet, convert::Infallible, net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
-use collect::testbed::{Calls, Connection, MemberRequest};
+use collect::testbed::{Arrival, Calls, Connection, MemberRequest};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use http::{HeaderMap, Request, Response, header};
 use http_body::Frame;
@@ -35,10 +35,10 @@ pub(super) struct Known {
 #[derive(Clone)]
 pub(super) struct Server {
     pub(super) url: String,
-    /// Whether it speaks plain HTTP.
-    pub(super) plain: bool,
     pub(super) calls: Arc<Calls>,
     pub(super) identities: Arc<Mutex<Vec<Known>>>,
+    /// The local addresses of the proxy's connections.
+    pub(super) proxied: Arc<Mutex<HashSet<SocketAddr>>>,
 }
 
 impl Server {
@@ -58,31 +58,36 @@ impl Server {
 
     /// Serves one connection. Returns when the client goes away, and when it breaks the protocol.
     async fn connection(self, stream: TcpStream) {
-        if self.plain {
-            return self.requests(stream, None).await;
-        }
+        let peer = stream.peer_addr().ok();
+        let without_hello = Arrival {
+            url: &self.url,
+            ..Arrival::default()
+        };
         let hello = match LazyConfigAcceptor::new(Acceptor::default(), stream).await {
             Ok(hello) => hello,
-            Err(error) => return self.calls.broken(&self.url, None, &error.to_string()),
+            Err(error) => return self.calls.failed(without_hello, &error.to_string()),
         };
         let server_name = hello.client_hello().server_name().map(str::to_owned);
         let Some(config) = self.config_for(server_name.as_deref()) else {
             return;
         };
+        let arrival = Arrival {
+            server_name: server_name.as_deref(),
+            hello: true,
+            // The proxy notes its address before it passes on the hello.
+            via_proxy: peer.is_some_and(|peer| self.proxied.lock().contains(&peer)),
+            ..without_hello
+        };
         let stream = match hello.into_stream(config).await {
             Ok(stream) => stream,
-            Err(error) => {
-                return self
-                    .calls
-                    .broken(&self.url, server_name.as_deref(), &error.to_string());
-            }
+            Err(error) => return self.calls.failed(arrival, &error.to_string()),
         };
-        self.requests(stream, server_name.as_deref()).await;
+        let connection = self.calls.connected(arrival);
+        self.requests(stream, connection).await;
     }
 
     /// Answers the requests on a connection, until one side ends it.
-    async fn requests(self, stream: impl AsyncRead + AsyncWrite + Unpin, server_name: Option<&str>) {
-        let connection = self.calls.connected(&self.url, server_name);
+    async fn requests(&self, stream: impl AsyncRead + AsyncWrite + Unpin, connection: Connection) {
         let answering = service_fn(|request: Request<Incoming>| {
             let response = self.respond(&connection, &request);
             async { Ok::<_, Infallible>(response) }

@@ -10,8 +10,15 @@ use http::Request;
 use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    },
 };
 
 use super::{
@@ -121,7 +128,6 @@ async fn server_names_tell_members_behind_one_address_apart() {
             member: member.to_owned(),
             server_name: Some(format!("{member}.example")),
             beside: beside.take(),
-            plain: false,
         };
         let address = members.open(&new).await.expect("an address");
         beside = Some(address.url.clone());
@@ -164,7 +170,7 @@ fn members_serve_what_consumers_look_for() {
 }
 
 /// Sends a request on a connection, and reads until the answer has such an end.
-async fn exchange(stream: &mut TcpStream, request: &str, end: &str) -> String {
+async fn exchange(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &str, end: &str) -> String {
     stream.write_all(request.as_bytes()).await.expect("it is sent");
     let mut answer = String::new();
     while !answer.ends_with(end) {
@@ -176,38 +182,69 @@ async fn exchange(stream: &mut TcpStream, request: &str, end: &str) -> String {
     answer
 }
 
+/// A client that trusts the member's authority.
+fn tls_connector(address: &MemberAddress) -> TlsConnector {
+    let pem = BASE64_STANDARD.decode(&address.ca_data).expect("base64");
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(CertificateDer::from_pem_slice(&pem).expect("a certificate"))
+        .expect("an authority");
+    let config = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}
+
 #[tokio::test]
-async fn a_proxy_leads_to_a_member_without_tls_until_that_ends_the_connection() {
+async fn connections_through_the_proxy_are_marked() {
     let calls = Arc::new(Calls::new(Clock::system()));
     let members = OnPorts::new(Arc::clone(&calls));
     let new = NewAddress {
-        member: "plain".to_owned(),
-        plain: true,
+        member: "a".to_owned(),
         ..NewAddress::default()
     };
     let address = members.open(&new).await.expect("an address");
-    assert!(address.ca_data.is_empty());
     let proxy = members.open_proxy().await.expect("a proxy");
     let of_proxy = proxy.strip_prefix("http://").expect("a URL");
-    let host = address.url.strip_prefix("http://").expect("no TLS");
+    let host = address.url.strip_prefix("https://").expect("a URL");
     let mut stream = TcpStream::connect(of_proxy).await.expect("a connection");
-    let way = format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-    let led = exchange(&mut stream, &way, "\r\n\r\n").await;
+    let connect = format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let led = exchange(&mut stream, &connect, "\r\n\r\n").await;
     assert!(led.starts_with("HTTP/1.1 200"), "{led}");
+    let name = ServerName::try_from("localhost").expect("a name");
+    let connecting = tls_connector(&address).connect(name, stream).await;
+    let mut stream = connecting.expect("a handshake");
     let token = credential(&calls, &address);
     let request =
         format!("GET /api/v1/nodes HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
     let nodes = exchange(&mut stream, &request, "}").await;
     assert!(nodes.starts_with("HTTP/1.1 200"), "{nodes}");
-    calls.cut("plain");
-    assert_eq!(stream.read(&mut [0; 1]).await.expect("an end"), 0);
-    let those = [
-        ("", "proxied"),
-        ("plain", "connected"),
-        ("plain", "200"),
-        ("plain", "ended"),
-    ];
+    calls.cut("a");
+    let those = [("", "proxied"), ("a", "connected"), ("a", "200"), ("a", "ended")];
     assert_eq!(seen(&calls, those.len()).await, expected(&those));
+    let marked = calls
+        .recorded()
+        .into_iter()
+        .map(|call| (call.hello, call.via_proxy));
+    assert_eq!(
+        marked.collect::<Vec<_>>(),
+        [(false, false), (true, true), (true, true), (false, false)]
+    );
+}
+
+#[tokio::test]
+async fn a_connection_without_a_hello_is_recorded_as_such() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let new = NewAddress {
+        member: "a".to_owned(),
+        ..NewAddress::default()
+    };
+    let address = members.open(&new).await.expect("an address");
+    let host = address.url.strip_prefix("https://").expect("a URL");
+    drop(TcpStream::connect(host).await.expect("a connection"));
+    assert_eq!(seen(&calls, 1).await, expected(&[("a", "broken")]));
+    assert!(!calls.recorded()[0].hello);
 }
 
 #[tokio::test]

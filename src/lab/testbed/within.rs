@@ -7,7 +7,7 @@ use std::sync::{
 
 use collect::{
     driver::OfferError,
-    testbed::{Calls, Connection, Members, NewAddress},
+    testbed::{Arrival, Calls, Connection, Members, NewAddress},
 };
 use evidence::MemberAddress;
 use futures::{FutureExt as _, future::BoxFuture};
@@ -81,20 +81,23 @@ impl WithinProcess {
         if there.is_empty() {
             return Err(DialError::Refused);
         }
+        let arrival = Arrival {
+            url: hello.url,
+            server_name: hello.server_name,
+            hello: true,
+            via_proxy: hello.proxy.is_some(),
+        };
         let is_its = |address: &&MemberAddress| {
             address.server_name.is_none() || address.server_name.as_deref() == hello.server_name
         };
         let error = match (there.iter().find(is_its), hello.trust) {
             (None, _) => DialError::NoSuchName,
-            (Some(address), Trust::Authority(known))
-                if known != address.ca_data && !address.ca_data.is_empty() =>
-            {
+            (Some(address), Trust::Authority(known)) if known != address.ca_data => {
                 DialError::UnknownAuthority
             }
-            (Some(_), _) => return Ok(self.calls.connected(hello.url, hello.server_name)),
+            (Some(_), _) => return Ok(self.calls.connected(arrival)),
         };
-        self.calls
-            .broken(hello.url, hello.server_name, &error.to_string());
+        self.calls.failed(arrival, &error.to_string());
         Err(error)
     }
 }
@@ -103,19 +106,14 @@ impl Members for WithinProcess {
     fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>> {
         async move {
             let number = self.opened.fetch_add(1, Ordering::Relaxed);
-            let scheme = if new.plain { "http" } else { "https" };
             let address = MemberAddress {
                 url: new
                     .beside
                     .clone()
-                    .unwrap_or_else(|| format!("{scheme}://192.0.2.1:{}", FIRST_PORT + number)),
+                    .unwrap_or_else(|| format!("https://192.0.2.1:{}", FIRST_PORT + number)),
                 member: new.member.clone(),
                 server_name: new.server_name.clone(),
-                ca_data: if new.plain {
-                    String::new()
-                } else {
-                    new_ca_data(&new.member)
-                },
+                ca_data: new_ca_data(&new.member),
             };
             self.calls.open(address.clone());
             Ok(address)

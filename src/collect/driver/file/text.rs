@@ -74,8 +74,6 @@ pub(super) struct Consumer {
     pub providers: BTreeSet<String>,
     /// Where that plugin looks for the run: its `--recorder`.
     pub recorder: PathBuf,
-    /// Its way to the hub, if the run is to close it for a while.
-    pub hub: Option<ConsumerHub>,
     /// The `apiVersion` with which its own file has that plugin run.
     pub exec_api_version: Option<String>,
     /// The files of its log, if it tells there what it does not do, and why.
@@ -104,16 +102,6 @@ pub(super) struct Consumer {
     /// Where it makes something of profiles.
     #[serde(default)]
     pub outputs: Vec<Output>,
-}
-
-/// How a consumer reaches the hub.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ConsumerHub {
-    /// Its kubeconfig, relative to the driver file.
-    pub kubeconfig: PathBuf,
-    /// Where the run writes the same by way of the run: start the consumer with that, once it is there.
-    pub through: PathBuf,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -33,7 +33,7 @@ fn found(secret: &Value) -> Found {
 }
 
 /// A field of a Secret that holds text.
-pub(super) fn field(secret: &Value, name: &str) -> Option<String> {
+fn field(secret: &Value, name: &str) -> Option<String> {
     let bytes = BASE64_STANDARD.decode(secret["data"][name].as_str()?).ok()?;
     String::from_utf8(bytes).ok()
 }

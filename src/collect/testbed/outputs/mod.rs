@@ -8,7 +8,6 @@ mod multikueue;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use evidence::{MemberAddress, Output, OutputReader};
-use serde_json::Value;
 
 use crate::connect::{Connection, call::TimedClient};
 
@@ -101,24 +100,6 @@ impl OutputPlace {
             members: members.cloned().collect::<BTreeSet<_>>(),
         }
     }
-}
-
-/// The URLs of staged members in what a Secret holds.
-pub(super) fn servers_named(secret: &Value, addresses: &[MemberAddress]) -> BTreeSet<String> {
-    let fields = secret["data"].as_object().into_iter().flatten();
-    let texts: Vec<String> = fields
-        .filter_map(|(name, _)| argocd::field(secret, name))
-        .collect();
-    let urls = addresses.iter().map(|address| &address.url);
-    urls.filter(|url| texts.iter().any(|text| names(text, url)))
-        .cloned()
-        .collect()
-}
-
-/// Whether a text names a URL, rather than one whose port is longer.
-fn names(text: &str, url: &str) -> bool {
-    let mut ends = text.match_indices(url).map(|(at, _)| at + url.len());
-    ends.any(|end| !text[end..].starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// A URL without the slash at its end, which means nothing.

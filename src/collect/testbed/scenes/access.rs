@@ -67,7 +67,6 @@ async fn server_names(session: &Session<'_>) {
             member: session.name(what),
             server_name: Some(format!("{what}.conformance.example")),
             beside: beside.clone(),
-            plain: false,
         };
         let Some(address) = session.open(new).await else {
             return;
@@ -93,14 +92,5 @@ pub(super) async fn ways(session: &Session<'_>) {
     if let (Some(address), Some(proxy)) = (session.address("proxied").await, session.proxy().await) {
         let status = Status::of([Entry::to(provider, &address).with("proxy-url", proxy)]);
         session.publish("proxied", &status).await;
-    }
-    let plain = NewAddress {
-        member: session.name("plain"),
-        plain: true,
-        ..NewAddress::default()
-    };
-    if let Some(address) = session.open(plain).await {
-        let status = Status::of([Entry::to(provider, &address)]);
-        session.publish("plain", &status).await;
     }
 }

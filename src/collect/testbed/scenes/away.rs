@@ -29,20 +29,6 @@ pub(super) async fn restarted(session: &Session<'_>) {
     session.cut(&["stopped-gone", "stopped-moving"]);
 }
 
-/// The same while the consumer's way to the hub is closed.
-pub(super) async fn cut_off(session: &Session<'_>) {
-    let profiles = Changing::publish(session, ["unseen-gone", "unseen-moving", "unseen-added"]).await;
-    session.close_hub();
-    profiles.change(session).await;
-    session.open_hub();
-    profiles.work(session).await;
-}
-
-/// All connections end: who keeps to what went while it did not reach the hub comes back.
-pub(super) async fn reconnected(session: &Session<'_>) {
-    session.cut(&["unseen-gone", "unseen-moving"]);
-}
-
 /// The profiles that change: one that goes, one whose member moves, one that is made.
 struct Changing([&'static str; 3]);
 

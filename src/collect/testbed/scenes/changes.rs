@@ -71,10 +71,6 @@ pub(super) async fn ends(session: &Session<'_>) {
     if let Some(profile) = &gone {
         session.withdraw(profile).await;
     }
-    // What has the name that the consumer would have given to its own stays.
-    if let Some(profile) = session.published("taken") {
-        session.withdraw(&profile).await;
-    }
     health(session, sick, "sick", "False").await;
     health(session, session.published("unhealthy"), "unhealthy", "True").await;
     // Who acts on what another profile stands for comes back.

@@ -31,9 +31,6 @@ pub(super) async fn inventory(session: &Session<'_>) {
         unlabelled.labels.clear();
         place(session, &unlabelled, "unlabelled", "unlabelled").await;
     }
-    if session.take_name("taken").await {
-        place(session, &selected, "taken", "taken").await;
-    }
     if let Some(address) = session.address("unhealthy").await {
         let status = Status::of([Entry::to(session.provider(), &address)]).healthy("False");
         session.publish("unhealthy", &status).await;

@@ -53,17 +53,6 @@ pub(super) const SCENES: &[SceneOf] = &[
     scene("address", |session| changes::address(session).boxed()),
     scene("heartbeats", |session| changes::heartbeats(session).boxed()),
     scene("ends", |session| changes::ends(session).boxed()),
-    SceneOf {
-        // It may take its time until it tries to reach the hub again.
-        hinders: true,
-        is_asked: TestbedPlan::is_relayed,
-        ..scene("cut-off", |session| away::cut_off(session).boxed())
-    },
-    SceneOf {
-        is_asked: TestbedPlan::is_relayed,
-        settles: 3,
-        ..scene("reconnected", |session| away::reconnected(session).boxed())
-    },
     placements("slices", |session| placements::slices(session).boxed()),
     placements("references", |session| placements::references(session).boxed()),
     placements("follows", |session| placements::follows(session).boxed()),

@@ -28,7 +28,6 @@ impl Session<'_> {
     pub async fn clear(&self) {
         let published = std::mem::take(&mut self.state().published);
         let mut is_clear = self.clear_decisions().await;
-        is_clear &= self.clear_taken_names().await;
         for profile in &published {
             is_clear &= self.delete(KIND, &profile.object, profile.undo).await;
         }
