@@ -37,7 +37,7 @@ pub use hub::{
     error::CollectError,
     missing,
     rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to},
-    wanted::{Wish, Workloads},
+    wanted::Wish,
 };
 pub use members::{
     Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,

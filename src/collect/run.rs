@@ -1,7 +1,6 @@
 //! A run: the road from a plan to evidence.
 
 mod after_window;
-mod consumers;
 mod header;
 pub(crate) mod patience;
 pub(crate) mod plan;
@@ -15,7 +14,6 @@ pub(crate) mod state;
 pub(crate) mod survey;
 mod testbed;
 mod watches;
-mod workloads;
 
 use evidence::Evidence;
 use tokio::select;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asked, ConsumerAccess, Driver, DriverStep, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login,
-    Member, MemberCall, Mentions, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId,
-    Request, Requests, Secret, SliceHistory, Testbed, UnlabelledSecret, Unreadable, Workload,
+    Asked, Driver, DriverStep, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member, MemberCall,
+    Mentions, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Request, Requests,
+    Secret, SliceHistory, Testbed, UnlabelledSecret, Unreadable,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
@@ -40,10 +40,6 @@ pub struct Evidence {
     pub own_requests: Vec<Request>,
     /// The suite's own requests on slices, from the same log.
     pub own_slice_requests: Vec<Request>,
-    /// What consumers of placements may do on the hub.
-    pub consumer_access: Vec<ConsumerAccess>,
-    /// The workloads that carry a placement key, as last seen.
-    pub workloads: Vec<Workload>,
     /// The answers of the members that the runner could reach.
     pub members: Vec<Member>,
     /// The endpoints of profiles that the run called.

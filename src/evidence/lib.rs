@@ -49,8 +49,7 @@ pub use secrets::{
     },
 };
 pub use seen::{
-    consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace},
-    consumer_rights::ConsumerRights,
+    consumer_rights::{AllowedWrite, ConsumerRights},
     crd,
     driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
     hook_call::HookCall,
@@ -69,5 +68,4 @@ pub use seen::{
         CallEvent, ConsumerSpec, Expect, Expectation, HubCut, MemberAddress, MemberCall, MemberCredential,
         PluginAnswer, PluginCall, PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,
     },
-    workload::Workload,
 };

@@ -84,8 +84,6 @@ fn flags_of_a_role_that_is_not_judged_are_refused() {
         ("--scheduler-user", "s"),
         ("--scheduler-agent", "s"),
         ("--scheduler-field-manager", "s"),
-        ("--consumer-user", "u"),
-        ("--workload", "apps/v1/deployments"),
     ] {
         refused_in_the_lab(
             &[flag, value],

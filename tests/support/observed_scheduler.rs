@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use collect::{
-    Plan, Quiet, Wish, Workloads,
+    Plan, Quiet, Wish,
     clock::Clock,
     collect,
     driver::{DriverPlan, Fleet, Patience, new_run_id},
@@ -81,13 +81,9 @@ fn given_scheduler(faults: &[Fault]) -> Option<String> {
 }
 
 fn plan(edition: Edition) -> Plan {
-    let mut workloads = Scheduler::WORKLOADS.splitn(3, '.').map(str::to_owned);
-    let mut next = || workloads.next().expect("resource, version and group");
-    let (resource, version, group) = (next(), next(), next());
     Plan {
         claim: Claim {
             edition,
-            consumer_users: vec![Scheduler::CONSUMER.to_owned()],
             scheduler: Identity {
                 users: vec![Scheduler::NAME.to_owned()],
                 field_managers: vec![Scheduler::NAME.to_owned()],
@@ -98,11 +94,6 @@ fn plan(edition: Edition) -> Plan {
         // The version in which a published API server stores the objects.
         api_version: Some(names::VERSIONS[1].to_owned()),
         probe: Wish::No("not wanted".into()),
-        workloads: Some(Workloads {
-            group,
-            version,
-            resource,
-        }),
         ..Plan::watching(WINDOW)
     }
 }

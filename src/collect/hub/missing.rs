@@ -20,12 +20,6 @@ pub(crate) const NO_OUTPUTS: Reason = Reason::known(
     ReasonId::NoDriver,
     "it was not said where the consumer makes something of profiles",
 );
-/// The plan names no user that reads placements.
-pub(crate) const NO_CONSUMER_USERS: Reason =
-    Reason::known(ReasonId::NoConsumerUsers, "no consumer of placements was named");
-/// The plan names no kind of workloads.
-pub(crate) const NO_WORKLOADS: Reason =
-    Reason::known(ReasonId::NoWorkloads, "no kind of workloads was named");
 /// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
 pub(super) const NO_CLAIM: Reason = Reason::known(
     ReasonId::NoClaim,

@@ -13,7 +13,6 @@ use evidence::{
 pub use manifest::{ServiceAccount, ServiceAccountError};
 
 use self::manifest::RbacRole;
-use super::wanted::Workloads;
 use crate::testbed::OutputPlace;
 
 /// The evidence that a role gives access to, beside the profiles.
@@ -29,8 +28,6 @@ pub struct Grants {
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
-    /// List these workloads, which needs a role for the cluster.
-    pub workloads: Option<Workloads>,
     /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Role>,
@@ -104,13 +101,6 @@ impl Grants {
                 let resource = "customresourcedefinitions";
                 rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
             }
-        }
-        if let Some(workloads) = &self.workloads
-            && namespace.is_none()
-        {
-            let comment = "For the placement keys on workloads.";
-            let resource = format!("{:?}", workloads.resource);
-            rule(Some(comment), &workloads.group, &resource, None, "list");
         }
         if self.secrets {
             let comment = format!(

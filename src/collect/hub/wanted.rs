@@ -2,17 +2,6 @@
 
 use evidence::Reason;
 
-/// A kind of workloads, as in request paths.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workloads {
-    /// The API group; empty for the core group.
-    pub group: String,
-    /// The version.
-    pub version: String,
-    /// The plural.
-    pub resource: String,
-}
-
 /// How much a kind of evidence is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {

@@ -22,8 +22,6 @@ impl Run<'_> {
     pub(super) async fn after_window(&mut self, asking: Asking) {
         self.secrets().await;
         self.unlabelled_secrets().await;
-        Box::pin(self.consumer_access()).await;
-        Box::pin(self.workloads()).await;
         self.probe().await;
         self.members(asking).await;
     }

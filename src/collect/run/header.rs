@@ -106,13 +106,9 @@ impl Plan {
         }
         if self.claim.edition_of(Role::Scheduler).is_some() {
             let timeline = asked[&Kind::Timeline].clone();
-            let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);
-            let workloads = yes_if(self.workloads.is_some(), missing::NO_WORKLOADS);
             asked.extend([
                 (Kind::PlacementDecisions, Asked::Yes),
                 (Kind::PlacementTimeline, timeline),
-                (Kind::ConsumerAccess, consumers),
-                (Kind::Workloads, workloads),
             ]);
         }
         asked

@@ -9,10 +9,7 @@ use evidence::{
 
 use crate::{
     driver::DriverPlan,
-    hub::{
-        permissions::written,
-        wanted::{Wish, Workloads},
-    },
+    hub::{permissions::written, wanted::Wish},
     members::Members,
     testbed::TestbedPlan,
 };
@@ -38,8 +35,6 @@ pub struct Plan {
     pub probe: Wish,
     /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
     pub audit_logs: Vec<PathBuf>,
-    /// The kind of workloads to look for placement keys on; none: none.
-    pub workloads: Option<Workloads>,
     /// Which members to ask themselves.
     pub members: Members,
     /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
@@ -62,7 +57,6 @@ impl Plan {
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),
-            workloads: None,
             members: Members::default(),
             driver: None,
             testbed: None,

@@ -15,15 +15,13 @@ const CUT_SHORT: &str = "it did not end by itself: this is the copy of its evide
 /// Why evidence that comes last is missing.
 const NOT_READ: &str = "the run ended before it was read";
 /// What a run reads when its window is over.
-const READ_LAST: [Kind; 8] = [
+const READ_LAST: [Kind; 6] = [
     Kind::Secrets,
     Kind::UnlabelledSecrets,
     Kind::Probe,
     Kind::Members,
     Kind::Plugins,
     Kind::Requests,
-    Kind::ConsumerAccess,
-    Kind::Workloads,
 ];
 /// What a run puts into its evidence when its window ends.
 const WITH_WINDOW: [Kind; 6] = [

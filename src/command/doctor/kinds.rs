@@ -163,38 +163,8 @@ pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
             },
         ));
     }
-    if plan.claim.edition_of(Role::Scheduler).is_some() {
-        checks.extend(of_scheduler(gains));
-    }
     checks.extend(claimed(gains));
     checks
-}
-
-/// Checks what only rules on schedulers need.
-fn of_scheduler(gains: &mut Gains<'_>) -> Vec<Check> {
-    let workloads = gains.check(
-        "evidence/workloads",
-        &[Kind::Workloads],
-        "--workload GROUP/VERSION/RESOURCE",
-        Words {
-            subject: "workloads",
-            given: "a run reads the workloads that decisions are for",
-            absent: "no kind of workloads is named",
-            remedy: "name what decisions are for with --workload GROUP/VERSION/RESOURCE",
-        },
-    );
-    let rights = gains.check(
-        "evidence/consumer-access",
-        &[Kind::ConsumerAccess],
-        "--consumer-user USER",
-        Words {
-            subject: "the rights of consumers",
-            given: "a run asks the hub what the consumers of decisions may do",
-            absent: "no consumer of decisions is named",
-            remedy: "name the users of consumers with --consumer-user",
-        },
-    );
-    workloads.into_iter().chain(rights).collect()
 }
 
 /// Checks the features that nobody claims or declares absent.

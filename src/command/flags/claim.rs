@@ -37,9 +37,6 @@ pub struct ClaimFlags {
     /// A consumer that needs credentials: every profile must have a Secret for it
     #[arg(long = "consumer", value_name = "NAME")]
     pub consumers: Vec<String>,
-    /// A user that reads placement decisions, as the hub names it: it must not be able to write them (repeatable)
-    #[arg(long = "consumer-user", value_name = "USER")]
-    pub consumer_users: Vec<String>,
     /// A user of the cluster manager, as the hub names it: name those of all its replicas and components (repeatable)
     #[arg(long = "cluster-manager-user", value_name = "USER")]
     pub cluster_manager_users: Vec<String>,
@@ -113,7 +110,6 @@ impl ClaimFlags {
         }
         for (claimed, given) in [
             (&mut claim.consumers, &self.consumers),
-            (&mut claim.consumer_users, &self.consumer_users),
             (&mut claim.consumer_agents, &self.consumer_agents),
             (&mut claim.cluster_manager.users, &self.cluster_manager_users),
             (&mut claim.cluster_manager.agents, &self.cluster_manager_agents),
@@ -152,7 +148,6 @@ impl ClaimFlags {
             ("features", !self.features.is_empty()),
             ("no_features", !self.no_features.is_empty()),
             ("consumers", !self.consumers.is_empty()),
-            ("consumer_users", !self.consumer_users.is_empty()),
             ("consumer_agents", !self.consumer_agents.is_empty()),
             ("cluster_manager_users", !self.cluster_manager_users.is_empty()),
             ("cluster_manager_agents", !self.cluster_manager_agents.is_empty()),

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::anyhow;
 use clap::{Args, ValueHint};
-use collect::{Members, Plan, Wish, Workloads};
+use collect::{Members, Plan, Wish};
 use evidence::{
     Claim, Scope,
     api::{Feature, Role},
@@ -54,9 +54,6 @@ pub struct PlanFlags {
     /// Require the dry-run probe: its rules are inconclusive if it is unavailable
     #[arg(long, conflicts_with = "no_probe")]
     pub probe: bool,
-    /// Look for placement keys on these workloads, such as apps/v1/deployments
-    #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = workload)]
-    pub workload: Option<Workloads>,
     /// Send no dry-run writes
     #[arg(long)]
     pub no_probe: bool,
@@ -144,7 +141,6 @@ impl PlanFlags {
             secrets,
             probe,
             audit_logs: audit::named(&self.audit_logs, Some(target))?,
-            workloads: self.workload.clone(),
             members,
             driver: None,
             testbed: None,
@@ -159,29 +155,6 @@ enum SettleError {
     Duration(#[from] DurationError),
     #[error("give at most 130s: by then each fault is older than its grace of 2 min")]
     TooLong,
-}
-
-/// Why the value of `--workload` is none.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("give the group, the version and the plural, such as apps/v1/deployments; of the core group v1/pods")]
-pub(crate) struct WorkloadError;
-
-/// Reads a kind of workloads.
-pub(crate) fn workload(given: &str) -> Result<Workloads, WorkloadError> {
-    let parts: Vec<&str> = given.split('/').collect();
-    let (group, version, resource) = match *parts {
-        [group, version, resource] if !group.is_empty() => (group, version, resource),
-        [version, resource] => ("", version, resource),
-        _ => return Err(WorkloadError),
-    };
-    if version.is_empty() || resource.is_empty() {
-        return Err(WorkloadError);
-    }
-    Ok(Workloads {
-        group: group.to_owned(),
-        version: version.to_owned(),
-        resource: resource.to_owned(),
-    })
 }
 
 /// Reads how long to look on after the window.

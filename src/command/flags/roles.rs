@@ -66,13 +66,11 @@ pub fn apply(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Res
 }
 
 /// Flags that one role alone has a use for, by their ids.
-const FLAGS: [(&str, Role); 20] = [
+const FLAGS: [(&str, Role); 18] = [
     ("scheduler", Role::Scheduler),
     ("scheduler_users", Role::Scheduler),
     ("scheduler_agents", Role::Scheduler),
     ("scheduler_field_managers", Role::Scheduler),
-    ("consumer_users", Role::Scheduler),
-    ("workload", Role::Scheduler),
     ("cluster_manager", Role::Manager),
     ("cluster_manager_users", Role::Manager),
     ("cluster_manager_agents", Role::Manager),

@@ -19,7 +19,7 @@ use lab::{
     fault,
     hub::{Hub, HubError},
     manager::{self, Fault, Manager},
-    scheduler::{self, Scheduler},
+    scheduler,
 };
 
 use super::duration::{self, DurationError};
@@ -169,9 +169,6 @@ impl Target {
             let identity = claim.identity_mut(kind);
             or_named(&mut identity.users, name);
             or_named(&mut identity.field_managers, name);
-        }
-        if claim.edition_of(Role::Scheduler).is_some() {
-            or_named(&mut claim.consumer_users, Scheduler::CONSUMER);
         }
         if claim.edition_of(Role::Manager).is_some() && !claim.no_features.contains(&Feature::ConsumerSecrets)
         {

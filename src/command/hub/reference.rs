@@ -1,7 +1,7 @@
 //! The reference implementations, as they run on test hubs.
 
 use anyhow::anyhow;
-use collect::{Members, Plan, Workloads, clock::Clock, driver::DriverPlan, testbed::TestbedPlan};
+use collect::{Members, Plan, clock::Clock, driver::DriverPlan, testbed::TestbedPlan};
 use evidence::{Claim, api::Role};
 use futures::future::OptionFuture;
 use kube::Client;
@@ -53,17 +53,13 @@ impl References {
         Ok(references)
     }
 
-    /// Adds to a plan what they bring with them: the members that the manager has within its time, where the user wants them,
-    /// and the workloads of the scheduler.
+    /// Adds to a plan the members that the manager has within its time, where the user wants them.
     pub fn complete(&self, plan: &mut Plan, own: Own) {
         if own.members {
             let manager = self.manager.as_ref();
             plan.members = manager.map_or_else(Members::default, |(manager, _)| {
                 members::of_the_lab(manager, plan.observe)
             });
-        }
-        if self.scheduler.is_some() {
-            plan.workloads.get_or_insert_with(workloads_of_the_lab);
         }
     }
 
@@ -161,16 +157,4 @@ fn ended(role: Role, end: Result<(), ManagerError>) -> Failure {
 /// Says that a reference implementation failed.
 fn failed(role: Role, error: ManagerError) -> Failure {
     Failure::could_not_run(anyhow::Error::new(error).context(format!("the reference {role} failed")))
-}
-
-/// The kind of workloads that the reference scheduler has.
-fn workloads_of_the_lab() -> Workloads {
-    let mut parts = Scheduler::WORKLOADS.splitn(3, '.').map(str::to_owned);
-    let mut next = || parts.next().unwrap_or_default();
-    let (resource, version, group) = (next(), next(), next());
-    Workloads {
-        group,
-        version,
-        resource,
-    }
 }

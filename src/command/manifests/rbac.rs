@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use collect::{
-    Grants, ServiceAccount, Workloads,
+    Grants, ServiceAccount,
     driver::{ConsumerFile, DriverFile},
     member_manifest, member_manifest_bound_to,
 };
 use evidence::api::Role;
 
 use crate::command::{
-    flags::{plan, roles, scope},
+    flags::{roles, scope},
     terminal::{
         exit::{Exit, Failure},
         print::print,
@@ -31,12 +31,6 @@ pub struct Rbac {
     /// Grant what the run of a consumer with this driver file needs besides: its decisions, and reading what it makes
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
-    /// Grant the questions of `run --consumer-user`: what others may do
-    #[arg(long, conflicts_with = "namespaces")]
-    consumer_users: bool,
-    /// Grant listing the workloads of `run --workload`, such as apps/v1/deployments
-    #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = plan::workload, conflicts_with = "namespaces")]
-    workload: Option<Workloads>,
     /// Grant no access to consumer Secrets: the rules that need them are skipped
     #[arg(long)]
     no_secrets: bool,
@@ -48,7 +42,7 @@ pub struct Rbac {
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "roles", "driver", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "roles", "driver", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
     /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
@@ -73,8 +67,7 @@ impl Rbac {
         let grants = Grants {
             namespaces: self.namespaces,
             placements: judges(Role::Scheduler) || reads_placements,
-            consumer_access: self.consumer_users || judges(Role::Consumer),
-            workloads: self.workload,
+            consumer_access: judges(Role::Consumer),
             // No rule on placements needs Secrets or dry runs.
             secrets: !self.no_secrets && judges(Role::Manager),
             probe: !self.no_probe && judges(Role::Manager),

@@ -149,8 +149,6 @@ impl Gathered {
             Record::Deleted(deleted) if is_of_profile => delete::<ClusterProfile>(evidence, &deleted)?,
             Record::Deleted(deleted) => delete::<PlacementDecision>(evidence, &deleted)?,
             Record::Missing(key) => _ = self.missing.insert(key.into_owned()),
-            Record::Workload(workload) => evidence.workloads.push(workload.into_owned()),
-            Record::ConsumerAccess(access) => evidence.consumer_access.push(access.into_owned()),
             Record::Requests(covers) => begin_log(&mut evidence.requests, &covers, AUDIT_LOG)?,
             Record::Request(request) if is_kept_apart(evidence, &request) => {
                 evidence.own_requests.push(request.into_owned());

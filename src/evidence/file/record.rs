@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::merge_patch::MergePatch;
 use crate::{
-    ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Mentions,
-    Namespace, ObjectKey, Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret,
-    Unreadable, Version, Window, Workload,
+    Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Mentions, Namespace, ObjectKey,
+    Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret, Unreadable, Version,
+    Window,
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
 
@@ -33,8 +33,6 @@ pub(super) enum Record<'a> {
     Deleted(Cow<'a, Deleted>),
     Missing(Cow<'a, ObjectKey>),
     AfterWindow(Box<Record<'a>>),
-    Workload(Cow<'a, Workload>),
-    ConsumerAccess(Cow<'a, ConsumerAccess>),
     Requests(Covers),
     Request(Cow<'a, Request>),
     PlacementDecisionRequests(Covers),

@@ -16,8 +16,6 @@ pub(super) enum Section {
     Profiles,
     Slices,
     AfterWindow,
-    Workloads,
-    ConsumerAccess,
     Requests,
     SliceRequests,
     Members,
@@ -38,8 +36,6 @@ impl Section {
             Kind::Probe => Section::Probes,
             Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
             Kind::PlacementDecisions | Kind::PlacementTimeline => Section::Slices,
-            Kind::Workloads => Section::Workloads,
-            Kind::ConsumerAccess => Section::ConsumerAccess,
             // One log has the requests on both kinds of objects.
             Kind::Requests => Section::SliceRequests,
             Kind::Members | Kind::Plugins => Section::Logins,
@@ -65,8 +61,6 @@ impl Section {
             Record::Patch(_) | Record::Deleted(_) if is_of_profile => Section::Profiles,
             Record::PlacementDecision(_) | Record::Patch(_) | Record::Deleted(_) => Section::Slices,
             Record::AfterWindow(_) => Section::AfterWindow,
-            Record::Workload(_) => Section::Workloads,
-            Record::ConsumerAccess(_) => Section::ConsumerAccess,
             Record::Requests(_) | Record::Request(_) => Section::Requests,
             Record::PlacementDecisionRequests(_) | Record::PlacementDecisionRequest(_) => {
                 Section::SliceRequests

@@ -210,8 +210,6 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::Driver,
         Kind::PlacementDecisions,
         Kind::PlacementTimeline,
-        Kind::ConsumerAccess,
-        Kind::Workloads,
         Kind::Testbed,
         Kind::MemberCalls,
         Kind::PluginCalls,
@@ -445,12 +443,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(unreadable),
         few(unlabelled_secret()),
     );
-    let placements = (
-        few(placements::history()),
-        option::of(requests()),
-        few(placements::workload()),
-        few(placements::consumer_access()),
-    );
+    let placements = (few(placements::history()), option::of(requests()));
     let beyond = (
         few(members::member()),
         few(members::endpoint_call()),
@@ -522,8 +515,6 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 driver: beyond.3,
                 slices: placements.0,
                 slice_requests: placements.1,
-                workloads: placements.2,
-                consumer_access: placements.3,
                 own_requests: if staged.0.is_none() {
                     staged.1.clone()
                 } else {

@@ -91,8 +91,6 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.put_histories(&later.profiles)?;
     lines.put_histories(&later.slices)?;
     lines.are_after_window = false;
-    lines.put_all(&evidence.workloads, Record::Workload)?;
-    lines.put_all(&evidence.consumer_access, Record::ConsumerAccess)?;
     lines.put_log(&evidence.requests, Record::Requests, Record::Request)?;
     lines.put_all(&evidence.own_requests, Record::Request)?;
     lines.put_log(

@@ -79,9 +79,6 @@ pub struct Claim {
     /// Names of the consumers declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
-    /// Users that read placements as consumers, as the hub names them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub consumer_users: Vec<String>,
     /// Programs of the consumer that is judged: the user agent up to the first `/`. They narrow its user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumer_agents: Vec<String>,

@@ -39,10 +39,6 @@ pub enum Kind {
     PlacementDecisions,
     /// PlacementDecisions, watched for a window.
     PlacementTimeline,
-    /// What named consumers may do with PlacementDecisions and ClusterProfiles (SubjectAccessReviews).
-    ConsumerAccess,
-    /// Workloads that carry a placement key.
-    Workloads,
     /// The testbed for a consumer: what the run played there.
     Testbed,
     /// Calls of the testbed's members.
@@ -127,8 +123,6 @@ impl Kind {
             Kind::Writers => "writers",
             Kind::PlacementDecisions => "placement-decisions",
             Kind::PlacementTimeline => "placement-timeline",
-            Kind::ConsumerAccess => "consumer-access",
-            Kind::Workloads => "workloads",
             Kind::Testbed => "testbed",
             Kind::MemberCalls => "member-calls",
             Kind::PluginCalls => "plugin-calls",

@@ -36,10 +36,8 @@ pub enum ReasonId {
     NoWatch,
     /// The run may not write to the hub.
     NoMutations,
-    /// No consumer of placements was named.
+    /// The consumer's user was not named.
     NoConsumerUsers,
-    /// No kind of workloads was named.
-    NoWorkloads,
     /// The implementation does not claim that it pushes Secrets.
     NoClaim,
     /// The runner lacks a permission to read on the hub.

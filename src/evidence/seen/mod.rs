@@ -1,6 +1,5 @@
 //! What was seen beside profiles and slices.
 
-pub(crate) mod consumer_access;
 pub(crate) mod consumer_rights;
 pub mod crd;
 pub(crate) mod driver;
@@ -14,4 +13,3 @@ pub(crate) mod probe;
 pub(crate) mod request;
 pub(crate) mod taken_name;
 pub(crate) mod testbed;
-pub(crate) mod workload;

@@ -1,16 +1,12 @@
-//! The clusters to select from: profiles in two namespaces, and what the consumer of placements may do there.
+//! The clusters to select from: profiles in two namespaces.
 
 use collect::clock::Clock;
-use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, GROUP, LABEL_MANAGER, LABEL_MEMBER_ID};
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID};
 use jiff::Timestamp;
-use k8s_openapi::api::{
-    core::v1::Namespace,
-    rbac::v1::{Role, RoleBinding},
-};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ApiResource;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::names::CONSUMER;
 use crate::client::{Hub, RequestError, Target, Via, profile_resource};
 
 /// The cluster manager of the profiles, and its field manager.
@@ -119,32 +115,4 @@ pub(super) async fn create_namespace(hub: &Hub, name: &str) -> Result<(), Reques
     };
     let namespace = json!({"metadata": {"name": name}});
     hub.create(&target, MANAGER, &namespace).await.map(drop)
-}
-
-/// Lets the consumer read the objects of a kind in a namespace.
-pub(super) async fn let_read(hub: &Hub, namespace: &str, plural: &str) -> Result<(), RequestError> {
-    let name = format!("{CONSUMER}-{plural}");
-    let metadata = json!({"namespace": namespace, "name": name});
-    let role = json!({
-        "metadata": metadata,
-        "rules": [{"apiGroups": [GROUP], "resources": [plural], "verbs": ["get", "list", "watch"]}],
-    });
-    let binding = json!({
-        "metadata": metadata,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": CONSUMER}],
-    });
-    let objects: [(ApiResource, Value); 2] = [
-        (ApiResource::erase::<Role>(&()), role),
-        (ApiResource::erase::<RoleBinding>(&()), binding),
-    ];
-    for (resource, object) in objects {
-        let target = Target {
-            resource,
-            namespace: Some(namespace.to_owned()),
-            name: name.clone(),
-        };
-        hub.create(&target, MANAGER, &object).await?;
-    }
-    Ok(())
 }

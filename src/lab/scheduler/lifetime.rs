@@ -1,12 +1,11 @@
 //! The scheduler: sets up its world on a hub, then plays the script and follows the remote control.
 
 use collect::clock::Clock;
-use evidence::api::names::{PLACEMENT_PLURAL, PLURAL};
 
 use super::{
     faults::Fault,
-    inventory::{EDGE, MEMBERS, create_namespace, let_read, publish},
-    names::{CONSUMER, PLACEMENTS, SCHEDULER},
+    inventory::{EDGE, MEMBERS, create_namespace, publish},
+    names::{PLACEMENTS, SCHEDULER},
     remote::{Commands, Remote, channel},
     world::World,
 };
@@ -26,10 +25,6 @@ impl Scheduler {
     pub const NAME: &str = SCHEDULER;
     /// The namespace of its workloads and their decisions.
     pub const NAMESPACE: &str = PLACEMENTS;
-    /// The user that reads its decisions. The scheduler grants it what it needs.
-    pub const CONSUMER: &str = CONSUMER;
-    /// The kind of its workloads, which carry a placement key: resource, version and group, as `kubectl` names them.
-    pub const WORKLOADS: &str = "workloads.v1.lab.example.com";
 
     /// Makes a scheduler with these faults; with none it conforms. Timestamps in profiles come from `clock`, which should
     /// agree with the hub's.
@@ -61,7 +56,7 @@ impl Scheduler {
         self.remote.clone()
     }
 
-    /// Writes the first state of the world to the hub: namespaces, the inventory, the consumer's rights, workloads and
+    /// Writes the first state of the world to the hub: namespaces, the inventory, workloads and
     /// their decisions. What runs then knows no more than a scheduler that has restarted.
     ///
     /// # Errors
@@ -74,10 +69,6 @@ impl Scheduler {
         if self.world.inventory == MEMBERS {
             publish(&hub, &self.clock).await?;
         }
-        for namespace in [MEMBERS, EDGE] {
-            let_read(&hub, namespace, PLURAL).await?;
-        }
-        let_read(&hub, PLACEMENTS, PLACEMENT_PLURAL).await?;
         let mut controller = self.world.controller(hub, self.clock);
         for placement in self.world.placements.clone() {
             controller.place(placement).await?;

@@ -211,7 +211,6 @@ fn the_rest_needs(report: &Report) -> String {
             "the users or field managers of the scheduler named",
         ),
         (ReasonId::NoConsumerUsers, "the users of consumers named"),
-        (ReasonId::NoWorkloads, "the kinds of workloads named"),
         (ReasonId::NoConsumer, "a consumer declared"),
         (ReasonId::NoClusterset, "a ClusterSet declared"),
         (ReasonId::NoMemberKubeconfig, "members asked"),
@@ -307,7 +306,6 @@ fn in_words(kind: Kind) -> &'static str {
         Kind::Writers => "managedFields",
         Kind::Plugins => "credential plugins",
         Kind::PlacementDecisions => "placement decisions",
-        Kind::ConsumerAccess => "the rights of consumers",
         other => other.name(),
     }
 }

@@ -166,8 +166,6 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
             }
             Kind::Requests | Kind::Driver | Kind::Writers => gaps(whole) == gaps(less),
             Kind::Probe => whole.probes == less.probes,
-            Kind::ConsumerAccess => whole.consumer_access == less.consumer_access,
-            Kind::Workloads => whole.workloads == less.workloads,
             Kind::Testbed | Kind::Outputs => whole.testbed == less.testbed,
             Kind::MemberCalls => whole.member_calls == less.member_calls,
             Kind::PluginCalls => whole.plugin_calls == less.plugin_calls,

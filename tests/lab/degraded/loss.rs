@@ -66,7 +66,7 @@ pub enum Watch {
 }
 
 /// What may be forbidden to a run, or that nobody asks for.
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 10] = [
     Kind::Namespaces,
     Kind::Timeline,
     Kind::Secrets,
@@ -77,8 +77,6 @@ const KINDS: [Kind; 12] = [
     Kind::Probe,
     Kind::Writers,
     Kind::PlacementTimeline,
-    Kind::ConsumerAccess,
-    Kind::Workloads,
 ];
 
 /// Why watches are interrupted.
@@ -344,13 +342,7 @@ fn stop<T>(histories: &mut Vec<History<T>>, at: Timestamp) {
 
 /// What is read when the window is over.
 fn forget_what_is_read_last(record: &mut Evidence, reason: &'static str) {
-    let kinds = [
-        Kind::Secrets,
-        Kind::UnlabelledSecrets,
-        Kind::Probe,
-        Kind::Workloads,
-        Kind::ConsumerAccess,
-    ];
+    let kinds = [Kind::Secrets, Kind::UnlabelledSecrets, Kind::Probe];
     for kind in kinds {
         if matches!(record.asked(kind), Asked::Yes) {
             *record = less::without(record, kind, true);
@@ -529,7 +521,6 @@ fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
         .slices
         .retain(|history| namespace_of(history) == *only);
     record.probes.retain(|probe| is_in(&probe.object));
-    record.workloads.retain(|workload| is_in(&workload.object));
     if !reads_all {
         confine(record, only);
     }
@@ -604,8 +595,6 @@ fn dump(record: &mut Evidence, at: Timestamp, has_writers: bool) {
     record.members.clear();
     record.logins.clear();
     record.endpoint_calls.clear();
-    record.consumer_access.clear();
-    record.workloads.clear();
     let header = &mut record.header;
     header.read_at = Some(at);
     (header.window, header.settled, header.clock_skew_ms) = (None, None, None);

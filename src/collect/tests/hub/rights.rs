@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use apiserver::User;
-use collect::{Grants, ServiceAccount, Workloads, member_manifest_bound_to};
+use collect::{Grants, ServiceAccount, member_manifest_bound_to};
 use evidence::api::Edition;
 
 use super::{
@@ -211,12 +211,6 @@ async fn what_is_not_granted_is_not_asked_for() {
 async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
     let grants = Grants {
         placements: true,
-        consumer_access: true,
-        workloads: Some(Workloads {
-            group: String::new(),
-            version: "v1".to_owned(),
-            resource: "configmaps".to_owned(),
-        }),
         ..Grants::default()
     };
     let world = world().await;
@@ -232,8 +226,6 @@ async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
     let bound = Bound::granting(world, &grants).await;
     let mut plan = all();
     plan.claim.edition = Edition::Placement2025M09;
-    plan.claim.consumer_users = vec!["jane".to_owned()];
-    plan.workloads = grants.workloads.clone();
     plan.secrets = Wish::No("not for placements".into());
     plan.probe = Wish::No("not for placements".into());
     bound.collect(&plan).await;

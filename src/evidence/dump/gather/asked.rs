@@ -72,14 +72,6 @@ impl Held {
                 Kind::PlacementTimeline,
                 no("a dump has no timeline: observe a hub, or judge an evidence file"),
             ),
-            (
-                Kind::ConsumerAccess,
-                no("a dump has no answers on the consumers' rights: run against the hub"),
-            ),
-            (
-                Kind::Workloads,
-                no("workloads are not read from a dump: run against the hub"),
-            ),
             (Kind::Requests, Asked::No(NO_AUDIT_LOG)),
             (
                 Kind::Probe,

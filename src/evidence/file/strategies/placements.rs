@@ -1,12 +1,12 @@
-//! Slices of decisions, workloads and the rights of consumers.
+//! Slices of decisions.
 
 use std::sync::Arc;
 
 use proptest::{collection, option, prelude::*};
 
-use super::{few, metadata, object, shared, text, versions_of};
+use super::{few, metadata, shared, text, versions_of};
 use crate::{
-    AllowedWrite, ConsumerAccess, ReadableNamespace, SliceHistory, Workload,
+    SliceHistory,
     api::{ClusterDecision, ClusterProfileReference, OwnerReference, PlacementDecision, SliceMetadata},
 };
 
@@ -51,22 +51,4 @@ pub(super) fn slice() -> impl Strategy<Value = PlacementDecision> {
 
 pub(super) fn history() -> impl Strategy<Value = SliceHistory> {
     versions_of(slice())
-}
-
-pub(super) fn workload() -> impl Strategy<Value = Workload> {
-    (object(), text()).prop_map(|(object, placement_key)| Workload {
-        object,
-        placement_key,
-    })
-}
-
-pub(super) fn consumer_access() -> impl Strategy<Value = ConsumerAccess> {
-    let write = (text(), text()).prop_map(|(namespace, verb)| AllowedWrite { namespace, verb });
-    let place =
-        (text(), any::<bool>()).prop_map(|(namespace, readable)| ReadableNamespace { namespace, readable });
-    (text(), few(write), few(place)).prop_map(|(user, writes, profiles)| ConsumerAccess {
-        user,
-        writes: writes.into_iter().collect(),
-        profiles,
-    })
 }

@@ -216,8 +216,7 @@ fn configured(evidence: &Evidence, role: Role) -> Identity {
         Role::Manager => claim.cluster_manager.clone(),
         Role::Scheduler => claim.scheduler.clone(),
         Role::Consumer => {
-            let testbed_user = evidence.testbed.iter().map(|testbed| &testbed.consumer.user);
-            let users = claim.consumer_users.iter().chain(testbed_user);
+            let users = evidence.testbed.iter().map(|testbed| &testbed.consumer.user);
             Identity {
                 users: users.filter(|user| !user.is_empty()).cloned().collect(),
                 agents: claim.consumer_agents.clone(),

@@ -1,15 +1,11 @@
-//! An example's slices of decisions, and what is known of their consumers.
+//! An example's slices of decisions.
 
-use evidence::{
-    ConsumerAccess, Workload,
-    api::{Edition, PlacementDecision, names},
-};
+use evidence::api::{Edition, PlacementDecision, names};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::{
     conforming::{api_version, text, without_kind},
-    error::{Flaw, strictly},
     staged::Staged,
     time::stamp,
 };
@@ -107,21 +103,4 @@ pub(super) fn profiles_of(overlay: &Value) -> Vec<Value> {
         Some(json!({"metadata": {"name": name, "namespace": namespace.unwrap_or(&own)}}))
     });
     references.collect()
-}
-
-/// A workload with a placement key.
-pub(super) fn workload(value: &Value) -> Result<Workload, Flaw> {
-    let mut whole = json!({
-        "object": {"kind": "Deployment", "namespace": "default", "name": "web", "uid": "uid-web", "resourceVersion": "1"},
-        "placementKey": "web",
-    });
-    json_patch::merge(&mut whole, value);
-    strictly("workload", &whole)
-}
-
-/// The rights of a consumer: by default, none to write, and all to read.
-pub(super) fn consumer_access(value: &Value) -> Result<ConsumerAccess, Flaw> {
-    let mut whole = json!({"user": "consumer"});
-    json_patch::merge(&mut whole, value);
-    strictly("consumerAccess", &whole)
 }

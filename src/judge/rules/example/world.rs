@@ -33,15 +33,10 @@ pub struct World {
     /// Merge patches onto a conforming slice; when absent in an edition of placements, one such slice. The profiles that
     /// they refer to exist, unless `profiles` lists others.
     slices: Option<Vec<Value>>,
-    /// What consumers of placements may do.
-    consumer_access: Option<Vec<Value>>,
-    consumer_users: Vec<String>,
     consumer_agents: Vec<String>,
     /// The users and field managers that are named with `--cluster-manager-user` and the like.
     cluster_manager: Option<Value>,
     scheduler: Option<Value>,
-    /// Workloads with a placement key.
-    workloads: Option<Vec<Value>>,
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     /// Secrets without the label, as the runner keeps them.
@@ -248,8 +243,6 @@ impl World {
             slice_requests,
             own_requests: Vec::new(),
             own_slice_requests: Vec::new(),
-            consumer_access: read(&self.consumer_access, slices::consumer_access)?,
-            workloads: read(&self.workloads, slices::workload)?,
         };
         if self.settle.is_some() {
             evidence.settled_after(moment(observe));
@@ -304,8 +297,6 @@ impl World {
                 Kind::PlacementTimeline,
                 (is_placement || self.slices.is_some()) && watched,
             ),
-            (Kind::ConsumerAccess, self.consumer_access.is_some()),
-            (Kind::Workloads, self.workloads.is_some()),
             (Kind::Testbed, is_staged),
             (Kind::MemberCalls, is_staged),
             (Kind::PluginCalls, is_staged),
@@ -332,7 +323,6 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
-                consumer_users: self.consumer_users.clone(),
                 consumer_agents: self.consumer_agents.clone(),
                 cluster_manager: part("clusterManager", &self.cluster_manager)?,
                 scheduler: part("scheduler", &self.scheduler)?,

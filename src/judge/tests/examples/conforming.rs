@@ -274,9 +274,6 @@ fn staged_by_decisions() -> Value {
 fn placed() -> Value {
     let labels = json!({"multicluster.x-k8s.io/placement-key": "api"});
     let unordered = json!({"multicluster.x-k8s.io/decision-index": null});
-    let access = json!({"user": "consumer", "profiles": [
-        {"namespace": "default", "readable": true}, {"namespace": "fleet", "readable": true},
-    ]});
     json!({
         "observe": "30m",
         "slices": [
@@ -294,9 +291,6 @@ fn placed() -> Value {
             {"at": "5m", "name": "web-1", "changed": true, "body": {"parts": ["decisions"]}},
             {"at": "10m", "name": "web-1", "verb": "delete"},
         ],
-        "consumerUsers": ["consumer"],
-        "consumerAccess": [access],
-        "workloads": [{"placementKey": "api"}],
     })
 }
 

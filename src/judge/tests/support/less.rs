@@ -308,8 +308,6 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
             each_version(&mut less.profiles, |profile| profile.metadata.writers = None);
             each_version(&mut less.slices, |slice| slice.metadata.common.writers = None);
         }
-        Kind::ConsumerAccess => less.consumer_access.clear(),
-        Kind::Workloads => less.workloads.clear(),
         Kind::Testbed => less.testbed = None,
         Kind::Outputs => {
             if let Some(testbed) = &mut less.testbed {

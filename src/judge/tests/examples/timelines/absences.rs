@@ -8,7 +8,7 @@ use super::{SAMPLE, assert_exceptions, finds, less::without, sampled};
 use crate::examples;
 
 /// What may be forbidden to a run, or left out of a dump.
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 15] = [
     Kind::Namespaces,
     Kind::Timeline,
     Kind::Secrets,
@@ -19,8 +19,6 @@ const KINDS: [Kind; 17] = [
     Kind::Probe,
     Kind::Writers,
     Kind::PlacementTimeline,
-    Kind::ConsumerAccess,
-    Kind::Workloads,
     Kind::Testbed,
     Kind::MemberCalls,
     Kind::PluginCalls,

@@ -18,8 +18,6 @@ fn turned(evidence: &Evidence) -> Evidence {
         secrets,
         unlabelled_secrets,
         probes,
-        consumer_access,
-        workloads,
         members,
         endpoint_calls,
         logins,
@@ -33,8 +31,6 @@ fn turned(evidence: &Evidence) -> Evidence {
     secrets.reverse();
     unlabelled_secrets.reverse();
     probes.reverse();
-    consumer_access.reverse();
-    workloads.reverse();
     members.reverse();
     endpoint_calls.reverse();
     logins.reverse();
