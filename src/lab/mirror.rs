@@ -17,11 +17,6 @@ pub(crate) struct Mirror {
     objects: BTreeMap<String, DynamicObject>,
     /// `None`: the objects must be listed.
     events: Option<Events>,
-    is_listed: bool,
-    /// A fault: after the end of a watch it goes on with the next, and never looks what it has missed.
-    goes_on_blindly: bool,
-    /// A fault: each event makes it list all objects.
-    lists_at_each_event: bool,
 }
 
 impl Mirror {
@@ -32,22 +27,7 @@ impl Mirror {
             namespace: namespace.to_owned(),
             objects: BTreeMap::new(),
             events: None,
-            is_listed: false,
-            goes_on_blindly: false,
-            lists_at_each_event: false,
         }
-    }
-
-    /// Lists all objects at each event, for a fault.
-    pub(crate) fn listing_at_each_event(mut self, is_so: bool) -> Self {
-        self.lists_at_each_event = is_so;
-        self
-    }
-
-    /// Never looks what it has missed between two watches, for a fault.
-    pub(crate) fn going_on_blindly(mut self, is_so: bool) -> Self {
-        self.goes_on_blindly = is_so;
-        self
     }
 
     /// Applies the events that have arrived. Later ones are for the next call.
@@ -55,7 +35,6 @@ impl Mirror {
         while let Some(events) = &mut self.events {
             match events.next().now_or_never() {
                 None => return Ok(()),
-                Some(Some(Ok(_))) if self.lists_at_each_event => self.events = None,
                 Some(Some(Ok(event))) => self.take(event),
                 // The watch ended, or its version is too old: list again.
                 Some(Some(Err(_)) | None) => self.events = None,
@@ -65,10 +44,7 @@ impl Mirror {
         let listed = objects
             .into_iter()
             .filter_map(|object| Some((object.metadata.name.clone()?, object)));
-        if !self.is_listed || !self.goes_on_blindly {
-            self.objects = listed.collect();
-        }
-        self.is_listed = true;
+        self.objects = listed.collect();
         self.events = Some(hub.watch(&self.resource, &self.namespace, &version).await?);
         Ok(())
     }

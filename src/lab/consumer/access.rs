@@ -56,11 +56,7 @@ pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Res
     let ca_data = text("certificate-authority-data");
     let pem = BASE64_STANDARD.decode(&ca_data).ok();
     let is_certificate = pem.is_some_and(|pem| pem.ends_with(b"-----END CERTIFICATE-----\n"));
-    if server.starts_with("http://") {
-        if !world.has(Misbehaviour::SpeaksInTheClear) {
-            return Err(Unusable::NoAccess);
-        }
-    } else if !server.starts_with("https://") || !is_certificate {
+    if !server.starts_with("https://") || !is_certificate {
         return Err(Unusable::Malformed);
     }
     Ok(Access {

@@ -72,13 +72,7 @@ impl Controller {
         log: Lines,
         kept: BTreeMap<String, Access>,
     ) -> Self {
-        let lists_always = world.has(Misbehaviour::ListsAtEachWrite);
-        let is_blind = world.has(Misbehaviour::MissesEvents);
-        let mirror = |namespace| {
-            Mirror::new(profile_resource(), namespace)
-                .going_on_blindly(is_blind)
-                .listing_at_each_event(lists_always)
-        };
+        let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
             hub,
             placements: world.reads_placements().then(Placements::new),

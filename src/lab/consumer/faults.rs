@@ -17,7 +17,6 @@ const FAULTS: &[FaultInfo] = &[
         "writes its opinion into the status of profiles",
         |world| world.misbehave(Misbehaviour::WritesStatus),
     )
-    .also(&["consumer-hub/least-privilege"])
     .in_audit_log_only(),
     new("consumer-hub/profile-not-written", "labels profiles", |world| {
         world.misbehave(Misbehaviour::LabelsProfiles)
@@ -30,22 +29,6 @@ const FAULTS: &[FaultInfo] = &[
     )
     .in_audit_log_only(),
     new(
-        "consumer-hub/least-privilege",
-        "has the right to write profiles, and to read all Secrets",
-        |world| world.misbehave(Misbehaviour::MayTooMuch),
-    ),
-    new(
-        "consumer-hub/watches",
-        "lists all profiles whenever one is written",
-        |world| world.misbehave(Misbehaviour::ListsAtEachWrite),
-    )
-    .in_audit_log_only(),
-    new(
-        "consumer-hub/no-missed-event",
-        "never looks what it has missed while it did not reach the hub",
-        |world| world.misbehave(Misbehaviour::MissesEvents),
-    ),
-    new(
         "consumer-scope/namespaces-apart",
         "knows profiles by their names alone",
         |world| world.misbehave(Misbehaviour::KnowsByNameAlone),
@@ -54,11 +37,6 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-scope/selection-kept",
         "reads the profiles of all namespaces",
         |world| world.misbehave(Misbehaviour::ReadsAllNamespaces),
-    ),
-    new(
-        "consumer-scope/foreign-objects-untouched",
-        "writes over the Secrets of others",
-        |world| world.misbehave(Misbehaviour::TakesSecretsOver),
     ),
     in_2026_09(
         "consumer-identity/oldest-wins",
@@ -119,11 +97,6 @@ const FAULTS: &[FaultInfo] = &[
         world.misbehave(Misbehaviour::GoesAroundProxies)
     }),
     new(
-        "consumer-access/no-token-in-the-clear",
-        "sends credentials over plain HTTP",
-        |world| world.misbehave(Misbehaviour::SpeaksInTheClear),
-    ),
-    new(
         "consumer-exec/config-verbatim",
         "wraps what the profile says to the plugin",
         |world| world.misbehave(Misbehaviour::WrapsConfig),
@@ -167,8 +140,7 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-change/address-followed",
         "keeps the first address of a member",
         |world| world.misbehave(Misbehaviour::KeepsAddress),
-    )
-    .also(&["consumer-hub/no-missed-event"]),
+    ),
     new(
         "consumer-change/access-revoked",
         "keeps to access that was taken back",
@@ -178,8 +150,7 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-change/profile-gone",
         "keeps the members of profiles that are gone",
         |world| world.misbehave(Misbehaviour::KeepsTheGone),
-    )
-    .also(&["consumer-hub/no-missed-event"]),
+    ),
     new(
         "consumer-change/heartbeats-harmless",
         "reconnects whenever a profile is written",

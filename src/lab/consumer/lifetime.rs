@@ -23,7 +23,6 @@ use super::{
     hooks::{ConsumerHooks, Life, Orders, hooks},
     log::Lines,
     names::{CONSUMER, DECISION, NAMESPACES, OUTPUTS, PROVIDER, UNSELECTED},
-    rights,
     world::{Habits, World},
 };
 use crate::{
@@ -119,8 +118,7 @@ impl Consumer {
         }
     }
 
-    /// Makes its namespaces, one that it does not read, and one for what it makes, and gives it the rights that it needs. The client is
-    /// the administrator's.
+    /// Creates its namespaces, one that it does not read, and one for its outputs.
     ///
     /// # Errors
     /// When the hub refuses that.
@@ -135,7 +133,7 @@ impl Consumer {
             let namespace = json!({"metadata": {"name": name}});
             hub.create(&target, CONSUMER, &namespace).await?;
         }
-        rights::grant(&hub, &self.world).await
+        Ok(())
     }
 
     /// Runs, but for when hooks have stopped it. It never ends by itself: abort it.

@@ -10,7 +10,6 @@
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
 //! * `outputs`: makes a Secret for each profile;
 //! * `finalizers`: holds profiles until it has left their members, if it does that;
-//! * `rights`: what its role lets it do;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
 //! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
 
@@ -25,7 +24,6 @@ mod log;
 mod names;
 mod outputs;
 mod placements;
-mod rights;
 mod selection;
 mod world;
 

@@ -1,4 +1,4 @@
-//! What the consumer makes of profiles: a Secret for each, as Argo CD has them. It leaves those of others alone.
+//! The consumer's outputs: a Secret for each profile, as Argo CD has them.
 
 use std::collections::BTreeMap;
 
@@ -52,9 +52,6 @@ impl Outputs {
         made.retain(|name, _| wanted.contains_key(name));
         for (name, server) in wanted {
             if made.get(&name) != Some(&server) {
-                if !world.has(Misbehaviour::TakesSecretsOver) && is_taken(hub, &name).await? {
-                    continue;
-                }
                 hub.create(&target(&name), CONSUMER, &secret(&name, &server))
                     .await?;
                 made.insert(name, server);
@@ -63,14 +60,6 @@ impl Outputs {
         self.made = Some(made);
         Ok(())
     }
-}
-
-/// Whether somebody else has a Secret of that name.
-async fn is_taken(hub: &Hub, name: &str) -> Result<bool, RequestError> {
-    Ok(hub
-        .find(&target(name))
-        .await?
-        .is_some_and(|secret| !is_own(&secret)))
 }
 
 /// Whether it made that Secret.

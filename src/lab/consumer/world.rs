@@ -76,8 +76,6 @@ pub(super) enum Misbehaviour {
     ReadsTheOldList,
     /// It goes around proxies.
     GoesAroundProxies,
-    /// It speaks plain HTTP with members.
-    SpeaksInTheClear,
     /// It hands on what profiles add, without being told to.
     HandsOnUnasked,
     /// It drops arguments that are there twice.
@@ -100,14 +98,6 @@ pub(super) enum Misbehaviour {
     KnowsTheDefinedAlone,
     /// It never looks for what it had made before it was stopped.
     ForgetsOutputs,
-    /// It writes over the Secrets of others that have the name which it would choose.
-    TakesSecretsOver,
-    /// The hub lets it write the status of profiles, and read all Secrets.
-    MayTooMuch,
-    /// It lists all profiles whenever one is written.
-    ListsAtEachWrite,
-    /// It never looks what it has missed between two watches.
-    MissesEvents,
     /// It leaves its finalizers behind when it is uninstalled.
     LeavesFinalizers,
     /// It keeps what it knows of members while it is stopped, and never looks through it.

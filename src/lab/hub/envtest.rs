@@ -31,7 +31,7 @@ pub fn envtest_options() -> EnvtestOptions {
             User::admin(RUNNER),
             User::admin(MANAGER),
             User::admin(SCHEDULER),
-            User::without_rights(CONSUMER),
+            User::admin(CONSUMER),
             User::without_rights(VIEWER),
         ],
         audit_policy: AUDIT_POLICY.to_owned(),

@@ -62,12 +62,10 @@ impl Hub {
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = crate::server::server(clock);
         server.set_version(LAB_VERSION);
-        for name in [RUNNER, MANAGER, SCHEDULER] {
+        for name in [RUNNER, MANAGER, SCHEDULER, CONSUMER] {
             server.add_user(User::master(name));
         }
-        for name in [CONSUMER, VIEWER] {
-            server.add_user(User::with_rules(name, Vec::new()));
-        }
+        server.add_user(User::with_rules(VIEWER, Vec::new()));
         install(&server.client(ADMIN), definitions)
             .await
             .map_err(|source| HubError::Install { hub: "lab", source })?;

@@ -8,7 +8,7 @@ pub(super) const RUNNER: &str = "conformance";
 pub(super) const MANAGER: &str = "reference-manager";
 /// Plays the implementation of PlacementDecision. May do everything.
 pub(super) const SCHEDULER: &str = "reference-scheduler";
-/// Plays the consumer. May do what its role says, which its set-up binds to it.
+/// Plays the consumer. May do everything.
 pub(super) const CONSUMER: &str = "reference-consumer";
 /// May do nothing until a role is bound to it.
 pub(super) const VIEWER: &str = "viewer";

@@ -64,9 +64,9 @@ async fn connection(
 /// Connects a client to a host, once it has its answer. The member knows the connection by its local address.
 async fn lead(request: Request<Incoming>, host: String, proxied: Arc<Mutex<HashSet<SocketAddr>>>) {
     if let (Ok(client), Ok(mut member)) = (upgrade::on(request).await, TcpStream::connect(host).await) {
-        if let Ok(local) = member.local_addr() {
-            proxied.lock().insert(local);
-        }
+        let Ok(local) = member.local_addr() else { return };
+        proxied.lock().insert(local);
         let _ = copy_bidirectional(&mut TokioIo::new(client), &mut member).await;
+        proxied.lock().remove(&local);
     }
 }
