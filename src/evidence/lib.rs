@@ -49,11 +49,9 @@ pub use secrets::{
     },
 };
 pub use seen::{
-    consumer_rights::{AllowedWrite, ConsumerRights},
     crd,
     driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
     hook_call::HookCall,
-    hub_read::HubRead,
     member::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,
@@ -63,9 +61,8 @@ pub use seen::{
     placement_request::{PlacementRequest, PlacementSlices, clusters_of},
     probe::{Probe, ProbeMethod, ProbeOutcome},
     request::{Log, Request, RequestBody, Requests},
-    taken_name::{TakenName, TakenNameFound, TakenNameLook},
     testbed::{
-        CallEvent, ConsumerSpec, Expect, Expectation, HubCut, MemberAddress, MemberCall, MemberCredential,
+        CallEvent, ConsumerSpec, Expect, Expectation, MemberAddress, MemberCall, MemberCredential,
         PluginAnswer, PluginCall, PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,
     },
 };

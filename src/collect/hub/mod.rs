@@ -7,7 +7,6 @@ pub(crate) mod namespaces;
 pub(crate) mod permissions;
 pub(crate) mod probe;
 pub(crate) mod rbac;
-pub(crate) mod reviews;
 pub(crate) mod secrets;
 pub(crate) mod target;
 pub(crate) mod wanted;

@@ -22,8 +22,6 @@ pub struct Grants {
     pub namespaces: Vec<String>,
     /// Read placement decisions.
     pub placements: bool,
-    /// Ask what consumers may do (SubjectAccessReviews), which needs a role for the cluster.
-    pub consumer_access: bool,
     /// Read the consumers' Secrets. RBAC knows no labels, so this grants access to all Secrets.
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
@@ -83,11 +81,6 @@ impl Grants {
         rule(None, names::GROUP, names::PLURAL, None, "list, watch");
         if self.placements {
             rule(None, names::GROUP, names::PLACEMENT_PLURAL, None, "list, watch");
-        }
-        if self.consumer_access && namespace.is_none() {
-            let comment = "For asking what consumers may do: it changes nothing.";
-            let resource = "subjectaccessreviews";
-            rule(Some(comment), "authorization.k8s.io", resource, None, "create");
         }
         match namespace {
             Some(_) => rule(None, "", "namespaces", None, "get"),

@@ -50,8 +50,6 @@ pub(super) struct Event<'a> {
 pub(super) struct User<'a> {
     #[serde(borrow)]
     pub username: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub groups: Vec<Cow<'a, str>>,
 }
 
 /// What a request is about.
@@ -153,15 +151,6 @@ impl Event<'_> {
         matches!(self.verb.as_deref(), Some("get" | "list" | "watch"))
     }
 
-    /// Whether it is about a request that gets one object, or the first page of a list.
-    pub fn begins_to_read(&self) -> bool {
-        let is_further_page = self
-            .request_uri
-            .as_deref()
-            .is_some_and(|uri| uri.contains("continue="));
-        matches!(self.verb.as_deref(), Some("get" | "list")) && !is_further_page
-    }
-
     /// Whether the request, in which this was sent, asked for nothing to be stored. Deletions may say so in their
     /// options.
     pub fn is_dry_run(&self, sent: &Value) -> bool {
@@ -181,13 +170,6 @@ impl Event<'_> {
         self.sender()
             .and_then(|user| user.username.as_deref())
             .unwrap_or_default()
-    }
-
-    /// The groups of whom the hub took the request to be from.
-    pub fn groups(&self) -> impl Iterator<Item = &str> {
-        self.sender()
-            .into_iter()
-            .flat_map(|user| user.groups.iter().map(|group| &**group))
     }
 
     fn sender(&self) -> Option<&User<'_>> {

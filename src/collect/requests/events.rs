@@ -7,7 +7,7 @@ use std::{
 };
 
 use evidence::{
-    Gap, HubRead, Request, Window,
+    Gap, Request, Window,
     api::ObjectKind,
     leak::{Grade, leaks_in_text},
     redact::without_credentials,
@@ -21,7 +21,6 @@ use super::{
     changes::tell_changes,
     coverage::gap,
     event::{Event, Head, is_foreign, object},
-    reads::Reads,
 };
 
 /// How long the hub may take to answer: a request is given up after 60 s.
@@ -39,8 +38,8 @@ pub(super) struct Events {
     names: HashMap<String, Arc<str>>,
     /// The kinds of objects that any event is about.
     known: HashSet<ObjectKind>,
-    /// Who read what.
-    pub(super) reads: Reads,
+    /// The users that read profiles, or tried to.
+    pub(super) readers: HashSet<Arc<str>>,
 }
 
 /// What was taken from a line.
@@ -83,7 +82,7 @@ impl Events {
             self.known.insert(kind);
             let id = event.audit_id.as_deref().unwrap_or_default();
             match event.stage.as_deref() {
-                stage if event.is_read() => self.take_read(event, kind, stage),
+                _ if event.is_read() => self.take_read(event, kind),
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
                     let answered = self.answered(event, kind, logged);
@@ -104,32 +103,11 @@ impl Events {
     }
 
     /// Takes a request that reads profiles.
-    fn take_read(&mut self, event: &Event<'_>, kind: ObjectKind, stage: Option<&str>) {
-        if kind != ObjectKind::ClusterProfile {
-            return;
+    fn take_read(&mut self, event: &Event<'_>, kind: ObjectKind) {
+        if kind == ObjectKind::ClusterProfile {
+            let user = self.shared(event.username());
+            self.readers.insert(user);
         }
-        let user = self.shared(event.username());
-        let groups: Vec<Cow<'_, str>> = event.groups().map(without_tokens).collect();
-        self.reads
-            .note(Arc::clone(&user), groups.iter().map(|group| &**group));
-        let id = event.audit_id.as_deref().unwrap_or_default();
-        let is_answered = stage == Some("ResponseComplete") && event.begins_to_read();
-        let at = event.request_received_timestamp.or(event.stage_timestamp);
-        let code = event.response_status.as_ref().and_then(|status| status.code);
-        let is_refused = code.is_some_and(|code| code >= 400);
-        let (true, false, Some(at)) = (is_answered, is_refused, at) else {
-            return;
-        };
-        if !id.is_empty() && !self.seen.insert(id.to_owned()) {
-            return;
-        }
-        let target = event.object_ref.as_ref();
-        let part = |part: Option<&Cow<'_, str>>| part.map_or_else(String::new, ToString::to_string);
-        let namespace = self.shared(&part(target.and_then(|target| target.namespace.as_ref())));
-        let name = self.shared(&part(target.and_then(|target| target.name.as_ref())));
-        let agent = event.user_agent.as_deref().unwrap_or_default();
-        let program = agent.split('/').next().unwrap_or_default();
-        self.reads.take(user, program, HubRead { at, namespace, name });
     }
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {

@@ -1,6 +1,6 @@
 //! An audit log, from its files to requests.
 
-use std::{collections::HashSet, io::BufRead, path::PathBuf};
+use std::{collections::HashSet, io::BufRead, path::PathBuf, sync::Arc};
 
 use evidence::{Gap, Requests, Window, api::ObjectKind};
 use jiff::SignedDuration;
@@ -11,7 +11,6 @@ use super::{
     files::find,
     lines::Lines,
     reading::Reading,
-    reads::Reads,
 };
 
 /// How often a log's files are looked for: while they are read, the API server may begin a new one.
@@ -32,8 +31,8 @@ pub struct AuditLog {
     pub cut_short: bool,
     /// How long the log may be silent without anything missing.
     pub silence: SignedDuration,
-    /// Who read what of profiles.
-    pub(super) reads: Reads,
+    /// The users that read profiles, or tried to.
+    pub(super) readers: HashSet<Arc<str>>,
     /// Remarks for a person: which files were read besides those given, and what was left out.
     pub notes: Vec<String>,
 }
@@ -106,10 +105,10 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
             "the audit log was read with {files} files that belong to it"
         )),
     }
-    let reads = std::mem::take(&mut reading.events.reads);
+    let readers = std::mem::take(&mut reading.events.readers);
     let (profiles, slices) = reading.events.into_requests();
     Some(AuditLog {
-        reads,
+        readers,
         silent_on,
         slice_requests: Requests {
             covers,

@@ -24,7 +24,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         mut gaps,
         cut_short,
         silence,
-        reads,
+        readers,
         notes: _,
     } = log;
     let (mut own_requests, mut own_slice_requests) = (Vec::new(), Vec::new());
@@ -37,10 +37,6 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
             own.extend(requests.events.extract_if(.., |request| request.is_the_suites()));
         }
     }
-    let mut reads = evidence
-        .testbed
-        .as_ref()
-        .and_then(|testbed| reads.of(&testbed.consumer.user, &evidence.header.claim.consumer_agents));
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
         for events in [
@@ -50,9 +46,6 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
             &mut own_slice_requests,
         ] {
             events.retain(|request| window.from <= request.at && request.at <= window.until);
-        }
-        if let Some((reads, _)) = &mut reads {
-            reads.retain(|read| window.from <= read.at && read.at <= window.until);
         }
         gaps.retain(|gap| overlaps(gap, window));
         gaps.extend(uncovered(requests.covers, window, silence, cut_short));
@@ -64,10 +57,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         slice_requests.covers = requests.covers;
     }
     if let Some(testbed) = &mut evidence.testbed {
-        let (reads, groups) = reads.unzip();
-        testbed.user_in_audit_log = reads.is_some();
-        testbed.reads = reads;
-        testbed.groups = groups.unwrap_or_default();
+        testbed.user_in_audit_log = readers.contains(&*testbed.consumer.user);
     }
     let claim = &evidence.header.claim;
     let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);

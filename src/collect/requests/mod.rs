@@ -17,7 +17,6 @@ mod lines;
 mod log;
 mod merge;
 mod reading;
-mod reads;
 mod sample;
 #[cfg(test)]
 mod tests;

@@ -67,7 +67,6 @@ impl Rbac {
         let grants = Grants {
             namespaces: self.namespaces,
             placements: judges(Role::Scheduler) || reads_placements,
-            consumer_access: judges(Role::Consumer),
             // No rule on placements needs Secrets or dry runs.
             secrets: !self.no_secrets && judges(Role::Manager),
             probe: !self.no_probe && judges(Role::Manager),

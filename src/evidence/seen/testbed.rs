@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ConsumerRights, DriverAction, HookCall, HubRead, ObjectKey, OutputReader, OutputSnapshot, TakenName,
+    DriverAction, HookCall, ObjectKey, OutputReader, OutputSnapshot,
     api::{ClusterProfile, Json, PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
@@ -51,30 +51,9 @@ pub struct Testbed {
     /// What the consumer had made, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<OutputSnapshot>,
-    /// Objects of the run under names that the consumer would give to what it makes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[serde(rename = "nameConflicts")]
-    pub taken_names: Vec<TakenName>,
-    /// Whether the consumer's way to the hub leads through the run, so that the run can close it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[serde(rename = "hubProxy")]
-    pub relayed: bool,
-    /// When the run had closed that way, in the order of time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[serde(rename = "hubOutages")]
-    pub hub_cuts: Vec<HubCut>,
-    /// What it read from the hub, in the order of time; none if the audit log knows no read of its user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reads: Option<Vec<HubRead>>,
     /// Whether the audit log has a request of its user that reads profiles. Otherwise the log may leave its user out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub user_in_audit_log: bool,
-    /// The groups of its user, by the audit log.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub groups: BTreeSet<String>,
-    /// What the hub lets its user do; none if the hub did not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rights: Option<ConsumerRights>,
 }
 
 /// What a consumer's author says of it. What is not said is not judged.
@@ -283,21 +262,6 @@ pub enum Expect {
         /// The profile on which it acts.
         other: ObjectKey,
     },
-}
-
-/// A time in which the run had closed the consumer's way to the hub.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "HubOutage")]
-pub struct HubCut {
-    /// When it was closed, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
-    pub from: Timestamp,
-    /// When it was open again.
-    #[schemars(with = "crate::json_schema::Time")]
-    pub until: Timestamp,
-    /// How many connections ended by that.
-    pub connections: u64,
 }
 
 /// Something that reached an address of a member.

@@ -76,29 +76,6 @@ fn asks_for_no_more_than_is_used() {
 }
 
 #[test]
-fn rights_of_consumers_are_asked_for_by_a_role_for_the_cluster() {
-    let grants = Grants {
-        placements: true,
-        consumer_access: true,
-        ..Grants::default()
-    };
-    let role = rules(&grants)[0].to_string();
-    assert!(
-        role.contains(r#""resources":["subjectaccessreviews"],"verbs":["create"]}"#),
-        "{role}"
-    );
-    assert!(
-        role.contains("placementdecisions.multicluster.x-k8s.io"),
-        "{role}"
-    );
-    let without = rules(&Grants::default())[0].to_string();
-    assert!(
-        !without.contains("placement") && !without.contains("reviews"),
-        "{without}"
-    );
-}
-
-#[test]
 fn a_member_s_reader_only_reads() {
     let roles: Vec<Value> = serde_saphyr::from_multiple(&member_manifest()).expect("YAML");
     let rules = roles[0]["rules"].as_array().expect("rules");

@@ -5,10 +5,9 @@ use serde_json::json;
 
 use super::{few, placements::slice, profile, text, time, window};
 use crate::{
-    AllowedWrite, CallEvent, ConsumerRights, ConsumerSpec, DriverAction, Expect, Expectation, HookCall,
-    HubCut, HubRead, Log, MemberAddress, MemberCall, MemberCredential, Mention, MentionLocation, Mentions,
-    ObjectKey, Output, OutputReader, OutputSnapshot, PluginAnswer, PluginCall, PluginCluster, Publication,
-    Published, Reads, ScenarioRun, TakenName, TakenNameFound, TakenNameLook, Testbed, api::Json,
+    CallEvent, ConsumerSpec, DriverAction, Expect, Expectation, HookCall, Log, MemberAddress, MemberCall,
+    MemberCredential, Mention, MentionLocation, Mentions, ObjectKey, Output, OutputReader, OutputSnapshot,
+    PluginAnswer, PluginCall, PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed, api::Json,
 };
 
 pub(super) fn testbed() -> impl Strategy<Value = Testbed> {
@@ -62,11 +61,7 @@ pub(super) fn testbed() -> impl Strategy<Value = Testbed> {
         few(scene),
         few(hook_call()),
         few(snapshot()),
-        few(taken_name()),
-        option::of(rights()),
-        few((time(), time(), any::<u64>())),
-        option::of(few((time(), text(), text()))),
-        few(text()),
+        any::<bool>(),
     );
     staged.prop_map(|staged| {
         let (
@@ -76,13 +71,8 @@ pub(super) fn testbed() -> impl Strategy<Value = Testbed> {
             scenes,
             hook_calls,
             outputs,
-            taken_names,
-            rights,
-            cuts,
-            reads,
-            groups,
+            user_in_audit_log,
         ) = staged;
-        let cuts = cuts.into_iter();
         Testbed {
             run,
             consumer,
@@ -94,28 +84,7 @@ pub(super) fn testbed() -> impl Strategy<Value = Testbed> {
             hooks: hook_calls.iter().map(|call| call.action).collect(),
             hook_calls,
             outputs,
-            taken_names,
-            relayed: cuts.len() > 0,
-            hub_cuts: cuts
-                .map(|(from, until, connections)| HubCut {
-                    from,
-                    until,
-                    connections,
-                })
-                .collect(),
-            reads: reads.map(|reads| {
-                let reads = reads.into_iter();
-                reads
-                    .map(|(at, namespace, name)| HubRead {
-                        at,
-                        namespace: namespace.into(),
-                        name: name.into(),
-                    })
-                    .collect()
-            }),
-            user_in_audit_log: groups.len() > 1,
-            groups: groups.into_iter().collect(),
-            rights,
+            user_in_audit_log,
         }
     })
 }
@@ -174,36 +143,6 @@ fn expectation() -> impl Strategy<Value = Expectation> {
             void,
         },
     )
-}
-
-fn taken_name() -> impl Strategy<Value = TakenName> {
-    let found = prop_oneof![
-        Just(TakenNameFound::Unchanged {}),
-        Just(TakenNameFound::Gone {}),
-        (few(text()), any::<bool>(), any::<bool>()).prop_map(|(servers, owned, replaced)| {
-            TakenNameFound::Changed {
-                servers: servers.into_iter().collect(),
-                owned,
-                replaced,
-            }
-        }),
-    ];
-    let look = (time(), found).prop_map(|(at, found)| TakenNameLook { at, found });
-    (text(), text(), few(look)).prop_map(|(object, profile, looks)| TakenName {
-        reader: OutputReader::Argocd,
-        object,
-        profile,
-        looks,
-    })
-}
-
-fn rights() -> impl Strategy<Value = ConsumerRights> {
-    let write = || (text(), text()).prop_map(|(namespace, verb)| AllowedWrite { namespace, verb });
-    (few(write()), few(write()), any::<bool>()).prop_map(|(profiles, statuses, all_secrets)| ConsumerRights {
-        profiles: profiles.into_iter().collect(),
-        statuses: statuses.into_iter().collect(),
-        all_secrets,
-    })
 }
 
 fn snapshot() -> impl Strategy<Value = OutputSnapshot> {
