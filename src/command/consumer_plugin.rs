@@ -4,7 +4,7 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueHint};
-use collect::testbed::{PluginReply, PluginRun, is_staged_variable, tell_recorder};
+use collect::testbed::{PluginReply, PluginRun, is_profile_variable, tell_recorder};
 use tokio::runtime::Builder;
 
 use crate::command::terminal::{
@@ -40,7 +40,7 @@ impl ConsumerPlugin {
     pub fn execute(self) -> Result<Exit, Failure> {
         let variables = env::vars_os().filter_map(|(name, value)| {
             let variable = format!("{}={}", name.to_str()?, value.to_str()?);
-            is_staged_variable(&variable).then_some(variable)
+            is_profile_variable(&variable).then_some(variable)
         });
         let run = PluginRun {
             provider: self.provider,

@@ -29,7 +29,12 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{call::segment, connection::Connection, failure::Failure, hub_access::HubAccess},
+    connect::{
+        call::{TimedClient, segment},
+        connection::Connection,
+        failure::Failure,
+        hub_access::HubAccess,
+    },
     hub::{
         error::CollectError,
         target::{Target, target},
@@ -186,39 +191,87 @@ impl Work<'_> {
     async fn undo_all(&self, journal: &mut Found, cleaned: &mut Cleaned) {
         let run = journal.head.run.clone();
         let mut deleted = Vec::new();
-        for (number, undo) in journal.pending.clone().into_iter().rev() {
+        let mut failed = BTreeSet::new();
+        let (expanded, unlisted) = self.expanded(&run, journal.pending.clone()).await;
+        for (number, failure) in unlisted {
+            failed.insert(number);
+            cleaned.fail(&run, "list what it published", &failure);
+        }
+        for (number, undo) in expanded.into_iter().rev() {
             let (what, outcome) = self.undo(&run, &undo).await;
             match outcome {
                 Ok(()) => {
                     cleaned.messages.push(format!("run {run}: {what}"));
-                    match created(undo) {
-                        Some((kind, key)) => deleted.push(Deleted {
-                            number,
-                            what,
-                            kind,
-                            key,
-                        }),
-                        None => journal.undone(number),
-                    }
+                    deleted.extend(created(undo).map(|(kind, key)| Deleted {
+                        number,
+                        what,
+                        kind,
+                        key,
+                    }));
                 }
-                Err(reason) => cleaned.fail(&run, &what, &reason),
+                Err(reason) => {
+                    failed.insert(number);
+                    cleaned.fail(&run, &what, &reason);
+                }
             }
         }
         for (object, released) in self.release(&run, deleted).await {
             let what = &object.what;
             match released {
-                Ok(finalizers) => {
-                    journal.undone(object.number);
-                    if !finalizers.is_empty() {
-                        cleaned.messages.push(format!(
-                            "run {run}: {what}: its finalizers were taken off ({})",
-                            finalizers.join(", ")
-                        ));
-                    }
+                Ok(finalizers) if finalizers.is_empty() => {}
+                Ok(finalizers) => cleaned.messages.push(format!(
+                    "run {run}: {what}: its finalizers were taken off ({})",
+                    finalizers.join(", ")
+                )),
+                Err(failure) => {
+                    failed.insert(object.number);
+                    cleaned.fail(&run, what, &failure);
                 }
-                Err(failure) => cleaned.fail(&run, what, &failure),
             }
         }
+        let numbers: Vec<u64> = journal.pending.iter().map(|(number, _)| *number).collect();
+        for number in numbers.into_iter().filter(|number| !failed.contains(number)) {
+            journal.undone(number);
+        }
+    }
+
+    /// Replaces the entry of a testbed by the objects that carry the label of the run. Also returns which could not be listed.
+    async fn expanded(
+        &self,
+        run: &str,
+        pending: Vec<(u64, UndoEntry)>,
+    ) -> (Vec<(u64, UndoEntry)>, Vec<(u64, Failure)>) {
+        let (mut entries, mut unlisted) = (Vec::new(), Vec::new());
+        for (number, undo) in pending {
+            let UndoEntry::Testbed { namespaces } = undo else {
+                entries.push((number, undo));
+                continue;
+            };
+            match self.published(run, &namespaces).await {
+                Ok(published) => entries.extend(published.into_iter().map(|undo| (number, undo))),
+                Err(failure) => unlisted.push((number, failure)),
+            }
+        }
+        (entries, unlisted)
+    }
+
+    /// The profiles and slices in these namespaces with the label of the run.
+    async fn published(&self, run: &str, namespaces: &[String]) -> Result<Vec<UndoEntry>, Failure> {
+        let client = &self.hub.timed();
+        let mut published = Vec::new();
+        for namespace in namespaces {
+            for profile in list_keys(client, self.target, ObjectKind::ClusterProfile, namespace, run).await? {
+                published.push(UndoEntry::Profile { profile });
+            }
+            if self.target.placements.is_some() {
+                for slice in
+                    list_keys(client, self.target, ObjectKind::PlacementDecision, namespace, run).await?
+                {
+                    published.push(UndoEntry::Slice { slice });
+                }
+            }
+        }
+        Ok(published)
     }
 
     async fn undo(&self, run: &str, undo: &UndoEntry) -> (String, Result<(), UndoError>) {
@@ -236,6 +289,8 @@ impl Work<'_> {
                 format!("the placement {name} is taken back"),
                 self.call(run, DriverAction::Unplace, name).await,
             ),
+            // Its objects are entries of their own.
+            UndoEntry::Testbed { .. } => ("the testbed is deleted".to_owned(), Ok(())),
             UndoEntry::Profile { profile } => self.uncreate(run, ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.uncreate(run, ObjectKind::PlacementDecision, slice).await,
             UndoEntry::Field(change) => (
@@ -297,6 +352,30 @@ impl Work<'_> {
             Some(reason) => Err(UndoError::Hook(reason)),
         }
     }
+}
+
+/// The names of the objects in a namespace with the label of the run. None if this user may not list them.
+async fn list_keys(
+    client: &TimedClient,
+    target: &Target,
+    kind: ObjectKind,
+    namespace: &str,
+    run: &str,
+) -> Result<Vec<ObjectKey>, Failure> {
+    let selector = segment(&format!("{LABEL_RUN}={run}"));
+    let path = format!("{}?labelSelector={selector}", target.collection(kind, namespace));
+    let found = Arc::<Mutex<Vec<ObjectKey>>>::default();
+    let into = Arc::clone(&found);
+    let each = move |json: &[u8]| {
+        let object = serde_json::from_slice::<Value>(json).unwrap_or_default();
+        into.lock()
+            .push(ObjectKey::from(&ObjectRef::of_value(&object, kind.name())));
+    };
+    match list(client, &path, each).await {
+        Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {}
+        listed => _ = listed?,
+    }
+    Ok(std::mem::take(&mut *found.lock()))
 }
 
 /// The object of the API whose creation is undone.

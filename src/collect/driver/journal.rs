@@ -74,6 +74,8 @@ pub(crate) enum UndoEntry {
     Profile { profile: ObjectKey },
     /// A slice was created: delete it.
     Slice { slice: ObjectKey },
+    /// A testbed publishes objects in these namespaces: delete those with the label of the run.
+    Testbed { namespaces: Vec<String> },
     /// A scheduler was asked for clusters: take that back.
     Placement { name: String },
     /// A field of a profile was changed: restore it.

@@ -109,22 +109,20 @@ impl<'a> Writes<'a> {
         self.claim(ObjectKind::ClusterProfile, &change.uid, &change.profile)?;
         let patch = patch(change, expected, wanted);
         let path = self.path(ObjectKind::ClusterProfile, &change.profile, change.status);
-        self.patch(&path, &patch).await
+        self.patch(&path, &patch).await.map(|stored| version(&stored))
     }
 
-    /// Sends a JSON patch (a list) or a merge patch (an object). Gives the object's new resourceVersion.
-    async fn patch(&self, path: &str, patch: &Value) -> Result<String, Failure> {
+    /// Sends a JSON patch (a list) or a merge patch (an object). Returns the object from the API server's response.
+    async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Failure> {
         let path = format!("{path}?fieldManager={OURSELVES}");
         let content_type = match patch {
             Value::Array(_) => "application/json-patch+json",
             _ => "application/merge-patch+json",
         };
-        let answer: Value = retry(ATTEMPTS, Failure::is_ailing, || {
+        retry(ATTEMPTS, Failure::is_ailing, || {
             once(self.client, Method::PATCH, &path, content_type, Some(patch))
         })
-        .await?;
-        let version = answer["metadata"]["resourceVersion"].as_str();
-        Ok(version.unwrap_or_default().to_owned())
+        .await
     }
 
     /// Deletes an object.
@@ -134,14 +132,22 @@ impl<'a> Writes<'a> {
         delete(self.client, &self.path(kind, &key, false), &object.uid).await
     }
 
-    /// Whether an object is there.
-    pub async fn is_there(&self, kind: ObjectKind, object: &ObjectRef) -> Result<bool, Failure> {
+    /// The finalizers of an object. None if the object no longer exists.
+    pub async fn finalizers(
+        &self,
+        kind: ObjectKind,
+        object: &ObjectRef,
+    ) -> Result<Option<Vec<String>>, Failure> {
         let path = self.path(kind, &ObjectKey::from(object), false);
-        match get::<Value>(self.client, &path).await {
-            Ok(found) => Ok(found["metadata"]["uid"] == *object.uid),
-            Err(failure) if failure.code() == 404 => Ok(false),
-            Err(failure) => Err(failure),
-        }
+        let found = match get::<Value>(self.client, &path).await {
+            Ok(found) => found,
+            Err(failure) if failure.code() == 404 => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let finalizers = found["metadata"]["finalizers"].as_array().into_iter().flatten();
+        let finalizers = finalizers.filter_map(|finalizer| finalizer.as_str().map(str::to_owned));
+        let is_same = found["metadata"]["uid"] == *object.uid;
+        Ok(is_same.then(|| finalizers.collect()))
     }
 
     /// Takes all finalizers off an object that was deleted.
@@ -159,13 +165,14 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Creates an object under that name, in the version that the run reads. `object` is the rest of it.
+    /// Creates an object under that name, in the version that the run reads. `object` is the rest of it. Returns the object from
+    /// the API server's response.
     pub async fn create(
         &self,
         kind: ObjectKind,
         key: &ObjectKey,
         mut object: Value,
-    ) -> Result<ObjectRef, Failure> {
+    ) -> Result<Value, Failure> {
         let version = self.target.version_of(kind);
         object["apiVersion"] = format!("{}/{version}", names::GROUP).into();
         object["kind"] = kind.name().into();
@@ -173,18 +180,19 @@ impl<'a> Writes<'a> {
         let path = format!("{path}?fieldManager={OURSELVES}");
         self.touch(kind, key.clone());
         let created: Value = call(self.client, Method::POST, &path, Some(&object)).await?;
-        let created = ObjectRef::of_value(&created, kind.name());
-        self.allow(&created);
+        self.allow(&ObjectRef::of_value(&created, kind.name()));
         Ok(created)
     }
 
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
-        self.decide(slice, &json!([])).await
+        self.decide(slice, &json!([]))
+            .await
+            .map(|stored| version(&stored))
     }
 
-    /// Gives a slice these decisions. Gives its new resourceVersion.
-    pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<String, Failure> {
+    /// Gives a slice these decisions. Returns the slice from the API server's response.
+    pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<Value, Failure> {
         let key = ObjectKey::from(slice);
         self.claim(ObjectKind::PlacementDecision, &slice.uid, &key)?;
         let patch = json!([
@@ -195,8 +203,8 @@ impl<'a> Writes<'a> {
             .await
     }
 
-    /// Gives a profile a status. Gives the profile's new resourceVersion.
-    pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<String, Failure> {
+    /// Gives a profile a status. Returns the profile from the API server's response.
+    pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<Value, Failure> {
         let key = ObjectKey::from(profile);
         self.claim(ObjectKind::ClusterProfile, &profile.uid, &key)?;
         let patch = json!([
@@ -233,6 +241,12 @@ impl<'a> Writes<'a> {
         let status = if status { "/status" } else { "" };
         format!("{objects}/{}{status}", segment(&key.name))
     }
+}
+
+/// The resourceVersion of an object.
+fn version(object: &Value) -> String {
+    let version = object["metadata"]["resourceVersion"].as_str();
+    version.unwrap_or_default().to_owned()
 }
 
 /// Deletes what is at `path`, where it has that uid. That it is gone already is as good.

@@ -76,7 +76,7 @@ impl Run<'_> {
             select! {
                 biased;
                 // Whichever takes longest. What is stopped has still to undo what it did.
-                ((), done, seen) = join3(long_enough, self.drive(&record, &seen_slices), self.play(&record)) => {
+                ((), done, seen) = join3(long_enough, self.drive(&record, &seen_slices), self.run_testbed(&record)) => {
                     (driver, played) = (done, seen);
                 }
                 // Before the watches, which may never rest.
@@ -120,7 +120,7 @@ impl Run<'_> {
             None => {}
         }
         self.driven(driver);
-        self.staged(played);
+        self.add_testbed(played);
         self.writers();
         Ok(())
     }

@@ -1,53 +1,52 @@
-//! The testbed for a consumer, which is played while the profiles are watched.
+//! Runs the testbed for a consumer while the run watches the profiles.
 
 use evidence::Kind;
 
 use super::state::Run;
 use crate::{
-    testbed::{Played, play},
+    testbed::{TestbedRecord, run_testbed},
     watch::timeline,
 };
 
 impl Run<'_> {
-    /// Plays the testbed, if the plan has one.
-    pub(super) async fn play(&self, record: &timeline::Shared) -> Option<Played> {
+    /// Runs the testbed, if the plan has one.
+    pub(super) async fn run_testbed(&self, record: &timeline::Shared) -> Option<TestbedRecord> {
         let plan = self.plan.testbed.as_ref()?;
         let client = self.client();
         let context = self.context(&client, record, &timeline::Shared::default());
-        Some(Box::pin(play(context, plan, self.stop.clone())).await)
+        Some(Box::pin(run_testbed(context, plan, self.stop.clone())).await)
     }
 
-    /// Puts what was played into the evidence, with what is missing.
-    pub(super) fn staged(&mut self, played: Option<Played>) {
+    /// Adds what the testbed recorded to the evidence, with a gap for what is missing.
+    pub(super) fn add_testbed(&mut self, recorded: Option<TestbedRecord>) {
         if self.plan.testbed.is_none() {
             return;
         }
-        let Some(played) = played else {
+        let Some(recorded) = recorded else {
             self.gap(
                 Kind::Testbed,
-                "the profiles could not be watched, so that nothing was staged",
+                "the profiles could not be watched, so the run published nothing",
             );
             return;
         };
-        if let Some(full) = played.full {
-            let reason =
-                format!("the consumer made more calls than are kept: those after {full} are missing");
+        if let Some(full) = recorded.full {
+            let reason = format!("the consumer floods its members: calls after {full} are not recorded");
             self.gap(Kind::MemberCalls, reason.clone());
             self.gap(Kind::PluginCalls, reason);
         }
-        if let Some(why) = played.unread {
-            self.gap(Kind::Outputs, why);
+        if let Some(reason) = recorded.unread {
+            self.gap(Kind::Outputs, reason);
         }
-        if !played.whole {
-            self.gap(Kind::Testbed, "the run ended before everything was staged");
+        if let Some(reason) = recorded.ended_early {
+            self.gap(Kind::Testbed, reason);
         }
-        let (mentions, missing) = played.mentions;
+        let (mentions, missing) = recorded.mentions;
         if let Some(reason) = missing {
             self.gap(Kind::Mentions, reason);
         }
         self.evidence.mentions = Some(mentions);
-        self.evidence.testbed = Some(played.testbed);
-        self.evidence.member_calls = Some(played.member_calls);
-        self.evidence.plugin_calls = Some(played.plugin_calls);
+        self.evidence.testbed = Some(recorded.testbed);
+        self.evidence.member_calls = Some(recorded.member_calls);
+        self.evidence.plugin_calls = Some(recorded.plugin_calls);
     }
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     plugin::{Credentials, PluginPlan, PluginReply, PluginRun, told},
-    profile::is_staged_variable,
+    publish::is_profile_variable,
 };
 use crate::clock::Clock;
 
@@ -216,7 +216,7 @@ impl Calls {
             Some(member) => state.credentials.answer(member, at, api_version.as_deref()),
         };
         let mut env = run.env;
-        env.retain(|variable| is_staged_variable(variable));
+        env.retain(|variable| is_profile_variable(variable));
         let call = PluginCall {
             at,
             provider: run.provider,
@@ -249,6 +249,18 @@ impl Calls {
         let mut calls = state.members.iter();
         let first = calls.find(|call| call.member == member && call.was_trusted());
         first.map(|call| call.at)
+    }
+
+    /// When the consumer last reached a member.
+    pub(super) fn last_call(&self) -> Option<Timestamp> {
+        let state = self.state.lock();
+        let mut calls = state.members.iter().rev();
+        calls.find(|call| call.was_trusted()).map(|call| call.at)
+    }
+
+    /// Since when calls are not recorded, because there were too many.
+    pub(super) fn full(&self) -> Option<Timestamp> {
+        self.state.lock().full
     }
 
     /// All that has reached members so far.

@@ -1,262 +1,258 @@
-//! The decisions of a testbed, for a consumer that reads PlacementDecisions (KEP-5313): the run plays the scheduler, too.
+//! PlacementDecisions of the testbed (KEP-5313), for a consumer that reads them: the run acts as scheduler, too.
 //!
-//! Such a consumer acts on no profile that no decision names. So that all scenes can be played for it, the first slice of its
-//! decision names each profile that is staged for it, controls as well: what a consumer makes of profiles is judged alike,
-//! whichever way it came to them. The scenes on decisions have further slices.
+//! The first slice of the decision names each profile that the consumer selects, so that all scenarios apply to it.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use evidence::{
-    ObjectKey, ObjectRef,
+    ObjectKey, ObjectRef, Published,
     api::{
-        ClusterProfileReference, ObjectKind,
+        ClusterProfileReference, ObjectKind, PlacementDecision,
         names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY},
     },
     runs::LABEL_RUN,
 };
-use parking_lot::{Mutex, MutexGuard};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    profile::{Place, Status},
-    session::{Profile, Session},
-};
-use crate::driver::{OURSELVES, UndoEntry};
+use super::{player::Player, publish::PublishedProfile, scenarios::SliceId};
+use crate::driver::OURSELVES;
 
-/// The decisions on the testbed.
+const KIND: ObjectKind = ObjectKind::PlacementDecision;
+
+/// The slices on the hub, and what the first one names.
 #[derive(Default)]
-pub(super) struct Decisions {
-    state: Mutex<State>,
-    /// Held while the first slice is written: each write has all of its members.
-    first: tokio::sync::Mutex<()>,
+pub(super) struct Slices {
+    stored: BTreeMap<ObjectKey, (ObjectRef, PlacementDecision)>,
+    first: Vec<ClusterProfileReference>,
 }
 
-#[derive(Default)]
-struct State {
-    slices: Vec<Slice>,
-    /// Whom the first slice of the decision names, as long as there is one.
-    selected: Vec<ClusterProfileReference>,
+/// The namespace of a slice, the key of its decision, and its index.
+struct SliceLocation {
+    namespace: String,
+    decision: String,
+    index: usize,
 }
 
-/// A slice on the testbed.
-#[derive(Clone)]
-struct Slice {
-    object: ObjectRef,
-    undo: Option<u64>,
-}
-
-/// Where a slice is.
-#[derive(Clone, Debug)]
-pub(super) struct SliceAt {
-    pub namespace: String,
-    /// The key of its decision.
-    pub key: String,
-    /// Its place among the slices of that.
-    pub index: usize,
-}
-
-impl SliceAt {
-    /// Its name: consumers tell slices of a decision by the label, or by their names.
-    fn object_key(&self) -> ObjectKey {
-        ObjectKey {
-            namespace: self.namespace.clone(),
-            name: format!("{}-{}", self.key, self.index),
-        }
-    }
-}
-
-/// Refers to a profile, by its namespace and name.
-pub(super) fn reference(profile: &ObjectRef) -> ClusterProfileReference {
-    ClusterProfileReference {
-        name: Arc::from(&*profile.name),
-        namespace: Arc::from(&*profile.namespace),
-    }
-}
-
-impl Session<'_> {
-    /// The key of the decision that the consumer reads.
-    pub fn decision_key(&self) -> String {
+impl Player<'_> {
+    fn decision_key(&self) -> String {
         let named = self.plan.claims.decision.clone();
         named.unwrap_or_else(|| format!("conformance-{}", self.plan.run))
     }
 
-    /// A slice of that decision.
-    pub fn slice(&self, index: usize) -> SliceAt {
-        SliceAt {
-            namespace: self.place().namespace,
-            key: self.decision_key(),
-            index,
+    fn slice(&self, id: SliceId) -> Option<SliceLocation> {
+        let (namespace, decision) = (self.namespace(), self.decision_key());
+        let own = SliceLocation {
+            namespace,
+            decision,
+            index: 0,
+        };
+        Some(match id {
+            SliceId::Own(index) => SliceLocation { index, ..own },
+            SliceId::OtherDecision => SliceLocation {
+                decision: format!("{}-2", own.decision),
+                ..own
+            },
+            SliceId::OtherNamespace => SliceLocation {
+                namespace: self.plan.unselected.clone()?,
+                ..own
+            },
+        })
+    }
+
+    /// A reference to a profile in the consumer's first namespace, which may be missing. `without-namespace` has none.
+    fn reference(&self, key: &str) -> ClusterProfileReference {
+        let namespace = match key {
+            "without-namespace" => String::new(),
+            _ => self.namespace(),
+        };
+        ClusterProfileReference {
+            name: Arc::from(self.name(key)),
+            namespace: Arc::from(namespace),
         }
     }
 
-    /// Publishes a profile that no decision names yet.
-    pub async fn publish_unnamed(&self, place: &Place, what: &str, status: &Status) -> Option<Profile> {
-        let profile = self.create(place, what).await?;
-        if self.say(&profile, status).await {
-            return Some(profile);
-        }
-        self.withdraw(&profile).await;
-        None
-    }
-
-    /// Names a profile in the first slice of the decision, if the consumer reads decisions and selects it. False if the hub
+    /// Names a profile in the first slice, if the consumer reads decisions and selects the profile. False if the API server
     /// refuses that.
-    pub(super) async fn select(&self, profile: &Profile) -> bool {
-        if !self.plan.claims.reads_placements() || !profile.is_selected {
+    pub(super) async fn decide_first(&mut self, key: &str) -> bool {
+        let Some(profile) = self.profiles.get(key) else {
+            return false;
+        };
+        let is_decided = profile.is_selected && !profile.template.undecided;
+        if !self.plan.claims.reads_placements() || !is_decided {
             return true;
         }
-        let _alone = self.decisions.first.lock().await;
-        let first = self.slice(0);
-        // What a slice names from its beginning asks something else.
-        if !self.has(&first) && !self.put(&first, &[]).await {
+        let reference = ClusterProfileReference {
+            name: Arc::from(&*profile.object.name),
+            namespace: Arc::from(&*profile.object.namespace),
+        };
+        if !self.slices.first.contains(&reference) {
+            self.slices.first.push(reference);
+        }
+        self.write_first().await
+    }
+
+    /// Writes the first slice again. It is empty when it is created.
+    pub(super) async fn write_first(&mut self) -> bool {
+        let Some(first) = self.slice(SliceId::Own(0)) else {
+            return false;
+        };
+        let references = self.slices.first.clone();
+        if !self.slices.stored.contains_key(&first.key()) && !self.write_slice(&first, &[]).await {
             return false;
         }
-        let selected = {
-            let mut state = self.decided();
-            let reference = reference(&profile.object);
-            if !state.selected.contains(&reference) {
-                state.selected.push(reference);
+        self.write_slice(&first, &references).await
+    }
+
+    /// Takes a profile out of the first slice before the run deletes it.
+    pub(super) async fn undecide_first(&mut self, profile: &ObjectKey) {
+        let before = self.slices.first.len();
+        let is_other = |reference: &ClusterProfileReference| {
+            *reference.name != *profile.name || *reference.namespace != *profile.namespace
+        };
+        self.slices.first.retain(is_other);
+        if self.slices.first.len() < before {
+            self.write_first().await;
+        }
+    }
+
+    /// Writes a slice, and gives the consumer work on the profiles that it names.
+    pub(super) async fn decide(&mut self, id: SliceId, keys: &[&str]) {
+        let Some(slice) = self.slice(id) else { return };
+        let references: Vec<_> = keys.iter().map(|key| self.reference(key)).collect();
+        if self.write_slice(&slice, &references).await && matches!(id, SliceId::Own(_)) {
+            for key in keys {
+                self.work(key).await;
             }
-            state.selected.clone()
-        };
-        self.put(&first, &selected).await
-    }
-
-    /// Takes a profile that is to go out of the first slice, as its scheduler would.
-    pub(super) async fn deselect(&self, profile: &Profile) {
-        let _alone = self.decisions.first.lock().await;
-        let selected = {
-            let mut state = self.decided();
-            let before = state.selected.len();
-            let gone = reference(&profile.object);
-            state.selected.retain(|reference| *reference != gone);
-            (state.selected.len() < before).then(|| state.selected.clone())
-        };
-        if let Some(selected) = selected {
-            self.put(&self.slice(0), &selected).await;
         }
     }
 
-    /// Publishes the first slice again, with all that it named.
-    pub async fn select_again(&self) {
-        let _alone = self.decisions.first.lock().await;
-        let selected = self.decided().selected.clone();
-        self.put(&self.slice(0), &selected).await;
-    }
-
-    /// The same, and has the consumer work on its members, if it needs to be told.
-    pub async fn put_and_work(&self, at: &SliceAt, members: &[ClusterProfileReference]) {
-        if !self.put(at, members).await {
-            return;
-        }
-        for member in members {
-            let own = Some(&*member.namespace).filter(|namespace| !namespace.is_empty());
-            let profile = ObjectRef {
-                namespace: own.unwrap_or(&at.namespace).to_owned(),
-                name: member.name.to_string(),
-                ..ObjectRef::default()
-            };
-            self.work_on(&profile).await;
-        }
-    }
-
-    /// Publishes a slice, or gives it other members. False if the hub refuses that.
-    pub async fn put(&self, at: &SliceAt, members: &[ClusterProfileReference]) -> bool {
+    async fn write_slice(&mut self, slice: &SliceLocation, references: &[ClusterProfileReference]) -> bool {
         if self.is_stopped() {
             return false;
         }
-        let key = at.object_key();
-        let members: Vec<Value> = members
-            .iter()
+        let key = slice.key();
+        let decisions = references.iter();
+        let decisions: Value = decisions
             .map(|reference| json!({"clusterProfileRef": reference}))
             .collect();
-        let members = Value::Array(members);
-        let there = self.find(&key);
-        let done = match there {
-            Some(slice) => self.writes.decide(&slice.object, &members).await.map(|_| None),
+        let before = self.decided();
+        let sent = self.now();
+        let written = match self.slices.stored.get(&key) {
+            Some((object, _)) => self.writes.decide(object, &decisions).await,
             None => {
-                let undo = UndoEntry::Slice { slice: key.clone() };
-                let Some(undo) = self.write_down(undo, &format!("the decision {}", key.name)) else {
-                    return false;
-                };
-                let object = json!({
-                    "metadata": {
-                        "namespace": key.namespace,
-                        "name": key.name,
-                        "labels": {
-                            LABEL_RUN: self.plan.run,
-                            LABEL_DECISION_KEY: at.key,
-                            // A consumer may find its decision by the placement that asked for it.
-                            LABEL_PLACEMENT_KEY: at.key,
-                            LABEL_DECISION_INDEX: at.index.to_string(),
-                        },
-                    },
-                    "schedulerName": OURSELVES,
-                    "decisions": members,
-                });
-                let created = self.writes.create(ObjectKind::PlacementDecision, &key, object);
-                created.await.map(|object| Some(Slice { object, undo }))
+                let object = self.new_slice(slice, &key, decisions);
+                self.writes.create(KIND, &key, object).await
             }
         };
-        match done {
-            Ok(created) => {
-                self.decided().slices.extend(created);
-                true
-            }
+        let stored = match written {
+            Ok(stored) => stored,
             Err(failure) => {
                 self.warn(&format!(
-                    "the decision {} in {} is not as the scene wants it: {failure}",
-                    key.name, key.namespace
+                    "the API server refuses the slice {}: {failure}",
+                    key.name
                 ));
-                false
+                return false;
             }
-        }
+        };
+        let object = ObjectRef::of_value(&stored, KIND.name());
+        let Ok(typed) = serde_json::from_value::<PlacementDecision>(stored) else {
+            return false;
+        };
+        self.slices.stored.insert(key.clone(), (object, typed.clone()));
+        self.record(key, sent, Published::Slice(Box::new(typed)));
+        self.decisions_changed(&before, sent);
+        true
+    }
+
+    fn new_slice(&self, slice: &SliceLocation, key: &ObjectKey, decisions: Value) -> Value {
+        json!({
+            "metadata": {
+                "namespace": key.namespace,
+                "name": key.name,
+                "labels": {
+                    LABEL_RUN: self.plan.run,
+                    LABEL_DECISION_KEY: slice.decision,
+                    // A consumer may find its decision by the placement.
+                    LABEL_PLACEMENT_KEY: slice.decision,
+                    LABEL_DECISION_INDEX: slice.index.to_string(),
+                },
+            },
+            "schedulerName": OURSELVES,
+            "decisions": decisions,
+        })
     }
 
     /// Deletes all slices of the decision that the consumer reads.
-    pub async fn withdraw_decision(&self) {
-        let is_its = |slice: &Slice| {
-            let index = slice.object.name.strip_prefix(&self.decision_key());
-            let index = index.and_then(|rest| rest.strip_prefix('-'));
-            index.is_some_and(|index| index.parse::<usize>().is_ok())
-                && slice.object.namespace == self.place().namespace
+    pub(super) async fn undecide(&mut self) {
+        let (namespace, decision) = (self.namespace(), self.decision_key());
+        let is_own = |slice: &PlacementDecision| {
+            *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
         };
-        let slices: Vec<Slice> = self
-            .decided()
-            .slices
-            .extract_if(.., |slice| is_its(slice))
+        let slices = self.slices.stored.values();
+        let objects: Vec<ObjectRef> = slices
+            .filter(|(_, slice)| is_own(slice))
+            .map(|(object, _)| object.clone())
             .collect();
-        self.delete_slices(slices).await;
-    }
-
-    /// Deletes all slices. False if the hub keeps some.
-    pub(super) async fn clear_decisions(&self) -> bool {
-        let slices = std::mem::take(&mut self.decided().slices);
-        self.delete_slices(slices).await
-    }
-
-    async fn delete_slices(&self, slices: Vec<Slice>) -> bool {
-        let mut is_clear = true;
-        for slice in slices {
-            let kind = ObjectKind::PlacementDecision;
-            is_clear &= self.delete(kind, &slice.object, slice.undo).await;
+        for object in objects {
+            let before = self.decided();
+            let sent = self.now();
+            if self.delete_object(KIND, &object).await {
+                self.slices.stored.remove(&ObjectKey::from(&object));
+                self.decisions_changed(&before, sent);
+            }
         }
-        is_clear
     }
 
-    fn has(&self, at: &SliceAt) -> bool {
-        self.find(&at.object_key()).is_some()
+    /// The profiles that the slices name which the consumer reads.
+    fn decided(&self) -> BTreeSet<ObjectKey> {
+        let slices = self.slices.stored.values().map(|(_, slice)| slice);
+        let read = slices.filter(|slice| self.plan.claims.reads_slice(slice));
+        let named = read.flat_map(|slice| {
+            let decisions = slice.decisions.iter().flat_map(|decisions| decisions.iter());
+            decisions.filter_map(|decision| {
+                let reference = decision.cluster_profile_ref.as_ref()?;
+                let namespace = match &*reference.namespace {
+                    "" => &*slice.metadata.namespace,
+                    namespace => namespace,
+                };
+                Some(ObjectKey {
+                    namespace: namespace.to_owned(),
+                    name: reference.name.to_string(),
+                })
+            })
+        });
+        named.collect()
     }
 
-    fn find(&self, key: &ObjectKey) -> Option<Slice> {
-        let state = self.decided();
-        let mut slices = state.slices.iter();
-        slices
-            .find(|slice| ObjectKey::from(&slice.object) == *key)
-            .cloned()
+    /// A write of a slice changes what the consumer should do with the profiles that it adds or removes.
+    fn decisions_changed(&mut self, before: &BTreeSet<ObjectKey>, sent: Timestamp) {
+        let after = self.decided();
+        let answered = self.now();
+        let changed: BTreeSet<ObjectKey> = before.symmetric_difference(&after).cloned().collect();
+        let keys = self.profiles.iter();
+        let keys: Vec<String> = keys
+            .filter(|(_, profile)| changed.contains(&PublishedProfile::key(profile)))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in keys {
+            self.close_expectations_at(&key, sent);
+            if let Some(profile) = self.profiles.get_mut(&key) {
+                profile.changed_at = answered;
+            }
+        }
     }
+}
 
-    fn decided(&self) -> MutexGuard<'_, State> {
-        self.decisions.state.lock()
+impl SliceLocation {
+    /// Consumers find the slices of a decision by the label, or by the name.
+    fn key(&self) -> ObjectKey {
+        ObjectKey {
+            namespace: self.namespace.clone(),
+            name: format!("{}-{}", self.decision, self.index),
+        }
     }
 }

@@ -20,13 +20,13 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 
-use super::{Calls, random::LENGTH, session::Session};
+use super::{Calls, player::Player, random::LENGTH};
 use crate::{connect::call::segment, watch::list::list};
 
 /// Letters and digits that an escape may leave before a credential: `n` of JSON's `\\n`, `u003c`, `0m` of a terminal's color.
 const ESCAPE: usize = 5;
 /// So many mentions are kept.
-const MOST_NOTICES: usize = 2_000;
+const MOST_MENTIONS: usize = 2_000;
 /// So many bytes of each file of a log are read.
 const LARGEST_LOG: u64 = 256 << 20;
 
@@ -101,25 +101,25 @@ struct Metadata {
 }
 
 /// Reads it all. Also gives why something could not be read, if so.
-pub(super) async fn read_notices(session: &Session<'_>) -> (Mentions, Option<Reason>) {
+pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reason>) {
     let wanted = Wanted {
-        prefix: session.name(""),
-        calls: Arc::clone(&session.plan.calls),
+        prefix: player.name(""),
+        calls: Arc::clone(&player.plan.calls),
     };
     let search = Arc::new(Mutex::new(Search::new(wanted)));
     let mut missing = None;
-    for namespace in session.plan.namespaces() {
+    for namespace in player.plan.namespaces() {
         for kind in ["Event", "ConfigMap", names::KIND] {
-            let path = path(session, &namespace, kind);
+            let path = path(player, &namespace, kind);
             let search = Arc::clone(&search);
             let each = move |json: &[u8]| search.lock().object(kind, json);
-            if let Err(failure) = list(session.context.client, &path, each).await {
+            if let Err(failure) = list(player.context.client, &path, each).await {
                 let reason = format!("the {kind}s of {namespace} could not be read: {failure}");
                 missing.get_or_insert(reason);
             }
         }
     }
-    if let Some(log) = session.plan.log.clone() {
+    if let Some(log) = player.plan.log.clone() {
         let search = Arc::clone(&search);
         let read = spawn_blocking(move || {
             let mut number = 0;
@@ -137,19 +137,19 @@ pub(super) async fn read_notices(session: &Session<'_>) -> (Mentions, Option<Rea
         }
     }
     let mut search = search.lock();
-    search.mentions.log = session.plan.log.is_some();
+    search.mentions.log = player.plan.log.is_some();
     if search.is_full {
         missing.get_or_insert(format!(
-            "the consumer said more than is kept: {MOST_NOTICES} mentions"
+            "the consumer said more than is kept: {MOST_MENTIONS} mentions"
         ));
     }
     (std::mem::take(&mut search.mentions), missing.map(Reason::from))
 }
 
 /// The path of the objects of that kind in a namespace.
-fn path(session: &Session<'_>, namespace: &str, kind: &str) -> String {
+fn path(player: &Player<'_>, namespace: &str, kind: &str) -> String {
     if kind == names::KIND {
-        let target = session.context.target;
+        let target = player.context.target;
         return target.collection(ObjectKind::ClusterProfile, namespace);
     }
     let plural = format!("{}s", kind.to_lowercase());
@@ -200,21 +200,21 @@ impl Search {
         if names.is_empty() && credentials.is_empty() {
             return;
         }
-        let notice = Mention {
+        let mention = Mention {
             place,
             names,
             credentials,
         };
         // A consumer says the same in many lines.
-        let mut same = notice.clone();
+        let mut same = mention.clone();
         if let MentionLocation::Line { number } = &mut same.place {
             *number = 0;
         }
         if !self.known.insert(same) {
             return;
         }
-        if self.mentions.found.len() < MOST_NOTICES {
-            self.mentions.found.push(notice);
+        if self.mentions.found.len() < MOST_MENTIONS {
+            self.mentions.found.push(mention);
         } else {
             self.is_full = true;
         }

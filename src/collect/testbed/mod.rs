@@ -1,30 +1,34 @@
-//! A testbed for a consumer: the run plays the cluster manager, and sees whom the consumer calls.
+//! A testbed for a consumer: the run acts as cluster manager, and records which members the consumer calls.
 //!
-//! Each scene publishes profiles that ask something of a consumer, and a control beside them, which asks nothing. The
-//! members that they describe, and the credential plugin, are the run's own: they record each call. What the calls are
-//! worth is for rules to say.
+//! * `table`: the scenarios as data; `scenarios`: the types of the table;
+//! * `player`: takes the steps of scenarios; `publish`, `decisions`, `cleanup`: write profiles and slices;
+//! * `expectations`: what an honest consumer does, and during which time;
+//! * `calls`, `plugin`, `recorder`, `outputs`, `mentions`: record what the consumer does.
+//!
+//! Rules compare both.
 
-mod addresses;
 mod calls;
+mod cleanup;
 mod decisions;
+mod expectations;
 mod members;
 mod mentions;
 mod outputs;
 mod plan;
-mod play;
+mod player;
 mod plugin;
-mod profile;
+mod publish;
 mod random;
 mod recorder;
-mod scenes;
-mod session;
+mod scenarios;
+mod table;
 
 pub use calls::{Arrival, Calls, Connection, MemberRequest};
 pub use members::{Members, NewAddress};
 pub use mentions::{ConsumerLog, LogFiles};
 pub use outputs::OutputPlace;
 pub use plan::TestbedPlan;
-pub(super) use play::{Played, play};
+pub(super) use player::{TestbedRecord, run_testbed};
 pub use plugin::{PluginPlan, PluginReply, PluginRun};
-pub use profile::is_staged_variable;
+pub use publish::is_profile_variable;
 pub use recorder::{Recorder, RecorderError, tell_recorder};

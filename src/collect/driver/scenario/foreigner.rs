@@ -161,11 +161,9 @@ async fn put_profile(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef
         .writes
         .create(ObjectKind::ClusterProfile, key, profile)
         .await?;
-    let resource_version = session.writes.set_status(&created, &status(session)).await?;
-    Ok(ObjectRef {
-        resource_version,
-        ..created
-    })
+    let created = ObjectRef::of_value(&created, names::KIND);
+    let stored = session.writes.set_status(&created, &status(session)).await?;
+    Ok(ObjectRef::of_value(&stored, names::KIND))
 }
 
 /// A decision for no cluster: a consumer that finds it does nothing.
@@ -175,10 +173,9 @@ async fn put_slice(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, 
         "schedulerName": OURSELVES,
         "decisions": [],
     });
-    session
-        .writes
-        .create(ObjectKind::PlacementDecision, key, slice)
-        .await
+    let kind = ObjectKind::PlacementDecision;
+    let created = session.writes.create(kind, key, slice).await?;
+    Ok(ObjectRef::of_value(&created, kind.name()))
 }
 
 /// A status like any other: who fills the empty ones of others would be found out too, but so is who overwrites.

@@ -1,0 +1,248 @@
+//! Deletes what the run published, by the label of the run, and notices what other clients did to it.
+
+use std::{sync::Arc, time::Duration};
+
+use evidence::{
+    DriverAction, ObjectKey, ObjectRef, Published,
+    api::{ObjectKind, names::KIND},
+    runs::LABEL_RUN,
+};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::{
+    player::{Player, TICK, after},
+    publish::Deletion,
+};
+use crate::{
+    connect::{call::segment, failure::Failure},
+    driver::UndoEntry,
+    watch::list::list,
+};
+
+const PROFILE: ObjectKind = ObjectKind::ClusterProfile;
+
+impl Player<'_> {
+    /// Writes ahead what is to be undone.
+    pub(super) fn write_ahead(&mut self) -> Result<(), String> {
+        let Some(journal) = &self.plan.journal else {
+            return Ok(());
+        };
+        let namespaces = self.plan.namespaces();
+        let recorded = journal.record_undo(UndoEntry::Testbed { namespaces });
+        self.undo =
+            Some(recorded.map_err(|error| format!("cannot write the log of changes to undo: {error}"))?);
+        Ok(())
+    }
+
+    /// Deletes a profile, and waits until it is gone unless the consumer is stopped.
+    pub(super) async fn delete(&mut self, key: &str) {
+        self.close_expectations(key);
+        self.close_rivals(key);
+        let Some(object) = self.profiles.get(key).map(|profile| profile.object.clone()) else {
+            return;
+        };
+        self.undecide_first(&ObjectKey::from(&object)).await;
+        let is_deleted = self.delete_object(PROFILE, &object).await;
+        let answered = self.now();
+        let Some(profile) = self.profiles.get_mut(key) else {
+            return;
+        };
+        profile.changed_at = answered;
+        profile.deletion = match is_deleted {
+            true => Deletion::Deleted(answered),
+            false => Deletion::Terminating,
+        };
+        // A stopped consumer removes no finalizer.
+        if self.last_hook() != Some(DriverAction::Stop) {
+            self.wait_for_deletions().await;
+        }
+    }
+
+    /// Deletes an object, and records whether it is gone. True if it is.
+    pub(super) async fn delete_object(&mut self, kind: ObjectKind, object: &ObjectRef) -> bool {
+        let sent = self.now();
+        if let Err(failure) = self.writes.delete(kind, object).await {
+            self.warn(&format!("the API server does not delete {object}: {failure}"));
+            return false;
+        }
+        let finalizers = self.writes.finalizers(kind, object).await;
+        let state = match &finalizers {
+            Ok(Some(finalizers)) => Published::Terminating {
+                finalizers: finalizers.clone(),
+            },
+            _ => Published::Deleted {},
+        };
+        self.record(ObjectKey::from(object), sent, state);
+        !matches!(finalizers, Ok(Some(_)))
+    }
+
+    /// Waits for the settle time until deleted profiles are gone, and records which are.
+    pub(super) async fn wait_for_deletions(&mut self) {
+        let deadline = after(self.now(), self.settle());
+        while self.are_terminating().await && self.now() < deadline && !self.is_stopped() {
+            self.pause(TICK).await;
+        }
+    }
+
+    /// Whether finalizers hold deleted profiles. Records which are gone.
+    async fn are_terminating(&mut self) -> bool {
+        let terminating = self.profiles.iter();
+        let terminating: Vec<(String, ObjectRef)> = terminating
+            .filter(|(_, profile)| profile.deletion == Deletion::Terminating)
+            .map(|(key, profile)| (key.clone(), profile.object.clone()))
+            .collect();
+        let mut are_held = false;
+        for (key, object) in &terminating {
+            let sent = self.now();
+            if !matches!(self.writes.finalizers(PROFILE, object).await, Ok(None)) {
+                are_held = true;
+                continue;
+            }
+            self.record(ObjectKey::from(object), sent, Published::Deleted {});
+            let gone_at = self.now();
+            if let Some(profile) = self.profiles.get_mut(key) {
+                profile.deletion = Deletion::Deleted(gone_at);
+            }
+        }
+        are_held
+    }
+
+    /// Lists the profiles of the run, and voids the expectations on those that another client has changed.
+    pub(super) async fn check_profiles(&mut self) {
+        self.are_terminating().await;
+        let listed = match self.list_run(PROFILE).await {
+            Ok(listed) => listed,
+            Err(failure) => return self.warn(&format!("cannot list the {KIND}s of the run: {failure}")),
+        };
+        let changed: Vec<String> = self
+            .profiles
+            .iter()
+            .filter(|(_, profile)| profile.deletion == Deletion::NotDeleted)
+            .filter(|(_, profile)| {
+                let uid = &profile.object.uid;
+                let current = listed.iter().find(|item| item["metadata"]["uid"] == **uid);
+                current.is_none_or(|current| !is_unchanged(current, &profile.stored))
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in changed {
+            self.void_expectations(&key);
+        }
+    }
+
+    /// Deletes all profiles and slices of the run. Takes finalizers off profiles that the consumer does not release.
+    pub(super) async fn clean_up(&mut self) {
+        let mut is_clean = true;
+        let mut deleted = Vec::new();
+        let slices = self
+            .plan
+            .claims
+            .reads_placements()
+            .then_some(ObjectKind::PlacementDecision);
+        for kind in slices.into_iter().chain([PROFILE]) {
+            match self.list_run(kind).await {
+                Ok(listed) => deleted.extend(
+                    listed
+                        .iter()
+                        .map(|item| (kind, ObjectRef::of_value(item, kind.name()))),
+                ),
+                Err(failure) => {
+                    self.warn(&format!(
+                        "cannot list the {} of the run: {failure}",
+                        kind.plural()
+                    ));
+                    is_clean = false;
+                }
+            }
+        }
+        for (kind, object) in &deleted {
+            self.writes.allow(object);
+            if let Err(failure) = self.writes.delete(*kind, object).await {
+                self.warn(&format!("the API server does not delete {object}: {failure}"));
+                is_clean = false;
+            }
+        }
+        is_clean &= self.release(deleted).await;
+        let Some(journal) = &self.plan.journal else { return };
+        match self.undo.filter(|_| is_clean) {
+            Some(undo) => journal.undone(undo),
+            None => self.context.progress.left_over(journal.path()),
+        }
+    }
+
+    /// Waits until deleted objects are gone, and takes the finalizers off the others.
+    async fn release(&self, mut deleted: Vec<(ObjectKind, ObjectRef)>) -> bool {
+        let mut hook_calls = self.testbed.hook_calls.iter();
+        let is_uninstalled = hook_calls.any(|call| call.action == DriverAction::Uninstall);
+        let patience = if is_uninstalled {
+            Duration::ZERO
+        } else {
+            self.settle()
+        };
+        let deadline = after(self.now(), patience);
+        loop {
+            let mut held = Vec::new();
+            for (kind, object) in deleted {
+                if matches!(self.writes.finalizers(kind, &object).await, Ok(Some(_))) {
+                    held.push((kind, object));
+                }
+            }
+            if held.is_empty() {
+                return true;
+            }
+            if self.now() >= deadline || self.is_stopped() {
+                return self.take_finalizers_off(&held).await;
+            }
+            deleted = held;
+            self.pause(TICK).await;
+        }
+    }
+
+    async fn take_finalizers_off(&self, held: &[(ObjectKind, ObjectRef)]) -> bool {
+        let mut is_clean = true;
+        for (kind, object) in held {
+            self.warn(&format!(
+                "finalizers hold the deleted {object}: the run removes them"
+            ));
+            if let Err(failure) = self.writes.release(*kind, object).await {
+                self.warn(&format!("{object} still exists: {failure}"));
+                is_clean = false;
+            }
+        }
+        is_clean
+    }
+
+    /// Lists the objects with the label of the run in the namespaces of the testbed.
+    async fn list_run(&self, kind: ObjectKind) -> Result<Vec<Value>, Failure> {
+        let found = Arc::<Mutex<Vec<Value>>>::default();
+        let selector = segment(&format!("{LABEL_RUN}={}", self.plan.run));
+        for namespace in self.plan.namespaces() {
+            if self.missing_namespaces.contains(&namespace) {
+                continue;
+            }
+            let path = self.context.target.collection(kind, &namespace);
+            let into = Arc::clone(&found);
+            let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
+            list(
+                self.context.client,
+                &format!("{path}?labelSelector={selector}"),
+                each,
+            )
+            .await?;
+        }
+        Ok(std::mem::take(&mut *found.lock()))
+    }
+}
+
+/// Whether spec and status are as stored. A consumer may set the display name.
+fn is_unchanged(current: &Value, stored: &Value) -> bool {
+    let spec = |profile: &Value| {
+        let mut spec = profile["spec"].clone();
+        if let Some(fields) = spec.as_object_mut() {
+            fields.remove("displayName");
+        }
+        spec
+    };
+    current["status"] == stored["status"] && spec(current) == spec(stored)
+}
