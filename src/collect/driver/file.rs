@@ -12,7 +12,10 @@ use std::{
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
 use evidence::{
-    ConsumerSpec, DriverAction, LARGEST_TEXT, Reads, agent_program, read_text, user_file::UserFileError,
+    ConsumerSpec, DriverAction, LARGEST_TEXT, Reads, agent_program,
+    api::syntax::{is_dns_subdomain, is_label_value},
+    read_text,
+    user_file::UserFileError,
 };
 use schemars::Schema;
 
@@ -27,6 +30,12 @@ use crate::{
 
 /// How long a hook may take, where the file does not say.
 const TIMEOUT: Duration = Duration::from_secs(120);
+/// The versions of the plugin's protocol.
+const EXEC_API_VERSIONS: [&str; 2] = [
+    "client.authentication.k8s.io/v1",
+    "client.authentication.k8s.io/v1beta1",
+];
+
 /// What a driver file says, checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DriverFile {
@@ -260,6 +269,14 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
     {
         return Err(DriverFileFlaw::SelectedAndNot(namespace.clone()));
     }
+    if let Some((key, _)) = consumer.labels.iter().find(|(key, value)| !is_label(key, value)) {
+        return Err(DriverFileFlaw::Label(key.clone()));
+    }
+    if let Some(version) = &consumer.exec_api_version
+        && !EXEC_API_VERSIONS.contains(&&**version)
+    {
+        return Err(DriverFileFlaw::ExecApiVersion(version.clone()));
+    }
     let reads_placements = consumer.reads.contains(&Reads::Placements);
     if let Some(key) = &consumer.decision
         && !(reads_placements && is_decision_key(key))
@@ -293,6 +310,16 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
         recorder: folder.join(consumer.recorder),
         logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),
     })
+}
+
+/// Whether the API server accepts a label.
+fn is_label(key: &str, value: &str) -> bool {
+    let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
+    let has_prefix = key.contains('/');
+    !name.is_empty()
+        && is_label_value(name)
+        && is_label_value(value)
+        && (!has_prefix || is_dns_subdomain(prefix))
 }
 
 /// Whether slices can be named after a key and their index, and labelled by it.

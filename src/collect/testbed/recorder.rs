@@ -67,8 +67,14 @@ impl Recorder {
     /// Waits for calls, and writes to `path` where. A file that a killed run left there is replaced.
     ///
     /// # Errors
-    /// When there is no port, or the file cannot be written.
+    /// When another run uses the file, there is no port, or the file cannot be written.
     pub async fn listen(path: &Path, calls: Arc<Calls>) -> io::Result<Self> {
+        if is_used(path).await {
+            return Err(io::Error::new(
+                io::ErrorKind::AddrInUse,
+                "another run uses it: name another file, or wait until that run has ended",
+            ));
+        }
         let listener = TcpListener::bind((ADDRESS, 0)).await?;
         let way = Way {
             address: listener.local_addr()?.to_string(),
@@ -87,6 +93,20 @@ impl Drop for Recorder {
         self.listening.abort();
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// Whether a run waits for calls at the address in a file.
+async fn is_used(path: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(path) else {
+        return false;
+    };
+    let Ok(way) = serde_json::from_str::<Way>(&text) else {
+        return false;
+    };
+    let connecting = TcpStream::connect(&way.address);
+    timeout(PATIENCE, connecting)
+        .await
+        .is_ok_and(|stream| stream.is_ok())
 }
 
 async fn serve(listener: TcpListener, key: String, calls: Arc<Calls>) {
@@ -174,6 +194,8 @@ mod tests {
         assert!(matches!(reply, PluginReply::Credential(_)), "{reply:?}");
         let reply = tell_recorder(&path, run("https://b")).await.expect("an answer");
         assert!(matches!(reply, PluginReply::Failure(_)), "{reply:?}");
+        let second = Recorder::listen(&path, Arc::clone(&calls)).await;
+        assert_eq!(second.err().expect("it is used").kind(), io::ErrorKind::AddrInUse);
         // Who does not know the key.
         let text = fs::read_to_string(&path).expect("the file");
         let mut way: Way = serde_json::from_str(&text).expect("its way");

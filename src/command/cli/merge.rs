@@ -126,17 +126,14 @@ fn check_roles(
 ) -> Result<(), Failure> {
     for flag in command.get_arguments() {
         let id = flag.get_id().as_str();
-        let is_given = flags.value_source(id) == Some(ValueSource::CommandLine);
-        let Some(role) = roles::useless_for(id, flags).filter(|_| is_given) else {
+        if flags.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let reason = roles::useless_for(id, flags).map(|role| useless(role, flags));
+        let Some((reason, otherwise)) = reason.or_else(|| roles::set_by_testbed(id, flags)) else {
             continue;
         };
-        let told = |name: &str, leave: &str| {
-            let judged = roles::judged(flags).unwrap_or_default();
-            let wanted = Role::names(judged.into_iter().chain([role]));
-            format!(
-                "{name} is for the role {role}, which this run does not judge: {leave}, or add --role {wanted}"
-            )
-        };
+        let told = |name: &str, leave: &str| format!("{name} {reason}: {leave}{otherwise}");
         let key = in_file.and_then(|(file, path)| {
             let mut settings = file.settings.iter();
             settings.find(|setting| setting.key.id() == id).zip(Some(path))
@@ -156,6 +153,21 @@ fn check_roles(
         });
     }
     Ok(())
+}
+
+/// Why the run does not use a flag of that role, and what else to do. A consumer is judged alone.
+fn useless(role: Role, flags: &ArgMatches) -> (String, String) {
+    let judged = roles::judged(flags).unwrap_or_default();
+    let is_alone = role == Role::Consumer || judged.contains(&Role::Consumer);
+    let wanted = if is_alone {
+        format!("judge that role with --role {role}")
+    } else {
+        format!("add --role {}", Role::names(judged.into_iter().chain([role])))
+    };
+    (
+        format!("is for the role {role}, which this run does not judge"),
+        format!(", or {wanted}"),
+    )
 }
 
 /// Arguments to put before and after the command line's own.

@@ -227,6 +227,12 @@ impl Driving {
         let Some(consumer) = &file.consumer else {
             return Ok(None);
         };
+        if let Some(log) = consumer.logs.iter().find(|log| !log.is_file()) {
+            return Err(Failure::usage(anyhow!(
+                "consumer.logs: there is no file {}: start the consumer first, or correct the path",
+                log.display()
+            )));
+        }
         let run = new_run_id();
         let calls = Arc::new(Calls::new(clock));
         let recorder = Recorder::listen(&consumer.recorder, Arc::clone(&calls)).await;

@@ -100,6 +100,17 @@ pub fn useless_for(id: &str, flags: &ArgMatches) -> Option<Role> {
     (!judged.contains(&role)).then_some(role)
 }
 
+/// Why a run of a consumer does not take a flag: the testbed sets it. None if the run takes it.
+pub fn set_by_testbed(id: &str, flags: &ArgMatches) -> Option<(String, String)> {
+    let reason = match id {
+        "namespaces" => "is not for the role consumer, whose driver file names the namespaces",
+        "observe" => "is not for the role consumer: the run lasts as long as its scenarios",
+        _ => return None,
+    };
+    let is_consumer = judged(flags)?.contains(&Role::Consumer);
+    is_consumer.then(|| (reason.to_owned(), String::new()))
+}
+
 /// The roles that flags name; none where evidence that is read says what was judged.
 pub fn judged(flags: &ArgMatches) -> Option<Vec<Role>> {
     let has = |id| flags.try_contains_id(id).unwrap_or_default();

@@ -54,6 +54,14 @@ pub enum DriverFileFlaw {
          small letters, digits and `-`"
     )]
     Decision(String),
+    /// A label is not valid.
+    #[error("consumer.labels: {0:?} or its value is not a valid label")]
+    Label(String),
+    /// The version of the plugin's protocol is unknown.
+    #[error(
+        "consumer.execApiVersion is {0:?}: expected client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1"
+    )]
+    ExecApiVersion(String),
     /// A user agent is not the name of a program.
     #[error("consumer.agents: {0}")]
     Agent(AgentError),
