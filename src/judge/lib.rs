@@ -17,10 +17,9 @@ mod text;
 mod time;
 mod timeline;
 
-pub use engine::{WriterList, writers};
+pub use engine::{WriterList, WriterNames, writers};
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
     Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch,
     prospects, unsettled, web_page,
 };
-pub use rules::Authors;

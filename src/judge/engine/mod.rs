@@ -10,6 +10,7 @@ pub(crate) mod author;
 mod calls;
 mod change;
 mod comparison;
+pub(crate) mod consumer;
 mod creators;
 mod driver_steps;
 mod evaluator;
@@ -45,7 +46,7 @@ pub(crate) use at_end::{
     ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramEntry};
-pub use author::{WriterList, writers};
+pub use author::{WriterList, WriterNames, writers};
 pub(crate) use calls::calls;
 pub(crate) use change::{Change, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Asked, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
-    api::{Feature, ObjectKind},
+    api::{Feature, ObjectKind, Role},
 };
 
 use crate::{
@@ -247,7 +247,11 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
     let kind = rule.role().objects();
-    let (was_any, is_any) = objects(evidence, kind);
+    let (was_any, is_any) = match rule.role() {
+        // The objects are the run's own.
+        Role::Consumer => (true, true),
+        Role::Manager | Role::Scheduler => objects(evidence, kind),
+    };
     if found.examined > 0 && (was_any || is_any_touched(evidence, kind)) {
         return (Verdict::Pass, Vec::new());
     }

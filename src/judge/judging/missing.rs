@@ -67,14 +67,17 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
 }
 
 /// Returns the gaps of one kind, each cause once. Rules report the gaps of single members themselves: a member that its
-/// manager reports as down is no gap. The engine judges what was observed around interruptions of a watch.
+/// manager reports as down is no gap. The engine judges around interruptions of a watch and of the logs of calls.
 fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     let mut told = HashSet::new();
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
     let is_judged_around = |gap: &&Gap| {
-        let is_watch = matches!(kind, Kind::Timeline | Kind::PlacementTimeline);
-        is_watch && gap.from.is_some() && rule.judges_around_gaps()
+        let is_recorded = matches!(
+            kind,
+            Kind::Timeline | Kind::PlacementTimeline | Kind::MemberCalls | Kind::PluginCalls | Kind::Outputs
+        );
+        is_recorded && gap.from.is_some() && rule.judges_around_gaps()
     };
     let missed = evidence
         .gaps(kind)

@@ -12,7 +12,6 @@ mod manager;
 mod registry;
 mod scheduler;
 
-pub use consumer::support::who::Authors;
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use registry::{Rule, all, as_of, find};

@@ -7,16 +7,16 @@ use evidence::{
     api::{ClusterProfile, PlacementDecision, names},
     runs::names_placement,
 };
-use judge::Authors;
+use judge::WriterNames;
 use serde::Serialize;
 
 /// A kind of objects whose stories are told.
 pub(super) trait StoryObject: Tracked + Serialize {
     /// Who wrote the version at that place.
-    fn wrote<'e>(authors: &Authors<'e>, history: &'e History<Self>, place: usize) -> BTreeSet<&'e str>;
+    fn wrote<'e>(authors: &WriterNames<'e>, history: &'e History<Self>, place: usize) -> BTreeSet<&'e str>;
 
     /// Who deleted it.
-    fn deleted<'e>(authors: &Authors<'e>, history: &'e History<Self>) -> BTreeSet<&'e str>;
+    fn deleted<'e>(authors: &WriterNames<'e>, history: &'e History<Self>) -> BTreeSet<&'e str>;
 
     /// The servers and proxies that it names, for a consumer to call.
     fn servers(&self) -> Vec<&str>;
@@ -26,11 +26,11 @@ pub(super) trait StoryObject: Tracked + Serialize {
 }
 
 impl StoryObject for ClusterProfile {
-    fn wrote<'e>(authors: &Authors<'e>, history: &'e ProfileHistory, place: usize) -> BTreeSet<&'e str> {
+    fn wrote<'e>(authors: &WriterNames<'e>, history: &'e ProfileHistory, place: usize) -> BTreeSet<&'e str> {
         authors.of_profile(history, place)
     }
 
-    fn deleted<'e>(authors: &Authors<'e>, history: &'e ProfileHistory) -> BTreeSet<&'e str> {
+    fn deleted<'e>(authors: &WriterNames<'e>, history: &'e ProfileHistory) -> BTreeSet<&'e str> {
         authors.of_profile_deletion(history)
     }
 
@@ -46,11 +46,11 @@ impl StoryObject for ClusterProfile {
 }
 
 impl StoryObject for PlacementDecision {
-    fn wrote<'e>(authors: &Authors<'e>, history: &'e SliceHistory, place: usize) -> BTreeSet<&'e str> {
+    fn wrote<'e>(authors: &WriterNames<'e>, history: &'e SliceHistory, place: usize) -> BTreeSet<&'e str> {
         authors.of_slice(history, place)
     }
 
-    fn deleted<'e>(authors: &Authors<'e>, history: &'e SliceHistory) -> BTreeSet<&'e str> {
+    fn deleted<'e>(authors: &WriterNames<'e>, history: &'e SliceHistory) -> BTreeSet<&'e str> {
         authors.of_slice_deletion(history)
     }
 

@@ -6,7 +6,7 @@ use evidence::{
     Asked, Evidence, Member, ObjectRef,
     api::{ClusterProfile, PlacementDecision, names},
 };
-use judge::{Authors, rules::Finding};
+use judge::{WriterNames, rules::Finding};
 
 use super::{
     choice::chosen,
@@ -19,7 +19,7 @@ use super::{
 /// All stories that the evidence holds. Asking for none costs nothing.
 pub(crate) struct Stories<'e> {
     pub(super) evidence: &'e Evidence,
-    pub(super) authors: Authors<'e>,
+    pub(super) authors: WriterNames<'e>,
     profiles: OnceCell<Lives<'e, ClusterProfile>>,
     slices: OnceCell<Lives<'e, PlacementDecision>>,
     members: OnceCell<HashMap<Name<'e>, Vec<&'e Member>>>,
@@ -35,7 +35,7 @@ impl<'e> Stories<'e> {
     pub(crate) fn of(evidence: &'e Evidence) -> Self {
         Self {
             evidence,
-            authors: Authors::of(evidence),
+            authors: WriterNames::of(evidence),
             profiles: OnceCell::new(),
             slices: OnceCell::new(),
             members: OnceCell::new(),

@@ -9,6 +9,7 @@ mod owned;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod writer_names;
 mod writers;
 
 use std::{collections::BTreeSet, sync::OnceLock};
@@ -20,7 +21,10 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-pub use self::listing::{WriterList, writers};
+pub use self::{
+    listing::{WriterList, writers},
+    writer_names::WriterNames,
+};
 use self::{
     names::ImplementationNames,
     sources::{

@@ -1,12 +1,7 @@
-//! The suites of rules on consumers, by what they do with profiles and with members.
+//! The rules on consumers. Most are rows of expectations, without a function.
 
-pub(super) mod consumer_access;
-pub(super) mod consumer_change;
-pub(super) mod consumer_exec;
-pub(super) mod consumer_health;
-pub(super) mod consumer_hub;
-pub(super) mod consumer_identity;
-pub(super) mod consumer_placement;
-pub(super) mod consumer_scope;
-pub(super) mod consumer_secrets;
-pub(crate) mod support;
+pub(super) mod expectations;
+pub(super) mod hub;
+pub(super) mod plugin;
+pub(super) mod secrets;
+pub(super) mod server_name;

@@ -1,13 +1,16 @@
-//! The testbed of an example's consumer, and what was recorded on it.
+//! A consumer's testbed in an example: what the run published and expected, and what the consumer did.
+//!
+//! The profiles, slices, and steps of the example are the run's publications.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    CallEvent, DriverAction, HookCall, Log, MemberAddress, MemberCall, Mentions, Output, OutputReader,
-    OutputSnapshot, PluginCall, ProfileHistory, Testbed, Window,
+    CallEvent, DriverAction, Expectation, HookCall, Log, MemberAddress, MemberCall, Mentions, ObjectKey,
+    Output, OutputReader, OutputSnapshot, PluginCall, ProfileHistory, Publication, Published, ScenarioRun,
+    SliceHistory, Testbed, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -19,43 +22,79 @@ use super::{
 
 /// The consumer's user.
 const USER: &str = "reader";
-/// The namespaces that it reads: that of conforming profiles, and another one.
+/// The namespaces that it reads.
 const NAMESPACES: [&str; 2] = ["default", "other"];
 /// The provider of conforming profiles.
 const PROVIDER: &str = "secretreader";
-/// The member of the control profile.
-const CONTROL: &str = "control";
+/// How long the consumer may take to follow a change.
+const SETTLE_SECONDS: u64 = 10;
 /// The number of the first connection that an example does not number.
-const FIRST_OF_ITS_OWN: u64 = 1000;
-/// When the consumer called it.
-const CALLED: SignedDuration = SignedDuration::from_secs(1);
+const FIRST_CONNECTION: u64 = 1000;
 
 /// A testbed, as differences from a conforming one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct TestbedText {
-    /// A merge patch onto the claims: the user `reader`, who reads the namespaces `default` and `other`, with a plugin for the
-    /// provider of conforming profiles.
+    /// A merge patch onto the consumer file: the user `reader`, the namespaces `default` and `other`, the conforming provider.
     consumer: Option<Value>,
-    /// Merge patches onto the addresses: by default, those that profiles name, each of the member of the profile's name.
-    addresses: Vec<Value>,
-    /// The scenes, each with `from`, `called` and `until`; by default one, from the beginning to the end.
-    scenarios: Option<Vec<ScenarioText>>,
-    /// The hooks of its author; by default those that are called.
-    hooks: Option<BTreeSet<DriverAction>>,
-    /// The calls of its hooks.
+    /// What the run expects, such as `{called: a, from: 1m}`. A profile is a name, or namespace and name.
+    expect: Vec<Map<String, Value>>,
+    /// The scenarios. By default one after the beginning of each expectation, whose control is called.
+    controls: Option<Vec<ControlText>>,
+    /// The seconds that the consumer may take; 10 if a control was called.
+    settle: Option<u64>,
     hook_calls: Vec<HookText>,
-    /// What the consumer had made, each with `at`, and `outputs` as they stand in evidence.
     outputs: Option<Vec<OutputText>>,
-    /// Whether the audit log has no request of the consumer's user that reads.
+    /// Deleted profiles that wait for finalizers.
+    terminating: Vec<TerminatingText>,
     user_not_in_audit_log: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ControlText {
+    #[serde(default = "control")]
+    control: String,
+    from: SignedDuration,
+    called: Option<SignedDuration>,
+    until: Option<SignedDuration>,
+    #[serde(default)]
+    may_delay: bool,
+}
+
+fn control() -> String {
+    "control".to_owned()
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct HookText {
+    action: DriverAction,
+    at: SignedDuration,
+    failure: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OutputText {
     at: SignedDuration,
-    outputs: Vec<Output>,
+    /// Objects, each with the URLs that it names.
+    objects: BTreeMap<String, BTreeSet<String>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TerminatingText {
+    profile: String,
+    at: SignedDuration,
+    finalizers: Vec<String>,
+}
+
+/// The objects that the run published.
+pub(super) struct PublishedObjects<'e> {
+    pub(super) profiles: &'e [ProfileHistory],
+    pub(super) slices: &'e [SliceHistory],
+    pub(super) window: Window,
 }
 
 impl TestbedText {
@@ -65,52 +104,7 @@ impl TestbedText {
     }
 }
 
-/// A call of a hook, which takes a second unless the example says how long.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct HookText {
-    action: DriverAction,
-    at: SignedDuration,
-    took: Option<SignedDuration>,
-    failure: Option<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ScenarioText {
-    #[serde(default)]
-    from: SignedDuration,
-    #[serde(default)]
-    called: Option<SignedDuration>,
-    until: Option<SignedDuration>,
-    #[serde(default)]
-    may_delay: bool,
-}
-
-impl HookText {
-    fn call(&self) -> HookCall {
-        let took = self.took.unwrap_or(SignedDuration::from_secs(1));
-        HookCall {
-            action: self.action,
-            from: moment(self.at),
-            until: moment(self.at.saturating_add(took)),
-            failure: self.failure.clone(),
-            output: String::new(),
-        }
-    }
-}
-
-/// What profiles say of their members, to fill in what an example leaves out.
-pub(super) struct Staged<'e> {
-    profiles: &'e [ProfileHistory],
-    window: Window,
-}
-
-impl<'e> Staged<'e> {
-    pub(super) fn new(profiles: &'e [ProfileHistory], window: Window) -> Self {
-        Self { profiles, window }
-    }
-
+impl<'e> PublishedObjects<'e> {
     /// The testbed.
     pub(super) fn testbed(&self, text: &TestbedText) -> Result<Testbed, Flaw> {
         let mut consumer = json!({"user": USER, "providers": [PROVIDER], "namespaces": NAMESPACES});
@@ -120,118 +114,162 @@ impl<'e> Staged<'e> {
         if let Some(overlay) = &text.consumer {
             json_patch::merge(&mut consumer, overlay);
         }
-        let mut addresses = self.addresses();
-        for overlay in &text.addresses {
-            let of = overlay["url"].as_str().unwrap_or_default();
-            let given = addresses.iter_mut().find(|address| address.url == of);
-            let mut whole = json!(given.as_deref());
-            if given.is_none() {
-                whole = json!({"url": of, "member": "", "caData": ca_data("current")});
-            }
-            json_patch::merge(&mut whole, overlay);
-            let address = strictly("address", &whole)?;
-            match given {
-                Some(given) => *given = address,
-                None => addresses.push(address),
-            }
-        }
-        let default = ScenarioText {
-            from: SignedDuration::ZERO,
-            called: Some(CALLED),
-            until: None,
-            may_delay: false,
+        let expectations: Vec<Expectation> = text
+            .expect
+            .iter()
+            .map(|text| self.expectation(text.clone()))
+            .collect::<Result<_, _>>()?;
+        let scenarios = match &text.controls {
+            Some(controls) => controls.iter().map(|control| self.scenario(control)).collect(),
+            None => default_scenarios(&expectations),
         };
-        let scenes = text
-            .scenarios
-            .as_deref()
-            .unwrap_or(std::slice::from_ref(&default));
-        let scenes = scenes.iter().map(|scene| evidence::ScenarioRun {
-            name: "the example".to_owned(),
-            control: CONTROL.to_owned(),
-            from: moment(scene.from),
-            until: scene.until.map_or(self.window.until, moment),
-            called_at: scene.called.map(moment),
-            may_delay: scene.may_delay,
-        });
+        let is_called = scenarios.iter().any(|scenario| scenario.called_at.is_some());
         Ok(Testbed {
             run: "example".to_owned(),
             consumer: strictly("consumer", &consumer)?,
-            addresses,
-            scenarios: scenes.collect(),
-            hooks: match &text.hooks {
-                Some(hooks) => hooks.clone(),
-                None => text.hook_calls.iter().map(|call| call.action).collect(),
-            },
+            addresses: self.addresses(),
+            scenarios,
+            published: self.publications(text),
+            expectations,
+            settle_seconds: text.settle.or(is_called.then_some(SETTLE_SECONDS)),
+            hooks: text.hook_calls.iter().map(|call| call.action).collect(),
             hook_calls: text.hook_calls.iter().map(HookText::call).collect(),
-            outputs: text
-                .outputs
-                .iter()
-                .flatten()
-                .map(|snapshot| OutputSnapshot {
-                    at: moment(snapshot.at),
-                    outputs: snapshot.outputs.clone(),
-                })
-                .collect(),
+            outputs: text.outputs.iter().flatten().map(OutputText::snapshot).collect(),
             user_in_audit_log: !text.user_not_in_audit_log,
             ..Testbed::default()
         })
     }
 
-    /// The addresses that profiles name: the first to name one has its member there.
+    fn publications(&self, text: &TestbedText) -> Vec<Publication> {
+        let profiles = self
+            .profiles
+            .iter()
+            .flat_map(|history| published(history, |profile| Published::Profile(Box::new(profile.clone()))));
+        let slices = self
+            .slices
+            .iter()
+            .flat_map(|history| published(history, |slice| Published::Slice(Box::new(slice.clone()))));
+        let terminating = text.terminating.iter().map(|terminating| {
+            let state = Published::Terminating {
+                finalizers: terminating.finalizers.clone(),
+            };
+            publication(key(&terminating.profile), moment(terminating.at), state)
+        });
+        let mut all: Vec<Publication> = profiles.chain(slices).chain(terminating).collect();
+        all.sort_by_key(|publication| publication.answered);
+        all
+    }
+
+    /// Reads an expectation. The key that is none of the common ones says what is expected, its value the profile.
+    fn expectation(&self, mut fields: Map<String, Value>) -> Result<Expectation, Flaw> {
+        let mut take = |key: &str| fields.remove(key);
+        let time = |value: Option<Value>, default: Timestamp| match value {
+            None => Ok(default),
+            Some(value) => serde_json::from_value(value)
+                .map(moment)
+                .map_err(|source| Flaw::Part {
+                    part: "expect",
+                    source,
+                }),
+        };
+        let from = time(take("from"), self.window.from)?;
+        let until = time(take("until"), self.window.until)?;
+        let (old, other, writes) = (take("old"), take("other"), take("writes"));
+        let (url, member) = (take("url"), take("member"));
+        let (warn, void) = (take("warn"), take("void"));
+        let (expect, profile) = fields
+            .iter()
+            .next()
+            .ok_or("an expectation says what is expected")?;
+        let profile = key(profile.as_str().ok_or("an expectation names a profile")?);
+        let other = other.as_ref().and_then(Value::as_str).map(key);
+        let content = match &**expect {
+            "moves" => json!({"from": old.unwrap_or_else(|| json!(self.servers(&profile).next()))}),
+            "calledAs" | "reports" => json!({"other": other}),
+            "usesProxy" => json!({"proxy": "https://proxy.example:3128"}),
+            "keepsConnections" => json!({"writes": repeated(writes)?}),
+            _ => json!({}),
+        };
+        let text = json!({
+            "rule": "", "profile": profile, "expect": {expect: content},
+            "member": member.unwrap_or_else(|| json!(profile.name)),
+            "url": url.unwrap_or_else(|| json!(self.servers(&profile).last().unwrap_or_default())),
+            "from": from, "until": until, "warn": warn.unwrap_or(json!(false)), "void": void,
+        });
+        strictly("expect", &text)
+    }
+
+    /// The servers of a profile, in order.
+    fn servers(&self, profile: &ObjectKey) -> impl Iterator<Item = &'e str> {
+        let entries = self.entries().filter(move |(own, _)| {
+            *own.metadata.name == *profile.name && *own.metadata.namespace == *profile.namespace
+        });
+        entries.filter_map(|(_, entry)| entry.cluster.server.as_deref())
+    }
+
+    fn scenario(&self, text: &ControlText) -> ScenarioRun {
+        ScenarioRun {
+            name: "the example".to_owned(),
+            control: text.control.clone(),
+            from: moment(text.from),
+            until: text.until.map_or(self.window.until, moment),
+            called_at: text.called.map(moment),
+            may_delay: text.may_delay,
+        }
+    }
+
+    /// The servers of all profiles. The first profile that names a server has its member there.
     fn addresses(&self) -> Vec<MemberAddress> {
         let mut addresses: Vec<MemberAddress> = Vec::new();
         for (profile, entry) in self.entries() {
-            let Some(url) = entry.cluster.server.as_deref() else {
-                continue;
-            };
-            if addresses.iter().any(|address| address.url == url) {
-                continue;
+            let url = entry.cluster.server.as_deref().unwrap_or_default();
+            if !url.is_empty() && !addresses.iter().any(|address| address.url == url) {
+                addresses.push(MemberAddress {
+                    url: url.to_owned(),
+                    member: profile.metadata.name.to_string(),
+                    server_name: None,
+                    ca_data: ca_data("current").unwrap_or_default(),
+                });
             }
-            addresses.push(MemberAddress {
-                url: url.to_owned(),
-                member: profile.metadata.name.to_string(),
-                server_name: None,
-                ca_data: ca_data("current").unwrap_or_default(),
-            });
         }
         addresses
     }
 
-    fn entries(&self) -> impl Iterator<Item = (&'e ClusterProfile, &'e AccessProvider)> {
+    fn entries(&self) -> impl Iterator<Item = (&'e ClusterProfile, &'e AccessProvider)> + use<'e> {
         let versions = self.profiles.iter().flat_map(|history| &history.versions);
         versions.flat_map(|version| version.object.access().map(|entry| (&version.object, entry)))
     }
 
-    /// The first entry of a profile, by its name; of the first profile without one.
-    fn entry(&self, name: Option<&str>) -> Result<(&'e ClusterProfile, &'e AccessProvider), Flaw> {
-        let mut entries = self.entries();
-        let is_it = |profile: &ClusterProfile| name.is_none_or(|name| *profile.metadata.name == *name);
-        let found = entries.find(|(profile, _)| is_it(profile));
-        found.ok_or_else(|| "a call is of a profile that has no access provider".into())
+    /// The first entry of a profile; of the first profile without a name.
+    fn entry(&self, profile: Option<&str>) -> Result<(&'e ClusterProfile, &'e AccessProvider), Flaw> {
+        let profile = profile.map(key);
+        let is_it = |own: &ClusterProfile| {
+            profile.as_ref().is_none_or(|key| {
+                *own.metadata.name == *key.name && *own.metadata.namespace == *key.namespace
+            })
+        };
+        let entry = self.entries().find(|(own, _)| is_it(own));
+        entry.ok_or_else(|| "a call is of a profile that has no access provider".into())
     }
 
-    /// The calls of members. If the example does not say, each member that was listed is called at once.
+    /// The calls of members. A request has a connection of its own, unless the example numbers it.
     pub(super) fn member_calls(&self, texts: Option<&[Value]>) -> Result<Log<MemberCall>, Flaw> {
-        let mut log = self.log(
-            texts,
-            |text, number| self.member_call(text, FIRST_OF_ITS_OWN + number as u64),
-            |call| call.at,
-        )?;
-        // A request has a connection of its own, unless the example says which.
-        let begins = |call: &MemberCall| MemberCall {
+        let read = |text, number| self.member_call(text, FIRST_CONNECTION + number as u64);
+        let mut log = self.log(texts, read, |call| call.at)?;
+        let is_begun = |call: &&MemberCall| {
+            call.connection >= FIRST_CONNECTION && matches!(call.what, CallEvent::Request { .. })
+        };
+        let begin = |call: &MemberCall| MemberCall {
             what: CallEvent::Connected {},
             ..call.clone()
         };
-        let requests = log.events.iter().filter(|call| {
-            call.connection >= FIRST_OF_ITS_OWN && matches!(call.what, CallEvent::Request { .. })
-        });
-        let begun: Vec<MemberCall> = requests.map(begins).collect();
+        let begun: Vec<MemberCall> = log.events.iter().filter(is_begun).map(begin).collect();
         log.events.splice(0..0, begun);
         log.events.sort_by_key(|call| call.at);
         Ok(log)
     }
 
-    /// The calls of the plugin; the same.
+    /// The runs of the plugin.
     pub(super) fn plugin_calls(&self, texts: Option<&[Value]>) -> Result<Log<PluginCall>, Flaw> {
         self.log(texts, |text, _| self.plugin_call(text), |call| call.at)
     }
@@ -239,37 +277,29 @@ impl<'e> Staged<'e> {
     fn log<T>(
         &self,
         texts: Option<&[Value]>,
-        one: impl Fn(Map<String, Value>, usize) -> Result<T, Flaw>,
-        at: impl Fn(&T) -> jiff::Timestamp,
+        read: impl Fn(Map<String, Value>, usize) -> Result<T, Flaw>,
+        at: impl Fn(&T) -> Timestamp,
     ) -> Result<Log<T>, Flaw> {
-        let by_default = || {
-            let listed = self
-                .profiles
-                .iter()
-                .filter(|history| history.first().access().next().is_some());
-            let named = listed.map(|history| json!({"at": "1s", "of": &*history.first().metadata.name}));
-            named.collect()
-        };
-        let texts: Vec<Value> = texts.map_or_else(by_default, <[_]>::to_vec);
+        let mut covers = self.window;
         let mut events = Vec::new();
-        for text in &texts {
+        for text in texts.unwrap_or_default() {
             let mut fields = text.as_object().ok_or("a call is a mapping")?.clone();
+            if let Some(full) = fields.remove("logIsFull") {
+                covers.until = serde_json::from_value(full).map(moment).map_err(Flaw::Shape)?;
+                continue;
+            }
             for at in Repeats::take(&mut fields)?.moments() {
                 let mut call = fields.clone();
                 call.insert("at".to_owned(), json!(moment(at)));
-                events.push(one(call, events.len())?);
+                events.push(read(call, events.len())?);
             }
         }
         events.sort_by_key(|event| at(event));
-        Ok(Log {
-            covers: self.window,
-            events,
-        })
+        Ok(Log { covers, events })
     }
 
-    /// Reads a call of a member: `of` names a profile (the first unless given), whose first server is called unless `url`
-    /// says otherwise. It is a request with the member's own credential, unless `broken`, `connected`, `proxied` or `ended` say so;
-    /// `credential` is a member's name, `none` or `unknown`.
+    /// Reads a call of a member: `of` names a profile, whose first server is called unless `url` says otherwise. It is a request
+    /// with the member's own credential, unless `broken`, `connected`, `proxied`, or `ended` say so.
     fn member_call(&self, mut call: Map<String, Value>, number: u64) -> Result<MemberCall, Flaw> {
         let of = call.remove("of");
         let (profile, entry) = self.entry(of.as_ref().and_then(Value::as_str))?;
@@ -277,39 +307,35 @@ impl<'e> Staged<'e> {
         let member = call
             .remove("member")
             .unwrap_or_else(|| json!(&*profile.metadata.name));
-        let mut taken = |key: &str| call.remove(key);
-        let what = if let Some(reason) = taken("broken") {
+        let mut take = |key: &str| call.remove(key);
+        let event = if let Some(reason) = take("broken") {
             json!({"failed": {"reason": reason}})
-        } else if let Some(host) = taken("proxied") {
+        } else if let Some(host) = take("proxied") {
             json!({"proxied": {"host": host}})
-        } else if taken("ended").is_some() {
+        } else if take("ended").is_some() {
             json!({"closed": {}})
-        } else if taken("connected").is_some() {
+        } else if take("connected").is_some() {
             json!({"connected": {}})
         } else {
-            let serial = taken("serial").unwrap_or_else(|| json!(1));
-            let credential = match taken("credential").as_ref().and_then(Value::as_str) {
-                Some("none") => json!("none"),
-                Some("unknown") => json!("unknown"),
+            let serial = take("serial").unwrap_or_else(|| json!(1));
+            let credential = match take("credential").as_ref().and_then(Value::as_str) {
+                Some(known @ ("none" | "unknown")) => json!(known),
                 Some(member) => json!({"issued": {"member": member, "serial": serial}}),
                 None => json!({"issued": {"member": member, "serial": serial}}),
             };
             json!({"request": {
-                "method": taken("method").unwrap_or_else(|| json!("GET")),
-                "path": taken("path").unwrap_or_else(|| json!("/api")),
-                "watch": taken("watch").unwrap_or(json!(false)),
-                "credential": credential,
-                "code": taken("code").unwrap_or_else(|| json!(200)),
+                "method": "GET", "path": "/api", "watch": take("watch").unwrap_or(json!(false)),
+                "credential": credential, "code": take("code").unwrap_or_else(|| json!(200)),
             }})
         };
-        let mut whole = json!({"url": url, "member": member, "connection": number, "event": what});
+        let mut whole =
+            json!({"url": url, "member": member, "connection": number, "hello": true, "event": event});
         json_patch::merge(&mut whole, &call.into());
         strictly("member call", &whole)
     }
 
-    /// Reads a call of the plugin: `of` names a profile (the first unless given), whose first entry is handed over; `cluster`
-    /// is a merge patch onto that, and `answer` a word unless it is the member's credential, which `expires` at a time of the
-    /// example.
+    /// Reads a run of the plugin: `of` names a profile, whose first entry is handed over. `cluster` is a merge patch onto that,
+    /// and `answer` a word unless it is the member's credential, which `expires` at a time of the example.
     fn plugin_call(&self, mut call: Map<String, Value>) -> Result<PluginCall, Flaw> {
         let of = call.remove("of");
         let (profile, entry) = self.entry(of.as_ref().and_then(Value::as_str))?;
@@ -317,14 +343,9 @@ impl<'e> Staged<'e> {
         let mut extensions = cluster.extensions.iter();
         let config = extensions.find(|extension| &*extension.name == names::EXTENSION_EXEC);
         let serial = call.remove("serial").unwrap_or_else(|| json!(1));
-        let expires = call.remove("expires");
-        let expires: Option<SignedDuration> = expires
-            .map(|at| {
-                serde_json::from_value(at).map_err(|source| Flaw::Part {
-                    part: "expires",
-                    source,
-                })
-            })
+        let expires = call
+            .remove("expires")
+            .map(serde_json::from_value::<SignedDuration>)
             .transpose()?;
         let answer = match call.remove("answer") {
             Some(Value::String(word)) => json!({word: {}}),
@@ -347,6 +368,95 @@ impl<'e> Staged<'e> {
         });
         json_patch::merge(&mut whole, &call.into());
         strictly("plugin call", &whole)
+    }
+}
+
+impl HookText {
+    fn call(&self) -> HookCall {
+        HookCall {
+            action: self.action,
+            from: moment(self.at),
+            until: moment(self.at.saturating_add(SignedDuration::from_secs(1))),
+            failure: self.failure.clone(),
+            output: String::new(),
+        }
+    }
+}
+
+impl OutputText {
+    fn snapshot(&self) -> OutputSnapshot {
+        let outputs = self.objects.iter().map(|(object, servers)| Output {
+            reader: OutputReader::Argocd,
+            object: object.clone(),
+            servers: servers.clone(),
+            members: BTreeSet::new(),
+        });
+        OutputSnapshot {
+            at: moment(self.at),
+            outputs: outputs.collect(),
+        }
+    }
+}
+
+/// A scenario 5 s after the beginning of each expectation, whose control is called after 1 s.
+fn default_scenarios(expectations: &[Expectation]) -> Vec<ScenarioRun> {
+    let begun: BTreeSet<Timestamp> = expectations.iter().map(|expectation| expectation.from).collect();
+    let later = |at: Timestamp, seconds| {
+        at.saturating_add(SignedDuration::from_secs(seconds))
+            .unwrap_or(at)
+    };
+    let scenario = |at: Timestamp| ScenarioRun {
+        name: "the example".to_owned(),
+        control: control(),
+        from: later(at, 5),
+        until: later(at, 35),
+        called_at: Some(later(at, 6)),
+        may_delay: false,
+    };
+    begun.into_iter().map(scenario).collect()
+}
+
+/// The times of writes: a mapping with `at`, `every`, and `times`.
+fn repeated(writes: Option<Value>) -> Result<Vec<Timestamp>, Flaw> {
+    let Some(Value::Object(mut fields)) = writes else {
+        return Err("`writes` has `at`, `every` and `times`".into());
+    };
+    Ok(Repeats::take(&mut fields)?.moments().map(moment).collect())
+}
+
+/// A profile's name, or namespace and name.
+fn key(path: &str) -> ObjectKey {
+    let (namespace, name) = path.split_once('/').unwrap_or((NAMESPACES[0], path));
+    ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn published<T: evidence::Tracked>(
+    history: &evidence::History<T>,
+    state: fn(&T) -> Published,
+) -> Vec<Publication> {
+    let metadata = history.last().metadata();
+    let object = ObjectKey {
+        namespace: metadata.namespace.to_string(),
+        name: metadata.name.to_string(),
+    };
+    let versions = history.versions.iter();
+    let versions =
+        versions.map(|version| publication(object.clone(), version.received(), state(&version.object)));
+    let deleted = history
+        .deleted
+        .map(|at| publication(object.clone(), at, Published::Deleted {}));
+    versions.chain(deleted).collect()
+}
+
+fn publication(object: ObjectKey, at: Timestamp, state: Published) -> Publication {
+    Publication {
+        object,
+        sent: at,
+        answered: at,
+        state,
     }
 }
 

@@ -108,7 +108,19 @@ impl Example {
             .first()
             .map_or(Edition::default(), |applies| applies.edition);
         let examples = rule.facts.examples.iter();
-        examples.map(|example| Self::parse(example, first)).collect()
+        let parsed = examples.map(|example| Self::parse(example, first));
+        parsed
+            .map(|example| Ok(example?.with_expectations_of(rule.id)))
+            .collect()
+    }
+
+    /// The expectations of a consumer's example are those of its rule.
+    fn with_expectations_of(mut self, rule: &str) -> Self {
+        let testbed = self.evidence.testbed.iter_mut();
+        for expectation in testbed.flat_map(|testbed| &mut testbed.expectations) {
+            rule.clone_into(&mut expectation.rule);
+        }
+        self
     }
 
     /// The evidence of its world, with its edition in the header.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
-    consumer::{Staged, TestbedText, mentions},
+    consumer::{PublishedObjects, TestbedText, mentions},
     driver::DriverText,
     error::{Flaw, strictly},
     members,
@@ -204,13 +204,21 @@ impl World {
             }
             ObjectKind::PlacementDecision => (None, requests),
         };
-        let staged = Staged::new(&profiles, window);
+        let published = PublishedObjects {
+            profiles: &profiles,
+            slices: &slices,
+            window,
+        };
         let on_stage = self.testbed.clone().unwrap_or_default();
-        let on_stage = is_staged.then(|| staged.testbed(&on_stage)).transpose()?;
+        let on_stage = is_staged.then(|| published.testbed(&on_stage)).transpose()?;
         let member_calls = self.member_calls.as_deref();
-        let member_calls = is_staged.then(|| staged.member_calls(member_calls)).transpose()?;
+        let member_calls = is_staged
+            .then(|| published.member_calls(member_calls))
+            .transpose()?;
         let plugin_calls = self.plugin_calls.as_deref();
-        let plugin_calls = is_staged.then(|| staged.plugin_calls(plugin_calls)).transpose()?;
+        let plugin_calls = is_staged
+            .then(|| published.plugin_calls(plugin_calls))
+            .transpose()?;
         let driver = self.driver.as_ref().map(DriverText::driver);
         let run = driver.as_ref().map(|driver| driver.run.as_str());
         let mut evidence = Evidence {

@@ -1,0 +1,454 @@
+//! What became of an expectation, one function for each kind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{
+    CallEvent, Expect, MemberCall, MemberCredential, Mention, MentionLocation, ObjectKey, PluginAnswer,
+    Published, ScenarioRun,
+};
+use jiff::Timestamp;
+
+use super::{
+    Case,
+    act::{Act, is_for},
+    expectation::NEVER_CALLED,
+    micros,
+};
+use crate::{
+    engine::Answer,
+    text::{counted, redacted},
+    time::Micros,
+};
+
+/// The HTTP status with which a member refuses an expired credential.
+const UNAUTHORIZED: u16 = 401;
+
+impl<'e> Case<'_, 'e> {
+    /// Compares what was expected with what the consumer did.
+    pub(super) fn outcome(&self) -> Answer {
+        match &self.expectation.expect {
+            Expect::Called {} => match self.scenario() {
+                Some(scenario) => self.control_called(scenario),
+                None => self.called(),
+            },
+            Expect::CalledAs { other } => self.called_as(other),
+            Expect::NotCalled {} => self.not_called(),
+            Expect::StopsCalling {} => self.stops_calling(),
+            Expect::Moves { from } => self.moves(from),
+            Expect::RefusesCertificate {} => self.refuses_certificate(),
+            Expect::UsesProxy { .. } => self.uses_proxy(),
+            Expect::RenewsCredential {} => self.renews_credential(),
+            Expect::KeepsConnections { writes } => self.keeps_connections(writes),
+            Expect::NoPluginRun {} => self.no_plugin_run(),
+            Expect::LetsGo {} => self.lets_go(),
+            Expect::Reports { other } => self.reports(other),
+        }
+    }
+
+    fn called(&self) -> Answer {
+        if !self.acts.is_empty() {
+            return Answer::Kept;
+        }
+        match self.why_silent() {
+            Some(reason) => Answer::Unknown(reason),
+            None if self.run.consumer().rolls_out => Answer::Unknown(
+                "the consumer rolls out, and may not have come to all members of its decision yet".into(),
+            ),
+            None => self.missing("no call"),
+        }
+    }
+
+    /// A control beside a difficulty. The consumer calls it late, or other controls before and after it, if it only was held up.
+    fn control_called(&self, scenario: &ScenarioRun) -> Answer {
+        let end = micros(scenario.until);
+        if self.acts.iter().any(|act| micros(act.at) <= end) {
+            return Answer::Kept;
+        }
+        let Some(settled) = self.settled() else {
+            return Answer::Unknown(NEVER_CALLED.into());
+        };
+        if let Some(reason) = self.run.why_unlogged(self.period()) {
+            return Answer::Unknown(reason);
+        }
+        let scenarios = self.run.testbed.scenarios.iter();
+        let called = |scenario: &ScenarioRun| scenario.called_at.map(micros);
+        let was_called = scenarios
+            .clone()
+            .filter_map(called)
+            .any(|at| at < micros(scenario.from));
+        let is_called_later = scenarios.filter_map(called).any(|at| at > end) || !self.acts.is_empty();
+        if !was_called || !is_called_later || end < settled {
+            let reason =
+                "the consumer did not call other members before and after this scenario: it may have ended";
+            return Answer::Unknown(reason.into());
+        }
+        self.missing(format!("no call from {} to {}", scenario.from, scenario.until))
+    }
+
+    fn called_as(&self, other: &ObjectKey) -> Answer {
+        let closed = self.last_closed(&self.expectation.url);
+        let Some(closed) = closed else {
+            return Answer::Unknown("the member did not end its connections".into());
+        };
+        let is_after = |act: &Act| micros(act.at) > closed;
+        if self.acts.iter().any(is_after) {
+            return Answer::Kept;
+        }
+        if let Some(reason) = self.why_idle() {
+            return Answer::Unknown(reason);
+        }
+        let all = self.run.testbed.expectations.iter();
+        let of_other = all.filter(|expectation| expectation.profile == *other);
+        let urls: BTreeSet<&str> = of_other.map(|expectation| &*expectation.url).collect();
+        let is_other_called = urls
+            .iter()
+            .any(|url| !self.run.acts(url, (closed + 1, self.period().1)).is_empty());
+        let came_back = self.returns_within(self.period().1 - closed);
+        if !is_other_called || !came_back {
+            return Answer::Unknown("the consumer calls these members less often than the run waited".into());
+        }
+        self.wrong(format!(
+            "no call since {}, when both members ended all connections, and calls of the other",
+            crate::time::timestamp(closed)
+        ))
+    }
+
+    /// When the member last ended its connections in the period.
+    fn last_closed(&self, url: &str) -> Option<Micros> {
+        let (from, until) = self.period();
+        let calls = self.run.calls_to(url).iter();
+        let closed = calls.filter(|call| matches!(call.what, CallEvent::Closed {}));
+        closed
+            .map(|call| micros(call.at))
+            .filter(|at| (from..=until).contains(at))
+            .max()
+    }
+
+    /// Whether the consumer watched the member, or came back to it in less than that time, before its connections ended.
+    fn returns_within(&self, span: Micros) -> bool {
+        let acts = self
+            .run
+            .acts(&self.expectation.url, (Micros::MIN, self.period().1));
+        let is_often = acts
+            .windows(2)
+            .all(|pair| micros(pair[1].at) - micros(pair[0].at) <= span);
+        acts.iter().any(Act::goes_on) || (acts.len() > 1 && is_often)
+    }
+
+    fn not_called(&self) -> Answer {
+        match (self.acts.first(), self.why_idle()) {
+            (Some(act), _) => self.wrong(act.to_string()),
+            (None, Some(reason)) => Answer::Unknown(reason),
+            (None, None) => Answer::Kept,
+        }
+    }
+
+    fn stops_calling(&self) -> Answer {
+        let Some(settled) = self.settled() else {
+            return Answer::Unknown(NEVER_CALLED.into());
+        };
+        let url = &*self.expectation.url;
+        let runs = self
+            .run
+            .plugin_runs()
+            .filter(|run| is_for(run, url))
+            .map(Act::plugin_run);
+        let acts = self.acts.iter().copied().chain(runs);
+        let late = acts.filter(|act| micros(act.at) > settled && micros(act.at) <= self.period().1);
+        if let Some(act) = late.min_by_key(|act| act.at) {
+            return self.wrong(act.to_string());
+        }
+        if let Some(reason) = self.why_idle() {
+            return Answer::Unknown(reason);
+        }
+        let before = self.acts_before(url);
+        let Some((first, last)) = before.first().zip(before.last()) else {
+            return Answer::Unknown("the consumer never called the member to which its access ended".into());
+        };
+        let is_long = micros(last.at) - micros(first.at) > self.run.settle.unwrap_or(Micros::MAX);
+        if is_long || before.iter().any(Act::goes_on) {
+            Answer::Kept
+        } else {
+            Answer::Unknown("the consumer called the member to which its access ended at first only".into())
+        }
+    }
+
+    fn moves(&self, from: &str) -> Answer {
+        let Some(settled) = self.settled() else {
+            return Answer::Unknown(NEVER_CALLED.into());
+        };
+        let late = self.run.acts(from, (settled.saturating_add(1), self.period().1));
+        let connections = || self.run.connections_to(&self.expectation.url, self.period());
+        let has_failed = connections().next().is_some() && connections().all(|call| !call.was_trusted());
+        match (late.first(), self.acts.first()) {
+            (_, Some(_)) if has_failed => match self.why_idle() {
+                None => self.missing("connections that failed"),
+                Some(reason) => Answer::Unknown(reason),
+            },
+            (Some(act), Some(_)) => self.wrong(act.to_string()).as_warning(),
+            (Some(act), None) => self.wrong(act.to_string()),
+            (None, Some(_)) => Answer::Kept,
+            (None, None) => {
+                let reason = "the consumer called the member neither at its old nor at its new server; give it work with the hook `work`";
+                Answer::Unknown(self.why_idle().unwrap_or_else(|| reason.into()))
+            }
+        }
+    }
+
+    fn refuses_certificate(&self) -> Answer {
+        let url = &*self.expectation.url;
+        let trusted = self
+            .run
+            .connections_to(url, self.period())
+            .find(|call| call.was_trusted());
+        if let Some(call) = trusted {
+            return self.wrong(connection(call));
+        }
+        if let Some(reason) = self.run.why_unlogged(self.period()) {
+            return Answer::Unknown(reason);
+        }
+        if self.run.connections_to(url, self.period()).next().is_some() {
+            return Answer::Kept;
+        }
+        let reason = format!(
+            "the consumer never tried to reach {}, whose certificate is of another authority",
+            redacted(url)
+        );
+        Answer::Unknown(reason.into())
+    }
+
+    fn uses_proxy(&self) -> Answer {
+        let mut connections = self.run.connections_to(&self.expectation.url, self.period());
+        if let Some(direct) = connections.find(|call| !call.via_proxy) {
+            return self.wrong(connection(direct));
+        }
+        if let Some(reason) = self.run.why_unlogged(self.period()) {
+            return Answer::Unknown(reason);
+        }
+        if self
+            .run
+            .connections_to(&self.expectation.url, self.period())
+            .next()
+            .is_some()
+        {
+            return Answer::Kept;
+        }
+        Answer::Unknown("the consumer made no connection to the member behind a proxy".into())
+    }
+
+    fn renews_credential(&self) -> Answer {
+        let Some(settle) = self.run.settle else {
+            return Answer::Unknown(NEVER_CALLED.into());
+        };
+        let expired = self.expired_credentials();
+        let mut refused: BTreeMap<u64, Timestamp> = BTreeMap::new();
+        let mut is_renewed = false;
+        for (call, serial, code) in self.requests() {
+            match expired.get(&serial) {
+                Some(expires) if code == UNAUTHORIZED && call.at >= *expires => {
+                    let first = *refused.entry(serial).or_insert(call.at);
+                    if micros(call.at) - micros(first) > settle {
+                        return self.not_renewed(call, first);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    is_renewed |= expired
+                        .iter()
+                        .any(|(old, expires)| *old < serial && *expires <= call.at)
+                }
+            }
+        }
+        if is_renewed {
+            Answer::Kept
+        } else {
+            Answer::Unknown("the consumer did not call for long enough once a credential had expired".into())
+        }
+    }
+
+    fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Answer {
+        let span = micros(first)..=micros(call.at);
+        let fails = self.run.plugin_runs().any(|run| {
+            let is_own = is_for(run, &self.expectation.url) || run.cluster.is_none();
+            let is_hung = matches!(run.answer, PluginAnswer::Hung {});
+            span.contains(&micros(run.at)) && (is_hung || is_own && !super::act::gives_credential(run))
+        });
+        if fails {
+            return Answer::Unknown("the plugin failed when the consumer needed a new credential".into());
+        }
+        let (url, at) = (redacted(&call.url), call.at);
+        self.wrong(format!(
+            "a request to {url} at {at} with one that was refused since {first}"
+        ))
+    }
+
+    /// The member's credentials that expire, with the time.
+    fn expired_credentials(&self) -> BTreeMap<u64, Timestamp> {
+        let answers = self.run.plugin_runs().map(|run| &run.answer);
+        let expiring = answers.filter_map(|answer| match answer {
+            PluginAnswer::Credential {
+                member,
+                serial,
+                expires,
+            } if *member == self.expectation.member => Some((*serial, (*expires)?)),
+            _ => None,
+        });
+        expiring.collect()
+    }
+
+    /// The requests to the member in the period with a credential of its own, each with the number of that and the status.
+    fn requests(&self) -> impl Iterator<Item = (&'e MemberCall, u64, u16)> {
+        let (from, until) = self.period();
+        let calls = self.run.evidence.member_calls.iter().flat_map(|log| &log.events);
+        let calls = calls.filter(move |call| (from..=until).contains(&micros(call.at)));
+        let member = &*self.expectation.member;
+        calls.filter_map(move |call| match &call.what {
+            CallEvent::Request {
+                credential: MemberCredential::Of { member: of, serial },
+                code,
+                ..
+            } if *of == *member && call.member == *member => Some((call, *serial, *code)),
+            _ => None,
+        })
+    }
+
+    fn keeps_connections(&self, writes: &[Timestamp]) -> Answer {
+        let url = &*self.expectation.url;
+        if self.run.calls_to(url).is_empty() {
+            return Answer::Unknown("the consumer never called the member whose profile was written".into());
+        }
+        if let Some(reason) = self.why_idle() {
+            return Answer::Unknown(reason);
+        }
+        let own = self.occasions(url, writes, 0);
+        let others = || self.addresses_called_before(writes);
+        let usual = others()
+            .map(|url| self.occasions(url, writes, 0))
+            .max()
+            .unwrap_or(0);
+        let length = writes
+            .first()
+            .zip(writes.last())
+            .map_or(0, |(first, last)| micros(*last) - micros(*first));
+        let more = |url| {
+            self.occasions(url, writes, 0)
+                .saturating_sub(self.occasions(url, writes, length))
+        };
+        let of_all = others().map(more).min().unwrap_or(0);
+        let excess = own.saturating_sub(usual).max(of_all);
+        if excess == 0 {
+            return Answer::Kept;
+        }
+        let answer = self.wrong(format!(
+            "new connections after {own} of {}",
+            counted(writes.len(), "write")
+        ));
+        if excess.saturating_mul(2) >= writes.len() {
+            answer
+        } else {
+            answer.as_warning()
+        }
+    }
+
+    /// The addresses of other members that the consumer called before the first write.
+    fn addresses_called_before<'w>(
+        &'w self,
+        writes: &'w [Timestamp],
+    ) -> impl Iterator<Item = &'e str> + use<'w, 'e> {
+        let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
+        addresses.filter(|url| {
+            let is_before = |call: &&MemberCall| writes.first().is_some_and(|first| call.at < *first);
+            *url != self.expectation.url && self.run.calls_to(url).iter().any(is_before)
+        })
+    }
+
+    /// After how many of these writes, or as much earlier, a new connection to a URL followed before the next write.
+    fn occasions(&self, url: &str, writes: &[Timestamp], earlier: Micros) -> usize {
+        let times: Vec<Micros> = writes.iter().map(|at| micros(*at) - earlier).collect();
+        let end = times
+            .last()
+            .map(|last| last.saturating_add(self.run.settle.unwrap_or(0)));
+        let ends = times.iter().copied().skip(1).chain(end);
+        let connects = |(from, until): (Micros, Micros)| {
+            let mut connections = self.run.connections_to(url, (from, until - 1));
+            connections.any(MemberCall::was_trusted)
+        };
+        times
+            .iter()
+            .copied()
+            .zip(ends)
+            .filter(|span| connects(*span))
+            .count()
+    }
+
+    fn no_plugin_run(&self) -> Answer {
+        let (from, until) = self.period();
+        let mut runs = self
+            .run
+            .plugin_runs()
+            .filter(|run| (from..=until).contains(&micros(run.at)));
+        match (
+            runs.find(|run| is_for(run, &self.expectation.url)),
+            self.why_idle(),
+        ) {
+            (Some(run), _) => self.wrong(Act::plugin_run(run).to_string()),
+            (None, Some(reason)) => Answer::Unknown(reason),
+            (None, None) => Answer::Kept,
+        }
+    }
+
+    /// The rule on finalizers judges all deletions; this row says that there was one.
+    fn lets_go(&self) -> Answer {
+        let mut own = self
+            .run
+            .testbed
+            .published
+            .iter()
+            .filter(|publication| publication.object == self.expectation.profile);
+        let is_gone = own.any(|publication| {
+            matches!(publication.state, Published::Deleted {})
+                && publication.answered <= self.expectation.until
+        });
+        if is_gone {
+            Answer::Kept
+        } else {
+            Answer::NotApplicable
+        }
+    }
+
+    fn reports(&self, other: &ObjectKey) -> Answer {
+        let Some(mentions) = &self.run.evidence.mentions else {
+            return Answer::NotApplicable;
+        };
+        let names = |mention: &&Mention, profile: &ObjectKey| mention.names.contains(&profile.name);
+        let said = mentions
+            .found
+            .iter()
+            .filter(|mention| !matches!(mention.place, MentionLocation::Object { .. }));
+        let about: Vec<&Mention> = said
+            .filter(|mention| names(mention, &self.expectation.profile))
+            .collect();
+        if about.iter().any(|mention| names(mention, other)) {
+            return Answer::Kept;
+        }
+        if let Some(reason) = self.why_idle() {
+            return Answer::Unknown(reason);
+        }
+        if !mentions.log {
+            return Answer::Unknown(
+                "no event names both profiles, and the consumer's log was not given".into(),
+            );
+        }
+        if !about.is_empty() {
+            return Answer::Unknown(
+                "the consumer names the profile alone, which may be a warning, or not".into(),
+            );
+        }
+        self.missing("neither names this profile")
+    }
+}
+
+/// A connection, in words.
+fn connection(call: &MemberCall) -> String {
+    format!("a connection to {} at {}", redacted(&call.url), call.at)
+}
