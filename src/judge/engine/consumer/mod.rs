@@ -11,8 +11,8 @@ mod writes;
 use std::collections::{BTreeSet, HashMap};
 
 use evidence::{
-    CallEvent, ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, MemberCall, ObjectKey, ObjectRef,
-    PluginCall, Published, Reason, Testbed,
+    Asked, CallEvent, ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, MemberCall, ObjectKey,
+    ObjectRef, PluginCall, Published, Reason, Testbed,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::Timestamp;
@@ -175,11 +175,14 @@ impl<'e> ConsumerRun<'e> {
         let has_outputs = !self.consumer().outputs.is_empty();
         let kinds = [Kind::MemberCalls, Kind::PluginCalls].into_iter();
         let kinds = kinds.chain(has_outputs.then_some(Kind::Outputs));
-        let gap = kinds
-            .flat_map(|kind| self.evidence.gaps(kind))
-            .find(|gap| overlaps(gap, from, until));
-        if let Some(gap) = gap {
-            return Some(gap.reason.clone());
+        for kind in kinds {
+            if !matches!(self.evidence.asked(kind), Asked::Yes) {
+                return Some(format!("evidence not asked for: {kind}").into());
+            }
+            let mut gaps = self.evidence.gaps(kind);
+            if let Some(gap) = gaps.find(|gap| overlaps(gap, from, until)) {
+                return Some(gap.reason.clone());
+            }
         }
         let end = self.evidence.member_calls.as_ref().map(|log| log.covers.until)?;
         (micros(end) < until).then(|| {

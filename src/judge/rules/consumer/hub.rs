@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{DriverAction, ObjectKey, Publication, Published, Reason, Request, api::ClusterProfile};
+use evidence::{DriverAction, Log, ObjectKey, Publication, Published, Reason, Request, api::ClusterProfile};
 
 use crate::{
     engine::{
@@ -12,7 +12,7 @@ use crate::{
     shared::changed_fields::changed_fields,
     subjects::Finding,
     text::redacted,
-    time::Micros,
+    time::{Micros, known_skew},
 };
 
 const FINALIZERS: &str = "metadata.finalizers";
@@ -191,6 +191,9 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
         )
         .into());
     };
+    if !covers_life(run, log, deletion.object) {
+        return Err("the audit log begins after the profile was published".into());
+    }
     let object = (&*deletion.object.namespace, &*deletion.object.name);
     let writes = log
         .events
@@ -213,6 +216,14 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
         .into());
     }
     Ok(own)
+}
+
+/// Whether the log, on the clock of the API server, covers the time since the profile was published.
+fn covers_life(run: &ConsumerRun, log: &Log<Request>, object: &ObjectKey) -> bool {
+    let mut published = run.testbed.published.iter();
+    let first = published.find(|publication| publication.object == *object);
+    let ahead = known_skew(run.evidence).unwrap_or_default();
+    first.is_some_and(|first| micros(log.covers.from) - ahead <= micros(first.answered))
 }
 
 /// Whether a write changed more than the display name and finalizers; the reason if the evidence does not show it.

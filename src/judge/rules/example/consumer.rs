@@ -176,6 +176,7 @@ impl<'e> PublishedObjects<'e> {
         let until = time(take("until"), self.window.until)?;
         let (old, other, writes) = (take("old"), take("other"), take("writes"));
         let (url, member) = (take("url"), take("member"));
+        let rule = take("rule").unwrap_or_else(|| json!(""));
         let (warn, void) = (take("warn"), take("void"));
         let (expect, profile) = fields
             .iter()
@@ -191,7 +192,7 @@ impl<'e> PublishedObjects<'e> {
             _ => json!({}),
         };
         let text = json!({
-            "rule": "", "profile": profile, "expect": {expect: content},
+            "rule": rule, "profile": profile, "expect": {expect: content},
             "member": member.unwrap_or_else(|| json!(profile.name)),
             "url": url.unwrap_or_else(|| json!(self.servers(&profile).last().unwrap_or_default())),
             "from": from, "until": until, "warn": warn.unwrap_or(json!(false)), "void": void,

@@ -114,10 +114,12 @@ impl Example {
             .collect()
     }
 
-    /// The expectations of a consumer's example are those of its rule.
+    /// The expectations of a consumer's example are those of its rule, unless they name another one.
     fn with_expectations_of(mut self, rule: &str) -> Self {
         let testbed = self.evidence.testbed.iter_mut();
-        for expectation in testbed.flat_map(|testbed| &mut testbed.expectations) {
+        let mut expectations: Vec<_> = testbed.flat_map(|testbed| &mut testbed.expectations).collect();
+        expectations.retain(|expectation| expectation.rule.is_empty());
+        for expectation in expectations {
             rule.clone_into(&mut expectation.rule);
         }
         self

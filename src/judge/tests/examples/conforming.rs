@@ -130,141 +130,104 @@ fn a_conforming_world_trips_no_rule() {
 
 /// The testbed of a consumer that does with each profile as it should.
 fn staged() -> Value {
-    let way = |name: &str, url: &str, more: Value| {
-        let mut cluster = json!({"server": url, "certificate-authority-data": "${CA current}"});
-        json_patch::merge(&mut cluster, &more);
-        json!({"name": name, "cluster": cluster})
+    let called = |rule: &str| json!({"rule": rule, "called": "a"});
+    let not_called = |rule: &str| json!({"rule": rule, "notCalled": "quiet"});
+    let stops = |rule: &str| json!({"rule": rule, "stopsCalling": "ended", "from": "300s"});
+    let mut expect: Vec<Value> = vec![
+        json!({"rule": "consumer-access/ca-honoured", "refusesCertificate": "foreign"}),
+        json!({"rule": "consumer-access/proxy-honoured", "usesProxy": "a"}),
+        json!({"rule": "consumer-exec/expiry-renewed", "renewsCredential": "a"}),
+        json!({"rule": "consumer-change/address-followed", "moves": "moved", "from": "60s"}),
+        json!({"rule": "consumer-change/heartbeats-harmless", "keepsConnections": "a",
+               "writes": {"at": "120s", "every": "3s", "times": 11}}),
+        json!({"rule": "consumer-identity/warning-surfaced", "reports": "quiet", "other": "a"}),
+        json!({"rule": "consumer-exec/failure-isolated", "called": "control"}),
+        json!({"rule": "consumer-exec/malformed-isolated", "called": "control"}),
+    ];
+    expect.extend(
+        [
+            "consumer-scope/namespaces-apart",
+            "consumer-identity/oldest-wins",
+            "consumer-identity/empty-is-absent",
+            "consumer-identity/other-inventories-stay",
+            "consumer-identity/next-takes-over",
+            "consumer-health/unknown-values-tolerated",
+        ]
+        .map(called),
+    );
+    expect.extend(
+        [
+            "consumer-scope/selection-kept",
+            "consumer-identity/tie-acts-on-none",
+            "consumer-access/picks-known-provider",
+            "consumer-access/no-guess",
+            "consumer-access/list-by-version",
+            "consumer-health/unhealthy-not-dispatched",
+        ]
+        .map(not_called),
+    );
+    expect.extend(
+        [
+            "consumer-change/access-revoked",
+            "consumer-change/profile-gone",
+            "consumer-change/restart-no-orphans",
+        ]
+        .map(stops),
+    );
+    let server = |url: &str, name: Option<&str>| {
+        let cluster = json!({"server": url, "tls-server-name": name});
+        json!({"accessProviders": [{"name": "secretreader", "cluster": cluster}]})
     };
-    let known = |url: &str, more: Value| way("secretreader", url, more);
-    let profile = |name: &str, ways: Vec<Value>| json!({"metadata": {"name": name}, "status": {"accessProviders": ways}});
-    let one_of = |name: &str, created: &str, id: &str| {
-        let labels = json!({"multicluster.x-k8s.io/inventory-member-id": id});
-        let metadata =
-            json!({"name": name, "creationTimestamp": format!("${{{created}}}"), "labels": labels});
-        let url = format!("https://{name}:6443");
-        json!({"metadata": metadata, "status": {"accessProviders": [known(&url, json!({}))]}})
-    };
-    let none = || json!({});
-    let mut elsewhere = one_of("of-two", "-60s", "c4");
-    elsewhere["metadata"]["namespace"] = "elsewhere".into();
-    elsewhere["status"]["accessProviders"] = json!([known("https://elsewhere:6443", none())]);
-    let foreign = json!({"certificate-authority-data": "${CA future}"});
-    let named = json!({"tls-server-name": "named.example"});
-    let mut fails = profile("fails", vec![known("https://fails:6443", none())]);
-    fails["metadata"]["labels"] = json!({"multicluster.x-k8s.io/inventory-member-id": null});
-    let healthy =
-        |status: &str| json!({"status": {"conditions": [{"type": "ControlPlaneHealthy", "status": status}]}});
-    let mut ill = profile("ill", vec![known("https://ill:6443", none())]);
-    json_patch::merge(&mut ill, &healthy("False"));
-    let mut well = healthy("True");
-    well["metadata"] = json!({"name": "ill"});
+    let moved = |url: &str| json!({"metadata": {"name": "moved"}, "status": server(url, None)});
     let arguments = json!(["--audience", "https://a.default.example:6443"]);
-    let mut in_both = profile("in-both", vec![known("https://both:6443", none())]);
-    in_both["status"]["credentialProviders"] = json!([known("https://deprecated:6443", none())]);
-    let mut odd = profile("odd", vec![known("https://odd:6443", none())]);
-    odd["status"]["version"] = json!({"kubernetes": null});
     json!({
         "testbed": {
             "consumer": {
                 "profileArgs": true, "gatesOnHealth": true, "actionsConflict": true,
                 "execApiVersion": "client.authentication.k8s.io/v1",
             },
-            "scenes": [
-                {"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s", "until": "300s"},
-                {"from": "310s", "called": "320s", "until": "390s", "hindered": true},
-                {"from": "401s", "called": "410s", "until": "450s"},
-                {"from": "481s", "called": "482s", "until": "520s", "hindered": true},
-                {"from": "530s", "called": "531s"},
+            "expect": expect,
+            "controls": [
+                {"control": "first", "from": "5s", "called": "6s"}, {"from": "10s", "called": "11s"},
+                {"control": "last", "from": "310s", "called": "311s"},
             ],
-            "hookCalls": [{"action": "stop", "at": "451s"}, {"action": "start", "at": "475s"}],
-            "rights": {}, "reads": [{"at": "1s"}],
+            "hookCalls": [{"action": "stop", "at": "280s"}, {"action": "start", "at": "299s"}],
         },
         "profiles": [
-            {}, ill, in_both, odd,
-            profile("plain", vec![known("http://plain:8080", none())]),
-            profile("two-ways", vec![way("other", "https://other:6443", none()), known("https://two:6443", none())]),
-            profile("no-way", vec![way("other", "https://nobody:6443", none())]),
-            profile("foreign", vec![known("https://foreign:6443", foreign)]),
-            profile("named", vec![known("https://10.0.0.1:6443", named)]),
-            profile("malformed", vec![known("no url", none())]),
-            profile("moves", vec![known("https://old:6443", none())]),
-            profile("revoked", vec![known("https://revoked:6443", none())]),
-            profile("goes-unseen", vec![known("https://unseen:6443", none())]),
-            profile("moves-unseen", vec![known("https://before:6443", none())]),
-            {"metadata": {"name": "a", "namespace": "other"}}, {"metadata": {"namespace": "elsewhere"}},
-            one_of("oldest", "-60s", "c1"), one_of("second", "-50s", "c1"), one_of("tied", "-60s", "c2"),
-            one_of("as-old", "-60s", "c2"), one_of("empty", "-60s", ""), one_of("as-empty", "-60s", ""),
-            one_of("gone", "-60s", "c3"), one_of("next", "-50s", "c3"), one_of("of-two", "-50s", "c4"), elsewhere,
+            {}, {"metadata": {"name": "control"}}, {"metadata": {"name": "quiet"}}, {"metadata": {"name": "foreign"}},
+            {"metadata": {"name": "ended"}}, {"metadata": {"name": "failing"}}, moved("https://old:6443"),
+            {"metadata": {"name": "named"}, "status": server("https://10.0.0.1:6443", Some("named.example"))},
         ],
         "steps": [
-            {"at": "10s", "every": "2s", "times": 12, "change": {"status": {"version": {"kubernetes": "v1.34.${n}"}}}},
-            {"at": "60s", "change": profile("moves", vec![known("https://new:6443", none())])},
-            {"at": "60s", "change": profile("revoked", vec![way("other", "https://other:6443", none())])},
-            {"at": "60s", "delete": "gone"},
-            {"at": "300s", "create": fails},
-            {"at": "400s", "change": well},
-            {"at": "470s", "delete": "goes-unseen"},
-            {"at": "470s", "change": profile("moves-unseen", vec![known("https://after:6443", none())])},
+            {"at": "60s", "change": moved("https://new:6443")},
+            {"at": "400s", "delete": "ended"},
         ],
         "memberCalls": [
-            {"at": "1s", "url": "https://proxy.example:3128", "member": "", "proxied": "a.default.example:6443"},
-            {"at": "1s", "connected": true, "connection": 1},
-            {"at": "40s", "every": "10s", "times": 6, "connection": 1},
-            {"at": "101s", "every": "10s", "times": 6, "connection": 1, "serial": 2},
-            {"at": "40s", "of": "in-both", "url": "https://both:6443"}, {"at": "40s", "of": "odd"},
-            {"at": "410s", "of": "ill"}, {"at": "40s", "of": "two-ways", "url": "https://two:6443"},
-            {"at": "40s", "of": "foreign", "broken": "unknown authority"},
-            {"at": "40s", "of": "named", "serverName": "named.example"},
-            {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
-            {"at": "40s", "url": "https://proxy.example:3128", "member": "", "proxied": "a.other.example:6443"},
-            {"at": "40s", "of": "revoked", "watch": true}, {"at": "40s", "url": "https://a.other.example:6443"},
-            {"at": "40s", "of": "oldest"}, {"at": "40s", "of": "empty"}, {"at": "40s", "of": "as-empty"},
-            {"at": "40s", "of": "gone", "watch": true}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},
-            {"at": "40s", "of": "goes-unseen"}, {"at": "40s", "of": "moves-unseen"},
-            {"at": "477s", "of": "moves-unseen", "url": "https://after:6443"},
+            {"at": "8s", "viaProxy": true, "connection": 1, "connected": true}, {"at": "8s", "connection": 1},
+            {"at": "120s", "connection": 1, "serial": 2}, {"of": "control", "at": "11s"},
+            {"of": "foreign", "at": "8s", "broken": "unknown authority"},
+            {"of": "moved", "at": "65s", "url": "https://new:6443"}, {"of": "ended", "at": "20s", "watch": true},
+            {"of": "named", "at": "20s", "serverName": "named.example"},
         ],
         "pluginCalls": [
-            {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},
-            {"at": "41s", "of": "named"}, {"at": "41s", "of": "moves"}, {"at": "305s", "of": "fails", "answer": "failed"},
+            {"at": "7s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},
+            {"of": "failing", "at": "7s", "answer": "failed", "args": ["--audience", "https://failing.default.example:6443"]},
         ],
-        "mentions": {"items": [
-            {"location": {"logLine": {"number": 1}}, "profiles": ["oldest", "second"]},
-            {"location": {"logLine": {"number": 2}}, "profiles": ["tied", "as-old"]},
-            {"location": {"logLine": {"number": 3}}, "profiles": ["gone", "next"]},
-        ]},
+        "mentions": {"items": [{"location": {"logLine": {"number": 1}}, "profiles": ["a", "quiet"]}]},
         "requests": [{"at": "10s", "every": "2s", "times": 12, "subresource": "status"}],
     })
 }
 
 /// The testbed of a consumer that acts on what decisions name.
 fn staged_by_decisions() -> Value {
-    let run = json!({"conformance.clusterprofile/run": "example"});
-    let web = |index: usize, members: &[&str]| json!({"metadata": {"name": format!("web-{index}")}, "decisions": members});
-    let mut first = web(0, &["default/a", "default/b"]);
-    first["metadata"]["labels"] = run;
-    let profile = |namespace: &str, name: &str| {
-        let server = format!("https://{name}.{namespace}:6443");
-        let cluster = json!({"server": server, "certificate-authority-data": "${CA current}"});
-        let access = json!([{"name": "secretreader", "cluster": cluster}]);
-        json!({"metadata": {"namespace": namespace, "name": name}, "status": {"accessProviders": access}})
-    };
-    let mut without_b = web(0, &["default/a"]);
-    without_b["kind"] = "PlacementDecision".into();
+    let rules = ["all-slices", "references", "follows"].map(|rule| format!("consumer-placement/{rule}"));
     json!({
         "testbed": {
             "consumer": {"reads": ["placements"]},
-            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s", "until": "300s"}, {"from": "340s", "called": "341s"}],
-            "outputs": [], "rights": {}, "reads": [], "hubCuts": [{"from": "305s", "until": "330s"}],
-            "takenNames": [{"profile": "b", "looks": [{"at": "40s", "found": {"unchanged": {}}}]}],
+            "expect": rules.map(|rule| json!({"rule": rule, "called": "a"})),
         },
-        "profiles": [
-            profile("default", "a"), profile("default", "b"), profile("default", "c"), profile("other", "a"),
-        ],
-        "slices": [
-            first, web(1, &[]), web(2, &["default/c"]), {"metadata": {"name": "api-0"}, "decisions": ["a"]},
-        ],
-        "steps": [{"at": "60s", "change": without_b}, {"at": "320s", "delete": "c"}],
-        "memberCalls": [{"at": "2s", "every": "10s", "times": 20}, {"at": "2s", "of": "b"}, {"at": "40s", "of": "c"}],
+        "slices": [{}],
+        "memberCalls": [{"at": "20s", "every": "10s", "times": 20}],
         "requests": [{"at": "10s", "subresource": "status"}],
         "sliceRequests": [{"at": "10s"}],
     })

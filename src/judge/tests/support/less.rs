@@ -2,7 +2,7 @@
 //! kind of evidence.
 
 use evidence::{
-    Asked, Evidence, Gap, History, Kind, Later, Log, Origin, PluginAnswer, Version,
+    Asked, Evidence, Expect, Gap, History, Kind, Later, Log, Origin, PluginAnswer, Version,
     api::{Metadata, Writer},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -26,6 +26,9 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     }
     if let Some(testbed) = &mut late.testbed {
         testbed.scenarios.retain(|scene| scene.from >= began);
+        testbed
+            .expectations
+            .retain(|expectation| expectation.from >= began);
         testbed.hook_calls.retain(|call| call.from >= began);
         testbed.outputs.retain(|snapshot| snapshot.at >= began);
     }
@@ -97,6 +100,13 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
         for scene in &mut testbed.scenarios {
             scene.until = scene.until.min(now);
             scene.called_at = scene.called_at.filter(|called| *called <= now);
+        }
+        testbed
+            .published
+            .retain(|publication| publication.answered <= now);
+        testbed.expectations.retain(|expectation| expectation.from <= now);
+        for expectation in &mut testbed.expectations {
+            expectation.until = expectation.until.min(now);
         }
         testbed.hook_calls.retain(|call| call.until <= now);
         testbed.outputs.retain(|snapshot| snapshot.at <= now);
@@ -239,6 +249,17 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut scene.from);
         back(&mut scene.until);
         scene.called_at.iter_mut().for_each(back);
+    }
+    for publication in testbed.iter_mut().flat_map(|testbed| &mut testbed.published) {
+        back(&mut publication.sent);
+        back(&mut publication.answered);
+    }
+    for expectation in testbed.iter_mut().flat_map(|testbed| &mut testbed.expectations) {
+        back(&mut expectation.from);
+        back(&mut expectation.until);
+        if let Expect::KeepsConnections { writes } = &mut expectation.expect {
+            writes.iter_mut().for_each(back);
+        }
     }
     for call in testbed.iter_mut().flat_map(|testbed| &mut testbed.hook_calls) {
         back(&mut call.from);

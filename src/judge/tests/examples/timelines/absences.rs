@@ -27,7 +27,7 @@ const KINDS: [Kind; 15] = [
 ];
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 17] = [
+const MISSED: [(Kind, &str); 16] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
@@ -41,7 +41,6 @@ const MISSED: [(Kind, &str); 17] = [
     (Kind::Requests, "lifecycle/restart-keeps-profiles"),
     (Kind::Requests, "placement-lifecycle/restart-keeps"),
     // Only the log or the field managers tell who else wrote.
-    (Kind::Writers, "consumer-hub/deletion-not-blocked"),
     (Kind::Writers, "updates/status-writes-within-budget"),
     // Without any record of writers, the implementation is the only known one.
     (Kind::Writers, "properties/location-immutable"),

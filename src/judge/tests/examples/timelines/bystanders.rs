@@ -15,14 +15,12 @@ const TOOL: &str = "delivery-tool";
 const ANNOTATION: &str = "delivery.example.com/tracking";
 
 /// Examples in which it matters.
-const MATTERS: [(&str, &str); 9] = [
+const MATTERS: [(&str, &str); 8] = [
     // A write of the tool that arrives before older ones contradicts the hub's clock.
     (
         "updates/status-writes-within-budget",
         "twelve writes with server timestamps 30 s apart that arrive together",
     ),
-    // The log has a write then, so it has something to tell.
-    ("consumer-hub/status-not-written", "the log has no write at all"),
     // Something was written, so that there is something to examine.
     (
         "conditions/transition-time-kept",
