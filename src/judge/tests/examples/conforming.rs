@@ -169,11 +169,11 @@ fn staged() -> Value {
                 "profileArgs": true, "gatesOnHealth": true, "actionsConflict": true,
                 "execApiVersion": "client.authentication.k8s.io/v1",
             },
-            "scenes": [
+            "scenarios": [
                 {"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s", "until": "300s"},
-                {"from": "310s", "called": "320s", "until": "390s", "hindered": true},
+                {"from": "310s", "called": "320s", "until": "390s", "mayDelay": true},
                 {"from": "401s", "called": "410s", "until": "450s"},
-                {"from": "481s", "called": "482s", "until": "520s", "hindered": true},
+                {"from": "481s", "called": "482s", "until": "520s", "mayDelay": true},
                 {"from": "530s", "called": "531s"},
             ],
             "hookCalls": [{"action": "stop", "at": "451s"}, {"action": "start", "at": "475s"}],
@@ -253,7 +253,7 @@ fn staged_by_decisions() -> Value {
     json!({
         "testbed": {
             "consumer": {"reads": ["placements"]},
-            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s", "until": "300s"}, {"from": "340s", "called": "341s"}],
+            "scenarios": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s", "until": "300s"}, {"from": "340s", "called": "341s"}],
             "outputs": [], "rights": {}, "reads": [], "hubCuts": [{"from": "305s", "until": "330s"}],
             "takenNames": [{"profile": "b", "looks": [{"at": "40s", "found": {"unchanged": {}}}]}],
         },
