@@ -170,15 +170,17 @@ impl Course {
         self
     }
 
-    /// The same, watched without interruptions, on a hub that stamps all and whose clock is known.
+    /// Removes gaps and unknown clocks, and stamps all writes. Timestamps, which are exact to 2 s, show no watch that is later
+    /// than [`LATE`].
     pub(crate) fn complete(mut self) -> Self {
         self.gaps.clear();
         self.set = None;
         self.other = 0;
         self.measured = Some(self.ahead / 1000);
-        self.changes
-            .iter_mut()
-            .for_each(|change| change.is_stamped = true);
+        for change in &mut self.changes {
+            change.is_stamped = true;
+            change.late = change.late.min(LATE - 3 * SECOND);
+        }
         self
     }
 
