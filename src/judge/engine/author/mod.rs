@@ -24,7 +24,7 @@ pub use self::listing::{WriterList, writers};
 use self::{
     names::ImplementationNames,
     sources::{
-        HubSpan, RequestIndex, deletes, entries, field_managers, is_touched, moved_entries, owners,
+        HubSpan, RequestIndex, deletes, entries, field_managers, is_partly_removed, moved_entries, owners,
         owning_entries, updates,
     },
     writers::Writers,
@@ -33,7 +33,10 @@ pub(crate) use self::{
     owned::{OwnedFields, ProgramEntry},
     writers::{WriterName, Written},
 };
-pub(in crate::engine) use self::{sources::creates, writers::is_kubectl};
+pub(in crate::engine) use self::{
+    sources::{creates, is_touched, requests},
+    writers::is_kubectl,
+};
 use crate::time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew};
 
 /// The largest difference between the time of a request in the audit log and the change that it made.
@@ -179,14 +182,19 @@ impl<'e> Authors<'e> {
         if self.is_nothing_recorded(after) {
             return Attribution::unknown(NOTHING_RECORDED);
         }
-        let by_owner = self.of_field_managers(owners(after, change.field));
+        let is_removal = before.is_some_and(|before| is_partly_removed(before, after, change.field));
+        let owners = if is_removal {
+            BTreeSet::new()
+        } else {
+            owners(after, change.field)
+        };
+        let by_owner = self.of_field_managers(owners);
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
         self.first_known([
             self.of_version(after.metadata()),
             self.of_field_managers(moved_entries(before, after)),
-            // The owner did not write if another client removed a part of the field.
             self.written_during(before.map(T::metadata), after.metadata(), change.at),
             by_owner,
         ])
@@ -356,7 +364,7 @@ impl<'e> Authors<'e> {
     /// Whether the log has all that the suite wrote to an object.
     fn has_suite_requests(&self, object: &Metadata) -> bool {
         let has_requests = self.log().is_some_and(|log| log.has_suite_requests);
-        has_requests || !is_touched(self.evidence, self.kind, object)
+        has_requests || !is_touched(self.evidence, self.kind, (&object.namespace, &object.name))
     }
 
     /// A time of the runner's clock on the hub's clock, with a tolerance on both sides.
