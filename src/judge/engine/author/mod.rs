@@ -21,17 +21,14 @@ use evidence::{
 use jiff::Timestamp;
 
 pub use self::listing::{WriterList, writers};
+pub(crate) use self::owned::{OwnedFields, ProgramEntry};
 use self::{
     names::ImplementationNames,
     sources::{
         HubSpan, RequestIndex, deletes, entries, field_managers, is_partly_removed, moved_entries, owners,
         owning_entries, updates,
     },
-    writers::Writers,
-};
-pub(crate) use self::{
-    owned::{OwnedFields, ProgramEntry},
-    writers::{WriterName, Written},
+    writers::{WriterName, Writers},
 };
 pub(in crate::engine) use self::{
     sources::{creates, is_touched, requests},
@@ -106,18 +103,6 @@ pub(crate) struct Authors<'e> {
     names: ImplementationNames<'e>,
     writers: Writers<'e>,
     log: OnceLock<Option<RequestIndex<'e>>>,
-}
-
-/// A writer of the role's objects.
-pub(crate) struct Candidate<'e> {
-    /// Its name.
-    pub(crate) name: WriterName<'e>,
-    /// Its author.
-    pub(crate) attribution: Attribution<'e>,
-    /// What it wrote.
-    pub(crate) written: Written<'e>,
-    /// The flags that name it.
-    pub(crate) flags: String,
 }
 
 impl<'e> Attribution<'e> {
@@ -262,21 +247,9 @@ impl<'e> Authors<'e> {
         Some(Edge::between(first - SECOND, last + SECOND))
     }
 
-    /// All writers of the role's objects, for `doctor`.
-    pub(crate) fn candidates(&self) -> Vec<Candidate<'e>> {
-        let writers = self.writers.iter();
-        let candidates = writers.map(|(name, written)| Candidate {
-            name: *name,
-            attribution: self.names.of_writer(*name),
-            written: written.clone(),
-            flags: self.names.flags(*name, &self.writers),
-        });
-        candidates.collect()
-    }
-
-    /// The flags that are missing, with their values; none if each sort of name is configured or has no candidate.
-    pub(crate) fn advice(&self) -> Option<Reason> {
-        self.names.advice(&self.writers)
+    /// Why an author is unknown, with the flags that are missing and their values.
+    pub(crate) fn advice(&self) -> Reason {
+        self.names.not_configured.clone()
     }
 
     /// The sender of the request with this resourceVersion in its response.

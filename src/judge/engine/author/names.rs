@@ -26,7 +26,7 @@ pub(super) struct ImplementationNames<'e> {
     /// True if the implementation is known, and does not use kubectl.
     excludes_kubectl: bool,
     /// The reason for an unknown author.
-    not_configured: Reason,
+    pub(super) not_configured: Reason,
 }
 
 impl<'e> ImplementationNames<'e> {
@@ -162,7 +162,7 @@ impl<'e> ImplementationNames<'e> {
     }
 
     /// The flags that are missing, with their values.
-    pub(super) fn advice(&self, writers: &Writers<'e>) -> Option<Reason> {
+    fn advice(&self, writers: &Writers<'e>) -> Option<Reason> {
         let missing = [true, false]
             .into_iter()
             .filter(|are_clients| !self.has_names(*are_clients));
