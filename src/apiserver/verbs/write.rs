@@ -114,14 +114,13 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The body as JSON. It may be protobuf of this kind.
-    pub(crate) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
-        match self.content_type {
-            typed::PROTOBUF if !body.is_empty() => {
-                typed::protobuf_to_json(body, kind).map_err(Failure::bad_request)
-            }
-            _ => Ok(body.clone()),
+    /// Refuses bodies that are neither JSON nor YAML, among them protobuf.
+    pub(crate) fn check_content_type(&self) -> Outcome<()> {
+        let spoken = ["application/json", "application/yaml"];
+        if self.content_type.is_empty() || spoken.contains(&self.content_type) {
+            return Ok(());
         }
+        Err(Failure::unsupported_media_type(&spoken))
     }
 
     /// Decodes the body of a create or an update. `options` is the kind of its options.
@@ -133,13 +132,8 @@ impl Context<'_> {
     ) -> Outcome<(Write<'n>, Value)> {
         let write = self.write_of(named, options)?;
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
-        let spoken = ["application/json", "application/yaml"];
-        let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
-        if !is_protobuf && !self.content_type.is_empty() && !spoken.contains(&self.content_type) {
-            return Err(Failure::unsupported_media_type(&spoken));
-        }
+        self.check_content_type()?;
         let is_yaml = self.content_type == "application/yaml";
-        let body = &self.json(body, kind)?;
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));

@@ -62,9 +62,6 @@ pub struct Step {
     /// The body, sent verbatim.
     #[serde(default)]
     pub text: Option<String>,
-    /// The body in base64.
-    #[serde(default)]
-    pub bytes: Option<String>,
     /// The items to compare in lists of the answer: those that both hubs have.
     #[serde(default)]
     pub among: Vec<Among>,
