@@ -219,7 +219,6 @@ impl Context<'_> {
             }
         }
         check_namespace(storage, named, &object)?;
-        rbac::check_escalation(self.user, storage, named, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.state.new_uid().into();
