@@ -23,7 +23,10 @@ use crate::{
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
-    request::reply::Reply,
+    request::{
+        protobuf::{PROTOBUF, read_self_review},
+        reply::Reply,
+    },
     schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
     store::{
         named::Named,
@@ -114,13 +117,25 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Refuses bodies that are neither JSON nor YAML, among them protobuf.
+    /// Refuses bodies that are neither JSON nor YAML.
     pub(crate) fn check_content_type(&self) -> Outcome<()> {
         let spoken = ["application/json", "application/yaml"];
         if self.content_type.is_empty() || spoken.contains(&self.content_type) {
             return Ok(());
         }
         Err(Failure::unsupported_media_type(&spoken))
+    }
+
+    /// The body as JSON or YAML. Reviews may be in protobuf.
+    fn readable(&self, named: &Named, body: &Bytes) -> Outcome<Bytes> {
+        if self.content_type == PROTOBUF
+            && named.resource.family == Family::Review
+            && let Some(review) = read_self_review(body)
+        {
+            return Ok(review.to_string().into());
+        }
+        self.check_content_type()?;
+        Ok(body.clone())
     }
 
     /// Decodes the body of a create or an update. `options` is the kind of its options.
@@ -132,7 +147,7 @@ impl Context<'_> {
     ) -> Outcome<(Write<'n>, Value)> {
         let write = self.write_of(named, options)?;
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
-        self.check_content_type()?;
+        let body = &self.readable(named, body)?;
         let is_yaml = self.content_type == "application/yaml";
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let unreadable =
