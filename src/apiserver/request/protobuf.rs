@@ -29,7 +29,11 @@ const ACCESS_REVIEW: Message = Message(&[(
                 (7, "name", TEXT),
             ]),
         ),
-        (2, "nonResourceAttributes", Message(&[(1, "path", TEXT), (2, "verb", TEXT)])),
+        (
+            2,
+            "nonResourceAttributes",
+            Message(&[(1, "path", TEXT), (2, "verb", TEXT)]),
+        ),
     ]),
 )]);
 

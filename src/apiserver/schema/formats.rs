@@ -85,7 +85,8 @@ pub(super) fn is_uri(text: &str) -> bool {
     }
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let has_plain_authority = !authority.contains(['%', '#']) && authority.rfind('[').is_none_or(|at| at == 0);
+    let has_plain_authority =
+        !authority.contains(['%', '#']) && authority.rfind('[').is_none_or(|at| at == 0);
     text.starts_with('/') || has_plain_authority && Url::parse(text).is_ok()
 }
 

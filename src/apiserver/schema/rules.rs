@@ -89,7 +89,10 @@ pub(crate) fn judge_rules(schema: &Schema, path: &Path<'_>, within: Option<&str>
     for (i, rule) in schema.rules.iter().enumerate() {
         let path = path.index(i);
         judge_words(rule, schema, &path, errors);
-        for (field, expression) in [("rule", &rule.rule), ("messageExpression", &rule.message_expression)] {
+        for (field, expression) in [
+            ("rule", &rule.rule),
+            ("messageExpression", &rule.message_expression),
+        ] {
             if let (false, Err(why)) = (expression.text.trim().is_empty(), &expression.program) {
                 let why = format!("compilation failed: {why}");
                 errors.invalid(path.child(field), &expression.text, &why);
