@@ -43,9 +43,9 @@ pictures:
 imports:
     cargo +nightly fmt --all -- --config imports_granularity=Crate,group_imports=StdExternalCrate
 
-# Random courses of events, each watched late, with gaps and off its clock, against the laws of `src/judge/time`: just laws 1000000
+# Checks the laws of the timeline and of writes on random histories: just laws 1000000
 laws COURSES="1000000":
-    TIME_COURSES={{COURSES}} cargo test --release -p clusterprofile-judge --lib time::laws
+    TIME_COURSES={{COURSES}} cargo test --release -p clusterprofile-judge --lib laws::
 
 # Records of what the lab does, honest and with each fault, that lack something at random: just degraded 10000 SEED
 degraded RECORDS="10000" SEED="0":

@@ -108,6 +108,8 @@ func connect(ctx context.Context, kubeconfig string) (*hub, error) {
 		return nil, fmt.Errorf("failed to read the kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 500, 500
+	// The lab's API server refuses protobuf, which controller-runtime sends for built-in kinds unless told otherwise.
+	config.ContentType = "application/json"
 	hub := &hub{config: config}
 	if hub.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
@@ -115,11 +117,7 @@ func connect(ctx context.Context, kubeconfig string) (*hub, error) {
 	if hub.inventory, err = inventory.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	// As the controllers of Kubernetes itself have it: its own kinds in protobuf, where the hub speaks that.
-	core := rest.CopyConfig(config)
-	core.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	core.ContentType = "application/vnd.kubernetes.protobuf"
-	if hub.core, err = kubernetes.NewForConfig(core); err != nil {
+	if hub.core, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	wanted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "clients-"}}

@@ -7,7 +7,7 @@
 //! - `server` is the public face, and takes a request from its HTTP message to its handler.
 //! - `verbs` are the handlers: most work on objects, `verbs/discovery` describes what is served.
 //! - `context` is what a handler gets: the server's state, the user, the audit event.
-//! - `about` knows the server's health, metrics, audit log and faults. `access` knows users and RBAC.
+//! - `about` knows the server's health, audit log and faults. `access` knows users and RBAC.
 //! - `request` is a parsed request and its answer.
 //! - `fields` tracks who owns which field.
 //! - `store` keeps objects and their history, and knows their resources.

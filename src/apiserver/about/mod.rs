@@ -1,6 +1,5 @@
-//! What the server knows about itself: health, metrics, audit log; and its faults on demand.
+//! What the server knows about itself: health, audit log; and its faults on demand.
 
 pub(crate) mod audit_log;
 pub(crate) mod health;
-pub(crate) mod metrics;
 pub(crate) mod misbehaviour;

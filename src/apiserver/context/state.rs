@@ -11,7 +11,7 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::watch;
 
 use crate::{
-    about::{audit_log::AuditLog, health::About, metrics::Metrics, misbehaviour::Faults},
+    about::{audit_log::AuditLog, health::About, misbehaviour::Faults},
     access::user::Users,
     clock::Clock,
     store::{builtin, storage::Storage},
@@ -25,7 +25,6 @@ pub(crate) struct State {
     pub(crate) audit: Mutex<AuditLog>,
     pub(crate) faults: Faults,
     pub(crate) about: Mutex<About>,
-    pub(crate) metrics: Metrics,
     /// Incremented to end all open watches.
     pub(crate) drops: watch::Sender<u64>,
     serial: AtomicU64,
@@ -45,7 +44,6 @@ impl State {
             audit: Mutex::default(),
             faults: Faults::default(),
             about: Mutex::default(),
-            metrics: Metrics::default(),
             drops: watch::Sender::new(0),
             serial: AtomicU64::new(0),
         }

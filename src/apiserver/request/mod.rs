@@ -2,4 +2,5 @@
 
 pub(crate) mod form;
 pub(crate) mod info;
+pub(crate) mod protobuf;
 pub(crate) mod reply;

@@ -3,8 +3,8 @@
 use std::{net::Ipv6Addr, sync::LazyLock};
 
 use regex::Regex;
+use url::Url;
 
-use super::go_url;
 use crate::object::{
     names,
     range::{Range, read_address},
@@ -28,11 +28,9 @@ static FORMATS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
 
 impl Format {
     pub(super) const BYTE: Self = Self("byte");
-    pub(super) const DATE: Self = Self("date");
     pub(super) const DATE_TIME: Self = Self("date-time");
     pub(super) const DURATION: Self = Self("duration");
     pub(super) const INT32: Self = Self("int32");
-    pub(super) const UUID: Self = Self("uuid");
 
     /// The format that `name` means, with or without its dashes.
     pub(super) fn read(name: &str) -> Option<Self> {
@@ -63,7 +61,7 @@ impl Format {
             "ipv4" => text.contains('.') && read_address(text).is_some(),
             "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
             "cidr" => Range::read(text).is_some(),
-            "uri" => go_url::check(text).is_ok(),
+            "uri" => is_uri(text),
             "k8s-short-name" => names::dns_label(text).is_empty(),
             "k8s-long-name" => names::dns_subdomain(text).is_empty(),
             _ => true,
@@ -74,6 +72,22 @@ impl Format {
 /// True if a format is known, be it checked or not.
 pub(crate) fn is_known(name: &str) -> bool {
     Format::read(name).is_some() || UNCHECKED.split(' ').any(|known| known == name)
+}
+
+/// True for an absolute URL or an absolute path. All that this accepts, Go's `url.ParseRequestURI` accepts; Go also takes
+/// unescaped characters, ports of any size, and hosts that are numbers.
+pub(super) fn is_uri(text: &str) -> bool {
+    static ESCAPED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\[\]-]|%[0-9A-Fa-f]{2})+$").expect("constant pattern")
+    });
+    if !ESCAPED.is_match(text) {
+        return false;
+    }
+    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let has_plain_authority =
+        !authority.contains(['%', '#']) && authority.rfind('[').is_none_or(|at| at == 0);
+    text.starts_with('/') || has_plain_authority && Url::parse(text).is_ok()
 }
 
 fn is_date(text: &str) -> bool {

@@ -10,7 +10,7 @@ use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, from_value};
 
-use super::{cel_rule::Rule, formats::Format};
+use super::{formats::Format, rules::Rule};
 use crate::object::field::Path;
 
 /// The JSON types of a value.

@@ -8,7 +8,7 @@ use crate::{
         field::{Errors, Found, Path},
         value::{fields, flag, list, text, texts},
     },
-    schema::{Schema, judge_expressions, judge_rules, prune, validate},
+    schema::{Schema, judge_rules, prune, validate},
 };
 
 /// Fields of the schema's own tree that are forbidden in branches of `allOf` and its like.
@@ -48,11 +48,7 @@ pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
         check_node(node, path, errors);
         check_words(node, path, within, errors);
     });
-    let compiled = Schema::compile(schema);
-    if let Ok(compiled) = &compiled {
-        judge_expressions(compiled, path, errors);
-    }
-    match compiled {
+    match Schema::compile(schema) {
         _ if errors.len() > before => {}
         Ok(_) => each_node(schema, path, None, &mut |node, path, _| {
             check_sense(node, path, errors)

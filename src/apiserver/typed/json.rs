@@ -126,7 +126,7 @@ impl Decoder {
         path: &Path<'_>,
     ) -> Result<Fields, DecodeError> {
         let mut kept = Map::new();
-        for Field { name, told, kind, .. } in &message.fields {
+        for Field { name, told, kind } in &message.fields {
             let value = match sent.remove(*name) {
                 None | Some(Value::Null) => Value::Null,
                 Some(value) => self.value(kind, value, message.name, &path.child(name))?,

@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Quantity,
     /// Raw JSON: the fields of `managedFields`.
     FieldsV1,
-    /// A list of strings that is a message in protobuf.
+    /// A list of strings with a Go type of its own.
     Extra,
     Message(&'static str),
     List(Merge, Box<Kind>),
@@ -45,7 +45,6 @@ pub(super) enum Told {
 
 #[derive(Debug)]
 pub(super) struct Field {
-    pub(super) number: u64,
     pub(super) name: &'static str,
     pub(super) told: Told,
     pub(super) kind: Kind,
@@ -85,15 +84,13 @@ static MESSAGES: LazyLock<HashMap<&'static str, Message>> = LazyLock::new(|| {
 
 fn read_field(text: &'static str) -> Field {
     let mut words = text.split(' ');
-    let [number, name, kind] =
-        [(); 3].map(|()| words.next().expect("a field has a number, a name and a kind"));
+    let [name, kind] = [(); 2].map(|()| words.next().expect("a field has a name and a kind"));
     let (name, told) = match (name.strip_suffix('!'), name.strip_suffix('?')) {
         (Some(name), _) => (name, Told::Always),
         (_, Some(name)) => (name, Told::WhenSent),
         (None, None) => (name, Told::UnlessEmpty),
     };
     Field {
-        number: number.parse().expect("the number of a field"),
         name,
         told,
         kind: read_kind(kind),
@@ -147,7 +144,7 @@ pub(crate) fn message_of(group: &str, kind: &str) -> Option<&'static Message> {
 mod tests {
     use super::*;
 
-    /// Each type that a field names exists, and numbers and names are unique.
+    /// Each type that a field names exists, and names are unique.
     #[test]
     fn the_table_is_whole() {
         fn check(kind: &Kind) {
@@ -161,7 +158,7 @@ mod tests {
             assert!(!message.fields.is_empty(), "{}", message.name);
             for field in &message.fields {
                 check(&field.kind);
-                let alike = |other: &&Field| other.number == field.number || other.name == field.name;
+                let alike = |other: &&Field| other.name == field.name;
                 assert_eq!(
                     message.fields.iter().filter(alike).count(),
                     1,

@@ -1,5 +1,5 @@
-//! Built-in kinds as kube-apiserver's Go types: their fields, which of these are written when empty, and their protobuf
-//! numbers. The facts are in one table, `messages.txt`.
+//! Built-in kinds as kube-apiserver's Go types: their fields, and which of these are written when empty. The facts are in
+//! one table, `messages.txt`.
 
 mod check;
 mod data;
@@ -8,10 +8,8 @@ mod json;
 mod messages;
 mod openapi_schemas;
 mod pod_ranges;
-mod protobuf;
 mod quantity;
 mod schemas;
-mod wire;
 
 pub(super) use check::{check_event, check_lease, check_node};
 pub(super) use data::{check_config_map, check_secret};
@@ -20,5 +18,4 @@ pub(super) use json::{coerce_metadata, decode, zero};
 pub(super) use messages::{Message, message_of};
 pub(super) use openapi_schemas::{KNOWN_SCHEMAS, SCHEMAS, description, references};
 pub(super) use pod_ranges::agree_on_ranges;
-pub(super) use protobuf::{MEDIA_TYPE as PROTOBUF, to_json as protobuf_to_json};
 pub(super) use schemas::schema;

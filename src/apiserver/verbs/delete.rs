@@ -112,7 +112,8 @@ impl Context<'_> {
         let mut write = self.write_of(named, "DeleteOptions")?;
         let mut sent = Value::Null;
         if !body.is_empty() {
-            let mut fields = read_options(&self.json(body, "DeleteOptions")?)?;
+            self.check_content_type()?;
+            let mut fields = read_options(body)?;
             // kube-apiserver's audit log shows the internal version.
             fields.insert("kind".into(), "DeleteOptions".into());
             fields.insert("apiVersion".into(), "meta.k8s.io/__internal".into());

@@ -85,7 +85,7 @@ impl Context<'_> {
         let mut status = json!({
             "resourceRules": about_resources, "nonResourceRules": about_others, "incomplete": false,
         });
-        let missing = rbac::missing(&storage, self.user, namespace, None);
+        let missing = rbac::missing(&storage, self.user, namespace);
         if !missing.is_empty() {
             status["evaluationError"] = missing.into();
         }

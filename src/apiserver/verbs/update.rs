@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::{delete::finish_deletions, read::current, strategy, write::store};
 use crate::{
-    access::rbac,
     context::request::Context,
     fields::{
         managed_fields::{same_but_times, track},
@@ -82,7 +81,6 @@ impl Context<'_> {
             return Ok(scale::of(&stored, scaled));
         }
         let old = current.object();
-        rbac::check_escalation(self.user, storage, named, &object, Some(old))?;
         check_resource_version(named, &mut object, old)?;
         prepare(named, &mut object, old);
         self.check(named, &object, old)?;

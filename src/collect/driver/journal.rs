@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{LARGEST_KUBECONFIG, ObjectKey, read_text, redact::without_credentials};
+use evidence::{DriverAction, LARGEST_KUBECONFIG, ObjectKey, read_text, redact::without_credentials};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,16 @@ pub(crate) enum UndoEntry {
     Placement { name: String },
     /// A field of a profile was changed: restore it.
     Field(FieldUndo),
+}
+
+impl UndoEntry {
+    /// The action that undoes it, if it is a step of its own in a scenario.
+    pub(super) fn undone_by(&self) -> Option<DriverAction> {
+        match self {
+            UndoEntry::Outage { .. } => Some(DriverAction::Heal),
+            _ => None,
+        }
+    }
 }
 
 /// A changed field.

@@ -61,11 +61,6 @@ impl MemberPool {
         }
     }
 
-    /// Whether members are free however many are joined.
-    pub fn is_unlimited(&self) -> bool {
-        self.own.is_none()
-    }
-
     /// A name that nothing else of the run has.
     pub fn name(&self) -> String {
         member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))

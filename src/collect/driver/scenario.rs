@@ -1,18 +1,15 @@
-//! The scenarios and their order. Those that do not disturb each other run side by side.
+//! Runs the scenarios of the table in their order.
 
-mod foreigner;
-mod outage;
-mod placement;
-mod restart;
-mod scale;
-mod slice_limit;
-mod tampering;
-mod upgrade;
-mod with_member;
+mod actors;
+mod foreign_object;
+mod run;
+mod table;
+
+use std::time::Duration;
 
 use evidence::{
     DriverAction, Scenario,
-    api::{ObjectKind, Role},
+    api::{ClusterProfile, ObjectKind},
 };
 use futures::{
     FutureExt as _,
@@ -20,82 +17,154 @@ use futures::{
 };
 use tokio::sync::watch;
 
-use self::with_member::with_member;
+use self::{run::ScenarioRun, table::SCENARIOS};
 use super::session::Session;
+
+/// A scenario: its actors join before the steps and leave after them, in any case.
+struct ScenarioSpec {
+    scenario: Scenario,
+    order: Order,
+    actors: Actors,
+    /// Without one of these, the run leaves the scenario out.
+    needs: &'static [DriverAction],
+    /// The run leaves out what it cannot do of these. A step that fails ends the scenario, unless it is on a slice.
+    steps: &'static [Line],
+}
+
+/// When a scenario runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// At the same time as others: it does not disturb them.
+    SideBySide,
+    /// After these, one after the other.
+    AfterOthers,
+    /// From the beginning until all others have ended.
+    UntilOthersEnd,
+}
+
+/// What takes part in a scenario.
+#[derive(Clone, Copy)]
+enum Actors {
+    /// A member.
+    Member,
+    /// As many members as the plan says.
+    Fleet,
+    /// A placement on at most that many clusters. Members join until at least `members` are joined and healthy.
+    Placement { clusters: usize, members: usize },
+    /// A member and a placement, if the implementation has them.
+    MemberAndPlacement,
+    /// An object that the run creates for another implementation.
+    ForeignObject(ObjectKind),
+}
+
+/// A line of a scenario.
+enum Line {
+    Step(StepSpec),
+    /// Asks for that many clusters. The scenario ends if the scheduler does not select them.
+    Reschedule(usize),
+    Pause(Duration),
+}
+
+/// A step of a scenario.
+struct StepSpec {
+    action: DriverAction,
+    /// What the profile must report before, within the time for a join, and the reason for skipping the step.
+    requires: Option<(Condition, &'static str)>,
+    act: Act,
+    until: Until,
+}
+
+/// What the run does in a step.
+#[derive(Clone, Copy)]
+enum Act {
+    /// Calls the hook for the whole implementation.
+    Hook,
+    /// Calls the hook for the member.
+    MemberHook,
+    /// Upgrades the member.
+    Upgrade,
+    /// Changes a field of the member's profile.
+    Set(&'static ProfileField),
+    /// Deletes the member's profile.
+    DeleteProfile,
+    /// Deletes a slice of the placement.
+    DeleteSlice,
+    /// Takes the clusters out of a slice of the placement.
+    EmptySlice,
+    /// Creates the object of another implementation.
+    CreateForeignObject,
+}
+
+/// Until when the run observes a step.
+#[derive(Clone, Copy)]
+enum Until {
+    /// Until the member's profile is as expected.
+    Profile(Condition),
+    /// Until the member has a profile again.
+    ProfileFound,
+    /// Until the slices of the placement hold its clusters again.
+    Placed,
+    /// Until the implementation's time to react is over.
+    Deadline,
+    /// Until then, and until all other scenarios have ended.
+    OthersEnd,
+}
+
+impl Act {
+    /// Whether the step concerns the member of the scenario.
+    fn is_on_member(self) -> bool {
+        matches!(
+            self,
+            Act::MemberHook | Act::Upgrade | Act::Set(_) | Act::DeleteProfile
+        )
+    }
+}
+
+/// Returns whether the member's profile is as expected, if there is one.
+type Condition = fn(Option<&ClusterProfile>, &Past) -> bool;
+
+/// What a condition compares a profile with.
+#[derive(Default)]
+struct Past {
+    /// The profile before the last step that undoes no other one.
+    before: Option<ClusterProfile>,
+    /// The field that the run changed.
+    field: Option<&'static ProfileField>,
+    /// The value that the run set or requested; none if it removed the field.
+    value: Option<String>,
+}
+
+/// A field of a profile that the run changes.
+struct ProfileField {
+    path: &'static str,
+    /// RFC 6901.
+    pointer: &'static str,
+    read: fn(&ClusterProfile) -> Option<&str>,
+    /// The value that the run sets; none if it removes the field.
+    value: fn(run: &str) -> Option<String>,
+    /// Why the step is skipped if the profile lacks the field; none if the run can change it anyway.
+    missing: Option<&'static str>,
+}
 
 /// Runs all scenarios that the run can do.
 pub(super) async fn all(session: &Session<'_>) {
-    let (tell_others, others) = watch::channel(false);
-    let (tell_all, all) = watch::channel(false);
-    let first = async {
-        let mut scenarios = side_by_side(session);
-        scenarios.extend(on_placements(session));
-        join_all(scenarios).await;
-        let _ = tell_others.send(true);
+    let (announce, others_ended) = watch::channel(false);
+    let in_order = |order| -> Vec<BoxFuture<'_, ()>> {
+        let specs = SCENARIOS.iter().filter(move |spec| spec.order == order);
+        specs
+            .map(|spec| {
+                ScenarioRun::new(session, spec, others_ended.clone())
+                    .run()
+                    .boxed()
+            })
+            .collect()
     };
-    // Members come and go meanwhile; a restart would disturb that.
-    let last = async {
-        futures::join!(first, restart::restart(session, others));
-        let _ = tell_all.send(true);
-    };
-    futures::join!(
-        last,
-        foreigner::foreigner(session, ObjectKind::ClusterProfile, all.clone()),
-        foreigner::foreigner(session, ObjectKind::PlacementDecision, all),
-    );
-}
-
-/// The scenarios that do not disturb each other.
-fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
-    let mut scenarios = Vec::new();
-    if !session.judges(Role::Manager) {
-        return scenarios;
-    }
-    let mut add = |needs: &[DriverAction], scenario: BoxFuture<'a, ()>| {
-        if session.capabilities.support(needs)
-            && session
-                .capabilities
-                .support(&[DriverAction::Join, DriverAction::Leave])
-        {
-            scenarios.push(scenario);
+    let others = async {
+        join_all(in_order(Order::SideBySide)).await;
+        for scenario in in_order(Order::AfterOthers) {
+            scenario.await;
         }
+        let _ = announce.send(true);
     };
-    add(&[], join_and_leave(session).boxed());
-    add(
-        &[DriverAction::Break, DriverAction::Heal],
-        outage::outage(session).boxed(),
-    );
-    add(&[DriverAction::Upgrade], upgrade::upgrade(session).boxed());
-    add(
-        &[DriverAction::DeleteProfile],
-        tampering::delete_profile(session).boxed(),
-    );
-    for action in [
-        DriverAction::TamperStatus,
-        DriverAction::RemoveLabel,
-        DriverAction::SetDisplayName,
-    ] {
-        add(&[action], tampering::change_field(session, action).boxed());
-    }
-    if let Some(scale) = session.plan.scale {
-        add(&[], scale::scale(session, scale).boxed());
-    }
-    scenarios
-}
-
-/// The scenarios of placements.
-fn on_placements<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
-    let mut scenarios = Vec::new();
-    if session.capabilities.support(&[DriverAction::Place]) {
-        scenarios.push(placement::placement(session).boxed());
-        if session.capabilities.support(&[DriverAction::Reschedule]) {
-            scenarios.push(slice_limit::slice_limit(session).boxed());
-        }
-    }
-    scenarios
-}
-
-/// A member joins, and leaves.
-async fn join_and_leave(session: &Session<'_>) {
-    with_member(session, Scenario::JoinAndLeave, async |_, _| {}).await;
+    futures::join!(others, join_all(in_order(Order::UntilOthersEnd)));
 }

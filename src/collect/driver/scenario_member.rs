@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     answers,
-    hooks::{Call, Called, Member, OfferError, Offered, Way},
+    hooks::{Call, Called, Member, OfferError, Offered, Way, undoes},
     journal::UndoEntry,
     plan::{Fleet, OwnMember},
     recognise::Traits,
@@ -276,7 +276,7 @@ impl ScenarioMember {
         }
     }
 
-    /// Has the implementation or the stand-in act on the member. What undoes something runs even when the run stops.
+    /// Has the implementation or the stand-in act on the member.
     pub async fn call(&self, session: &Session<'_>, action: DriverAction, version: Option<String>) -> Called {
         if let Some(offered) = &self.offered {
             match action {
@@ -288,8 +288,7 @@ impl ScenarioMember {
                 return Called::done();
             }
         }
-        let undoes = matches!(action, DriverAction::Leave | DriverAction::Heal);
-        let stop = if undoes {
+        let stop = if undoes(action) {
             CancellationToken::new()
         } else {
             session.stop.clone()
@@ -321,10 +320,5 @@ impl ScenarioMember {
             }
             (None, Fleet::StandIns(_)) => (Called::failed("there is no stand-in"), String::new()),
         }
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.member.name
     }
 }

@@ -257,20 +257,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits a moment until the watch has brought a version that the run itself has written: it is not an answer.
-    pub async fn delivered<T: Tracked>(
-        &self,
-        record: &timeline::Shared<T>,
-        uid: &str,
-        resource_version: &str,
-    ) {
-        self.wait_for(self.after(DELIVERY), || {
-            record.lock().history(uid).is_some_and(|history| {
-                let mut versions = history.versions.iter().rev();
-                versions.any(|version| version.object.metadata().resource_version == resource_version)
-            })
-        })
-        .await;
+    /// Waits briefly for the watch to show a version that the run itself wrote: it is not a reaction.
+    pub async fn delivered(&self, object: &ObjectRef) {
+        let deadline = self.after(DELIVERY);
+        if object.kind == ObjectKind::PlacementDecision.name() {
+            self.wait_for(deadline, || shows(&self.slices(), object)).await;
+        } else {
+            self.wait_for(deadline, || shows(&self.record(), object)).await;
+        }
     }
 
     /// Notes that a profile is a member's, so that no other member takes it for its own, and whether that was known by
@@ -401,6 +395,14 @@ impl<'a> Session<'a> {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
+}
+
+/// Whether the watch has shown that version of an object.
+fn shows<T: Tracked>(record: &Record<T>, object: &ObjectRef) -> bool {
+    record.history(&object.uid).is_some_and(|history| {
+        let mut versions = history.versions.iter().rev();
+        versions.any(|version| version.object.metadata().resource_version == object.resource_version)
+    })
 }
 
 /// A step that cannot be taken.

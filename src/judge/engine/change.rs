@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use evidence::api::{ClusterProfile, PlacementDecision};
+use evidence::{
+    Evidence,
+    api::{ClusterProfile, PlacementDecision},
+};
 
 use super::{
     Answer, Evaluate, Hub, Judged,
@@ -13,7 +16,7 @@ use super::{
 };
 use crate::{
     subjects::{Finding, Findings},
-    time::Micros,
+    time::{Micros, missed},
     timeline::{self, Timeline},
 };
 
@@ -104,6 +107,9 @@ impl<T: Judged> ChangeRule<T> {
 
     fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
         findings.nothing_happened(self.nothing);
+        if ends_in_gap::<T>(hub.evidence) {
+            findings.cannot_tell_unless_found(OVER_GAP);
+        }
         for object in T::judged(hub) {
             self.judge(hub, object, findings);
         }
@@ -241,6 +247,12 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
 
 /// The reason for no verdict if an object changed while it was unobserved.
 const OVER_GAP: &str = "an object changed while the watch was interrupted";
+
+/// Whether the watch of a kind was interrupted when the window ended.
+fn ends_in_gap<T: Judged>(evidence: &Evidence) -> bool {
+    let end = evidence.header.window.map(|window| window.until);
+    end.is_some_and(|end| missed::<T>(evidence, None, end, end).is_some())
+}
 
 impl<T: Judged> Evaluate for ChangeRule<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {

@@ -11,7 +11,7 @@ use evidence::{
 
 use super::{
     Answer, Evaluate, Hub, Judged, judged::has_unknown_publisher, named_profiles::ProfileName,
-    reference::entries,
+    naming_entries::naming_entries,
 };
 use crate::{
     hash::{HashMap, HashSet},
@@ -91,7 +91,7 @@ impl<'e> Progress<'e> {
 
     /// Begins with the slices that a list shows.
     fn begin(&mut self, present: Vec<&'e Version<PlacementDecision>>, at: Micros) {
-        for entry in present.iter().flat_map(|version| entries(&version.object)) {
+        for entry in present.iter().flat_map(|version| naming_entries(&version.object)) {
             *self.counts.entry(entry.name).or_default() += 1;
         }
         self.note_terminating(&present, at);
@@ -166,7 +166,7 @@ fn moves<'e>(
         .iter()
         .filter(|version| !old.contains(&ptr::from_ref(**version)))
     {
-        for entry in entries(&version.object) {
+        for entry in naming_entries(&version.object) {
             let step = moves.entry(entry.name).or_default();
             step.difference += 1;
             step.added = Some(&version.object);
@@ -176,7 +176,7 @@ fn moves<'e>(
         .iter()
         .filter(|version| !new.contains(&ptr::from_ref(**version)))
     {
-        for entry in entries(&version.object) {
+        for entry in naming_entries(&version.object) {
             let step = moves.entry(entry.name).or_default();
             step.difference -= 1;
             step.removed = Some(&version.object);

@@ -3,15 +3,15 @@
 use std::{collections::BTreeMap, fmt};
 
 use evidence::{
-    DriverStep, Evidence, History, ObjectKey, Tracked,
-    api::{ClusterProfile, PlacementDecision},
+    DriverStep, Evidence, History, ObjectKey, Requests, Tracked,
+    api::{ClusterProfile, PlacementDecision, Role},
 };
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     Hub,
-    author::{Attribution, Author, Authors},
+    author::{Attribution, Author, Authors, requests},
 };
 use crate::{
     hash::{HashMap, HashSet},
@@ -30,6 +30,9 @@ pub(crate) struct JudgedObject<'e, T> {
 
 /// A kind of object that rules judge.
 pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
+    /// The role that publishes objects of this kind.
+    const ROLE: Role;
+
     /// The judged objects of this kind.
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
 
@@ -45,8 +48,10 @@ pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
     /// Who changed objects of this kind.
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e>;
 
-    /// Whether an audit log shows requests on such objects.
-    fn has_log(evidence: &Evidence) -> bool;
+    /// The audit log of this kind.
+    fn log(evidence: &Evidence) -> Option<&Requests> {
+        requests(evidence, Self::ROLE.objects()).0
+    }
 
     /// Records that an object has a violation that was open at the end.
     fn wait_for(&self, findings: &mut Findings);
@@ -58,6 +63,8 @@ pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
 }
 
 impl Judged for ClusterProfile {
+    const ROLE: Role = Role::Manager;
+
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>] {
         hub.profiles()
     }
@@ -80,16 +87,14 @@ impl Judged for ClusterProfile {
         hub.profile_authors()
     }
 
-    fn has_log(evidence: &Evidence) -> bool {
-        evidence.requests.is_some()
-    }
-
     fn wait_for(&self, findings: &mut Findings) {
         findings.wait_for_profile(&self.metadata.namespace, &self.metadata.name);
     }
 }
 
 impl Judged for PlacementDecision {
+    const ROLE: Role = Role::Scheduler;
+
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>] {
         hub.slices()
     }
@@ -105,10 +110,6 @@ impl Judged for PlacementDecision {
 
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
         hub.slice_authors()
-    }
-
-    fn has_log(evidence: &Evidence) -> bool {
-        evidence.slice_requests.is_some()
     }
 
     fn wait_for(&self, findings: &mut Findings) {

@@ -20,11 +20,13 @@ mod hub;
 mod judged;
 mod member;
 mod named_profiles;
+mod naming_entries;
 mod once;
 mod others;
 mod part;
 mod placement_step;
 mod profile_step;
+mod reaction;
 mod reference;
 mod reference_findings;
 mod same;
@@ -62,7 +64,8 @@ pub(crate) use member::member;
 pub(crate) use once::once;
 pub(crate) use others::names_of_others;
 pub(crate) use placement_step::{PlacementStep, SliceState};
-pub(crate) use profile_step::{Shortfall, Step};
+pub(crate) use profile_step::Step;
+pub(crate) use reaction::Shortfall;
 pub(crate) use reference::{Reference, reference};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice, same_writers,

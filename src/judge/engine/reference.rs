@@ -3,28 +3,24 @@
 //! Slices and profiles come from two watches, so their changes have no common order. A decision names a profile while any
 //! of its slices does: the move to another slice is not a new reference.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ptr,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    SliceHistory, Version,
-    api::{ClusterDecision, ClusterProfile, PlacementDecision, names::LABEL_DECISION_KEY},
+    Version,
+    api::{ClusterDecision, ClusterProfile, PlacementDecision},
 };
 
 use super::{
-    Answer, Evaluate, Hub, Judged,
+    Answer, Evaluate, Hub,
     attribution::{author_of_group, not_begun_by_others},
-    judged::has_unknown_publisher,
     named_profiles::{NamedProfiles, ProfileName},
+    naming_entries::{DecisionSlices, NamingEntry, naming_entries},
     reference_findings::{Lasted, ReferenceFindings},
     same_slice, snapshot,
     state::GRACE,
 };
 use crate::{
     hash::HashMap,
-    shared::placement::owner_uid,
     subjects::{Finding, Findings},
     time::{Micros, Set},
     timeline::{Certainty, Intervals, Timeline},
@@ -54,30 +50,12 @@ pub(crate) fn reference(check: fn(&Reference) -> Answer) -> References {
     References { check, grace: GRACE }
 }
 
-/// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
-type SharedBy<'e> = (&'e str, &'e str, &'e str);
-
-/// The slices of one decision.
-struct Decision<'e> {
-    shared: SharedBy<'e>,
-    lives: Vec<&'e SliceHistory>,
-}
-
-/// An entry of a slice that names a profile.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'e> {
-    slice: &'e PlacementDecision,
-    index: usize,
-    decision: &'e ClusterDecision,
-    pub(super) name: ProfileName<'e>,
-}
-
 /// A profile that a decision names, with all that is needed to judge the reference.
 struct Pair<'p, 'e> {
     name: ProfileName<'e>,
     timeline: &'p Timeline<'e, PlacementDecision>,
     /// The entry that names the profile in each moment.
-    entries: Vec<Option<Entry<'e>>>,
+    entries: Vec<Option<NamingEntry<'e>>>,
     profiles: &'p Timeline<'e, ClusterProfile>,
 }
 
@@ -99,7 +77,7 @@ impl References {
         &self,
         hub: &Hub<'e>,
         profiles: &NamedProfiles<'e>,
-        decision: &Decision<'e>,
+        decision: &DecisionSlices<'e>,
         known: &mut HashMap<(ProfileName<'e>, &'e str), Precheck>,
         found: &mut ReferenceFindings<'e>,
         findings: &mut Findings,
@@ -107,8 +85,7 @@ impl References {
         let mut applies = false;
         let mut suspicious: BTreeSet<ProfileName> = BTreeSet::new();
         for entry in decision.distinct_entries() {
-            let reason = entry.decision.reason.as_deref().unwrap_or_default();
-            let precheck = known.entry((entry.name, reason));
+            let precheck = known.entry((entry.name, entry.reason()));
             let precheck = *precheck.or_insert_with(|| self.precheck(profiles, &entry));
             applies |= precheck.applies;
             if precheck.is_suspicious {
@@ -117,14 +94,9 @@ impl References {
         }
         if !suspicious.is_empty() {
             let timeline = Timeline::of_group_by(hub.evidence, &decision.lives, same_slice);
-            let mut entries = decision.entries_of(&timeline, &suspicious);
-            for name in suspicious {
-                let pair = Pair {
-                    name,
-                    timeline: &timeline,
-                    entries: entries.remove(&name).unwrap_or_default(),
-                    profiles: &profiles.timeline(name),
-                };
+            for (name, entries) in decision.entries_of(&timeline, &suspicious) {
+                let timelines = (&timeline, &profiles.timeline(name));
+                let pair = Pair::of(hub, decision, name, &entries, timelines);
                 applies |= self.judge_pair(hub, profiles, decision, &pair, found);
             }
         }
@@ -135,7 +107,7 @@ impl References {
     }
 
     /// Whether the rule applies to a profile that always exists, and whether any state of the profile may be wrong.
-    fn precheck<'e>(&self, profiles: &NamedProfiles<'e>, entry: &Entry<'e>) -> Precheck {
+    fn precheck<'e>(&self, profiles: &NamedProfiles<'e>, entry: &NamingEntry<'e>) -> Precheck {
         let is_touched = profiles.is_of_run(entry.name);
         let mut answers: Vec<Answer> = Vec::new();
         for version in profiles.lives(entry.name).iter().flat_map(|life| &life.versions) {
@@ -154,7 +126,7 @@ impl References {
         }
     }
 
-    fn answer(&self, entry: &Entry, profile: Option<&ClusterProfile>, was_there: bool) -> Answer {
+    fn answer(&self, entry: &NamingEntry, profile: Option<&ClusterProfile>, was_there: bool) -> Answer {
         (self.check)(&Reference {
             entry: entry.decision,
             name: entry.name,
@@ -168,15 +140,14 @@ impl References {
         &self,
         hub: &Hub<'e>,
         profiles: &NamedProfiles<'e>,
-        decision: &Decision<'e>,
+        decision: &DecisionSlices<'e>,
         pair: &Pair<'_, 'e>,
         found: &mut ReferenceFindings<'e>,
     ) -> bool {
-        let counted = pair.counted(hub, &decision.lives);
-        let named = pair.timeline.intervals(|place| counted[place]);
-        let Some(last) = pair.last_entry(&counted) else {
+        let Some(last) = pair.entries.iter().flatten().next_back() else {
             return false;
         };
+        let named = pair.timeline.intervals(|place| pair.entries[place].is_some());
         let unknown = profiles.why_unknown(pair.name);
         if let Some(unknown) = unknown.filter(|_| profiles.lives(pair.name).is_empty()) {
             if named.longer_than(self.grace) != Certainty::No {
@@ -187,25 +158,7 @@ impl References {
         let mut applies = false;
         // A pause as long as the grace period ends the reference: the next one is a new choice of the scheduler.
         for span in named.possible_with_pauses(self.grace).spans() {
-            let of_span = Set::of([*span]);
-            let mut wrong: Option<Intervals> = None;
-            let mut finding: Option<Finding> = None;
-            for reason in pair.reasons(&counted) {
-                let has_reason = |place: usize| counted[place] && pair.reason(place) == Some(reason);
-                let entry = (0..counted.len()).rfind(|place| has_reason(*place));
-                let Some(entry) = entry.and_then(|place| pair.entries[place]) else {
-                    continue;
-                };
-                let answers = self.answers(pair, &entry, span.0);
-                let is_wrong = |place: usize| !answers[place].findings().is_empty();
-                let both = profiles
-                    .intervals(pair.profiles, is_wrong)
-                    .and(&pair.timeline.intervals(has_reason).during(&of_span));
-                let last_wrong = answers.iter().rev().find_map(|answer| answer.findings().first());
-                finding = last_wrong.cloned().or(finding);
-                wrong = Some(wrong.map_or_else(|| both.clone(), |wrong| wrong.or(&both)));
-            }
-            let (Some(wrong), Some(finding)) = (wrong, finding) else {
+            let Some((wrong, finding)) = self.violation_within(*span, profiles, pair) else {
                 continue;
             };
             applies |= !wrong.seen().is_empty();
@@ -229,8 +182,31 @@ impl References {
         applies
     }
 
+    /// When a reference violated the rule within a span of time, and the last finding.
+    fn violation_within<'e>(
+        &self,
+        span: (Micros, Micros),
+        profiles: &NamedProfiles<'e>,
+        pair: &Pair<'_, 'e>,
+    ) -> Option<(Intervals, Finding)> {
+        let span_only = Set::of([span]);
+        let mut all: Option<Intervals> = None;
+        let mut finding: Option<Finding> = None;
+        for entry in pair.last_entry_of_each_reason() {
+            let answers = self.answers(pair, entry, span.0);
+            let last = answers.iter().rev().find_map(|answer| answer.findings().first());
+            finding = last.cloned().or(finding);
+            let is_wrong = |place: usize| !answers[place].findings().is_empty();
+            let has_reason = |place: usize| pair.reason(place) == Some(entry.reason());
+            let named = pair.timeline.intervals(has_reason).during(&span_only);
+            let wrong = profiles.intervals(pair.profiles, is_wrong).and(&named);
+            all = Some(all.map_or_else(|| wrong.clone(), |all| all.or(&wrong)));
+        }
+        all.zip(finding)
+    }
+
     /// The answer about each moment of the profile, for an entry that the decision has had since a time.
-    fn answers(&self, pair: &Pair, entry: &Entry, named_since: Micros) -> Vec<Answer> {
+    fn answers(&self, pair: &Pair, entry: &NamingEntry, named_since: Micros) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(pair.profiles.moments().len());
         let is_unobserved = pair.profiles.moments().iter().all(|moment| !moment.is_observed());
         let mut existed = false;
@@ -264,14 +240,14 @@ impl References {
         &self,
         hub: &Hub<'e>,
         profiles: &NamedProfiles<'e>,
-        decision: &Decision<'e>,
+        decision: &DecisionSlices<'e>,
         found: &mut ReferenceFindings<'e>,
         findings: &mut Findings,
     ) {
         for life in &decision.lives {
             let Some(slice) = life.current() else { continue };
             let mut answers = Vec::new();
-            for entry in entries(slice).filter(|entry| !profiles.is_of_run(entry.name)) {
+            for entry in naming_entries(slice).filter(|entry| !profiles.is_of_run(entry.name)) {
                 let profile = profiles.current(entry.name);
                 let unknown = profiles.why_unknown(entry.name).filter(|_| profile.is_none());
                 match unknown {
@@ -303,164 +279,52 @@ struct Precheck {
     is_suspicious: bool,
 }
 
-impl<'e> Decision<'e> {
-    /// The judged slices by decision.
-    fn all(hub: &Hub<'e>) -> Vec<Self> {
-        let mut decisions: BTreeMap<SharedBy, Vec<&SliceHistory>> = BTreeMap::new();
-        for life in hub.slices().iter().flat_map(|object| &object.lives) {
-            let shared: BTreeSet<SharedBy> = life
-                .versions
-                .iter()
-                .map(|version| shared_by(&version.object))
-                .collect();
-            for shared in shared {
-                decisions.entry(shared).or_default().push(life);
-            }
-        }
-        decisions
-            .into_iter()
-            .map(|(shared, lives)| Self { shared, lives })
-            .collect()
-    }
-
-    fn holds(&self, slice: &PlacementDecision) -> bool {
-        !slice.is_terminating() && shared_by(slice) == self.shared
-    }
-
-    fn current(&self) -> impl Iterator<Item = &'e PlacementDecision> {
-        self.lives.iter().filter_map(|life| life.current())
-    }
-
-    fn names_any(&self, life: &'e SliceHistory) -> bool {
-        let mut versions = life.versions.iter().map(|version| &version.object);
-        versions.any(|slice| self.holds(slice) && entries(slice).next().is_some())
-    }
-
-    /// The entries of all versions, without those of a version that equals the one before.
-    fn distinct_entries(&self) -> impl Iterator<Item = Entry<'e>> {
-        let versions = self.lives.iter().flat_map(|life| {
-            let is_new = |place: usize, slice: &PlacementDecision| {
-                let before = place.checked_sub(1).map(|before| &life.versions[before].object);
-                before.is_none_or(|before| !same_slice(before, slice))
-            };
-            let versions = life.versions.iter().enumerate();
-            versions.filter(move |(place, version)| is_new(*place, &version.object))
-        });
-        let slices = versions.map(|(_, version)| &version.object);
-        slices.filter(|slice| self.holds(slice)).flat_map(entries)
-    }
-
-    /// The first entry that names each of some profiles in each moment.
-    fn entries_of(
-        &self,
-        timeline: &Timeline<'e, PlacementDecision>,
-        wanted: &BTreeSet<ProfileName<'e>>,
-    ) -> BTreeMap<ProfileName<'e>, Vec<Option<Entry<'e>>>> {
-        let count = timeline.moments().len();
-        let mut by_name: BTreeMap<_, _> = wanted.iter().map(|name| (*name, vec![None; count])).collect();
-        let mut of_version: HashMap<*const Version<PlacementDecision>, Vec<Entry>> = HashMap::default();
-        let mut objects = timeline.walk();
-        for place in 0..count {
-            for version in objects.at(place).unwrap_or_default() {
-                let found = of_version.entry(ptr::from_ref(*version)).or_insert_with(|| {
-                    let slice = Some(&version.object).filter(|slice| self.holds(slice));
-                    let all = slice.into_iter().flat_map(entries);
-                    all.filter(|entry| wanted.contains(&entry.name)).collect()
-                });
-                for entry in found {
-                    let Some(places) = by_name.get_mut(&entry.name) else {
-                        continue;
-                    };
-                    let is_first = |first: &Entry| entry.place() < first.place();
-                    if places[place].as_ref().is_none_or(is_first) {
-                        places[place] = Some(*entry);
-                    }
-                }
-            }
-        }
-        by_name
-    }
-
-    fn has_unknown_publisher(&self, hub: &Hub<'e>, slice: &PlacementDecision) -> bool {
-        let life = self
-            .lives
-            .iter()
-            .find(|life| life.last().metadata.uid == slice.metadata.uid);
-        life.is_some_and(|life| has_unknown_publisher(hub.slice_authors(), life))
-    }
-}
-
-impl<'e> Entry<'e> {
-    fn place(&self) -> (&'e str, usize) {
-        (&self.slice.metadata.name, self.index)
-    }
-}
-
-impl<'e> Pair<'_, 'e> {
-    fn reason(&self, place: usize) -> Option<&'e str> {
-        let entry = self.entries[place]?;
-        Some(entry.decision.reason.as_deref().unwrap_or_default())
-    }
-
-    fn reasons(&self, counted: &[bool]) -> BTreeSet<&'e str> {
-        let places = (0..counted.len()).filter(|place| counted[*place]);
-        places.filter_map(|place| self.reason(place)).collect()
-    }
-
-    /// The moments in which the decision names the profile, unless another client is known to have begun that.
-    fn counted(&self, hub: &Hub<'e>, lives: &[&'e SliceHistory]) -> Vec<bool> {
+impl<'p, 'e> Pair<'p, 'e> {
+    /// The reference, without entries that another client is known to have begun.
+    fn of(
+        hub: &Hub<'e>,
+        decision: &DecisionSlices<'e>,
+        name: ProfileName<'e>,
+        entries: &[Option<NamingEntry<'e>>],
+        (timeline, profiles): (
+            &'p Timeline<'e, PlacementDecision>,
+            &'p Timeline<'e, ClusterProfile>,
+        ),
+    ) -> Self {
         let names_profile = |version: &Version<PlacementDecision>| {
-            entries(&version.object).any(|entry| entry.name == self.name)
+            naming_entries(&version.object).any(|entry| entry.name == name)
         };
         let began_with_others = |place: usize| {
-            let author = author_of_group(hub, self.timeline, lives, place, "decisions", &names_profile);
+            let author = author_of_group(hub, timeline, &decision.lives, place, "decisions", &names_profile);
             author.is_some_and(|author| author.is_of_others())
         };
-        not_begun_by_others(
-            self.entries.len(),
-            |place| self.entries[place].is_some(),
-            began_with_others,
-        )
-    }
-
-    fn last_entry(&self, counted: &[bool]) -> Option<Entry<'e>> {
-        let last = (0..counted.len()).rfind(|place| counted[*place])?;
-        self.entries[last]
-    }
-}
-
-/// The entries of a slice that name a profile. Without a namespace, the profile is in that of the slice.
-pub(super) fn entries(slice: &PlacementDecision) -> impl Iterator<Item = Entry<'_>> {
-    let decisions = slice.clusters().iter().enumerate();
-    decisions.filter_map(move |(index, decision)| {
-        let reference = decision.cluster_profile_ref.as_ref()?;
-        if reference.name.is_empty() {
-            return None;
+        let is_named = |place: usize| entries[place].is_some();
+        let counted = not_begun_by_others(entries.len(), is_named, began_with_others);
+        let entries = entries.iter().zip(counted);
+        Self {
+            name,
+            timeline,
+            entries: entries.map(|(entry, counts)| entry.filter(|_| counts)).collect(),
+            profiles,
         }
-        let namespace = match &*reference.namespace {
-            "" => &slice.metadata.namespace,
-            _ => &reference.namespace,
-        };
-        Some(Entry {
-            slice,
-            index,
-            decision,
-            name: (namespace, &reference.name),
-        })
-    })
-}
+    }
 
-fn shared_by(slice: &PlacementDecision) -> SharedBy<'_> {
-    let key = slice.label(LABEL_DECISION_KEY).filter(|key| !key.is_empty());
-    let shared = key.or_else(|| owner_uid(slice)).unwrap_or(&slice.metadata.name);
-    (&slice.metadata.namespace, slice.scheduler(), shared)
+    fn reason(&self, place: usize) -> Option<&'e str> {
+        self.entries[place].as_ref().map(NamingEntry::reason)
+    }
+
+    fn last_entry_of_each_reason(&self) -> impl Iterator<Item = &NamingEntry<'e>> {
+        let entries = self.entries.iter().flatten();
+        let by_reason: BTreeMap<&str, &NamingEntry> = entries.map(|entry| (entry.reason(), entry)).collect();
+        by_reason.into_values()
+    }
 }
 
 impl Evaluate for References {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let profiles = NamedProfiles::of(hub);
         let mut known = HashMap::default();
-        for decision in Decision::all(hub) {
+        for decision in DecisionSlices::all(hub) {
             let mut found = ReferenceFindings::default();
             if profiles.is_watched() {
                 self.judge_decision(hub, &profiles, &decision, &mut known, &mut found, findings);

@@ -162,7 +162,7 @@ impl<T: Judged> Untouched<T> {
             .expected(span.expected())
             .observed(format!("{verb} at {seen_at}{by_whom}"));
         // Nothing but an audit log shows who deleted an object.
-        let is_hint = is_deletion && !T::has_log(hub.evidence);
+        let is_hint = is_deletion && T::log(hub.evidence).is_none();
         match attribution.author {
             Author::Run | Author::Other => Answer::Kept,
             _ if made.at.latest < span.from => Answer::Kept,

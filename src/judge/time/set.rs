@@ -109,8 +109,8 @@ impl Set {
     }
 }
 
-/// The same for spans without a pause as long as `d`. A stretch that qualifies still does so if it begins and ends with a
-/// span, so no others are tried.
+/// The last stretch that is longer than `d`, of spans without a pause as long as `d`. A stretch that qualifies also
+/// qualifies if it begins and ends with a span, so only those are tried.
 fn lasting_without_pause(spans: &[(Micros, Micros)], d: Micros) -> Option<Stretch> {
     // How long it was there before each span.
     let mut before: Vec<Micros> = Vec::with_capacity(spans.len() + 1);

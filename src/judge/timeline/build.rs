@@ -292,8 +292,9 @@ impl<'e, T: Tracked> Build<'e, T> {
 
     /// Records the change that an arrival is, which begins the next moment.
     fn record(&mut self, arrival: &Arrival<'e, T>, is_over_gap: bool) {
+        let origin = arrival.life.origin;
         let is_creation = arrival.before.is_none();
-        if is_creation && (is_over_gap || arrival.life.origin != Origin::Created) {
+        if is_creation && origin == Origin::Listed {
             return;
         }
         self.timeline.changes.push(ChangeRecord {
@@ -301,7 +302,7 @@ impl<'e, T: Tracked> Build<'e, T> {
             before: arrival.before,
             after: arrival.version,
             place: self.timeline.moments.len(),
-            is_over_gap,
+            is_over_gap: is_over_gap || (is_creation && origin == Origin::Relisted),
         });
     }
 

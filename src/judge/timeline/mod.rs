@@ -217,7 +217,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         }
     }
 
-    /// The changes up to the end of the window. What appears after a gap is not known to have been created in it.
+    /// The changes up to the end of the window. An object that appears after a gap was created unobserved.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'e, T>> {
         let window_end = self.window_end.unwrap_or(Micros::MAX);
         let changes = self.changes.iter().map(|record| Change {

@@ -359,7 +359,7 @@ const KEEPS: &str = r#"
 profiles: [{metadata: {name: b}}, {}]
 steps: [{at: 60s, delete: b}]
 testbed:
-  scenes: [{called: 1s, until: 50s}, {from: 61s, called: 62s}]
+  scenarios: [{called: 1s, until: 50s}, {from: 61s, called: 62s}]
   hookCalls: [{action: stop, at: 20s, failure: no way in}]
   hubCuts: [{from: 30s, until: 31s}]
 memberCalls: [{at: 2s, of: b, every: 5s, times: 3}, {at: 3s, of: a}, {at: 70s, of: b, broken: unknown authority}, {at: 71s, of: b, every: 5s, times: 4}]

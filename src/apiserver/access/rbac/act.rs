@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::request::info::RequestInfo;
 
 /// An action, as RBAC sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Act<'a> {
     pub(crate) verb: &'a str,

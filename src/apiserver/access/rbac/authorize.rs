@@ -134,18 +134,17 @@ pub(crate) fn rules<'a>(
     user.rules_in(namespace).map(|rule| (rule, None)).chain(bound)
 }
 
-/// The message about bound roles that do not exist, empty if all do. `resource` replaces the role's kind in it.
-pub(crate) fn missing(storage: &Storage, user: &User, namespace: &str, resource: Option<&str>) -> String {
+/// The message about bound roles that do not exist, empty if all do.
+pub(crate) fn missing(storage: &Storage, user: &User, namespace: &str) -> String {
     let bindings = bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none());
     join_complaints(bindings.map(|(binding, _)| {
         let [kind, name] = &binding.role;
-        let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
-        format!("{kind}.{GROUP} \"{name}\" not found")
+        format!("{}.{GROUP} \"{name}\" not found", kind.to_lowercase())
     }))
 }
 
 /// The rules of the role that a binding in `namespace` references.
-pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
+fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
     let (plural, namespace) = match text(reference, "kind") {
         "Role" => ("roles", namespace),
         _ => ("clusterroles", ""),
@@ -162,7 +161,7 @@ pub(crate) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decisi
     let allowing = rules(storage, user, act.namespace).find(|(rule, _)| rule.allows(act));
     let why = match allowing {
         Some((_, told)) => told.map(|told| format!("allowed by {told}")),
-        None => Some(missing(storage, user, act.namespace, None)).filter(|why| !why.is_empty()),
+        None => Some(missing(storage, user, act.namespace)).filter(|why| !why.is_empty()),
     };
     Decision {
         allowed: allowing.is_some(),

@@ -4,16 +4,11 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde_json::{Value, json};
 
-use super::{GROUP, Rule};
+use super::GROUP;
 
 /// Bound groups and rules, by the name of role and binding.
 static ROLES: LazyLock<BTreeMap<String, (Vec<String>, Value)>> =
     LazyLock::new(|| serde_json::from_str(include_str!("bootstrap.json")).expect("a table of roles"));
-
-/// The rules of `cluster-admin`.
-pub(super) fn cluster_admin() -> Vec<Rule> {
-    Rule::all_of(&json!({"rules": ROLES["cluster-admin"].1}))
-}
 
 /// The bootstrap objects with their plurals, as if written at `time`.
 pub(crate) fn objects(time: &str) -> Vec<(&'static str, Value)> {

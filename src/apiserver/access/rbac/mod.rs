@@ -6,14 +6,12 @@ mod act;
 mod authorize;
 mod bootstrap;
 mod check;
-mod escalation;
 mod rule;
 
 pub(crate) use act::Act;
 pub(crate) use authorize::{Decision, authorize, forbidden, missing, rules};
 pub(crate) use bootstrap::objects as bootstrap_objects;
 pub(crate) use check::{check, set_defaults, set_rules};
-pub(crate) use escalation::check as check_escalation;
 pub use rule::Rule;
 pub(crate) use rule::has;
 

@@ -67,32 +67,4 @@ impl Rule {
                 }
             }
     }
-
-    /// The single rights that the rule grants. No name stands for all names.
-    pub(super) fn acts(&self) -> Vec<Act<'_>> {
-        let mut names: Vec<&str> = self.resource_names.iter().map(String::as_str).collect();
-        if names.is_empty() {
-            names.push("");
-        }
-        let mut acts = Vec::new();
-        for verb in &self.verbs {
-            for group in &self.api_groups {
-                for resource in &self.resources {
-                    acts.extend(names.iter().map(|name| Act {
-                        verb,
-                        group,
-                        resource,
-                        name,
-                        ..Act::default()
-                    }));
-                }
-            }
-            acts.extend(self.non_resource_urls.iter().map(|url| Act {
-                verb,
-                path: Some(url),
-                ..Act::default()
-            }));
-        }
-        acts
-    }
 }

@@ -6,9 +6,6 @@ use crate::{
     request::reply::Reply,
 };
 
-/// Prometheus' text format.
-const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-
 impl Context<'_> {
     /// Answers a request outside of the API.
     pub(crate) fn about_server(&self) -> Outcome<Reply> {
@@ -23,7 +20,6 @@ impl Context<'_> {
             ("version", "") if !reads => Err(Failure::method_not_routed()),
             _ if !reads => Err(Failure::no_such_resource()),
             ("version", "") => Ok(Reply::value(200, &about().version())),
-            ("metrics", "") => Ok(Reply::typed(METRICS, self.state.metrics.render())),
             // The core group answers with a Status, even for versions that do not exist.
             ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
             _ => self.discover(self.info.path.trim_end_matches('/')),

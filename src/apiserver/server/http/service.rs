@@ -84,10 +84,6 @@ where
     if reply.code != 401 && !matches!(reply.body, ReplyBody::Events(_)) {
         entry.complete(reply.code);
     }
-    // Unknown paths are not counted: each would be a time series of its own.
-    if info.target.is_none() || reply.code != 404 {
-        state.metrics.count(&info, reply.code);
-    }
     let mut response = reply.into_response(warnings);
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());

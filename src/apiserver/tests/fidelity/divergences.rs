@@ -9,8 +9,22 @@ use serde::{Deserialize, de::DeserializeOwned};
 #[serde(deny_unknown_fields)]
 pub struct Divergence<P> {
     reason: String,
+    /// Set if this server accepts what a real API server refuses.
+    #[serde(default)]
+    pub accepts: Option<Accepted>,
     /// Where it occurs. Each place has to differ, or the entry is no longer true.
     pub places: Vec<P>,
+}
+
+/// The only subjects in which this server may accept what a real API server refuses.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub enum Accepted {
+    #[serde(rename = "CEL types and costs")]
+    CelTypesAndCosts,
+    #[serde(rename = "built-in kinds")]
+    BuiltInKinds,
+    #[serde(rename = "RBAC escalation")]
+    RbacEscalation,
 }
 
 /// A place in a script.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Hub, WIDGETS, widget};
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-const PATHS: [&str; 16] = [
+const PATHS: [&str; 15] = [
     WIDGETS,
     "/apis/example.com/v1/namespaces/default/widgets/a",
     "/apis/example.com/v1/namespaces/default/widgets/a/status",
@@ -22,7 +22,6 @@ const PATHS: [&str; 16] = [
     "/apis",
     "/api/v2",
     "/readyz/etcd",
-    "/metrics",
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
 ];
 const TYPES: [&str; 7] = [

@@ -111,29 +111,6 @@ async fn a_short_memory_forgets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_are_counted() {
-    let hub = Hub::new().await;
-    hub.widget("a").await;
-    hub.get(&format!("{WIDGETS}/a")).await.expect(200);
-    hub.get(&format!("{WIDGETS}/a")).await.expect(200);
-    hub.get(WIDGETS).await.expect(200);
-    let metrics = hub.get("/metrics").await.body;
-    let metrics = metrics.as_str().unwrap_or_default();
-    let series = |verb: &str, scope: &str| {
-        format!(
-            "apiserver_request_total{{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"example.com\",\
-             resource=\"widgets\",scope=\"{scope}\",subresource=\"\",verb=\"{verb}\",version=\"v1\"}}"
-        )
-    };
-    for line in [
-        format!("{} 2", series("GET", "resource")),
-        format!("{} 1", series("LIST", "namespace")),
-    ] {
-        assert!(metrics.lines().any(|told| told == line), "{line}\n{metrics}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_log_goes_to_a_file_as_requests_end() {
     let hub = Hub::new().await;
     let mut file = tempfile::NamedTempFile::new().expect("a file");

@@ -2,7 +2,7 @@
 
 use evidence::{Evidence, api::Role};
 
-use super::{Author, Authors, Candidate, WriterName};
+use super::{Author, Authors, WriterName, writers::Written};
 use crate::text::redacted;
 
 /// The writers of a role's objects, and the flags that name the implementation.
@@ -19,33 +19,35 @@ pub struct WriterList {
 /// Lists the writers of the judged objects of a role.
 pub fn writers(evidence: &Evidence, role: Role) -> WriterList {
     let mut list = WriterList::default();
-    for candidate in Authors::of(evidence, role).candidates() {
-        list.lines.push(line(&candidate));
-        let attribution = candidate.attribution;
+    let authors = Authors::of(evidence, role);
+    for (name, written) in &authors.writers {
+        let attribution = authors.names.of_writer(*name);
+        let flags = authors.names.flags(*name, &authors.writers);
+        list.lines.push(line(*name, &attribution.author, written));
         if attribution.is_inferred {
-            list.inferred.push(candidate.flags);
-        } else if candidate.written.publishes && matches!(attribution.author, Author::Unknown(_)) {
-            list.unknown.push(candidate.flags);
+            list.inferred.push(flags);
+        } else if written.publishes && matches!(attribution.author, Author::Unknown(_)) {
+            list.unknown.push(flags);
         }
     }
     list
 }
 
-fn line(candidate: &Candidate<'_>) -> String {
-    let name = match candidate.name {
+fn line(writer: WriterName, author: &Author, written: &Written) -> String {
+    let name = match writer {
         WriterName::Client { user, program: "" } => format!("user {}", redacted(user)),
         WriterName::Client { user, program } => {
             format!("user {}, agent {}", redacted(user), redacted(program))
         }
         WriterName::FieldManager(name) => format!("field manager {}", redacted(name)),
     };
-    let counts = candidate.written.counts.iter();
+    let counts = written.counts.iter();
     let counts: Vec<String> = counts
         .map(|(what, count)| format!("{} {count}", redacted(what)))
         .collect();
-    let author = match candidate.attribution.author {
+    let author = match author {
         Author::Run => " (this suite)",
-        _ if candidate.name.is_hub() => " (the hub itself)",
+        _ if writer.is_hub() => " (the hub itself)",
         _ => "",
     };
     format!("{name}{author}: {}", counts.join(", "))

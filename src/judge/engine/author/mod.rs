@@ -21,6 +21,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
+pub(crate) use self::owned::{OwnedFields, ProgramEntry};
 pub use self::{
     listing::{WriterList, writers},
     writer_names::WriterNames,
@@ -28,16 +29,15 @@ pub use self::{
 use self::{
     names::ImplementationNames,
     sources::{
-        HubSpan, RequestIndex, deletes, entries, field_managers, is_touched, moved_entries, owners,
+        HubSpan, RequestIndex, deletes, entries, field_managers, is_partly_removed, moved_entries, owners,
         owning_entries, updates,
     },
-    writers::Writers,
+    writers::{WriterName, Writers},
 };
-pub(crate) use self::{
-    owned::{OwnedFields, ProgramEntry},
-    writers::{WriterName, Written},
+pub(in crate::engine) use self::{
+    sources::{creates, is_touched, requests},
+    writers::is_kubectl,
 };
-pub(in crate::engine) use self::{sources::creates, writers::is_kubectl};
 use crate::time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew};
 
 /// The largest difference between the time of a request in the audit log and the change that it made.
@@ -109,18 +109,6 @@ pub(crate) struct Authors<'e> {
     log: OnceLock<Option<RequestIndex<'e>>>,
 }
 
-/// A writer of the role's objects.
-pub(crate) struct Candidate<'e> {
-    /// Its name.
-    pub(crate) name: WriterName<'e>,
-    /// Its author.
-    pub(crate) attribution: Attribution<'e>,
-    /// What it wrote.
-    pub(crate) written: Written<'e>,
-    /// The flags that name it.
-    pub(crate) flags: String,
-}
-
 impl<'e> Attribution<'e> {
     pub(super) fn unknown(reason: Reason) -> Self {
         Self {
@@ -183,14 +171,19 @@ impl<'e> Authors<'e> {
         if self.is_nothing_recorded(after) {
             return Attribution::unknown(NOTHING_RECORDED);
         }
-        let by_owner = self.of_field_managers(owners(after, change.field));
+        let is_removal = before.is_some_and(|before| is_partly_removed(before, after, change.field));
+        let owners = if is_removal {
+            BTreeSet::new()
+        } else {
+            owners(after, change.field)
+        };
+        let by_owner = self.of_field_managers(owners);
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
         self.first_known([
             self.of_version(after.metadata()),
             self.of_field_managers(moved_entries(before, after)),
-            // The owner did not write if another client removed a part of the field.
             self.written_during(before.map(T::metadata), after.metadata(), change.at),
             by_owner,
         ])
@@ -258,21 +251,9 @@ impl<'e> Authors<'e> {
         Some(Edge::between(first - SECOND, last + SECOND))
     }
 
-    /// All writers of the role's objects, for `doctor`.
-    pub(crate) fn candidates(&self) -> Vec<Candidate<'e>> {
-        let writers = self.writers.iter();
-        let candidates = writers.map(|(name, written)| Candidate {
-            name: *name,
-            attribution: self.names.of_writer(*name),
-            written: written.clone(),
-            flags: self.names.flags(*name, &self.writers),
-        });
-        candidates.collect()
-    }
-
-    /// The flags that are missing, with their values; none if each sort of name is configured or has no candidate.
-    pub(crate) fn advice(&self) -> Option<Reason> {
-        self.names.advice(&self.writers)
+    /// Why an author is unknown, with the flags that are missing and their values.
+    pub(crate) fn advice(&self) -> Reason {
+        self.names.not_configured.clone()
     }
 
     /// The sender of the request with this resourceVersion in its response.
@@ -360,7 +341,7 @@ impl<'e> Authors<'e> {
     /// Whether the log has all that the suite wrote to an object.
     fn has_suite_requests(&self, object: &Metadata) -> bool {
         let has_requests = self.log().is_some_and(|log| log.has_suite_requests);
-        has_requests || !is_touched(self.evidence, self.kind, object)
+        has_requests || !is_touched(self.evidence, self.kind, (&object.namespace, &object.name))
     }
 
     /// A time of the runner's clock on the hub's clock, with a tolerance on both sides.

@@ -21,12 +21,12 @@ pub(super) struct ImplementationNames<'e> {
     candidates: BTreeSet<WriterName<'e>>,
     /// The inferred names: at most one client and one field manager.
     inferred: Vec<WriterName<'e>>,
-    /// The other field managers that publish, if no object has an entry of a configured one: its name may be misspelt.
+    /// The other writers that publish, if none has a configured name of their sort: that name may be misspelt.
     doubtful: BTreeSet<WriterName<'e>>,
     /// True if the implementation is known, and does not use kubectl.
     excludes_kubectl: bool,
     /// The reason for an unknown author.
-    not_configured: Reason,
+    pub(super) not_configured: Reason,
 }
 
 impl<'e> ImplementationNames<'e> {
@@ -70,12 +70,25 @@ impl<'e> ImplementationNames<'e> {
     }
 
     fn doubtful(&self, writers: &Writers<'e>) -> BTreeSet<WriterName<'e>> {
-        let is_field_manager = |name: &WriterName| !name.is_client();
-        let mut field_managers = writers.keys().copied().filter(is_field_manager);
-        if !self.has_names(false) || field_managers.any(|name| self.is_configured(name)) {
-            return BTreeSet::new();
-        }
-        self.candidates.iter().copied().filter(is_field_manager).collect()
+        let has_writer = |are_clients: bool| {
+            let mut of_sort = writers.keys().filter(|name| name.is_client() == are_clients);
+            of_sort.any(|name| self.is_configured(*name))
+        };
+        let sorts = [true, false].into_iter();
+        let unused = sorts.filter(|are_clients| self.has_names(*are_clients) && !has_writer(*are_clients));
+        unused
+            .flat_map(|are_clients| self.publishers(are_clients, writers))
+            .collect()
+    }
+
+    /// The clients or the field managers that publish. kubectl may be the implementation only if no other one publishes.
+    fn publishers(&self, are_clients: bool, writers: &Writers<'e>) -> Vec<WriterName<'e>> {
+        let is_of_sort = |name: &WriterName| name.is_client() == are_clients;
+        let has_candidate = self.candidates.iter().any(is_of_sort);
+        let publishers = writers.iter().filter(|(_, written)| written.publishes);
+        let mut names: Vec<WriterName> = publishers.map(|(name, _)| *name).filter(is_of_sort).collect();
+        names.retain(|name| !name.is_hub() && !name.is_suite() && !(name.is_kubectl() && has_candidate));
+        names
     }
 
     /// The author with a name.
@@ -86,11 +99,7 @@ impl<'e> ImplementationNames<'e> {
         } else if self.is_configured(name) || is_inferred {
             Author::Implementation
         } else if self.doubtful.contains(&name) {
-            Author::Unknown(self.reason(format!(
-                "none of the configured field managers of the {} wrote an object, but {} did",
-                self.role.noun(),
-                redacted(name.text())
-            )))
+            Author::Unknown(self.reason(self.misspelt_in_words(name)))
         } else if self.is_other(name) {
             Author::Other
         } else {
@@ -153,19 +162,12 @@ impl<'e> ImplementationNames<'e> {
     }
 
     /// The flags that are missing, with their values.
-    pub(super) fn advice(&self, writers: &Writers<'e>) -> Option<Reason> {
-        let mut flags: Vec<String> = Vec::new();
-        for is_client in [true, false] {
-            let publishers = writers.iter().filter(|(name, written)| {
-                name.is_client() == is_client && written.publishes && !name.is_hub() && !name.is_suite()
-            });
-            let has_candidate = publishers.clone().any(|(name, _)| self.candidates.contains(name));
-            // Only without another candidate, kubectl may be the implementation.
-            let named = publishers.filter(|(name, _)| !has_candidate || !name.is_kubectl());
-            if !self.has_names(is_client) {
-                flags.extend(named.map(|(name, _)| self.flags(*name, writers)));
-            }
-        }
+    fn advice(&self, writers: &Writers<'e>) -> Option<Reason> {
+        let missing = [true, false]
+            .into_iter()
+            .filter(|are_clients| !self.has_names(*are_clients));
+        let publishers = missing.flat_map(|are_clients| self.publishers(are_clients, writers));
+        let mut flags: Vec<String> = publishers.map(|name| self.flags(name, writers)).collect();
         let more = flags.len().saturating_sub(LISTED_WRITERS);
         flags.truncate(LISTED_WRITERS);
         if more > 0 {
@@ -193,6 +195,26 @@ impl<'e> ImplementationNames<'e> {
                 format!("--{role}-user {text}{}", agent.unwrap_or_default())
             }
         }
+    }
+
+    /// Says that a writer publishes, and that none with a configured name does.
+    fn misspelt_in_words(&self, writer: WriterName) -> String {
+        let Identity { users, agents, .. } = &self.configured;
+        let sorts: &[&str] = match writer {
+            WriterName::FieldManager(_) => &["field-manager"],
+            WriterName::Client { .. } if agents.is_empty() => &["user"],
+            WriterName::Client { .. } if users.is_empty() => &["agent"],
+            WriterName::Client { .. } => &["user", "agent"],
+        };
+        let (role, name) = (self.role.noun(), redacted(writer.text()));
+        let flags = sorts
+            .iter()
+            .map(|sort| format!("--{}-{sort}", role.replace(' ', "-")));
+        format!(
+            "none of the configured {}s of the {role} wrote an object, but {name} did: check {}",
+            sorts[0].replace('-', " "),
+            flags.collect::<Vec<_>>().join(" and "),
+        )
     }
 
     fn not_configured_in_words(&self) -> String {

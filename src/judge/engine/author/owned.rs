@@ -1,13 +1,9 @@
 //! The fields of an object that the implementation owns.
 
-use evidence::{api::Metadata, parse_time};
+use evidence::{Reason, api::Metadata, parse_time};
 use jiff::Timestamp;
 
-use super::{
-    Author, Authors,
-    sources::is_recorded_manager,
-    writers::{WriterName, is_kubectl},
-};
+use super::{Author, Authors, sources::is_recorded_manager, writers::is_kubectl};
 
 /// Field managers that many programs have by default. They identify a program only if they are configured.
 const DEFAULT_FIELD_MANAGERS: [&str; 8] = [
@@ -64,12 +60,18 @@ impl<'e> Authors<'e> {
         entries.collect()
     }
 
-    /// Whether a field manager of the implementation is configured or inferred.
-    pub(crate) fn knows_field_manager(&self) -> bool {
-        self.writers.keys().any(|name| {
-            matches!(name, WriterName::FieldManager(_))
-                && self.names.of_writer(*name).author == Author::Implementation
-        })
+    /// Why no field manager is known to be the implementation's; none if one is.
+    pub(crate) fn why_no_field_manager(&self) -> Option<Reason> {
+        let field_managers = self.writers.keys().filter(|name| !name.is_client());
+        let mut unknown = None;
+        for name in field_managers {
+            match self.names.of_writer(*name).author {
+                Author::Implementation => return None,
+                Author::Unknown(reason) => unknown = Some(reason),
+                Author::Run | Author::Other => {}
+            }
+        }
+        Some(unknown.unwrap_or_else(|| self.advice()))
     }
 
     /// What the implementation owns in an object; none without managedFields.

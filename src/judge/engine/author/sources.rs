@@ -107,7 +107,7 @@ impl<'e> RequestIndex<'e> {
 }
 
 /// The log of a kind, and the suite's own requests.
-pub(super) fn requests(evidence: &Evidence, kind: ObjectKind) -> (Option<&Requests>, &[Request]) {
+pub(in crate::engine) fn requests(evidence: &Evidence, kind: ObjectKind) -> (Option<&Requests>, &[Request]) {
     match kind {
         ObjectKind::ClusterProfile => (evidence.requests.as_ref(), &evidence.own_requests),
         ObjectKind::PlacementDecision => (evidence.slice_requests.as_ref(), &evidence.own_slice_requests),
@@ -115,10 +115,10 @@ pub(super) fn requests(evidence: &Evidence, kind: ObjectKind) -> (Option<&Reques
 }
 
 /// Whether a run of the suite wrote to the object of that name.
-pub(super) fn is_touched(evidence: &Evidence, kind: ObjectKind, object: &Metadata) -> bool {
+pub(in crate::engine) fn is_touched(evidence: &Evidence, kind: ObjectKind, name: (&str, &str)) -> bool {
     match kind {
-        ObjectKind::ClusterProfile => evidence.is_touched(&object.namespace, &object.name),
-        ObjectKind::PlacementDecision => evidence.is_slice_touched((&object.namespace, &object.name), []),
+        ObjectKind::ClusterProfile => evidence.is_touched(name.0, name.1),
+        ObjectKind::PlacementDecision => evidence.is_slice_touched(name, []),
     }
 }
 
@@ -175,6 +175,13 @@ fn is_unmoved(old: &Writer, new: &Writer) -> bool {
 /// The field managers that own a field, a part of it, or a field that contains it.
 pub(super) fn owners<'e, T: Tracked>(object: &'e T, field: &str) -> BTreeSet<&'e str> {
     field_managers(owning_entries(object, field))
+}
+
+/// Whether a part of a field lost its owner. The client that removed it may own none of the rest.
+pub(super) fn is_partly_removed<T: Tracked>(before: &T, after: &T, field: &str) -> bool {
+    let is_owned = |path| entries(after).iter().any(|entry| entry.owns.contains(path));
+    let mut parts = entries(before).iter().flat_map(|entry| entry.owns.iter());
+    parts.any(|path| contains(field, path) && !is_owned(path))
 }
 
 /// The entries with that field, a part of it, or a field that contains it.

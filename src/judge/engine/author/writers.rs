@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use super::sources::{creates, entries, field_managers, is_touched, requests};
-use crate::hash::HashMap;
+use crate::{engine::judged::key, hash::HashMap};
 
 /// The program and the field manager of a run.
 const SUITE: &str = "clusterprofile-conformance";
@@ -134,20 +134,20 @@ fn of_histories<'e, T: Tracked>(
     };
     let in_scope: Vec<&History<T>> = histories.iter().filter(is_in_scope).collect();
     let mut judged = in_scope.clone();
-    judged.retain(|history| !is_touched(evidence, role.objects(), history.last().metadata()));
+    judged.retain(|history| !is_touched(evidence, role.objects(), key(history)));
     let counted = if judged.is_empty() { in_scope } else { judged };
     let mut is_counted: HashMap<(&str, &str), bool> = HashMap::default();
-    is_counted.extend(histories.iter().map(|history| (key_of(history), false)));
+    is_counted.extend(histories.iter().map(|history| (key(history), false)));
     for history in counted {
-        is_counted.insert(key_of(history), true);
+        is_counted.insert(key(history), true);
         add_field_managers(role, history, &mut writers);
     }
     let (log, own_requests) = requests(evidence, role.objects());
     for request in log.iter().flat_map(|log| &log.events).chain(own_requests) {
-        let key = request.namespace_and_name();
+        let name = request.namespace_and_name();
         // An object that only the log knows may be another publisher's.
-        let may_be_in_scope = scope.publisher(role).is_none() && scope.holds_namespace(key.0);
-        if request.is_write() && is_counted.get(&key).copied().unwrap_or(may_be_in_scope) {
+        let may_be_in_scope = scope.publisher(role).is_none() && scope.holds_namespace(name.0);
+        if request.is_write() && is_counted.get(&name).copied().unwrap_or(may_be_in_scope) {
             let written = writers.entry(WriterName::sent(request)).or_default();
             let verb = if request.is_status_write() {
                 "status"
@@ -159,11 +159,6 @@ fn of_histories<'e, T: Tracked>(
         }
     }
     writers
-}
-
-fn key_of<T: Tracked>(history: &History<T>) -> (&str, &str) {
-    let metadata = history.last().metadata();
-    (&metadata.namespace, &metadata.name)
 }
 
 fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, writers: &mut Writers<'e>) {

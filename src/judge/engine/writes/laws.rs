@@ -28,7 +28,7 @@ const BUCKET: Bucket = Bucket {
     at_least: 0,
 };
 
-/// The same over a long time.
+/// Allows bursts, but no lasting excess.
 const LASTING: Bucket = Bucket {
     burst: 1,
     at_least: 200 * SECOND,

@@ -14,19 +14,19 @@ use std::{
 };
 
 use evidence::{
-    Evidence, History, Origin, Reason, ReasonId, Request, Requests, Version,
-    api::{ClusterProfile, PlacementDecision, Role},
+    Evidence, History, Origin, Reason, ReasonId, Request, Version,
+    api::{ClusterProfile, PlacementDecision},
 };
 
 pub(crate) use self::budget::BUDGET;
-use self::named::{NamedWrites, creates, names};
+use self::named::{NamedWrites, names};
 pub use self::{
     budget::{BURST, REFILL_SECONDS},
     spending::{Draw, Source, Spending, Spendings},
 };
 use super::{
     Answer, Evaluate, EvaluatePart, Hub, Judged, Value,
-    author::{Attribution, Author, AuthoredChange},
+    author::{Attribution, Author, AuthoredChange, creates},
 };
 use crate::{
     rules::Facts,
@@ -51,15 +51,6 @@ pub(crate) enum Count {
 
 /// A kind of object with writes.
 pub(crate) trait Written: Judged {
-    /// Its publisher.
-    const ROLE: Role;
-
-    /// The audit log of the kind.
-    fn requests(evidence: &Evidence) -> Option<&Requests>;
-
-    /// Whether a run of the suite wrote to the object of that name.
-    fn is_touched(evidence: &Evidence, name: (&str, &str)) -> bool;
-
     /// Whether two versions have different statuses.
     fn has_other_status(&self, before: &Self) -> bool;
 
@@ -314,11 +305,7 @@ pub(crate) fn writes(
     count: Count,
     check: fn(&Writes<'_, '_, ClusterProfile>, &Hub) -> Answer,
 ) -> WritesRule<ClusterProfile> {
-    WritesRule {
-        check,
-        count,
-        needs: None,
-    }
+    WritesRule::of(count, check)
 }
 
 /// A rule on all writes to a slice.
@@ -326,14 +313,18 @@ pub(crate) fn slice_writes(
     count: Count,
     check: fn(&Writes<'_, '_, PlacementDecision>, &Hub) -> Answer,
 ) -> WritesRule<PlacementDecision> {
-    WritesRule {
-        check,
-        count,
-        needs: None,
-    }
+    WritesRule::of(count, check)
 }
 
 impl<T> WritesRule<T> {
+    fn of(count: Count, check: fn(&Writes<'_, '_, T>, &Hub) -> Answer) -> Self {
+        Self {
+            check,
+            count,
+            needs: None,
+        }
+    }
+
     /// What the audit log has to show of a request. If it shows that of no request, the rule is skipped for this reason.
     pub(crate) fn needs(self, shows: fn(&Request) -> bool, missing: &'static str) -> Self {
         Self {
@@ -394,16 +385,6 @@ impl Evaluate for WritesRule<PlacementDecision> {
 }
 
 impl Written for ClusterProfile {
-    const ROLE: Role = Role::Manager;
-
-    fn requests(evidence: &Evidence) -> Option<&Requests> {
-        evidence.requests.as_ref()
-    }
-
-    fn is_touched(evidence: &Evidence, (namespace, name): (&str, &str)) -> bool {
-        evidence.is_touched(namespace, name)
-    }
-
     fn has_other_status(&self, before: &Self) -> bool {
         self.status != before.status
     }
@@ -414,16 +395,6 @@ impl Written for ClusterProfile {
 }
 
 impl Written for PlacementDecision {
-    const ROLE: Role = Role::Scheduler;
-
-    fn requests(evidence: &Evidence) -> Option<&Requests> {
-        evidence.slice_requests.as_ref()
-    }
-
-    fn is_touched(evidence: &Evidence, name: (&str, &str)) -> bool {
-        evidence.is_slice_touched(name, [])
-    }
-
     /// A slice has no status.
     fn has_other_status(&self, _: &Self) -> bool {
         false

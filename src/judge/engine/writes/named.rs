@@ -2,13 +2,17 @@
 
 use std::{cell::OnceCell, collections::BTreeMap};
 
-use evidence::{Evidence, History, Kind, ObjectRef, Origin, Request, Requests, Version, parse_time};
+use evidence::{Evidence, History, Kind, ObjectRef, Request, Requests, Version, parse_time};
 use jiff::Timestamp;
 
 use super::{Count, Source, Write, Writes, Written};
 use crate::{
-    engine::{Hub, judged::JudgedObject},
-    hash::HashMap,
+    engine::{
+        Hub,
+        author::{creates, is_touched},
+        judged::{JudgedObject, key},
+    },
+    hash::HashSet,
     time::{Edge, Micros, SECOND, end, is_watched, skew},
     timeline::Timeline,
 };
@@ -33,7 +37,7 @@ pub(super) struct NamedWrites<'h, 'e, T> {
 /// All judged names with writes, those that only the audit log knows last.
 pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<NamedWrites<'h, 'e, T>> {
     let evidence = hub.evidence;
-    let log = T::requests(evidence).filter(|_| count != Count::Observed);
+    let log = T::log(evidence).filter(|_| count != Count::Observed);
     let mut requests: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
     for request in log.iter().flat_map(|log| &log.events) {
         let name = request.namespace_and_name();
@@ -43,26 +47,17 @@ pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<N
     }
     let mut all: Vec<NamedWrites<T>> = Vec::new();
     for object in T::in_scope(hub) {
-        let metadata = object.lives[0].last().metadata();
-        let of_name = requests.remove(&(&*metadata.namespace, &*metadata.name));
+        let of_name = requests.remove(&object.name());
         all.push(NamedWrites::of_object(hub, object, of_name.unwrap_or_default()));
     }
     let scope = &evidence.header.scope;
-    let known: HashMap<(&str, &str), ()> = T::histories(evidence)
-        .iter()
-        .map(|life| {
-            (
-                (&*life.last().metadata().namespace, &*life.last().metadata().name),
-                (),
-            )
-        })
-        .collect();
+    let known: HashSet<(&str, &str)> = T::histories(evidence).iter().map(key).collect();
     // An object that only the log knows may be another publisher's.
     requests.retain(|name, _| {
         scope.publisher(T::ROLE).is_none()
             && scope.holds_namespace(name.0)
-            && !known.contains_key(name)
-            && !T::is_touched(evidence, *name)
+            && !known.contains(name)
+            && !is_touched(evidence, T::ROLE.objects(), *name)
     });
     all.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
         evidence,
@@ -84,14 +79,13 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
         object: &'h JudgedObject<'e, T>,
         mut requests: Vec<&'e Request>,
     ) -> Self {
-        let metadata = object.lives[0].last().metadata();
         let ahead = skew(hub.evidence);
         if let Some(touch) = object.first_touch {
             requests.retain(|request| request.at.as_microsecond() - ahead < touch);
         }
         Self {
             evidence: hub.evidence,
-            name: (&metadata.namespace, &metadata.name),
+            name: object.name(),
             lives: &object.lives,
             first_touch: object.first_touch,
             requests,
@@ -146,7 +140,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
 
     /// Whether the audit log is the source: it covers the window, and has at least as many writes as the watch.
     fn is_logged(&self, count: Count) -> bool {
-        let Some(log) = T::requests(self.evidence) else {
+        let Some(log) = T::log(self.evidence) else {
             return false;
         };
         match count {
@@ -200,9 +194,6 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
     pub(super) fn has_unobserved_writes(&self, life: &'e History<T>) -> bool {
         if self.evidence.gaps(T::WATCHED).next().is_none() {
             return false;
-        }
-        if life.origin == Origin::Relisted {
-            return true;
         }
         let timeline = self.timeline();
         let is_over_gap = timeline
@@ -259,11 +250,6 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
         creations.sort_unstable();
         creations
     }
-}
-
-/// Whether a request creates its object. An apply that does so is answered with 201.
-pub(super) fn creates(request: &Request) -> bool {
-    request.subresource.is_empty() && (&*request.verb == "create" || request.code == 201)
 }
 
 fn is_counted(request: &Request, count: Count) -> bool {

@@ -39,7 +39,7 @@ impl Unlisted {
 }
 
 impl Bounded {
-    /// Those that are listed.
+    /// The listed findings, in their order.
     pub(super) fn list(&self) -> &[Finding] {
         &self.list
     }
@@ -75,7 +75,7 @@ impl Bounded {
         self.hints += unlisted.hints;
     }
 
-    /// Those that are listed.
+    /// The listed findings, in their order.
     pub(super) fn into_list(self) -> Vec<Finding> {
         self.list
     }

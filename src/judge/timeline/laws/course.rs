@@ -155,7 +155,7 @@ impl Course {
         Set::of(such.map(|(change, until)| (change.at, until)))
     }
 
-    /// The same, as the watch of another course would tell it.
+    /// The history as another watch would report it: with that watch's gaps, clock, and delays.
     pub(crate) fn watched_as(self, other: &Self) -> Self {
         let watched = Self {
             changes: self.changes,
@@ -164,21 +164,23 @@ impl Course {
         watched.told_in_time_where_a_clock_is_ahead()
     }
 
-    /// The same, watched without interruptions.
+    /// Removes the gaps of the watch.
     pub(crate) fn watched_without_gaps(mut self) -> Self {
         self.gaps.clear();
         self
     }
 
-    /// The same, watched without interruptions, on a hub that stamps all and whose clock is known.
+    /// Removes gaps and unknown clocks, and stamps all writes. Timestamps, which are exact to 2 s, show no watch that is later
+    /// than [`LATE`].
     pub(crate) fn complete(mut self) -> Self {
         self.gaps.clear();
         self.set = None;
         self.other = 0;
         self.measured = Some(self.ahead / 1000);
-        self.changes
-            .iter_mut()
-            .for_each(|change| change.is_stamped = true);
+        for change in &mut self.changes {
+            change.is_stamped = true;
+            change.late = change.late.min(LATE - 3 * SECOND);
+        }
         self
     }
 
@@ -223,8 +225,8 @@ impl Course {
         self.changes[gone.map_or(0, |gone| gone + 1)].at
     }
 
-    /// The same course with an unknown clock, if the timestamps of the object in the first list are wrong: the newest one is
-    /// not that of the last write, or the clock was set.
+    /// Makes the clock unknown if the timestamps of the object in the first list are wrong: the newest one is not that of
+    /// the last write, or the clock was set.
     pub(crate) fn rightly_dated(mut self) -> Self {
         let Some((listed, measured)) = self.listed().zip(self.measured) else {
             return self;

@@ -37,6 +37,8 @@ pub struct Pin<'a> {
     pub index: usize,
     pub command: &'a str,
     pub lines: Option<&'a Regex>,
+    /// This server may accept what a real one refuses.
+    pub accepts: bool,
 }
 
 impl Table {
@@ -56,17 +58,19 @@ impl Table {
 
     /// The commands of a script that are known to differ.
     pub fn pins<'a>(&'a self, script: &str) -> Vec<Pin<'a>> {
-        let places = self.0.iter().flat_map(|entry| &entry.places);
-        let commands = places
-            .filter(|place| place.script == script)
-            .flat_map(|place| place.commands.iter().map(move |command| (place, command)));
-        commands
-            .enumerate()
-            .map(|(index, (place, command))| Pin {
-                index,
-                command,
-                lines: place.pattern.as_ref(),
-            })
-            .collect()
+        let mut pins = Vec::new();
+        for entry in &self.0 {
+            for place in entry.places.iter().filter(|place| place.script == script) {
+                for command in &place.commands {
+                    pins.push(Pin {
+                        index: pins.len(),
+                        command,
+                        lines: place.pattern.as_ref(),
+                        accepts: entry.accepts.is_some(),
+                    });
+                }
+            }
+        }
+        pins
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{
     HeaderMap, Request, Response,
@@ -308,11 +307,10 @@ impl Player<'_> {
         if let Some(token) = given.as_deref().or_else(|| self.hub.token(&step.user)) {
             builder = builder.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        let body = match (&step.body, &step.text, &step.bytes) {
-            (Some(body), ..) => self.filled_in(body).to_string().into_bytes(),
-            (None, Some(text), _) => self.filled(text).into_bytes(),
-            (None, None, Some(bytes)) => STANDARD.decode(bytes).expect("base64"),
-            (None, None, None) => Vec::new(),
+        let body = match (&step.body, &step.text) {
+            (Some(body), _) => self.filled_in(body).to_string().into_bytes(),
+            (None, Some(text)) => self.filled(text).into_bytes(),
+            (None, None) => Vec::new(),
         };
         let kind = match (&step.content_type, body.is_empty(), method) {
             (Some(kind), ..) => kind,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{limits, texts};
+use super::limits;
 use crate::scripts;
 
 /// The folder of the scripts.
@@ -62,9 +62,6 @@ pub struct Step {
     /// The body, sent verbatim.
     #[serde(default)]
     pub text: Option<String>,
-    /// The body in base64.
-    #[serde(default)]
-    pub bytes: Option<String>,
     /// The items to compare in lists of the answer: those that both hubs have.
     #[serde(default)]
     pub among: Vec<Among>,
@@ -112,11 +109,11 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts: the files, by name, and those that are made: of the tables of texts, and of limits.
+    /// All scripts: the files, by name, and that of limits.
     pub fn all() -> Vec<Self> {
         let files = scripts::of(&folder());
         let files = files.iter().map(|path| Self::read(path));
-        files.chain(texts::scripts()).chain([limits::script()]).collect()
+        files.chain([limits::script()]).collect()
     }
 
     /// A script that no file contains.

@@ -82,6 +82,13 @@ impl Table {
         })
     }
 
+    /// True if this server is known to accept a step that a real one refuses.
+    pub fn is_accepted(&self, script: &str, step: &str) -> bool {
+        let entries = self.0.iter().filter(|entry| entry.accepts.is_some());
+        let mut places = entries.flat_map(|entry| &entry.places);
+        places.any(|place| place.script == script && place.steps.iter().any(|named| named == step))
+    }
+
     /// The indexes of the entries that concern a script.
     pub fn entries(&self, script: &str) -> impl Iterator<Item = usize> {
         let concerns =

@@ -1,6 +1,6 @@
 //! The clients that write profiles: one manager for each name, and one for each profile.
 
-use evidence::{Reason, ReasonId, Request, api::ClusterProfile};
+use evidence::{Reason, Request, api::ClusterProfile};
 
 use crate::{
     engine::{
@@ -13,11 +13,6 @@ use crate::{
 
 const NAME_PATH: &str = "spec.clusterManager.name";
 const MANAGER_PATH: &str = "spec.clusterManager";
-
-const NOT_CONFIGURED: Reason = Reason::known(
-    ReasonId::ManagerNotNamed,
-    "the names of the cluster manager are not configured",
-);
 
 /// `identity/manager-unique`
 ///
@@ -40,13 +35,17 @@ fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
     if creators.len() == 1 || others.is_empty() {
         return Answer::Kept;
     }
-    let is_inferred = own.iter().any(|creator| creator.attribution.is_inferred);
-    if is_inferred
-        || others
-            .iter()
-            .any(|creator| creator.attribution.author != Author::Other)
-    {
-        return Answer::Unknown(hub.profile_authors().advice().unwrap_or(NOT_CONFIGURED));
+    let unknown = others
+        .iter()
+        .find_map(|creator| match &creator.attribution.author {
+            Author::Unknown(reason) => Some(reason),
+            _ => None,
+        });
+    if let Some(reason) = unknown {
+        return Answer::Unknown(reason.clone());
+    }
+    if own.iter().any(|creator| creator.attribution.is_inferred) {
+        return Answer::Unknown(hub.profile_authors().advice());
     }
     if own.is_empty() {
         // The name of another manager.
@@ -75,8 +74,8 @@ fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
 /// The implementation owns no field of the spec, labels, or status of another manager's profile.
 pub(in crate::rules) fn written_by_its_manager(profile: &ClusterProfile, hub: &Hub) -> Answer {
     let authors = hub.profile_authors();
-    if !authors.knows_field_manager() {
-        return Answer::Unknown(authors.advice().unwrap_or(NOT_CONFIGURED));
+    if let Some(reason) = authors.why_no_field_manager() {
+        return Answer::Unknown(reason);
     }
     match authors.owned_fields(&profile.metadata) {
         Some(owned) => Answer::each(owned, |owned| owns_no_field(profile, &owned)).or_kept(),

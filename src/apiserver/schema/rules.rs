@@ -1,4 +1,5 @@
-//! Evaluates `x-kubernetes-validations`, rules in the Common Expression Language.
+//! Rules of a schema: `x-kubernetes-validations`, in the Common Expression Language. [kube-cel](kube_cel) evaluates them.
+//! Their types and costs are not checked.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,23 +7,133 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use kube_cel::{
     KubeCelExt,
     cel::{
-        Context, ExecutionError, Value as Cel,
+        Context, ExecutionError, ParseErrors, Program, Value as Cel,
         extractors::This,
         functions::time::{duration, timestamp},
         objects::{Key, Map as CelMap, OptionalValue},
     },
 };
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     at::At,
-    cel_formats,
-    cel_rule::{Rule, escaped},
-    cel_urls,
-    formats::Format,
+    formats::{Format, is_uri},
     structural::{Extra, Schema, Type},
 };
-use crate::object::field::{Errors, Found, Problem, shown};
+use crate::object::field::{Errors, Found, Path, Problem, shown};
+
+/// An expression of a rule, compiled once.
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+struct Expression {
+    text: String,
+    program: Result<Program, ParseErrors>,
+    /// It uses `oldSelf`.
+    uses_old: bool,
+}
+
+impl From<String> for Expression {
+    fn from(text: String) -> Self {
+        let program = Program::compile(&text);
+        let has = |program: &Program| program.references().has_variable("oldSelf");
+        let uses_old = program.as_ref().is_ok_and(has);
+        Self {
+            text,
+            program,
+            uses_old,
+        }
+    }
+}
+
+impl Default for Expression {
+    fn default() -> Self {
+        String::new().into()
+    }
+}
+
+/// One rule of one node.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Rule {
+    rule: Expression,
+    message: String,
+    message_expression: Expression,
+    reason: Option<String>,
+    field_path: String,
+    optional_old_self: Option<bool>,
+}
+
+impl Rule {
+    /// True if it compares with the old value. Without one, it is not evaluated.
+    fn is_transition(&self) -> bool {
+        self.rule.uses_old
+    }
+
+    /// The message when the rule does not hold.
+    fn explanation(&self, context: &Context<'_>) -> String {
+        let program = self.message_expression.program.as_ref().ok();
+        match program.map(|program| program.execute(context)) {
+            Some(Ok(Cel::String(text))) if !text.trim().is_empty() && !text.trim().contains('\n') => {
+                text.trim().to_owned()
+            }
+            _ if self.message.is_empty() => format!("failed rule: {}", self.rule.text.trim()),
+            _ => self.message.trim().to_owned(),
+        }
+    }
+}
+
+/// Adds the errors of the rules of a CRD at `path`. `within` is a list above whose items cannot be correlated with old
+/// ones.
+pub(crate) fn judge_rules(schema: &Schema, path: &Path<'_>, within: Option<&str>, errors: &mut Errors) {
+    for (i, rule) in schema.rules.iter().enumerate() {
+        let path = path.index(i);
+        judge_words(rule, schema, &path, errors);
+        for (field, expression) in [
+            ("rule", &rule.rule),
+            ("messageExpression", &rule.message_expression),
+        ] {
+            if let (false, Err(why)) = (expression.text.trim().is_empty(), &expression.program) {
+                let why = format!("compilation failed: {why}");
+                errors.invalid(path.child(field), &expression.text, &why);
+            }
+        }
+        if let Some(within) = within.filter(|_| rule.is_transition()) {
+            let why =
+                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
+            errors.invalid(path.child("rule"), &rule.rule.text, &why);
+        }
+    }
+}
+
+/// Checks a rule, except its expressions.
+fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
+    if rule.rule.text.trim().is_empty() {
+        errors.required(path.child("rule"), "rule is not specified");
+    }
+    if rule.message.contains('\n') {
+        let why = "must not contain line breaks";
+        errors.invalid(path.child("message"), &rule.message, why);
+    }
+    let reasons =
+        ["Duplicate", "Forbidden", "Invalid", "Required"].map(|reason| format!("FieldValue{reason}"));
+    if let Some(reason) = rule.reason.as_ref().filter(|reason| !reasons.contains(reason)) {
+        errors.not_supported(path.child("reason"), reason, &reasons);
+    }
+    let field = rule.field_path.as_str();
+    // Keys in brackets belong to maps, to lists and to fields with unusual names. Any of them may exist.
+    if !field.is_empty() && !field.contains('[') {
+        let found = field.split('.').skip(1).try_fold(schema, Schema::field);
+        if !field.starts_with('.') || found.is_none() {
+            errors.invalid(path.child("fieldPath"), field, "must be a valid path");
+        }
+    }
+    let mut expressions = [&rule.rule, &rule.message_expression].into_iter();
+    if rule.optional_old_self == Some(true) && !expressions.any(|source| source.text.contains("oldSelf")) {
+        let why = "may not be set if oldSelf is not used in rule";
+        errors.invalid(path.child("optionalOldSelf"), true, why);
+    }
+}
 
 thread_local! {
     /// Shared, as registering the functions costs more than most rules.
@@ -39,8 +150,8 @@ thread_local! {
             };
             Ok(i64::try_from(size).unwrap_or(i64::MAX))
         });
-        cel_formats::register(&mut context);
-        cel_urls::register(&mut context);
+        // The library reads URLs as browsers do, which accept more than Go.
+        context.add_function("isURL", |text: Arc<String>| is_uri(&text));
         context
     };
 }
@@ -169,4 +280,23 @@ fn text_to_cel(text: &str, format: Option<Format>) -> Cel {
         _ => None,
     };
     typed.unwrap_or(Cel::String(shared))
+}
+
+/// Reserved words of CEL.
+const RESERVED: &str = "true false null in as break const continue else for function if import let loop package \
+                        namespace return var void while";
+
+/// A field's name, escaped for use in an expression.
+fn escaped(name: &str) -> String {
+    if RESERVED.split(' ').any(|word| word == name) {
+        return format!("__{name}__");
+    }
+    if !name.contains(['_', '.', '-', '/']) {
+        return name.to_owned();
+    }
+    // Two underscores are escaped, a single one is not.
+    name.replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
 }
