@@ -405,7 +405,7 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
             UndoEntry::Profile { profile } => self.delete_own(ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.delete_own(ObjectKind::PlacementDecision, slice).await,
             // Members and placements undo these themselves.
-            UndoEntry::Member { .. } | UndoEntry::Placement { .. } | UndoEntry::Secret { .. } => Ok(()),
+            UndoEntry::Member { .. } | UndoEntry::Placement { .. } => Ok(()),
         }
     }
 
