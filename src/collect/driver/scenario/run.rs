@@ -404,8 +404,8 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
             }),
             UndoEntry::Profile { profile } => self.delete_own(ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.delete_own(ObjectKind::PlacementDecision, slice).await,
-            // Members and placements undo these themselves.
-            UndoEntry::Member { .. } | UndoEntry::Placement { .. } => Ok(()),
+            // Members, placements, and testbeds undo these themselves.
+            UndoEntry::Member { .. } | UndoEntry::Placement { .. } | UndoEntry::Testbed { .. } => Ok(()),
         }
     }
 
