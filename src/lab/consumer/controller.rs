@@ -129,12 +129,12 @@ impl Controller {
         self.warn(&profiles, &unselected, &acted_on).await?;
         self.set_finalizers(&profiles, &acted_on).await?;
         self.forget_members(&profiles, &acted_on);
+        for profile in &acted_on {
+            self.reconcile(profile).await;
+        }
         self.outputs
             .follow(&self.hub, output_servers(&acted_on, &self.world), &self.world)
             .await?;
-        for profile in acted_on {
-            self.reconcile(profile).await;
-        }
         self.check().await;
         Ok(())
     }
