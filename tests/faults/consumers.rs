@@ -8,13 +8,13 @@ use evidence::{
     file::write_to,
 };
 use judge::Verdict;
-use lab::consumer::{FaultInfo, Habits, faults};
+use lab::consumer::{FaultInfo, Habits, Polling, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::{
     broken::{expect_broken, verdicts},
     matrix::every_rule_has_a_fault,
-    observed_consumer::{observe, observe_until, observe_with_log},
+    observed_consumer::ConsumerRun,
     one_each,
 };
 
@@ -33,10 +33,6 @@ pub fn trials(args: &Arguments) -> Vec<Trial> {
             conforms(Edition::Consumer2026M09, &habits, skipped)
         }));
     }
-    trials.push(Trial::test(
-        "consumers::a consumer that calls nobody",
-        calls_nobody,
-    ));
     trials.push(Trial::test(
         "consumers::a consumer that rolls out, wave by wave",
         rolls_out,
@@ -60,59 +56,60 @@ pub fn trials(args: &Arguments) -> Vec<Trial> {
     trials
 }
 
-/// A consumer is given at least so many credentials.
+/// A consumer gets at least this many credentials.
 const MANY: usize = 20;
 
-/// Not asked of who hands on what profiles add to the plugin.
+/// Skips a consumer that passes arguments of profiles to the plugin.
 const OFF_BY_DEFAULT: [&str; 1] = ["consumer-exec/profile-args-off-by-default"];
 
-/// Not asked of who reads no decisions.
+/// Whether a rule skips a consumer that reads no decisions.
 fn is_on_placements(rule: &str) -> bool {
     rule.starts_with("consumer-placement/")
 }
 
-/// Consumers of other habits, of which all rules but these can tell that they are honest.
+/// Honest consumers with other habits, and the rules that skip them.
 fn honest() -> [(&'static str, Habits, &'static [&'static str]); 10] {
-    let habits = Habits::default();
+    const IDENTITY: &[&str] = &[
+        "consumer-identity/oldest-wins",
+        "consumer-identity/tie-acts-on-none",
+        "consumer-identity/empty-is-absent",
+        "consumer-identity/other-inventories-stay",
+        "consumer-identity/next-takes-over",
+        "consumer-identity/warning-surfaced",
+        "consumer-exec/profile-args-off-by-default",
+    ];
+    let polls = Some(Polling {
+        interval: Duration::from_secs(10),
+        jitter: Duration::ZERO,
+    });
+    let work_time = |seconds| Habits {
+        work_time: Duration::from_secs(seconds),
+        ..Habits::default()
+    };
+    let like = |change: fn(&mut Habits)| {
+        let mut habits = Habits::default();
+        change(&mut habits);
+        habits
+    };
     [
         (
             "a consumer that polls",
             Habits {
-                polls: true,
-                ..habits.clone()
+                polls,
+                ..Habits::default()
             },
             &OFF_BY_DEFAULT,
         ),
-        (
-            "a consumer that does one thing after the other",
-            Habits {
-                takes: Duration::from_secs(2),
-                ..habits.clone()
-            },
-            &OFF_BY_DEFAULT,
-        ),
-        (
-            "a slow consumer that does one thing after the other",
-            Habits {
-                takes: Duration::from_secs(9),
-                ..habits.clone()
-            },
-            &OFF_BY_DEFAULT,
-        ),
+        ("a sequential consumer", work_time(2), &OFF_BY_DEFAULT),
+        ("a slow sequential consumer", work_time(9), &OFF_BY_DEFAULT),
         (
             "a consumer that keeps the last known good",
-            Habits {
-                keeps_last_known_good: true,
-                ..habits.clone()
-            },
+            like(|habits| habits.keeps_last_known_good = true),
             &OFF_BY_DEFAULT,
         ),
         (
-            "a consumer that shows sick members to people",
-            Habits {
-                shows_the_sick: true,
-                ..habits.clone()
-            },
+            "a consumer that calls unhealthy members",
+            like(|habits| habits.calls_unhealthy = true),
             &[
                 "consumer-exec/profile-args-off-by-default",
                 "consumer-health/unhealthy-not-dispatched",
@@ -120,42 +117,22 @@ fn honest() -> [(&'static str, Habits, &'static [&'static str]); 10] {
         ),
         (
             "a consumer whose actions do not conflict",
-            Habits {
-                repeats_itself: true,
-                ..habits.clone()
-            },
-            &[
-                "consumer-identity/oldest-wins",
-                "consumer-identity/tie-acts-on-none",
-                "consumer-identity/empty-is-absent",
-                "consumer-identity/other-inventories-stay",
-                "consumer-identity/next-takes-over",
-                "consumer-identity/warning-surfaced",
-                "consumer-exec/profile-args-off-by-default",
-            ],
+            like(|habits| habits.acts_on_duplicates = true),
+            IDENTITY,
         ),
         (
             "a consumer that warns by events",
-            Habits {
-                warns_by_events: true,
-                ..habits.clone()
-            },
+            like(|habits| habits.warns_by_events = true),
             &OFF_BY_DEFAULT,
         ),
         (
-            "a consumer that holds profiles by a finalizer",
-            Habits {
-                finalizes: true,
-                ..habits.clone()
-            },
+            "a consumer that sets finalizers",
+            like(|habits| habits.finalizes = true),
             &OFF_BY_DEFAULT,
         ),
         (
-            "a consumer that hands nothing on to the plugin",
-            Habits {
-                hands_on_nothing: true,
-                ..habits.clone()
-            },
+            "a consumer that passes no arguments of profiles to the plugin",
+            like(|habits| habits.drops_profile_args = true),
             &[
                 "consumer-exec/profile-args-as-told",
                 "consumer-exec/nothing-leaks-between-profiles",
@@ -163,16 +140,13 @@ fn honest() -> [(&'static str, Habits, &'static [&'static str]); 10] {
         ),
         (
             "a consumer that acts on what decisions name",
-            Habits {
-                reads_placements: true,
-                ..habits
-            },
+            like(|habits| habits.reads_placements = true),
             &OFF_BY_DEFAULT,
         ),
     ]
 }
 
-/// Nobody complains of it, and nothing that is staged goes unexamined.
+/// Each rule passes, except those that skip the consumer.
 fn conforms(edition: Edition, habits: &Habits, skipped: &[&str]) -> Result<(), Failed> {
     expect_verdicts(edition, habits, |id| {
         if skipped.contains(&id) || is_on_placements(id) && !habits.reads_placements {
@@ -189,7 +163,12 @@ fn expect_verdicts(
     habits: &Habits,
     expected: impl Fn(&str) -> Verdict,
 ) -> Result<(), Failed> {
-    let verdicts = verdicts(&observe(edition, habits, &[]));
+    let run = ConsumerRun {
+        edition,
+        habits: habits.clone(),
+        ..ConsumerRun::default()
+    };
+    let verdicts = verdicts(&run.observe());
     let others: Vec<_> = verdicts
         .iter()
         .filter(|(id, verdict, _)| *verdict != expected(id))
@@ -198,21 +177,6 @@ fn expect_verdicts(
         return Ok(());
     }
     Err(format!("{others:#?}").into())
-}
-
-/// Of a translator nothing is known: it neither passes nor fails.
-fn calls_nobody() -> Result<(), Failed> {
-    let habits = Habits {
-        calls_nobody: true,
-        ..Habits::default()
-    };
-    let verdicts = verdicts(&observe(Edition::Consumer2026M07, &habits, &[]));
-    let is_undecided = |verdict: &Verdict| *verdict == Verdict::Inconclusive;
-    let mut asked = verdicts.iter().filter(|(id, ..)| !is_on_placements(id));
-    if asked.all(|(_, verdict, _)| is_undecided(verdict)) {
-        return Ok(());
-    }
-    Err(format!("{verdicts:#?}").into())
 }
 
 /// A consumer that comes to the members of a decision in waves is not judged by those that it has not come to. All else is judged.
@@ -234,7 +198,11 @@ fn rolls_out() -> Result<(), Failed> {
 /// Reports are made of the evidence, so that what is not there is in none of them. The consumer's own log tells the credentials.
 fn keeps_no_credential() -> Result<(), Failed> {
     let fault = "consumer-secrets/nothing-secret-in-the-open";
-    let (evidence, lines) = observe_with_log(Edition::Consumer2026M09, &Habits::default(), &[fault]);
+    let run = ConsumerRun {
+        faults: &[fault],
+        ..ConsumerRun::default()
+    };
+    let (evidence, lines) = run.observe_with_log();
     let mut text = Vec::new();
     write_to(&evidence, &mut text)?;
     let text = String::from_utf8(text)?;
@@ -250,20 +218,20 @@ fn keeps_no_credential() -> Result<(), Failed> {
     }
 }
 
-/// Nobody is blamed for what was still to come, and nothing is left on the hub.
+/// A run that is stopped blames the consumer for nothing, and leaves nothing on the hub.
 fn is_cut(after: Duration) -> Result<(), Failed> {
     let habits = Habits {
         reads_placements: true,
         ..Habits::default()
     };
-    let verdicts = verdicts(&observe_until(
-        Edition::Consumer2026M09,
-        &habits,
-        &[],
-        Some(after),
-    ));
-    let is_blamed = |verdict: &Verdict| matches!(verdict, Verdict::Fail | Verdict::Warn);
-    if verdicts.iter().any(|(_, verdict, _)| is_blamed(verdict)) {
+    let run = ConsumerRun {
+        habits,
+        stop_after: Some(after),
+        ..ConsumerRun::default()
+    };
+    let verdicts = verdicts(&run.observe());
+    let is_complaint = |verdict: &Verdict| matches!(verdict, Verdict::Fail | Verdict::Warn);
+    if verdicts.iter().any(|(_, verdict, _)| is_complaint(verdict)) {
         return Err(format!("{verdicts:#?}").into());
     }
     Ok(())
@@ -272,6 +240,11 @@ fn is_cut(after: Duration) -> Result<(), Failed> {
 fn breaks_its_rule_alone(fault: &FaultInfo) -> Result<(), Failed> {
     let also = fault.also.iter().copied();
     let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();
-    let evidence = observe(fault.edition, &Habits::default(), &[fault.id]);
+    let run = ConsumerRun {
+        edition: fault.edition,
+        faults: &[fault.id],
+        ..ConsumerRun::default()
+    };
+    let evidence = run.observe();
     expect_broken("on the lab's testbed", &broken, &evidence)
 }

@@ -6,6 +6,7 @@ mod broken;
 mod consumers;
 mod managers;
 mod matrix;
+#[path = "../support/observed_consumer.rs"]
 mod observed_consumer;
 #[path = "../support/observed_scheduler.rs"]
 mod observed_scheduler;

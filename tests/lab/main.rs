@@ -3,8 +3,11 @@
 //! One program, since each links the whole suite: `cargo test --test lab chaos::` runs some of its tests.
 
 mod chaos;
+mod consumers;
 mod degraded;
 mod hostile_inputs;
+#[path = "../support/observed_consumer.rs"]
+mod observed_consumer;
 #[path = "../support/observed_scheduler.rs"]
 mod observed_scheduler;
 #[path = "../support/paused.rs"]

@@ -1,4 +1,4 @@
-//! What a profile says of the way to its member.
+//! The access of a profile to its member.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::world::{Misbehaviour, World};
 
-/// The way to a member.
+/// The access to a member.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Access {
     pub provider: String,
@@ -17,7 +17,7 @@ pub(super) struct Access {
     pub ca_data: String,
     pub server_name: Option<String>,
     pub proxy: Option<String>,
-    /// What the profile says to the plugin.
+    /// The plugin's config.
     pub config: Option<Value>,
     pub args: Vec<String>,
     pub envs: BTreeMap<String, String>,
@@ -26,24 +26,24 @@ pub(super) struct Access {
 /// Why a profile cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// No provider that the consumer knows, or no server.
+    /// It has no known provider, or no server.
     NoAccess,
-    /// Something has another form.
+    /// A part is malformed.
     Malformed,
 }
 
-/// The way that a profile names, for a consumer that has a plugin for that provider.
+/// The access of a profile, for a consumer that has a plugin for the provider `known`.
 pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Result<Access, Unusable> {
     let entries = profile.data["status"]["accessProviders"].as_array();
     let entries = entries.map_or(&[][..], Vec::as_slice);
     let is_known = |entry: &&Value| entry["name"] == known;
     let old = profile.data["status"]["credentialProviders"].as_array();
-    let old = old.filter(|_| world.has(Misbehaviour::ReadsTheOldList));
+    let old = old.filter(|_| world.has(Misbehaviour::PrefersDeprecatedList));
     let old = old.and_then(|old| old.iter().find(is_known));
     let own = old.or(entries.iter().find(is_known));
     let entry = match own {
-        Some(_) if world.has(Misbehaviour::TakesTheFirst) => entries.first(),
-        None if world.has(Misbehaviour::TakesAnyAtNeed) => entries.first(),
+        Some(_) if world.has(Misbehaviour::UsesFirstProvider) => entries.first(),
+        None if world.has(Misbehaviour::GuessesProvider) => entries.first(),
         own => own,
     };
     let entry = entry.ok_or(Unusable::NoAccess)?;
@@ -71,7 +71,7 @@ pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Res
     })
 }
 
-/// The content of an extension of that name; none if it is not there.
+/// The content of the extension with this name.
 fn extension<'v>(cluster: &'v Value, name: &str) -> Option<&'v Value> {
     let extensions = cluster["extensions"].as_array()?;
     let found = extensions.iter().find(|extension| extension["name"] == name)?;

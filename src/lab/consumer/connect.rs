@@ -1,4 +1,4 @@
-//! The plugin that gives a credential, and the connection to a member.
+//! The consumer's connections to members, and the plugin that returns their credentials.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -13,12 +13,12 @@ use super::{
 };
 use crate::testbed::{Hello, Trust, WithinProcess};
 
-/// The version of the plugin's protocol, as the consumer's own file has it.
+/// The API version of the plugin's protocol in the consumer's own file.
 pub(super) const API_VERSION: &str = "client.authentication.k8s.io/v1";
-/// Another version.
+/// Another API version, for a fault.
 const OTHER_API_VERSION: &str = "client.authentication.k8s.io/v1beta1";
-/// How soon a fault has a plugin run again that gave nothing.
-const AGAIN: Duration = Duration::from_secs(1);
+/// When a fault runs the plugin again.
+const RETRY: Duration = Duration::from_secs(1);
 /// The member refuses the credential.
 const UNAUTHORIZED: u16 = 401;
 
@@ -27,102 +27,135 @@ pub(super) struct Connector {
     calls: Arc<Calls>,
     members: Arc<WithinProcess>,
     log: Lines,
-    /// What was once handed to a plugin: for a fault.
+    /// The last connection to each member, for a consumer that pools connections.
+    pool: BTreeMap<String, Connection>,
+    /// All arguments and variables so far, for a fault.
     args: Vec<String>,
     envs: BTreeMap<String, String>,
-    /// The first credential: for a fault.
-    shared: Option<String>,
-    /// The credential of each member: for another one, which gets no second.
-    kept: BTreeMap<String, String>,
+    /// The first credential, for a fault.
+    shared_token: Option<String>,
+    /// The credential of each member, for a fault.
+    tokens: BTreeMap<String, String>,
 }
 
-/// A connection with its credential.
+/// A connection with a credential.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct MemberConnection {
     connection: Connection,
     token: String,
 }
 
 impl Connector {
-    pub(super) fn new(calls: Arc<Calls>, members: Arc<WithinProcess>, log: Lines) -> Self {
+    pub fn new(calls: Arc<Calls>, members: Arc<WithinProcess>, log: Lines) -> Self {
         Self {
             calls,
             members,
             log,
+            pool: BTreeMap::new(),
             args: Vec::new(),
             envs: BTreeMap::new(),
-            shared: None,
-            kept: BTreeMap::new(),
+            shared_token: None,
+            tokens: BTreeMap::new(),
         }
     }
 
-    /// Connects to a member, and begins to watch it. None if that fails.
-    pub(super) async fn connect(&mut self, access: &Access, world: &World) -> Option<Line> {
+    /// Connects to a member, and watches it unless the consumer polls. None if that fails.
+    pub async fn connect(&mut self, access: &Access, world: &World) -> Option<MemberConnection> {
         let token = self.token(access, world).await?;
+        let connection = self.connection(access, world)?;
+        if world.has(Misbehaviour::LogsCredentials) {
+            self.log
+                .write(format_args!("GET /version Authorization: Bearer {token}"));
+        }
+        let member = MemberConnection { connection, token };
+        self.request(&member, "/version", false);
+        if world.habits.polls.is_none() {
+            self.request(&member, "/api/v1/nodes", true);
+        }
+        Some(member)
+    }
+
+    /// Opens a connection, or takes the pooled one.
+    fn connection(&mut self, access: &Access, world: &World) -> Option<Connection> {
+        let pooled = self
+            .pool
+            .get(&member_key(access))
+            .filter(|pooled| !pooled.is_ended());
+        if let Some(pooled) = pooled.filter(|_| world.habits.pools_connections) {
+            return Some(pooled.clone());
+        }
         let server_name = access.server_name.as_deref();
+        let proxy = access.proxy.as_deref();
         let hello = Hello {
             url: &access.server,
             server_name: server_name.filter(|_| !world.has(Misbehaviour::DropsServerName)),
-            proxy: access
-                .proxy
-                .as_deref()
-                .filter(|_| !world.has(Misbehaviour::GoesAroundProxies)),
-            trust: if world.has(Misbehaviour::TrustsAnybody) {
-                Trust::Anybody
+            proxy: proxy.filter(|_| !world.has(Misbehaviour::IgnoresProxy)),
+            trust: if world.has(Misbehaviour::TrustsAnyAuthority) {
+                Trust::AnyAuthority
             } else {
                 Trust::Authority(&access.ca_data)
             },
         };
         let connection = self.members.dial(hello).ok()?;
-        if world.has(Misbehaviour::LogsCredentials) {
-            self.log
-                .write(format_args!("GET /version Authorization: Bearer {token}"));
-        }
-        let line = Line { connection, token };
-        self.ask(&line, "/version", false);
-        if !world.habits.polls {
-            self.ask(&line, "/api/v1/nodes", true);
-        }
-        Some(line)
+        self.pool.insert(member_key(access), connection.clone());
+        Some(connection)
     }
 
-    /// Asks a member whether it is well. False if it refuses the credential.
-    pub(super) fn check(&self, line: &Line) -> bool {
-        self.ask(line, "/readyz", false) != UNAUTHORIZED
+    /// Checks the health of a member. False if it refuses the credential.
+    pub fn check(&self, member: &MemberConnection, world: &World) -> bool {
+        for _ in 0..world.habits.extra_requests {
+            self.request(member, "/api/v1/pods", false);
+        }
+        self.request(member, "/readyz", false) != UNAUTHORIZED
     }
 
-    /// Asks a member for something. Gives the status code.
-    fn ask(&self, line: &Line, path: &str, watch: bool) -> u16 {
+    /// Sends a request to a member. Returns the status code.
+    fn request(&self, member: &MemberConnection, path: &str, watch: bool) -> u16 {
         let request = MemberRequest {
             method: "GET",
             path,
             watch,
-            token: Some(&line.token),
+            token: Some(&member.token),
         };
-        self.calls.requested(&line.connection, request)
+        self.calls.requested(&member.connection, request)
     }
 
     /// The credential for a member.
     async fn token(&mut self, access: &Access, world: &World) -> Option<String> {
-        if world.has(Misbehaviour::KeepsCredentials)
-            && let Some(kept) = self.kept.get(&member(access))
+        let key = member_key(access);
+        if world.has(Misbehaviour::KeepsExpiredCredentials)
+            && let Some(token) = self.tokens.get(&key)
         {
-            return Some(kept.clone());
+            return Some(token.clone());
         }
+        let run = self.plugin_run(access, world);
+        let credential = self.run_plugin(run, world).await?;
+        let token = credential["status"]["token"].as_str()?.to_owned();
+        let is_first = self.tokens.insert(key, token.clone()).is_none();
+        let shared_token = self.shared_token.get_or_insert_with(|| token.clone());
+        // A member that refuses the shared credential gets its own.
+        Some(if is_first && world.has(Misbehaviour::SharesCredential) {
+            shared_token.clone()
+        } else {
+            token
+        })
+    }
+
+    fn plugin_run(&mut self, access: &Access, world: &World) -> PluginRun {
         let (mut args, mut envs) = (access.args.clone(), access.envs.clone());
-        if world.has(Misbehaviour::CollectsArguments) {
+        if world.has(Misbehaviour::LeaksArgs) {
             self.args.extend(args);
             self.envs.extend(envs);
             (args, envs) = (self.args.clone(), self.envs.clone());
         }
-        if world.has(Misbehaviour::DropsRepeats) {
+        if world.has(Misbehaviour::DropsRepeatedArgs) {
             args.dedup();
         }
-        if !world.hands_on_additions() {
+        if !world.passes_profile_args() {
             args.clear();
             envs.clear();
         }
-        let run = PluginRun {
+        PluginRun {
             provider: access.provider.clone(),
             args,
             env: envs
@@ -130,48 +163,38 @@ impl Connector {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect(),
             exec_info: Some(exec_info(access, world).to_string()),
-        };
-        let credential = self.run(run, world).await?;
-        let token = credential["status"]["token"].as_str()?.to_owned();
-        let before = self.kept.insert(member(access), token.clone());
-        let shared = self.shared.get_or_insert_with(|| token.clone());
-        // Where it was refused, it tries the member's own.
-        Some(if before.is_none() && world.has(Misbehaviour::SharesCredential) {
-            shared.clone()
-        } else {
-            token
-        })
+        }
     }
 
-    /// Runs the plugin: once, unless a fault has it do nothing else until it gets a credential.
-    async fn run(&self, run: PluginRun, world: &World) -> Option<Value> {
+    /// Runs the plugin once; a fault runs it until it returns a credential.
+    async fn run_plugin(&self, run: PluginRun, world: &World) -> Option<Value> {
         loop {
             match self.calls.ran(run.clone()) {
                 PluginReply::Credential(credential) => return Some(credential),
                 PluginReply::Hang(duration) => sleep(duration).await,
                 PluginReply::Garbage(_) | PluginReply::Failure(_) => {}
             }
-            if !world.has(Misbehaviour::StopsAtFailure) {
+            if !world.has(Misbehaviour::WaitsForPlugin) {
                 return None;
             }
-            sleep(AGAIN).await;
+            sleep(RETRY).await;
         }
     }
 }
 
-impl Line {
-    /// Whether the member has ended it.
-    pub(super) fn is_ended(&self) -> bool {
+impl MemberConnection {
+    /// Whether the member has closed it.
+    pub fn is_ended(&self) -> bool {
         self.connection.is_ended()
     }
 }
 
-/// What tells members apart.
-fn member(access: &Access) -> String {
+/// Identifies a member: several may share a server.
+fn member_key(access: &Access) -> String {
     format!("{} {:?}", access.server, access.server_name)
 }
 
-/// What the plugin is told of the cluster.
+/// The plugin's `KUBERNETES_EXEC_INFO`.
 fn exec_info(access: &Access, world: &World) -> Value {
     let mut cluster = json!({"server": access.server, "certificate-authority-data": access.ca_data});
     if let Some(name) = &access.server_name {
@@ -185,7 +208,7 @@ fn exec_info(access: &Access, world: &World) -> Value {
         };
     }
     json!({
-        "apiVersion": if world.has(Misbehaviour::TellsAnotherVersion) {
+        "apiVersion": if world.has(Misbehaviour::ChangesExecVersion) {
             OTHER_API_VERSION
         } else {
             API_VERSION

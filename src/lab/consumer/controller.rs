@@ -1,4 +1,4 @@
-//! Reconciles in rounds: connects to members that are new or elsewhere, and leaves those that are gone.
+//! Reconciles in rounds: connects to members that are new or moved, and drops those whose profiles are gone.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     access::{Access, Unusable, access},
-    connect::{Connector, Line},
+    connect::{Connector, MemberConnection},
     finalizers,
     log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
@@ -27,45 +27,48 @@ use crate::{
     mirror::Mirror,
 };
 
-/// How often the consumer compares members.
+/// How long a round waits for the next.
 const ROUND: Duration = Duration::from_secs(1);
-/// How often it asks them whether they are well, and tries those again that it cannot reach.
+/// How often the consumer checks the health of its members, and retries those that it cannot reach.
 const CHECK: Duration = Duration::from_secs(10);
 
-/// The consumer at work.
+/// A running consumer.
 pub(super) struct Controller {
     hub: Hub,
     world: World,
-    /// The profiles by their namespace.
+    started: Instant,
+    /// The profiles by namespace.
     profiles: BTreeMap<&'static str, Mirror>,
-    /// Those of another namespace, which are none of its business.
+    /// The profiles of a namespace that it should not read, for faults.
     unselected: Mirror,
-    /// The decision by which it acts, if it reads one.
+    /// Its decision, if it reads one.
     placements: Option<Placements>,
     connector: Connector,
-    engaged: BTreeMap<String, Engaged>,
-    /// Profiles that it once did not act on, as another one was older.
+    members: BTreeMap<String, Member>,
+    /// Profiles that it once passed over, for a fault.
     passed_over: BTreeSet<String>,
     log: Lines,
-    /// What it has said of profiles that it passes over.
-    said: BTreeSet<String>,
-    /// What it had kept of members when it was stopped: for a fault.
+    /// The warnings so far.
+    warnings: BTreeSet<String>,
+    /// The members from before a restart, for a fault.
     kept: BTreeMap<String, Access>,
     outputs: Outputs,
+    /// How many checks were planned, for the jitter.
+    checks: u64,
 }
 
-/// A member that it works with.
-struct Engaged {
+/// A member on which it acts.
+struct Member {
     access: Access,
-    /// The version of the profile that it connected for.
+    /// The resourceVersion of the profile when it connected.
     version: String,
-    /// None if it cannot be reached.
-    line: Option<Line>,
-    checked: Instant,
+    /// None if the member cannot be reached.
+    connection: Option<MemberConnection>,
+    next_check: Instant,
 }
 
 impl Controller {
-    pub(super) fn new(
+    pub fn new(
         hub: Hub,
         world: World,
         connector: Connector,
@@ -75,106 +78,109 @@ impl Controller {
         let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
             hub,
+            started: Instant::now(),
             placements: world.reads_placements().then(Placements::new),
             world,
             profiles: NAMESPACES.map(|namespace| (namespace, mirror(namespace))).into(),
             unselected: mirror(UNSELECTED),
             connector,
-            engaged: BTreeMap::new(),
+            members: BTreeMap::new(),
             passed_over: BTreeSet::new(),
             log,
-            said: BTreeSet::new(),
+            warnings: BTreeSet::new(),
             kept,
             outputs: Outputs::default(),
+            checks: 0,
         }
     }
 
-    /// What it keeps of its members when it is stopped: nothing, but for a fault.
-    pub(super) fn kept(&self) -> BTreeMap<String, Access> {
-        let engaged = self.engaged.iter();
-        let engaged = engaged.filter(|_| self.world.has(Misbehaviour::KeepsOverRestarts));
-        engaged
-            .map(|(key, engaged)| (key.clone(), engaged.access.clone()))
+    /// The members that it keeps over a restart: none, except for a fault.
+    pub fn kept(&self) -> BTreeMap<String, Access> {
+        if !self.world.has(Misbehaviour::KeepsMembersOverRestart) {
+            return BTreeMap::new();
+        }
+        let members = self.members.iter();
+        members
+            .map(|(key, member)| (key.clone(), member.access.clone()))
             .collect()
     }
 
-    /// Takes up again what it had kept of members that nobody speaks of any more.
-    fn resume(&mut self, there: &BTreeSet<String>) {
-        self.kept.retain(|key, _| !there.contains(key));
-        for (key, access) in &self.kept {
-            let engaged = || Engaged {
-                access: access.clone(),
-                version: String::new(),
-                line: None,
-                checked: Instant::now(),
-            };
-            self.engaged.entry(key.clone()).or_insert_with(engaged);
-        }
-    }
-
-    /// Never ends by itself.
-    pub(super) async fn run(&mut self) -> Result<(), RequestError> {
+    /// Runs until a request fails.
+    pub async fn run(&mut self) -> Result<(), RequestError> {
         loop {
-            let mut profiles = self.read().await?;
-            let of_others: Vec<DynamicObject> = self.unselected.all().cloned().collect();
-            if self.world.has(Misbehaviour::ReadsAllNamespaces) {
-                profiles.extend(of_others.iter().cloned());
-            }
-            for profile in &profiles {
-                self.write(profile).await?;
-            }
-            if let Some(placements) = &mut self.placements {
-                placements.select(&self.hub, &self.world, &mut profiles).await?;
-            }
-            let acted_on = acted_on(&profiles, &of_others, &self.world, &mut self.passed_over);
-            self.warn(&profiles, &of_others, &acted_on).await?;
-            for profile in &profiles {
-                let is_acted_on = acted_on.iter().any(|acted_on| std::ptr::eq(*acted_on, profile));
-                if let Some(finalizers) = finalizers::wanted(profile, is_acted_on, &self.world) {
-                    self.finalize(profile, &finalizers).await?;
-                }
-            }
-            let key = |profile: &DynamicObject| key(profile, &self.world);
-            let wanted: BTreeSet<String> = acted_on.iter().copied().map(key).collect();
-            let there: BTreeSet<String> = profiles.iter().map(key).collect();
-            let keeps_gone = self.world.has(Misbehaviour::KeepsTheGone);
-            self.engaged.retain(|key, _| {
-                let is_gone = keeps_gone && !there.contains(key);
-                wanted.contains(key) || is_gone || self.kept.contains_key(key)
-            });
-            self.resume(&there);
-            let outputs = acted_on.iter().filter_map(|profile| {
-                let access = access(profile, PROVIDER, &self.world).ok()?;
-                let name = profile.metadata.name.as_deref().unwrap_or_default();
-                let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
-                Some((format!("cluster-{namespace}-{name}"), access.server))
-            });
-            let outputs = outputs.collect();
-            self.outputs.follow(&self.hub, outputs, &self.world).await?;
-            for profile in acted_on {
-                self.reconcile(profile).await;
-            }
-            self.check().await;
+            self.round().await?;
             sleep(ROUND).await;
         }
     }
 
-    /// Tells of each profile that it passes over, and of the others of the same member, once.
+    async fn round(&mut self) -> Result<(), RequestError> {
+        let mut profiles = self.read().await?;
+        let unselected: Vec<DynamicObject> = self.unselected.all().cloned().collect();
+        if self.world.has(Misbehaviour::ReadsAllNamespaces) {
+            profiles.extend(unselected.iter().cloned());
+        }
+        for profile in &profiles {
+            self.write(profile).await?;
+        }
+        if let Some(placements) = &mut self.placements {
+            placements.select(&self.hub, &self.world, &mut profiles).await?;
+        }
+        let acted_on = acted_on(&profiles, &unselected, &self.world, &mut self.passed_over);
+        self.warn(&profiles, &unselected, &acted_on).await?;
+        self.set_finalizers(&profiles, &acted_on).await?;
+        self.forget_members(&profiles, &acted_on);
+        for profile in &acted_on {
+            self.reconcile(profile).await;
+        }
+        self.outputs
+            .follow(&self.hub, output_servers(&acted_on, &self.world), &self.world)
+            .await?;
+        self.check().await;
+        Ok(())
+    }
+
+    /// The profiles of its namespaces.
+    async fn read(&mut self) -> Result<Vec<DynamicObject>, RequestError> {
+        for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
+            mirror.refresh(&self.hub).await?;
+        }
+        Ok(self.profiles.values().flat_map(Mirror::all).cloned().collect())
+    }
+
+    /// Drops the members of profiles on which it no longer acts.
+    fn forget_members(&mut self, profiles: &[DynamicObject], acted_on: &[&DynamicObject]) {
+        let wanted: BTreeSet<String> = acted_on.iter().map(|profile| key(profile, &self.world)).collect();
+        let existing: BTreeSet<String> = profiles.iter().map(|profile| key(profile, &self.world)).collect();
+        let keeps_deleted = self.world.has(Misbehaviour::KeepsDeletedProfiles);
+        self.kept.retain(|key, _| !existing.contains(key));
+        let kept = &self.kept;
+        self.members.retain(|key, _| {
+            wanted.contains(key) || kept.contains_key(key) || keeps_deleted && !existing.contains(key)
+        });
+        for (key, access) in kept {
+            let member = || Member {
+                access: access.clone(),
+                version: String::new(),
+                connection: None,
+                next_check: Instant::now(),
+            };
+            self.members.entry(key.clone()).or_insert_with(member);
+        }
+    }
+
+    /// Reports each profile that it passes over, with the other profiles of the member, once.
     async fn warn(
         &mut self,
         profiles: &[DynamicObject],
-        of_others: &[DynamicObject],
+        unselected: &[DynamicObject],
         acted_on: &[&DynamicObject],
     ) -> Result<(), RequestError> {
-        if self.world.habits.repeats_itself || self.world.has(Misbehaviour::PassesOverInSilence) {
+        if self.world.habits.acts_on_duplicates || self.world.has(Misbehaviour::PassesOverSilently) {
             return Ok(());
         }
         for profile in profiles {
-            let same = of_one_member(profile, profiles, of_others, &self.world);
-            let is_acted_on = acted_on
-                .iter()
-                .any(|other| other.metadata.uid == profile.metadata.uid);
-            if is_acted_on || same.len() < 2 {
+            let same = of_one_member(profile, profiles, unselected, &self.world);
+            if same.len() < 2 || acted_on.iter().any(|one| std::ptr::eq(*one, profile)) {
                 continue;
             }
             let names: Vec<String> = same.iter().map(|other| key(other, &self.world)).collect();
@@ -183,7 +189,7 @@ impl Controller {
                 "{passed_over} is passed over: one member has the profiles {}",
                 names.join(", ")
             );
-            if !self.said.insert(warning.clone()) {
+            if !self.warnings.insert(warning.clone()) {
                 continue;
             }
             if self.world.habits.warns_by_events {
@@ -195,100 +201,133 @@ impl Controller {
         Ok(())
     }
 
-    /// The profiles of its namespaces, as they are now.
-    async fn read(&mut self) -> Result<Vec<DynamicObject>, RequestError> {
-        for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
-            mirror.refresh(&self.hub).await?;
-        }
-        Ok(self.profiles.values().flat_map(Mirror::all).cloned().collect())
-    }
-
-    /// Takes its finalizers off all profiles.
-    pub(super) async fn uninstall(&mut self) -> Result<(), RequestError> {
-        if self.world.has(Misbehaviour::LeavesFinalizers) {
-            return Ok(());
-        }
-        for profile in self.read().await? {
-            if let Some(finalizers) = finalizers::without(&profile) {
-                self.finalize(&profile, &finalizers).await?;
+    async fn set_finalizers(
+        &mut self,
+        profiles: &[DynamicObject],
+        acted_on: &[&DynamicObject],
+    ) -> Result<(), RequestError> {
+        for profile in profiles {
+            let is_acted_on = acted_on.iter().any(|one| std::ptr::eq(*one, profile));
+            if let Some(finalizers) = finalizers::wanted(profile, is_acted_on, &self.world) {
+                self.patch_finalizers(profile, &finalizers).await?;
             }
         }
         Ok(())
     }
 
-    /// Gives a profile those finalizers.
-    async fn finalize(&mut self, profile: &DynamicObject, finalizers: &[String]) -> Result<(), RequestError> {
+    /// Removes its finalizers from all profiles.
+    pub async fn uninstall(&mut self) -> Result<(), RequestError> {
+        if self.world.has(Misbehaviour::LeavesFinalizers) {
+            return Ok(());
+        }
+        for profile in self.read().await? {
+            if let Some(finalizers) = finalizers::without(&profile) {
+                self.patch_finalizers(&profile, &finalizers).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn patch_finalizers(
+        &mut self,
+        profile: &DynamicObject,
+        finalizers: &[String],
+    ) -> Result<(), RequestError> {
         let patch = json!({"metadata": {"finalizers": finalizers}});
         self.patch(profile, Via::Object, &patch).await
     }
 
-    /// Connects to a member, if there is cause.
+    /// Connects to the member of a profile if it is new, or if its access changed.
     async fn reconcile(&mut self, profile: &DynamicObject) {
         let key = key(profile, &self.world);
-        let wanted = match access(profile, PROVIDER, &self.world) {
+        let access = match access(profile, PROVIDER, &self.world) {
             Ok(access) => access,
-            Err(Unusable::Malformed) if self.world.has(Misbehaviour::StopsAtMalformed) => {
+            Err(Unusable::Malformed) if self.world.has(Misbehaviour::StopsAtMalformedProfile) => {
                 std::future::pending().await
             }
             Err(Unusable::Malformed) if self.world.habits.keeps_last_known_good => return,
-            Err(Unusable::NoAccess) if self.world.has(Misbehaviour::KeepsAccess) => return,
+            Err(Unusable::NoAccess) if self.world.has(Misbehaviour::KeepsRevokedAccess) => return,
             Err(_) => {
-                self.engaged.remove(&key);
+                self.members.remove(&key);
                 return;
             }
         };
         let version = profile.metadata.resource_version.clone().unwrap_or_default();
-        if let Some(engaged) = self.engaged.get(&key) {
-            let is_other = engaged.access != wanted && !self.world.has(Misbehaviour::KeepsAddress);
-            let is_written = engaged.version != version && self.world.has(Misbehaviour::ReconnectsAlways);
-            if !is_other && !is_written {
+        if let Some(member) = self.members.get(&key) {
+            let has_moved = member.access != access && !self.world.has(Misbehaviour::KeepsAddress);
+            let is_written = member.version != version && self.world.has(Misbehaviour::ReconnectsAtWrites);
+            if !has_moved && !is_written {
                 return;
             }
         }
-        sleep(self.world.habits.takes).await;
-        let line = if self.world.habits.calls_nobody {
+        sleep(self.work_time()).await;
+        let connection = if self.world.habits.calls_no_member {
             None
         } else {
-            self.connector.connect(&wanted, &self.world).await
+            self.connector.connect(&access, &self.world).await
         };
         self.log.write(format_args!("{key} is acted on"));
-        let engaged = Engaged {
-            access: wanted,
+        let next_check = self.next_check();
+        let member = Member {
+            access,
             version,
-            line,
-            checked: Instant::now(),
+            connection,
+            next_check,
         };
-        self.engaged.insert(key, engaged);
+        self.members.insert(key, member);
     }
 
-    /// Asks members whether they are well. Those that could not be reached, and those that ended the connection, it tries again.
+    fn work_time(&self) -> Duration {
+        let habits = &self.world.habits;
+        let is_fast = habits
+            .is_fast_after
+            .is_some_and(|after| self.started.elapsed() >= after);
+        if is_fast { Duration::ZERO } else { habits.work_time }
+    }
+
+    fn next_check(&mut self) -> Instant {
+        let Some(polling) = self.world.habits.polls else {
+            return Instant::now() + CHECK;
+        };
+        self.checks += 1;
+        // Spreads evenly over the jitter, and each run repeats it.
+        let percent = u32::try_from(self.checks * 37 % 100).unwrap_or_default();
+        Instant::now() + polling.interval + polling.jitter * percent / 100
+    }
+
+    /// Checks the health of members, and reconnects where a connection is missing or closed.
     async fn check(&mut self) {
-        if self.world.habits.calls_nobody {
+        if self.world.habits.calls_no_member {
             return;
         }
-        for engaged in self.engaged.values_mut() {
-            let is_ended = engaged.line.as_ref().is_some_and(Line::is_ended);
-            if !is_ended && engaged.checked.elapsed() < CHECK {
+        let mut members = std::mem::take(&mut self.members);
+        for member in members.values_mut() {
+            let connection = member.connection.as_ref();
+            let is_ended = connection.is_some_and(MemberConnection::is_ended);
+            let now = Instant::now();
+            if now < member.next_check && (!is_ended || self.world.habits.polls.is_some()) {
                 continue;
             }
-            engaged.checked = Instant::now();
-            let goes_on = engaged
-                .line
-                .as_ref()
-                .is_some_and(|line| !self.world.habits.polls && !is_ended && self.connector.check(line));
-            if !goes_on {
-                engaged.line = self.connector.connect(&engaged.access, &self.world).await;
+            member.next_check = self.next_check();
+            let is_healthy = connection.is_some_and(|connection| {
+                self.world.habits.polls.is_none()
+                    && !is_ended
+                    && self.connector.check(connection, &self.world)
+            });
+            if !is_healthy {
+                member.connection = self.connector.connect(&member.access, &self.world).await;
             }
         }
+        self.members = members;
     }
 
-    /// Tells of a profile in an event.
+    /// Reports a warning about a profile in an event.
     async fn write_event(&self, profile: &DynamicObject, warning: &str) -> Result<(), RequestError> {
         let (namespace, name) = (&profile.metadata.namespace, &profile.metadata.name);
         let target = Target {
             resource: ApiResource::erase::<Event>(&()),
             namespace: namespace.clone(),
-            name: format!("{}.{}", name.as_deref().unwrap_or_default(), self.said.len()),
+            name: format!("{}.{}", name.as_deref().unwrap_or_default(), self.warnings.len()),
         };
         let event = json!({
             "metadata": {"name": target.name, "namespace": namespace},
@@ -307,11 +346,11 @@ impl Controller {
         self.hub.create(&target, CONSUMER, &event).await.map(drop)
     }
 
-    /// Writes to a profile, as no consumer should.
+    /// Writes to a profile, for faults.
     async fn write(&mut self, profile: &DynamicObject) -> Result<(), RequestError> {
         let labels = profile.metadata.labels.as_ref();
         let is_labelled = labels.is_some_and(|labels| labels.contains_key(CONSUMER));
-        let is_new = !self.engaged.contains_key(&key(profile, &self.world));
+        let is_new = !self.members.contains_key(&key(profile, &self.world));
         let (via, patch) = if self.world.has(Misbehaviour::LabelsProfiles) && !is_labelled {
             (Via::Object, json!({"metadata": {"labels": {CONSUMER: "seen"}}}))
         } else if self.world.has(Misbehaviour::WritesStatus) && is_new {
@@ -325,11 +364,22 @@ impl Controller {
         self.patch(profile, via, &patch).await
     }
 
-    /// Merges a patch into a profile.
+    /// Sends a merge patch for a profile.
     async fn patch(&mut self, profile: &DynamicObject, via: Via, patch: &Value) -> Result<(), RequestError> {
         let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
         let name = profile.metadata.name.as_deref().unwrap_or_default();
         let mirror = self.profiles.get_mut(namespace).unwrap_or(&mut self.unselected);
         mirror.patch(&self.hub, CONSUMER, (name, via), patch).await
     }
+}
+
+/// The server of each output, by the name of its Secret.
+fn output_servers(acted_on: &[&DynamicObject], world: &World) -> BTreeMap<String, String> {
+    let outputs = acted_on.iter().filter_map(|profile| {
+        let access = access(profile, PROVIDER, world).ok()?;
+        let name = profile.metadata.name.as_deref().unwrap_or_default();
+        let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
+        Some((format!("cluster-{namespace}-{name}"), access.server))
+    });
+    outputs.collect()
 }

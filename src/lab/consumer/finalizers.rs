@@ -1,4 +1,4 @@
-//! The finalizer by which the consumer keeps a profile until it has left the member.
+//! The finalizer that keeps a profile until the consumer has left its member.
 
 use kube::api::DynamicObject;
 
@@ -7,7 +7,7 @@ use super::world::{Misbehaviour, World};
 /// Its finalizer.
 const FINALIZER: &str = "reference-consumer.conformance.example/leave";
 
-/// The finalizers that a profile is to have, if others than it has: the consumer's own while it acts on it.
+/// The finalizers that a profile should have, if they differ from those that it has.
 pub(super) fn wanted(profile: &DynamicObject, is_acted_on: bool, world: &World) -> Option<Vec<String>> {
     if !is_acted_on {
         return without(profile);
@@ -21,7 +21,7 @@ pub(super) fn wanted(profile: &DynamicObject, is_acted_on: bool, world: &World) 
     Some(finalizers)
 }
 
-/// Those without the consumer's own, if that is there.
+/// The finalizers without the consumer's own; none if the profile does not have it.
 pub(super) fn without(profile: &DynamicObject) -> Option<Vec<String>> {
     let finalizers = profile.metadata.finalizers.as_ref()?;
     let others: Vec<String> = finalizers

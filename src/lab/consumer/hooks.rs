@@ -1,4 +1,4 @@
-//! Stops the consumer and starts it again, within this process.
+//! The consumer's hooks: they stop, start and uninstall it within this process.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use crate::driver::within;
 
 /// Whether the consumer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum RunState {
     /// It runs.
     Running,
     /// It was stopped, and may be started again.
@@ -23,42 +23,42 @@ pub(super) enum Life {
 
 /// The hooks of the consumer.
 pub(super) struct ConsumerHooks {
-    wanted: watch::Sender<Life>,
-    present: watch::Receiver<Life>,
+    wanted: watch::Sender<RunState>,
+    present: watch::Receiver<RunState>,
 }
 
 /// The consumer's side of its hooks.
 pub(super) struct Orders {
-    /// What it is to do.
-    wanted: watch::Receiver<Life>,
-    /// What it does.
-    present: watch::Sender<Life>,
+    /// The state that the hooks ask for.
+    wanted: watch::Receiver<RunState>,
+    /// Its present state.
+    present: watch::Sender<RunState>,
 }
 
 impl Orders {
-    /// Waits until the consumer is to live in such a way.
-    pub(super) async fn are(&mut self, such: impl Fn(Life) -> bool) {
-        if self.wanted.wait_for(|life| such(*life)).await.is_err() {
-            // Nobody is left who could give orders.
+    /// Waits until the wanted state fulfils the condition.
+    pub(super) async fn wait(&mut self, condition: impl Fn(RunState) -> bool) {
+        if self.wanted.wait_for(|state| condition(*state)).await.is_err() {
+            // The run has ended.
             std::future::pending().await
         }
     }
 
-    /// Whether the consumer is to be uninstalled.
-    pub(super) fn are_to_uninstall(&self) -> bool {
-        *self.wanted.borrow() == Life::Uninstalled
+    /// Whether the consumer should be uninstalled.
+    pub(super) fn is_uninstall(&self) -> bool {
+        *self.wanted.borrow() == RunState::Uninstalled
     }
 
-    /// Lives as it is to.
-    pub(super) fn follow(&self) {
+    /// Reports that the consumer is in the wanted state.
+    pub(super) fn report(&self) {
         self.present.send_replace(*self.wanted.borrow());
     }
 }
 
 /// Hooks, and the consumer's side of them.
 pub(super) fn hooks() -> (ConsumerHooks, Orders) {
-    let (wanted, told) = watch::channel(Life::Running);
-    let (present, seen) = watch::channel(Life::Running);
+    let (wanted, told) = watch::channel(RunState::Running);
+    let (present, seen) = watch::channel(RunState::Running);
     let hooks = ConsumerHooks {
         wanted,
         present: seen,
@@ -71,36 +71,36 @@ pub(super) fn hooks() -> (ConsumerHooks, Orders) {
 }
 
 impl ConsumerHooks {
-    /// Waits until the consumer lives like that.
-    async fn bring(&self, life: Life) {
-        self.wanted.send_replace(life);
+    /// Asks for a state, and waits until the consumer is in it.
+    async fn bring_to(&self, state: RunState) {
+        self.wanted.send_replace(state);
         let mut present = self.present.clone();
-        // A consumer that is gone runs no longer.
-        let _ = present.wait_for(|present| *present == life).await;
+        // An error means that the consumer no longer exists.
+        let _ = present.wait_for(|present| *present == state).await;
     }
 }
 
-/// The life that a hook brings about.
-fn life(action: DriverAction) -> Option<Life> {
+/// The state after a hook.
+fn state_after(action: DriverAction) -> Option<RunState> {
     match action {
-        DriverAction::Stop => Some(Life::Stopped),
-        DriverAction::Start => Some(Life::Running),
-        DriverAction::Uninstall => Some(Life::Uninstalled),
+        DriverAction::Stop => Some(RunState::Stopped),
+        DriverAction::Start => Some(RunState::Running),
+        DriverAction::Uninstall => Some(RunState::Uninstalled),
         _ => None,
     }
 }
 
 impl Hooks for ConsumerHooks {
     fn lacking(&self, action: DriverAction) -> Option<String> {
-        let lacks = life(action).is_none();
-        lacks.then(|| format!("the reference consumer knows no `{action}`"))
+        let lacks = state_after(action).is_none();
+        lacks.then(|| format!("the reference consumer has no hook `{action}`"))
     }
 
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         let acting = async {
-            // The run never asks for what is lacking.
-            if let Some(life) = life(call.action) {
-                self.bring(life).await;
+            // The run calls no hook that is lacking.
+            if let Some(state) = state_after(call.action) {
+                self.bring_to(state).await;
             }
             Ok::<_, Infallible>(())
         };

@@ -1,4 +1,4 @@
-//! The consumer's life, and its testbed.
+//! Sets the consumer up and runs it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,18 +12,21 @@ use collect::{
     testbed::{Calls, OutputPlace, TestbedPlan},
 };
 use evidence::{ConsumerSpec, Reads};
+use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ApiResource;
 use serde_json::json;
+use tokio::time::sleep;
 
 use super::{
+    access::Access,
     connect::{API_VERSION, Connector},
     controller::Controller,
     faults::Fault,
-    hooks::{ConsumerHooks, Life, Orders, hooks},
+    hooks::{ConsumerHooks, Orders, RunState, hooks},
     log::Lines,
     names::{CONSUMER, DECISION, NAMESPACES, OUTPUTS, PROVIDER, UNSELECTED},
-    world::{Habits, World},
+    world::{Crash, Habits, World},
 };
 use crate::{
     client::{Hub, RequestError, Target},
@@ -34,7 +37,7 @@ use crate::{
 /// How long it may take to call a control.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The definitions of a hub for it: those of a hub that has stored what others refuse, and of decisions, which it may read.
+/// The definitions of its hub: a ClusterProfile that accepts malformed objects, and PlacementDecision.
 pub fn hub_definitions() -> Vec<CustomResourceDefinition> {
     vec![lax(cluster_profile()), placement_decision()]
 }
@@ -55,23 +58,19 @@ impl Consumer {
     /// The first namespace whose profiles it reads.
     pub const NAMESPACE: &str = NAMESPACES[0];
 
-    /// Makes a consumer with these faults; with none it conforms. What happens to its members is told by `clock`.
+    /// A consumer with these faults; with none it conforms. Its members record their calls by `clock`.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
         Self::with_habits(Habits::default(), faults, clock)
     }
 
-    /// Makes one that is honest in another way.
+    /// A consumer with these habits and faults.
     pub fn with_habits(habits: Habits, faults: Vec<Fault>, clock: Clock) -> Self {
-        let mut world = World::of(habits);
-        for fault in faults {
-            fault.apply(&mut world);
-        }
         let calls = Arc::new(Calls::new(clock));
         let (hooks, orders) = hooks();
         Self {
             hooks: Arc::new(hooks),
             orders,
-            world,
+            world: World::new(habits, &faults),
             members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
             calls,
             log: Lines::default(),
@@ -96,11 +95,11 @@ impl Consumer {
                 providers: [PROVIDER.to_owned()].into(),
                 exec_api_version: Some(API_VERSION.to_owned()),
                 fallback: None,
-                profile_args: self.world.claims_additions(),
-                profile_envs: self.world.claims_additions(),
+                profile_args: self.world.claims_profile_args(),
+                profile_envs: self.world.claims_profile_args(),
                 one_shot: false,
-                actions_conflict: !self.world.habits.repeats_itself,
-                gates_on_health: !self.world.habits.shows_the_sick,
+                actions_conflict: !self.world.habits.acts_on_duplicates,
+                gates_on_health: !self.world.habits.calls_unhealthy,
                 rolls_out: self.world.habits.rolls_out,
                 outputs: BTreeSet::new(),
             },
@@ -136,29 +135,57 @@ impl Consumer {
         Ok(())
     }
 
-    /// Runs, but for when hooks have stopped it. It never ends by itself: abort it.
+    /// Runs except while hooks have stopped it. It never ends by itself: abort it.
     ///
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
         let hub = Hub::new(client);
+        let mut crash = self.world.habits.crash;
         let mut kept = BTreeMap::new();
         loop {
-            let log = self.log.clone();
-            let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());
-            let mut controller = Controller::new(hub.clone(), self.world.clone(), connector, log, kept);
+            let mut replicas = self.replicas(&hub, &kept);
+            let runs = replicas.iter_mut().map(Controller::run);
             tokio::select! {
                 biased;
-                () = self.orders.are(|life| life != Life::Running) => {}
-                ended = controller.run() => return ended,
+                () = self.orders.wait(|state| state != RunState::Running) => {}
+                ended = try_join_all(runs) => return ended.map(drop),
+                down_for = crash_in(crash) => {
+                    crash = None;
+                    drop(replicas);
+                    sleep(down_for).await;
+                    continue;
+                }
             }
-            kept = controller.kept();
-            if self.orders.are_to_uninstall() {
-                controller.uninstall().await?;
+            kept = replicas[0].kept();
+            if self.orders.is_uninstall() {
+                replicas[0].uninstall().await?;
             }
-            self.orders.follow();
-            self.orders.are(|life| life == Life::Running).await;
-            self.orders.follow();
+            drop(replicas);
+            self.orders.report();
+            self.orders.wait(|state| state == RunState::Running).await;
+            self.orders.report();
         }
+    }
+
+    /// Its replicas; at least one.
+    fn replicas(&self, hub: &Hub, kept: &BTreeMap<String, Access>) -> Vec<Controller> {
+        let replica = |_| {
+            let log = self.log.clone();
+            let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());
+            Controller::new(hub.clone(), self.world.clone(), connector, log, kept.clone())
+        };
+        (0..=self.world.habits.further_replicas).map(replica).collect()
+    }
+}
+
+/// Waits for a crash. Returns how long the consumer is down.
+async fn crash_in(crash: Option<Crash>) -> Duration {
+    match crash {
+        Some(crash) => {
+            sleep(crash.after).await;
+            crash.down_for
+        }
+        None => std::future::pending().await,
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, io, sync::Arc};
 use collect::testbed::ConsumerLog;
 use parking_lot::Mutex;
 
-/// The lines that the consumer has written, for whoever holds the log.
+/// The lines of the log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines(Arc<Mutex<Vec<String>>>);
 

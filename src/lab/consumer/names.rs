@@ -1,4 +1,4 @@
-//! What the consumer is called, and what it reads.
+//! The names of the consumer, and of what it reads.
 
 /// The consumer's name: its user and its field manager.
 pub(super) const CONSUMER: &str = "reference-consumer";
@@ -8,7 +8,7 @@ pub(super) const NAMESPACES: [&str; 2] = ["lab-consumer", "lab-consumer-b"];
 pub(super) const UNSELECTED: &str = "lab-elsewhere";
 /// The key of the decision that it reads, if it reads any.
 pub(super) const DECISION: &str = "web";
-/// The provider that it has a plugin for.
+/// The provider for which it has a plugin.
 pub(super) const PROVIDER: &str = "recorder";
-/// Where it makes Secrets of profiles.
+/// The namespace of its outputs.
 pub(super) const OUTPUTS: &str = "lab-argocd";

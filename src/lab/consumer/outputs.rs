@@ -16,19 +16,19 @@ use super::{
 };
 use crate::client::{Hub, RequestError, Target};
 
-/// The label of what it makes, and its value.
+/// The label of its Secrets, and the value.
 const LABEL: &str = "argocd.argoproj.io/secret-type";
 const VALUE: &str = "cluster";
 
-/// The Secrets that there are, each with the server that it names.
+/// Its Secrets.
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
-    /// None until it has looked what it made before it was stopped.
+    /// The server of each Secret. None until it has listed those from before a restart.
     made: Option<BTreeMap<String, String>>,
 }
 
 impl Outputs {
-    /// Makes what is wanted, by name and server, and removes all else.
+    /// Creates and updates the wanted Secrets, by name and server, and deletes all others.
     pub(super) async fn follow(
         &mut self,
         hub: &Hub,
@@ -62,7 +62,7 @@ impl Outputs {
     }
 }
 
-/// Whether it made that Secret.
+/// Whether the Secret is one of its own.
 fn is_own(secret: &DynamicObject) -> bool {
     secret.labels().get(LABEL).is_some_and(|value| value == VALUE)
 }

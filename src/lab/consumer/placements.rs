@@ -1,4 +1,4 @@
-//! Which profiles its decision names, for a consumer that reads PlacementDecisions.
+//! The decision of a consumer that reads PlacementDecisions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,15 +20,15 @@ use crate::{
     mirror::Mirror,
 };
 
-/// How long one that rolls out waits until it acts on the members of a later slice.
+/// How long a rollout waits with the members of later slices.
 const WAVE: Duration = Duration::from_secs(90);
 
 /// The decision that it reads.
 pub(super) struct Placements {
     slices: BTreeMap<&'static str, Mirror>,
-    /// The profiles that the decision ever named: for a fault.
+    /// The profiles that the decision ever named, for a fault.
     ever: BTreeSet<(String, String)>,
-    /// Since when a later slice names each of these: for one that rolls out.
+    /// Since when a later slice names each of these profiles, for a rollout.
     waiting: BTreeMap<(String, String), Instant>,
 }
 
@@ -42,7 +42,7 @@ impl Placements {
         }
     }
 
-    /// Leaves those of the profiles that the decision names now.
+    /// Retains the profiles that the decision names.
     pub(super) async fn select(
         &mut self,
         hub: &Hub,
@@ -57,7 +57,7 @@ impl Placements {
         }
         let there: BTreeSet<String> = profiles.iter().map(|profile| key(profile, world)).collect();
         let mut named = self.named(world, &there);
-        if world.has(Misbehaviour::KeepsTheRemoved) {
+        if world.has(Misbehaviour::KeepsRemovedMembers) {
             self.ever.extend(named);
             named = self.ever.clone();
         }
@@ -71,7 +71,7 @@ impl Placements {
         Ok(())
     }
 
-    /// Leaves those that the first slices name, and those that later ones have named for long enough.
+    /// Retains the profiles that the first slices name, and those that later slices have named for long enough.
     fn wait_for_waves(&mut self, named: &mut BTreeSet<(String, String)>) {
         let mut first = BTreeSet::new();
         for (namespace, mirror) in &self.slices {
@@ -103,14 +103,14 @@ impl Placements {
             });
             for slice in slices {
                 let members = members(slice);
-                if members.is_empty() && world.has(Misbehaviour::StopsAtAnEmptySlice) {
+                if members.is_empty() && world.has(Misbehaviour::StopsAtEmptySlice) {
                     break;
                 }
                 for member in members {
                     let name = member["clusterProfileRef"]["name"].as_str().unwrap_or_default();
                     let namesake = NAMESPACES
                         .into_iter()
-                        .filter(|_| world.has(Misbehaviour::TakesNamesakes))
+                        .filter(|_| world.has(Misbehaviour::ResolvesElsewhere))
                         .rfind(|other| there.contains(&format!("{other}/{name}")));
                     named.insert(referred(member, namesake.unwrap_or(namespace)));
                 }
@@ -119,7 +119,7 @@ impl Placements {
         named
     }
 
-    /// Writes to slices, as no consumer should.
+    /// Writes to slices, for a fault.
     async fn write(&mut self, hub: &Hub) -> Result<(), RequestError> {
         for mirror in self.slices.values_mut() {
             let is_seen = |slice: &&DynamicObject| {
@@ -144,12 +144,12 @@ fn label(slice: &DynamicObject, key: &str) -> Option<String> {
     slice.metadata.labels.as_ref()?.get(key).cloned()
 }
 
-/// What a slice has selected.
+/// The entries of a slice.
 fn members(slice: &DynamicObject) -> &[Value] {
     slice.data["decisions"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The namespace and name of a profile that was selected; in that namespace unless the reference has one.
+/// The namespace and name of the profile of an entry; its namespace is `namespace` unless the reference has one.
 fn referred(member: &Value, namespace: &str) -> (String, String) {
     let reference = &member["clusterProfileRef"];
     let own = reference["namespace"].as_str().filter(|own| !own.is_empty());

@@ -1,4 +1,4 @@
-//! Which profiles the consumer acts on: not on all that it reads.
+//! Which profiles the consumer acts on.
 
 use std::collections::BTreeSet;
 
@@ -7,53 +7,55 @@ use kube::api::DynamicObject;
 
 use super::world::{Misbehaviour, World};
 
-/// Names a profile in all that it reads.
+/// Identifies a profile among those that it reads.
 pub(super) fn key(profile: &DynamicObject, world: &World) -> String {
     let name = profile.metadata.name.as_deref().unwrap_or_default();
-    if world.has(Misbehaviour::KnowsByNameAlone) {
+    if world.has(Misbehaviour::IgnoresNamespaces) {
         return name.to_owned();
     }
     let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
     format!("{namespace}/{name}")
 }
 
-/// The profiles that it acts on. `passed_over` are the keys of those that it once did not.
+/// The profiles that it acts on. `passed_over` are the keys of those that it once passed over.
 pub(super) fn acted_on<'p>(
     profiles: &'p [DynamicObject],
-    of_others: &'p [DynamicObject],
+    unselected: &'p [DynamicObject],
     world: &World,
     passed_over: &mut BTreeSet<String>,
 ) -> Vec<&'p DynamicObject> {
     let is_first = |profile: &&DynamicObject| {
-        world.habits.repeats_itself || is_first_of_its_member(profile, profiles, of_others, world)
+        world.habits.acts_on_duplicates || is_first_of_its_member(profile, profiles, unselected, world)
     };
     let (first, others): (Vec<_>, Vec<_>) = profiles.iter().partition(is_first);
     passed_over.extend(others.into_iter().map(|profile| key(profile, world)));
     let is_left_out = |profile: &DynamicObject| {
         profile.metadata.deletion_timestamp.is_some()
             || (world.has(Misbehaviour::NeverReturns) && passed_over.contains(&key(profile, world)))
-            || (is_sick(profile) && !world.habits.shows_the_sick && !world.has(Misbehaviour::CallsTheSick))
-            || (says_undefined(profile) && world.has(Misbehaviour::KnowsTheDefinedAlone))
+            || (is_unhealthy(profile)
+                && !world.habits.calls_unhealthy
+                && !world.has(Misbehaviour::CallsUnhealthy))
+            || (has_unknown_condition(profile) && world.has(Misbehaviour::SkipsUnknownConditions))
     };
     let first = first.into_iter();
     first.filter(|profile| !is_left_out(profile)).collect()
 }
 
-/// Whether a profile is the one of its member to act on (KEP-4322): the oldest one, of its namespace, if that is one alone.
+/// Whether a profile is the only oldest one of its member in its namespace (KEP-4322).
 fn is_first_of_its_member(
     profile: &DynamicObject,
     profiles: &[DynamicObject],
-    of_others: &[DynamicObject],
+    unselected: &[DynamicObject],
     world: &World,
 ) -> bool {
-    let same = of_one_member(profile, profiles, of_others, world);
+    let same = of_one_member(profile, profiles, unselected, world);
     let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    if world.has(Misbehaviour::TakesTheYoungest) && created_apart(&same) {
+    if world.has(Misbehaviour::PrefersYoungest) && created_apart(&same) {
         return same.iter().all(|other| created(other) <= created(profile));
     }
     let oldest = same.iter().map(|other| created(other)).min().flatten();
     let mut tied = same.iter().filter(|other| created(other) == oldest);
-    if world.has(Misbehaviour::TakesOneOfTied) {
+    if world.has(Misbehaviour::PicksOneOfTied) {
         return tied
             .next()
             .is_some_and(|first| first.metadata.uid == profile.metadata.uid);
@@ -61,22 +63,22 @@ fn is_first_of_its_member(
     tied.all(|other| other.metadata.uid == profile.metadata.uid)
 }
 
-/// The profiles of one member that the consumer would choose among: that one and others.
+/// The profiles with the same member id among which the consumer chooses, this one included.
 pub(super) fn of_one_member<'p>(
     profile: &'p DynamicObject,
     profiles: &'p [DynamicObject],
-    of_others: &'p [DynamicObject],
+    unselected: &'p [DynamicObject],
     world: &World,
 ) -> Vec<&'p DynamicObject> {
     let id = |profile: &DynamicObject| {
         let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;
-        (!id.is_empty() || world.has(Misbehaviour::TakesEmptyForOne)).then(|| id.clone())
+        (!id.is_empty() || world.has(Misbehaviour::ComparesEmptyIds)).then(|| id.clone())
     };
     let Some(own) = id(profile) else {
         return vec![profile];
     };
-    let is_everywhere = world.has(Misbehaviour::TakesInventoriesForOne);
-    let others = if is_everywhere { of_others } else { &[] };
+    let is_everywhere = world.has(Misbehaviour::ComparesOtherInventories);
+    let others = if is_everywhere { unselected } else { &[] };
     profiles
         .iter()
         .chain(others)
@@ -85,7 +87,7 @@ pub(super) fn of_one_member<'p>(
         .collect()
 }
 
-/// Whether no two were created at the same time.
+/// Whether all were created at different times.
 fn created_apart(profiles: &[&DynamicObject]) -> bool {
     let times: BTreeSet<_> = profiles
         .iter()
@@ -94,12 +96,12 @@ fn created_apart(profiles: &[&DynamicObject]) -> bool {
     times.len() == profiles.len()
 }
 
-fn is_sick(profile: &DynamicObject) -> bool {
+fn is_unhealthy(profile: &DynamicObject) -> bool {
     let mut conditions = conditions(profile);
     conditions.any(|condition| condition["type"] == CONDITION_HEALTHY && condition["status"] == "False")
 }
 
-fn says_undefined(profile: &DynamicObject) -> bool {
+fn has_unknown_condition(profile: &DynamicObject) -> bool {
     let mut conditions = conditions(profile);
     conditions
         .any(|condition| condition["type"] != CONDITION_HEALTHY && condition["type"] != CONDITION_JOINED)

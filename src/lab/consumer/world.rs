@@ -1,160 +1,186 @@
-//! What a consumer does as others do, and what it does wrong.
+//! How the consumer behaves: the habits of an honest one, and misbehaviour.
 
 use std::{collections::BTreeSet, time::Duration};
 
-/// The habits of an honest consumer. Consumers differ in them, and none is wrong.
+use super::faults::Fault;
+
+/// The habits of an honest consumer. None of them is wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Habits {
-    /// It asks its members again and again over new connections, rather than to watch them.
-    pub polls: bool,
-    /// It does one thing after the other, each of which takes so long.
-    pub takes: Duration,
-    /// It keeps to what it knew while a profile cannot be used.
+    /// Calls its members over new connections from time to time, instead of watching them.
+    pub polls: Option<Polling>,
+    /// Works on one profile after the other, each for this long.
+    pub work_time: Duration,
+    /// Needs no `work_time` from this time on, counted from its start.
+    pub is_fast_after: Option<Duration>,
+    /// Sends so many further requests to a member each time it checks it.
+    pub extra_requests: usize,
+    /// Keeps connections and uses them again, as an HTTP client does.
+    pub pools_connections: bool,
+    /// Runs so many further replicas, all of them active.
+    pub further_replicas: usize,
+    /// Crashes once.
+    pub crash: Option<Crash>,
+    /// Keeps its last state of a profile that it cannot read.
     pub keeps_last_known_good: bool,
-    /// It calls no member: it translates profiles for somebody else.
-    pub calls_nobody: bool,
-    /// It calls members that are not healthy, too: it shows them to people.
-    pub shows_the_sick: bool,
-    /// It acts on each profile of a member: nothing that it does would conflict.
-    pub repeats_itself: bool,
-    /// It hands nothing on to the plugin that profiles add.
-    pub hands_on_nothing: bool,
-    /// It tells of profiles that it passes over in events, and not in its log.
+    /// Calls no member; it only writes outputs.
+    pub calls_no_member: bool,
+    /// Calls unhealthy members as well.
+    pub calls_unhealthy: bool,
+    /// Acts on each profile of a member.
+    pub acts_on_duplicates: bool,
+    /// Passes no arguments and variables of profiles to the plugin.
+    pub drops_profile_args: bool,
+    /// Reports the profiles that it passes over in events instead of its log.
     pub warns_by_events: bool,
-    /// It holds each profile by a finalizer until it has left the member.
+    /// Sets a finalizer on each profile that it acts on.
     pub finalizes: bool,
-    /// It acts on the profiles that a decision names, and on no other.
+    /// Acts only on the profiles that its decision names.
     pub reads_placements: bool,
-    /// It takes each slice of a decision but the first for a later wave of its rollout.
+    /// Acts on the slices of its decision in waves.
     pub rolls_out: bool,
+}
+
+/// How a consumer polls.
+#[derive(Clone, Copy, Debug)]
+pub struct Polling {
+    /// The shortest time between two calls of a member.
+    pub interval: Duration,
+    /// How much longer that time may be.
+    pub jitter: Duration,
+}
+
+/// A crash.
+#[derive(Clone, Copy, Debug)]
+pub struct Crash {
+    /// When, counted from its start.
+    pub after: Duration,
+    /// How long it is down.
+    pub down_for: Duration,
 }
 
 /// A kind of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Misbehaviour {
-    /// It writes into the status of profiles what it thinks of them.
+pub enum Misbehaviour {
+    /// Writes the status of profiles.
     WritesStatus,
-    /// It labels profiles.
+    /// Labels profiles.
     LabelsProfiles,
-    /// It takes the first provider, known or not.
-    TakesTheFirst,
-    /// It takes any provider if it knows none.
-    TakesAnyAtNeed,
-    /// It does not check certificates.
-    TrustsAnybody,
-    /// It drops the server name.
-    DropsServerName,
-    /// It wraps what the profile says to the plugin.
-    WrapsConfig,
-    /// It hands on the variables and arguments of all profiles that it has seen.
-    CollectsArguments,
-    /// It stops at a profile that it cannot read.
-    StopsAtMalformed,
-    /// It keeps the first address of a member.
-    KeepsAddress,
-    /// It reconnects whenever a profile is written.
-    ReconnectsAlways,
-    /// It has one credential for all members.
-    SharesCredential,
-    /// It reads namespaces that it was not told to read.
-    ReadsAllNamespaces,
-    /// It takes profiles of one name for one, whatever their namespace.
-    KnowsByNameAlone,
-    /// Of several profiles of a member, it takes the youngest.
-    TakesTheYoungest,
-    /// Of several that are the oldest, it takes one.
-    TakesOneOfTied,
-    /// It takes all without an identity for one member, if they say so.
-    TakesEmptyForOne,
-    /// It passes profiles over without a word.
-    PassesOverInSilence,
-    /// It takes profiles of several inventories for one member.
-    TakesInventoriesForOne,
-    /// It never acts on a profile that it once did not act on.
-    NeverReturns,
-    /// It reads the deprecated list first.
-    ReadsTheOldList,
-    /// It goes around proxies.
-    GoesAroundProxies,
-    /// It hands on what profiles add, without being told to.
-    HandsOnUnasked,
-    /// It drops arguments that are there twice.
-    DropsRepeats,
-    /// It keeps credentials that have expired.
-    KeepsCredentials,
-    /// It tells the plugin another version of its protocol.
-    TellsAnotherVersion,
-    /// It writes credentials into its log.
-    LogsCredentials,
-    /// It does nothing else until a plugin gives a credential.
-    StopsAtFailure,
-    /// It keeps to the access that a profile no longer names.
-    KeepsAccess,
-    /// It keeps the members of profiles that are gone.
-    KeepsTheGone,
-    /// It calls members that are not healthy, although it says that it does not.
-    CallsTheSick,
-    /// It leaves profiles alone that say something undefined.
-    KnowsTheDefinedAlone,
-    /// It never looks for what it had made before it was stopped.
-    ForgetsOutputs,
-    /// It leaves its finalizers behind when it is uninstalled.
+    /// Keeps its finalizers on profiles when it is uninstalled.
     LeavesFinalizers,
-    /// It keeps what it knows of members while it is stopped, and never looks through it.
-    KeepsOverRestarts,
-    /// It reads the slices of a decision up to the first that is empty.
-    StopsAtAnEmptySlice,
-    /// It takes a profile of another namespace where a reference has none.
-    TakesNamesakes,
-    /// It keeps the members that have left its decision.
-    KeepsTheRemoved,
-    /// It writes into slices what it thinks of them.
+    /// Identifies profiles by name, without their namespace.
+    IgnoresNamespaces,
+    /// Reads namespaces that it should not read.
+    ReadsAllNamespaces,
+    /// Acts on the youngest profile of a member.
+    PrefersYoungest,
+    /// Acts on one of several profiles that are equally old.
+    PicksOneOfTied,
+    /// Treats profiles with an empty identity as one member.
+    ComparesEmptyIds,
+    /// Compares profiles with those of namespaces that it does not read.
+    ComparesOtherInventories,
+    /// Never acts on a profile that it once passed over.
+    NeverReturns,
+    /// Does not report the profiles that it passes over.
+    PassesOverSilently,
+    /// Uses the first provider, known or not.
+    UsesFirstProvider,
+    /// Uses any provider if it knows none.
+    GuessesProvider,
+    /// Prefers the deprecated list of providers.
+    PrefersDeprecatedList,
+    /// Does not verify certificates.
+    TrustsAnyAuthority,
+    /// Sends no server name.
+    DropsServerName,
+    /// Connects directly although a profile names a proxy.
+    IgnoresProxy,
+    /// Wraps the plugin's config in another object.
+    WrapsConfig,
+    /// Runs the plugin with another API version than its file says.
+    ChangesExecVersion,
+    /// Passes arguments and variables of profiles to the plugin, although it does not claim so.
+    PassesUnclaimedArgs,
+    /// Drops repeated arguments.
+    DropsRepeatedArgs,
+    /// Passes the arguments and variables of all profiles so far.
+    LeaksArgs,
+    /// Keeps using expired credentials.
+    KeepsExpiredCredentials,
+    /// Does nothing else until the plugin returns a credential.
+    WaitsForPlugin,
+    /// Stops at a profile that it cannot read.
+    StopsAtMalformedProfile,
+    /// Keeps the first address of a member.
+    KeepsAddress,
+    /// Keeps using access that a profile no longer has.
+    KeepsRevokedAccess,
+    /// Keeps calling the members of deleted profiles.
+    KeepsDeletedProfiles,
+    /// Reconnects whenever a profile is written.
+    ReconnectsAtWrites,
+    /// Keeps its members over a restart, and never checks whether their profiles still exist.
+    KeepsMembersOverRestart,
+    /// Does not delete outputs that it made before a restart.
+    ForgetsOutputs,
+    /// Calls unhealthy members, although it claims that it does not.
+    CallsUnhealthy,
+    /// Skips profiles with a condition of an unknown type.
+    SkipsUnknownConditions,
+    /// Reads the slices of a decision up to the first empty one.
+    StopsAtEmptySlice,
+    /// Resolves a reference without a namespace to a profile of another namespace.
+    ResolvesElsewhere,
+    /// Keeps calling the members that left its decision.
+    KeepsRemovedMembers,
+    /// Annotates the slices of decisions.
     WritesSlices,
+    /// Uses one credential for all members.
+    SharesCredential,
+    /// Writes credentials into its log.
+    LogsCredentials,
 }
 
-/// The misbehaviours of one that reads decisions.
+/// Misbehaviour that only a consumer of decisions shows.
 const WITH_PLACEMENTS: [Misbehaviour; 4] = [
-    Misbehaviour::StopsAtAnEmptySlice,
-    Misbehaviour::TakesNamesakes,
-    Misbehaviour::KeepsTheRemoved,
+    Misbehaviour::StopsAtEmptySlice,
+    Misbehaviour::ResolvesElsewhere,
+    Misbehaviour::KeepsRemovedMembers,
     Misbehaviour::WritesSlices,
 ];
 
-/// What a consumer does.
-#[derive(Clone, Debug, Default)]
-pub struct World {
-    pub(super) habits: Habits,
+/// The behavior of a consumer.
+#[derive(Clone, Debug)]
+pub(super) struct World {
+    pub habits: Habits,
     misbehaviours: BTreeSet<Misbehaviour>,
 }
 
 impl World {
-    pub(super) fn of(habits: Habits) -> Self {
+    pub fn new(habits: Habits, faults: &[Fault]) -> Self {
         Self {
             habits,
-            misbehaviours: BTreeSet::new(),
+            misbehaviours: faults.iter().map(Fault::edit).collect(),
         }
     }
 
-    pub(super) fn misbehave(&mut self, misbehaviour: Misbehaviour) {
-        self.misbehaviours.insert(misbehaviour);
+    pub fn has(&self, misbehaviour: Misbehaviour) -> bool {
+        self.misbehaviours.contains(&misbehaviour)
     }
 
-    /// Whether it acts on the profiles that a decision names, and on no other.
-    pub(super) fn reads_placements(&self) -> bool {
+    /// Whether it acts only on the profiles that its decision names.
+    pub fn reads_placements(&self) -> bool {
         self.habits.reads_placements || WITH_PLACEMENTS.iter().any(|misbehaviour| self.has(*misbehaviour))
     }
 
-    /// Whether it hands on what profiles add.
-    pub(super) fn hands_on_additions(&self) -> bool {
-        self.claims_additions() || self.has(Misbehaviour::HandsOnUnasked)
+    /// Whether it passes arguments and variables of profiles to the plugin.
+    pub fn passes_profile_args(&self) -> bool {
+        self.claims_profile_args() || self.has(Misbehaviour::PassesUnclaimedArgs)
     }
 
-    /// Whether it says that it hands on what profiles add.
-    pub(super) fn claims_additions(&self) -> bool {
-        !self.habits.hands_on_nothing && !self.has(Misbehaviour::HandsOnUnasked)
-    }
-
-    pub(super) fn has(&self, misbehaviour: Misbehaviour) -> bool {
-        self.misbehaviours.contains(&misbehaviour)
+    /// Whether it claims that it does.
+    pub fn claims_profile_args(&self) -> bool {
+        !self.habits.drops_profile_args && !self.has(Misbehaviour::PassesUnclaimedArgs)
     }
 }

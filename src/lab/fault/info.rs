@@ -6,7 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use super::HubChange;
 use crate::crd;
 
-/// The description of a fault. `Edit` is the function that changes the world of its implementation.
+/// The description of a fault. `Edit` says how the implementation misbehaves.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultInfo<Edit> {
     /// `suite/rule` or `suite/rule:variant`.
@@ -107,6 +107,13 @@ impl<Edit> Fault<Edit> {
             .find(|fault| fault.id == id)
             .map(Self)
             .ok_or_else(|| UnknownName::among("fault", id, faults.iter().map(|fault| fault.id)))
+    }
+
+    pub(crate) fn edit(&self) -> Edit
+    where
+        Edit: Copy,
+    {
+        self.0.edit
     }
 
     /// Its description.

@@ -42,8 +42,8 @@ pub struct Hello<'a> {
 pub enum Trust<'a> {
     /// An authority: its certificate, PEM in base64.
     Authority(&'a str),
-    /// Anybody.
-    Anybody,
+    /// Any authority.
+    AnyAuthority,
 }
 
 /// A connection came to nothing.
