@@ -20,6 +20,8 @@ use crate::{
     watch::list::list,
 };
 
+/// Interval of looking for objects that were deleted.
+const CLEANUP_TICK: Duration = Duration::from_secs(1);
 const PROFILE: ObjectKind = ObjectKind::ClusterProfile;
 
 impl Player<'_> {
@@ -131,86 +133,76 @@ impl Player<'_> {
         }
     }
 
-    /// Deletes all profiles and slices of the run. Takes finalizers off profiles that the consumer does not release.
+    /// Deletes all profiles and slices of the run.
     pub(super) async fn clean_up(&mut self) {
-        let mut is_clean = true;
-        let mut deleted = Vec::new();
-        let slices = self
-            .plan
-            .claims
-            .reads_placements()
-            .then_some(ObjectKind::PlacementDecision);
-        for kind in slices.into_iter().chain([PROFILE]) {
-            match self.list_run(kind).await {
-                Ok(listed) => deleted.extend(
-                    listed
-                        .iter()
-                        .map(|item| (kind, ObjectRef::of_value(item, kind.name()))),
-                ),
-                Err(failure) => {
-                    self.warn(&format!(
-                        "cannot list the {} of the run: {failure}",
-                        kind.plural()
-                    ));
-                    is_clean = false;
-                }
+        let is_clean = match self.delete_all().await {
+            Ok(is_clean) => is_clean,
+            Err(failure) => {
+                self.warn(&format!("cannot list the objects of the run: {failure}"));
+                false
             }
-        }
-        for (kind, object) in &deleted {
-            self.writes.allow(object);
-            if let Err(failure) = self.writes.delete(*kind, object).await {
-                self.warn(&format!("the API server does not delete {object}: {failure}"));
-                is_clean = false;
-            }
-        }
-        is_clean &= self.release(deleted).await;
-        let Some(journal) = &self.plan.journal else { return };
+        };
+        let Some(journal) = &self.plan.journal else {
+            return;
+        };
         match self.undo.filter(|_| is_clean) {
             Some(undo) => journal.undone(undo),
             None => self.context.progress.left_over(journal.path()),
         }
     }
 
-    /// Waits until deleted objects are gone, and takes the finalizers off the others.
-    async fn release(&self, mut deleted: Vec<(ObjectKind, ObjectRef)>) -> bool {
-        let mut hook_calls = self.testbed.hook_calls.iter();
-        let is_uninstalled = hook_calls.any(|call| call.action == DriverAction::Uninstall);
-        let patience = if is_uninstalled {
-            Duration::ZERO
-        } else {
-            self.settle()
-        };
-        let deadline = after(self.now(), patience);
-        loop {
-            let mut held = Vec::new();
-            for (kind, object) in deleted {
-                if matches!(self.writes.finalizers(kind, &object).await, Ok(Some(_))) {
-                    held.push((kind, object));
-                }
-            }
-            if held.is_empty() {
-                return true;
-            }
-            if self.now() >= deadline || self.is_stopped() {
-                return self.take_finalizers_off(&held).await;
-            }
-            deleted = held;
-            self.pause(TICK).await;
-        }
-    }
-
-    async fn take_finalizers_off(&self, held: &[(ObjectKind, ObjectRef)]) -> bool {
+    /// Deletes all slices and profiles, and removes the finalizers that the consumer leaves on them. False if some remain.
+    async fn delete_all(&self) -> Result<bool, Failure> {
         let mut is_clean = true;
-        for (kind, object) in held {
+        for (kind, object) in self.left().await? {
+            self.writes.allow(&object);
+            if let Err(failure) = self.writes.delete(kind, &object).await {
+                self.warn(&format!("the API server does not delete {object}: {failure}"));
+                is_clean = false;
+            }
+        }
+        for (kind, object) in self.held().await? {
             self.warn(&format!(
                 "finalizers hold the deleted {object}: the run removes them"
             ));
-            if let Err(failure) = self.writes.release(*kind, object).await {
+            if let Err(failure) = self.writes.release(kind, &object).await {
                 self.warn(&format!("{object} still exists: {failure}"));
                 is_clean = false;
             }
         }
-        is_clean
+        Ok(is_clean)
+    }
+
+    /// The objects of the run that still exist after the consumer had the time to release them.
+    async fn held(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
+        let patience = match self.last_hook() {
+            Some(DriverAction::Uninstall) => Duration::ZERO,
+            _ => self.settle(),
+        };
+        let deadline = after(self.now(), patience);
+        loop {
+            let held = self.left().await?;
+            if held.is_empty() || self.now() >= deadline || self.is_stopped() {
+                return Ok(held);
+            }
+            self.pause(CLEANUP_TICK).await;
+        }
+    }
+
+    /// The slices and profiles of the run that exist.
+    async fn left(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
+        let slices = self.plan.claims.reads_placements();
+        let slices = slices.then_some(ObjectKind::PlacementDecision);
+        let mut left = Vec::new();
+        for kind in slices.into_iter().chain([PROFILE]) {
+            let listed = self.list_run(kind).await?;
+            left.extend(
+                listed
+                    .iter()
+                    .map(|item| (kind, ObjectRef::of_value(item, kind.name()))),
+            );
+        }
+        Ok(left)
     }
 
     /// Lists the objects with the label of the run in the namespaces of the testbed.

@@ -240,9 +240,7 @@ impl Player<'_> {
             .collect();
         for key in keys {
             self.close_expectations_at(&key, sent);
-            if let Some(profile) = self.profiles.get_mut(&key) {
-                profile.changed_at = answered;
-            }
+            self.set_changed(&key, answered);
         }
     }
 }

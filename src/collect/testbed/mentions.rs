@@ -20,11 +20,13 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 
-use super::{Calls, player::Player, random::LENGTH};
+use super::{
+    Calls,
+    player::Player,
+    plugin::{TOKEN_LENGTH, TOKEN_PREFIX},
+};
 use crate::{connect::call::segment, watch::list::list};
 
-/// Letters and digits that an escape may leave before a credential: `n` of JSON's `\\n`, `u003c`, `0m` of a terminal's color.
-const ESCAPE: usize = 5;
 /// So many mentions are kept.
 const MOST_MENTIONS: usize = 2_000;
 /// So many bytes of each file of a log are read.
@@ -227,7 +229,7 @@ impl Wanted {
         let (names, mut credentials) = self.find_plain(text);
         let runs = text.split(|byte| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte));
         // A shorter one holds no credential.
-        for run in runs.filter(|run| run.len() > LENGTH) {
+        for run in runs.filter(|run| run.len() > TOKEN_LENGTH) {
             // In JSON, a line before it may end in `\\n`, of which the letter seems to belong to it.
             let decoded = [run, &run[1..]].map(|run| BASE64_STANDARD.decode(run));
             for plain in decoded.into_iter().flatten() {
@@ -245,10 +247,8 @@ impl Wanted {
             let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
             rest[..end].trim_end_matches('-').to_owned()
         });
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        let words = words.filter(|word| (LENGTH..=LENGTH + ESCAPE).contains(&word.len()));
-        // The end of an escape may stand before one.
-        let tokens = words.map(|word| &word[word.len() - LENGTH..]);
+        let tokens = text.match_indices(TOKEN_PREFIX);
+        let tokens = tokens.filter_map(|(at, _)| text.get(at..at + TOKEN_LENGTH));
         (
             named.collect(),
             tokens.filter_map(|token| self.calls.member_of(token)).collect(),

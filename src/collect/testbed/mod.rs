@@ -21,6 +21,7 @@ mod publish;
 mod random;
 mod recorder;
 mod scenarios;
+#[rustfmt::skip]
 mod table;
 
 pub use calls::{Arrival, Calls, Connection, MemberRequest};

@@ -7,8 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::random::random_text;
+use super::random::{LENGTH, random_text};
 
+/// How tokens begin, so that they are found in texts.
+pub(super) const TOKEN_PREFIX: &str = "cpt-";
+/// The length of a token.
+pub(super) const TOKEN_LENGTH: usize = TOKEN_PREFIX.len() + LENGTH;
 /// How long a credential is good for, unless it is told otherwise.
 const LIFETIME: Duration = Duration::from_secs(600);
 /// The version in which the plugin answers if the consumer names none.
@@ -105,7 +109,7 @@ impl Credentials {
         let lifetime = SignedDuration::try_from(lifetime).unwrap_or(SignedDuration::MAX);
         let expires = at.saturating_add(lifetime).unwrap_or(Timestamp::MAX);
         let serial = self.issued.len() as u64 + 1;
-        let token = random_text();
+        let token = format!("{TOKEN_PREFIX}{}", random_text());
         let credential = json!({
             "apiVersion": api_version.unwrap_or(API_VERSION),
             "kind": "ExecCredential",

@@ -18,7 +18,10 @@ use super::{
     player::Player,
     scenarios::{AccessTemplate, ProfileLocation, ProfileTemplate},
 };
-use crate::{connect::failure::Failure, driver::OURSELVES};
+use crate::{
+    connect::failure::Failure,
+    driver::{OURSELVES, OfferError},
+};
 
 /// The prefix of variables that published profiles ask for.
 const VARIABLES: &str = "CONFORMANCE_STAGE_";
@@ -283,39 +286,44 @@ impl Player<'_> {
         false
     }
 
-    /// Opens the addresses that the entries of a profile need and that are not open yet.
+    /// Opens the addresses that the entries of a profile need and that are not open yet. False if one cannot be opened.
     pub(super) async fn open_addresses(&mut self, key: &str) -> bool {
         let Some(profile) = self.profiles.get(key) else {
             return false;
         };
         let (entries, open) = (profile.template.entries, profile.addresses.clone());
-        for entry in entries {
-            if !open.contains_key(&entry.address) && self.open_address(key, entry).await.is_none() {
-                return false;
-            }
-            if entry.proxy && self.open_proxy(key).await.is_none() {
+        for entry in entries.iter().filter(|entry| !open.contains_key(&entry.address)) {
+            if let Err(error) = self.open_entry(key, entry).await {
+                self.warn(&format!("cannot open an address of the member {key}: {error}"));
                 return false;
             }
         }
         true
     }
 
-    async fn open_address(&mut self, key: &str, entry: &AccessTemplate) -> Option<()> {
+    async fn open_entry(&mut self, key: &str, entry: &AccessTemplate) -> Result<(), OfferError> {
+        let members = &self.plan.members;
         let shared = entry.shares.and_then(|other| self.profiles.get(other));
         let new = NewAddress {
-            member: self.name(key),
             server_name: entry.server_name.map(str::to_owned),
             beside: shared.and_then(|profile| profile.url('a')),
+            ..self.new_address(key)
         };
-        let address = self.open(new).await?;
+        let address = members.open(&new).await?;
         let other_ca = match entry.other_authority {
-            true => Some(self.open(self.new_address(AUTHORITY)).await?.ca_data),
+            true => Some(members.open(&self.new_address(AUTHORITY)).await?.ca_data),
             false => None,
         };
-        let profile = self.profiles.get_mut(key)?;
-        profile.addresses.insert(entry.address, address);
-        profile.other_ca = other_ca.or(profile.other_ca.take());
-        Some(())
+        let proxy = match entry.proxy {
+            true => Some(members.open_proxy().await?),
+            false => None,
+        };
+        if let Some(profile) = self.profiles.get_mut(key) {
+            profile.addresses.insert(entry.address, address);
+            profile.other_ca = other_ca;
+            profile.proxy = proxy;
+        }
+        Ok(())
     }
 
     fn new_address(&self, key: &str) -> NewAddress {
@@ -325,38 +333,17 @@ impl Player<'_> {
         }
     }
 
-    async fn open(&self, new: NewAddress) -> Option<MemberAddress> {
-        let opened = self.plan.members.open(&new).await;
-        let report = |error| {
-            self.warn(&format!(
-                "cannot open an address of the member {}: {error}",
-                new.member
-            ))
-        };
-        opened.map_err(report).ok()
-    }
-
-    async fn open_proxy(&mut self, key: &str) -> Option<()> {
-        let opened = self.plan.members.open_proxy().await;
-        let proxy = opened
-            .map_err(|error| self.warn(&format!("cannot open a proxy: {error}")))
-            .ok()?;
-        self.profiles.get_mut(key)?.proxy = Some(proxy);
-        Some(())
-    }
-
     /// Moves the member of a profile to a new address, and writes that into the profile.
     pub(super) async fn move_member(&mut self, key: &str) {
-        let Some(address) = self.open(self.new_address(key)).await else {
-            return;
-        };
         let Some(profile) = self.profiles.get_mut(key) else {
             return;
         };
         profile.previous_url = profile.url('a');
-        profile.addresses.insert('a', address);
+        profile.addresses.remove(&'a');
         profile.round += 1;
-        self.change(key).await;
+        if self.open_addresses(key).await {
+            self.change(key).await;
+        }
     }
 
     /// Writes the status of a profile after a change of what the consumer should do with it, and gives the consumer work.
@@ -367,44 +354,41 @@ impl Player<'_> {
         }
     }
 
-    /// Writes the status of a profile. False if the API server refuses it.
-    pub(super) async fn write_status(&mut self, key: &str) -> bool {
-        let sent = self.now();
-        if !self.write_status_quietly(key).await {
-            return false;
-        }
-        let answered = self.now();
-        if let Some(profile) = self.profiles.get_mut(key) {
-            profile.changed_at = answered;
-        }
-        self.record_profile(key, sent);
-        true
-    }
-
     /// Writes a heartbeat: a status that does not change what the consumer should do.
     pub(super) async fn heartbeat(&mut self, key: &str) {
         let sent = self.now();
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
-        profile.heartbeat += 1;
-        profile.heartbeats.push(sent);
-        if self.write_status_quietly(key).await {
-            self.record_profile(key, sent);
+        if let Some(profile) = self.profiles.get_mut(key) {
+            profile.heartbeat += 1;
+            profile.heartbeats.push(sent);
+            let changed_at = profile.changed_at;
+            self.write_status(key).await;
+            self.set_changed(key, changed_at);
         }
     }
 
-    async fn write_status_quietly(&mut self, key: &str) -> bool {
+    pub(super) fn set_changed(&mut self, key: &str, at: Timestamp) {
+        if let Some(profile) = self.profiles.get_mut(key) {
+            profile.changed_at = at;
+        }
+    }
+
+    /// Writes the status of a profile. False if the API server refuses it.
+    pub(super) async fn write_status(&mut self, key: &str) -> bool {
         let provider = self.plan.claims.providers.first().cloned().unwrap_or_default();
         let Some(profile) = self.profiles.get(key) else {
             return false;
         };
         let (object, status) = (profile.object.clone(), profile.status(&provider));
-        match self.writes.set_status(&object, &status).await {
+        let sent = self.now();
+        let written = self.writes.set_status(&object, &status).await;
+        let answered = self.now();
+        match written {
             Ok(stored) => {
                 if let Some(profile) = self.profiles.get_mut(key) {
                     profile.stored = stored;
+                    profile.changed_at = answered;
                 }
+                self.record_profile(key, sent);
                 true
             }
             Err(failure) => {

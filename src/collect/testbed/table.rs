@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{
-    DriverAction,
-    api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC},
-};
+use evidence::{DriverAction, api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC}};
 
 use super::scenarios::{
     AccessTemplate,
@@ -20,8 +17,8 @@ use super::scenarios::{
     },
     PLAIN, PluginBehavior, ProfileLocation, ProfileTemplate, Since, SliceId, TestbedScenario,
     TestbedStep::{
-        Change, Complete, Create, Decide, DecideAgain, Delete, EndConnections, Health, Heartbeats, If, Move,
-        Plugin, PluginsRecover, Publish, Recreate, Rewrite, Undecide, Uninstall, Wait, WhileStopped, Work,
+        Change, Complete, Create, Decide, DecideAgain, Delete, EndConnections, Health, Heartbeats, If, Move, Plugin,
+        PluginsRecover, Publish, Recreate, Rewrite, Undecide, Uninstall, Wait, WhileStopped, Work,
     },
     UNKNOWN,
     Wait::{Called as UntilCalled, CalledAfterStart, NextSecond, PluginHangs, Seconds, Settled},
@@ -35,43 +32,20 @@ const SHORT_LIVED: Duration = Duration::from_secs(20);
 const CONFIG: &str = r#"{"member":"$MEMBER","round":0,"nested":{"list":[1,"two",{"three":true}],"empty":{}},"text":"Zürich 🌍","number":9007199254740993}"#;
 
 const PROXIED: &[AccessTemplate] = &[AccessTemplate { proxy: true, ..KNOWN }];
-const ADDRESS_B: AccessTemplate = AccessTemplate {
-    address: 'b',
-    ..UNKNOWN
-};
+const ADDRESS_B: AccessTemplate = AccessTemplate { address: 'b', ..UNKNOWN };
 
 const fn extended(extensions: &'static [(&'static str, &'static str)]) -> AccessTemplate {
     AccessTemplate { extensions, ..KNOWN }
 }
 
 const fn at(key: &'static str, location: ProfileLocation) -> ProfileTemplate {
-    ProfileTemplate {
-        key,
-        location,
-        ..PLAIN
-    }
+    ProfileTemplate { key, location, ..PLAIN }
 }
 
 /// All scenarios, in their order.
 pub(super) const SCENARIOS: &[TestbedScenario] = &[
-    ACCESS,
-    WAYS,
-    INVENTORY,
-    DUPLICATES,
-    ARGUMENTS,
-    ADDRESS,
-    HEARTBEATS,
-    ENDS,
-    SLICES,
-    REFERENCES,
-    FOLLOWS,
-    WITHDRAWN,
-    FAILING,
-    BEFORE_MALFORMED,
-    MALFORMED,
-    RESTART,
-    RESTARTED,
-    UNINSTALL,
+    ACCESS, WAYS, INVENTORY, DUPLICATES, ARGUMENTS, ADDRESS, HEARTBEATS, ENDS, SLICES, REFERENCES, FOLLOWS,
+    WITHDRAWN, FAILING, BEFORE_MALFORMED, MALFORMED, RESTART, RESTARTED, UNINSTALL,
 ];
 
 const ACCESS: TestbedScenario = TestbedScenario {
@@ -80,26 +54,11 @@ const ACCESS: TestbedScenario = TestbedScenario {
         Publish(with_entries("two-providers", &[ADDRESS_B, KNOWN])),
         Publish(with_entries("unknown-provider", &[UNKNOWN])),
         Publish(with_entries("no-provider", &[])),
-        Publish(with_entries(
-            "no-server",
-            &[AccessTemplate {
-                cluster: r#"{"server":""}"#,
-                ..KNOWN
-            }],
-        )),
-        Publish(with_entries(
-            "other-authority",
-            &[AccessTemplate {
-                other_authority: true,
-                ..KNOWN
-            }],
-        )),
+        Publish(with_entries("no-server", &[AccessTemplate { cluster: r#"{"server":""}"#, ..KNOWN }])),
+        Publish(with_entries("other-authority", &[AccessTemplate { other_authority: true, ..KNOWN }])),
         Publish(with_entries(
             "server-name-a",
-            &[AccessTemplate {
-                server_name: Some("server-name-a.conformance.example"),
-                ..KNOWN
-            }],
+            &[AccessTemplate { server_name: Some("server-name-a.conformance.example"), ..KNOWN }],
         )),
         Publish(with_entries(
             "server-name-b",
@@ -119,29 +78,13 @@ const ACCESS: TestbedScenario = TestbedScenario {
     ],
     expectations: &[
         expect("consumer-access/picks-known-provider", "two-providers/a", Called),
-        expect(
-            "consumer-access/picks-known-provider",
-            "two-providers/b",
-            NotCalled,
-        ),
+        expect("consumer-access/picks-known-provider", "two-providers/b", NotCalled),
         expect("consumer-access/no-guess", "unknown-provider", NotCalled).needs(&[NoFallback]),
         expect("consumer-access/no-guess", "unknown-provider", NoPluginRun).needs(&[NoFallback]),
         expect("consumer-access/no-guess", "no-server", NoPluginRun).needs(&[NoFallback]),
-        expect(
-            "consumer-access/ca-honoured",
-            "other-authority",
-            RefusesCertificate,
-        ),
-        expect(
-            "consumer-access/tls-server-name-honoured",
-            "server-name-a",
-            Called,
-        ),
-        expect(
-            "consumer-access/tls-server-name-honoured",
-            "server-name-b",
-            Called,
-        ),
+        expect("consumer-access/ca-honoured", "other-authority", RefusesCertificate),
+        expect("consumer-access/tls-server-name-honoured", "server-name-a", Called),
+        expect("consumer-access/tls-server-name-honoured", "server-name-b", Called),
         expect("consumer-exec/config-verbatim", "config", Called),
     ],
     ..CONTROL_ONLY
@@ -150,17 +93,7 @@ const ACCESS: TestbedScenario = TestbedScenario {
 const WAYS: TestbedScenario = TestbedScenario {
     name: "ways",
     steps: &[
-        Publish(with_entries(
-            "both-lists",
-            &[
-                KNOWN,
-                AccessTemplate {
-                    known: true,
-                    deprecated: true,
-                    ..ADDRESS_B
-                },
-            ],
-        )),
+        Publish(with_entries("both-lists", &[KNOWN, AccessTemplate { known: true, deprecated: true, ..ADDRESS_B }])),
         Publish(with_entries("proxied", PROXIED)),
         Publish(with_entries("proxied-b", PROXIED)),
     ],
@@ -188,14 +121,8 @@ const INVENTORY: TestbedScenario = TestbedScenario {
         ),
         Publish(at("elsewhere", ProfileLocation::Unselected)),
         If(Labels, &[Publish(at("unlabelled", ProfileLocation::Unlabelled))]),
-        Publish(ProfileTemplate {
-            health: "False",
-            ..plain("unhealthy")
-        }),
-        Publish(ProfileTemplate {
-            unknown_values: true,
-            ..plain("unknown-values")
-        }),
+        Publish(ProfileTemplate { health: "False", ..plain("unhealthy") }),
+        Publish(ProfileTemplate { unknown_values: true, ..plain("unknown-values") }),
     ],
     expectations: &[
         expect("consumer-scope/namespaces-apart", "namesake", Called),
@@ -203,11 +130,7 @@ const INVENTORY: TestbedScenario = TestbedScenario {
         expect("consumer-scope/selection-kept", "elsewhere", NotCalled),
         expect("consumer-scope/selection-kept", "unlabelled", NotCalled),
         expect("consumer-health/unhealthy-not-dispatched", "unhealthy", NotCalled).needs(&[GatesOnHealth]),
-        expect(
-            "consumer-health/unknown-values-tolerated",
-            "unknown-values",
-            Called,
-        ),
+        expect("consumer-health/unknown-values-tolerated", "unknown-values", Called),
     ],
     ..CONTROL_ONLY
 };
@@ -222,10 +145,7 @@ const DUPLICATES: TestbedScenario = TestbedScenario {
             identified("oldest-goes", "of-oldest-that-goes"),
         ]),
         Wait(Seconds(3)),
-        Create(&[
-            identified("a-younger", "of-oldest-that-stays"),
-            identified("next", "of-oldest-that-goes"),
-        ]),
+        Create(&[identified("a-younger", "of-oldest-that-stays"), identified("next", "of-oldest-that-goes")]),
         Complete(&["oldest-stays", "oldest-goes", "a-younger", "next"]),
         Wait(NextSecond),
         Create(&[identified("tied-a", "tied"), identified("tied-b", "tied")]),
@@ -253,16 +173,8 @@ const DUPLICATES: TestbedScenario = TestbedScenario {
         expect("consumer-identity/tie-acts-on-none", "tied-b", NotCalled).created_with("tied-a"),
         expect("consumer-identity/empty-is-absent", "empty-a", Called),
         expect("consumer-identity/empty-is-absent", "empty-b", Called),
-        expect(
-            "consumer-identity/other-inventories-stay",
-            "inventory-own",
-            Called,
-        ),
-        expect(
-            "consumer-identity/warning-surfaced",
-            "a-younger",
-            Reports("oldest-stays"),
-        ),
+        expect("consumer-identity/other-inventories-stay", "inventory-own", Called),
+        expect("consumer-identity/warning-surfaced", "a-younger", Reports("oldest-stays")),
     ],
     ..CONTROL_ONLY
 };
@@ -281,19 +193,11 @@ const ARGUMENTS: TestbedScenario = TestbedScenario {
         Publish(with_entries("arguments-a", ARGUMENTS_A)),
         If(
             ProfileEnvs,
-            &[
-                Wait(Seconds(3)),
-                Publish(plain("variables-b")),
-                Publish(with_entries("variables-c", VARIABLES_C)),
-            ],
+            &[Wait(Seconds(3)), Publish(plain("variables-b")), Publish(with_entries("variables-c", VARIABLES_C))],
         ),
         If(
             ProfileArgs,
-            &[
-                Wait(Seconds(3)),
-                Publish(plain("arguments-b")),
-                Publish(with_entries("arguments-c", ARGUMENTS_C)),
-            ],
+            &[Wait(Seconds(3)), Publish(plain("arguments-b")), Publish(with_entries("arguments-c", ARGUMENTS_C))],
         ),
         If(ProfileEnvs, &[Rewrite("variables-a", 5)]),
         If(ProfileArgs, &[Rewrite("arguments-a", 5)]),
@@ -341,11 +245,7 @@ const HEARTBEATS: TestbedScenario = TestbedScenario {
         Wait(UntilCalled("beating")),
         Heartbeats("beating", 11),
     ],
-    expectations: &[expect(
-        "consumer-change/heartbeats-harmless",
-        "beating",
-        KeepsConnections,
-    )],
+    expectations: &[expect("consumer-change/heartbeats-harmless", "beating", KeepsConnections)],
     ..CONTROL_ONLY
 };
 
@@ -369,17 +269,8 @@ const ENDS: TestbedScenario = TestbedScenario {
         ),
         Wait(Settled),
         EndConnections(&[
-            "expiring",
-            "revoked",
-            "gone",
-            "sick",
-            "namesake",
-            "other-namesake",
-            "elsewhere",
-            "server-name-a",
-            "server-name-b",
-            "proxied",
-            "proxied-b",
+            "expiring", "revoked", "gone", "sick", "namesake", "other-namesake", "elsewhere", "server-name-a",
+            "server-name-b", "proxied", "proxied-b",
         ]),
         Wait(Seconds(5)),
         EndConnections(&["expiring"]),
@@ -388,23 +279,13 @@ const ENDS: TestbedScenario = TestbedScenario {
         expect("consumer-change/access-revoked", "revoked", StopsCalling).needs(&[NoFallback]),
         expect("consumer-change/profile-gone", "gone", StopsCalling),
         expect("consumer-hub/deletion-not-blocked", "gone", LetsGo).warn(),
-        expect("consumer-health/unhealthy-not-dispatched", "sick", StopsCalling)
-            .needs(&[GatesOnHealth])
-            .warn(),
+        expect("consumer-health/unhealthy-not-dispatched", "sick", StopsCalling).needs(&[GatesOnHealth]).warn(),
         expect("consumer-health/unhealthy-not-dispatched", "unhealthy", Called).needs(&[GatesOnHealth]),
         expect("consumer-change/profile-gone", "oldest-goes", StopsCalling),
         expect("consumer-identity/next-takes-over", "next", Called).since(Since::DeletionOf("oldest-goes")),
         expect("consumer-exec/expiry-renewed", "expiring", RenewsCredential),
-        expect(
-            "consumer-scope/namespaces-apart",
-            "namesake",
-            CalledAs("other-namesake"),
-        ),
-        expect(
-            "consumer-scope/namespaces-apart",
-            "other-namesake",
-            CalledAs("namesake"),
-        ),
+        expect("consumer-scope/namespaces-apart", "namesake", CalledAs("other-namesake")),
+        expect("consumer-scope/namespaces-apart", "other-namesake", CalledAs("namesake")),
     ],
     ..CONTROL_ONLY
 };
@@ -437,12 +318,7 @@ const SLICES: TestbedScenario = TestbedScenario {
         expect("consumer-placement/all-slices", "of-last-slice", Called),
         expect("consumer-placement/all-slices", "of-other-decision", NotCalled)
             .needs(&[PlacementsAlone, OneDecision]),
-        expect(
-            "consumer-placement/all-slices",
-            "of-decision-elsewhere",
-            NotCalled,
-        )
-        .needs(&[PlacementsAlone]),
+        expect("consumer-placement/all-slices", "of-decision-elsewhere", NotCalled).needs(&[PlacementsAlone]),
     ],
     ..CONTROL_ONLY
 };
@@ -461,10 +337,7 @@ const REFERENCES: TestbedScenario = TestbedScenario {
         Publish(undecided("beside-missing")),
         Publish(undecided("leaves")),
         // The slice was empty.
-        Decide(
-            SliceId::Own(2),
-            &["without-namespace", "comes", "beside-missing", "leaves"],
-        ),
+        Decide(SliceId::Own(2), &["without-namespace", "comes", "beside-missing", "leaves"]),
     ],
     expectations: &[
         expect("consumer-placement/references", "without-namespace", Called),
@@ -505,13 +378,8 @@ const WITHDRAWN: TestbedScenario = TestbedScenario {
         Undecide,
         Wait(Settled),
         EndConnections(&[
-            "of-first-slice",
-            "waits",
-            "moved",
-            "of-last-slice",
-            "without-namespace",
-            "comes",
-            "beside-missing",
+            "of-first-slice", "waits", "moved", "of-last-slice", "without-namespace", "comes", "beside-
+            missing",
         ]),
         Wait(Seconds(5)),
         DecideAgain,
@@ -536,59 +404,33 @@ const FAILING: TestbedScenario = TestbedScenario {
         Plugin("failing-hangs", PluginBehavior::Hangs),
         Publish(plain("failing-hangs")),
     ],
-    expectations: &[expect(
-        "consumer-exec/failure-isolated",
-        "failing-control",
-        Called,
-    )],
+    expectations: &[expect("consumer-exec/failure-isolated", "failing-control", Called)],
     after: &[PluginsRecover, Wait(PluginHangs)],
     ..CONTROL_ONLY
 };
 
 /// A control directly before the malformed profiles: a consumer that had died before is not judged by them.
-const BEFORE_MALFORMED: TestbedScenario = TestbedScenario {
-    name: "before-malformed",
-    settle_times: 0,
-    ..CONTROL_ONLY
-};
+const BEFORE_MALFORMED: TestbedScenario =
+    TestbedScenario { name: "before-malformed", settle_times: 0, ..CONTROL_ONLY };
 
 /// A hub refuses some of these profiles, and another one stores them.
 const MALFORMED: TestbedScenario = TestbedScenario {
     name: "malformed",
     settle_times: 2,
     steps: &[
-        Publish(with_entries(
-            "malformed-config-null",
-            &[extended(&[(EXTENSION_EXEC, "null")])],
-        )),
-        Publish(with_entries(
-            "malformed-config-text",
-            &[extended(&[(EXTENSION_EXEC, r#""text""#)])],
-        )),
-        Publish(with_entries(
-            "malformed-envs-null",
-            &[extended(&[(EXTENSION_ENVS, "null")])],
-        )),
+        Publish(with_entries("malformed-config-null", &[extended(&[(EXTENSION_EXEC, "null")])])),
+        Publish(with_entries("malformed-config-text", &[extended(&[(EXTENSION_EXEC, r#""text""#)])])),
+        Publish(with_entries("malformed-envs-null", &[extended(&[(EXTENSION_ENVS, "null")])])),
         Publish(with_entries(
             "malformed-authority-cut",
-            &[AccessTemplate {
-                cluster: r#"{"certificate-authority-data":"LS0tLS1CRUdJTg=="}"#,
-                ..KNOWN
-            }],
+            &[AccessTemplate { cluster: r#"{"certificate-authority-data":"LS0tLS1CRUdJTg=="}"#, ..KNOWN }],
         )),
         Publish(with_entries(
             "malformed-no-url",
-            &[AccessTemplate {
-                cluster: r#"{"server":"member without a scheme"}"#,
-                ..KNOWN
-            }],
+            &[AccessTemplate { cluster: r#"{"server":"member without a scheme"}"#, ..KNOWN }],
         )),
     ],
-    expectations: &[expect(
-        "consumer-exec/malformed-isolated",
-        "malformed-control",
-        Called,
-    )],
+    expectations: &[expect("consumer-exec/malformed-isolated", "malformed-control", Called)],
     ..CONTROL_ONLY
 };
 

@@ -14,4 +14,6 @@ pub use ports::OnPorts;
 pub use within::{DialError, Hello, Trust, WithinProcess};
 
 #[cfg(test)]
+mod runs;
+#[cfg(test)]
 mod tests;
