@@ -11,16 +11,6 @@ pub(crate) fn told_by(moment: Timestamp) -> Timestamp {
     moment.saturating_add(late).unwrap_or(Timestamp::MAX)
 }
 
-/// Whether a watch may have lost something between the version of an object that arrived at that time and the one before it:
-/// it arrived in a gap, or with the list that ended one. An earlier gap hid nothing, as its list showed the version before.
-pub(crate) fn is_after_gap<T: Tracked>(
-    evidence: &Evidence,
-    object: (&str, &str),
-    arrival: Timestamp,
-) -> bool {
-    missed::<T>(evidence, Some(object), arrival, arrival).is_some()
-}
-
 /// From when on nobody watched the objects of a kind in a closed span, if so; or one of them, by namespace and name.
 pub(crate) fn missed<T: Tracked>(
     evidence: &Evidence,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use evidence::{Evidence, Gap, Kind, Tracked};
 
-use super::{LATE, Micros, Set};
+use super::{Micros, Set};
 
 /// The gaps in the watch of one object, or of any of several: spans in order and apart from each other. Objects without a gap of
 /// their own share those of all.
@@ -37,11 +37,6 @@ impl<'e> Gaps<'e> {
         Self(Cow::Owned(Set::of(gaps.map(Gap::span)).spans().to_vec()))
     }
 
-    /// The spans.
-    pub(crate) fn spans(&self) -> &[(Micros, Micros)] {
-        &self.0
-    }
-
     /// The first that holds a moment, or begins or ends there.
     pub(crate) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
         let first = self.0.partition_point(|(_, until)| *until < moment);
@@ -59,12 +54,6 @@ impl<'e> Gaps<'e> {
         let first = self.0.partition_point(|gap| gap.1 < since);
         let last = self.0.partition_point(|gap| gap.1 <= until).max(first);
         &self.0[first..last]
-    }
-
-    /// The time of which they lost what happened.
-    pub(crate) fn lost(&self) -> Set {
-        let spans = self.0.iter();
-        Set::of(spans.map(|(from, until)| (from.saturating_sub(LATE), *until)))
     }
 }
 

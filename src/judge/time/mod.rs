@@ -23,7 +23,7 @@ mod set;
 mod window;
 
 pub(crate) use age::GRACE_SECONDS;
-pub(crate) use answered::{is_after_gap, missed, told_by};
+pub(crate) use answered::{missed, told_by};
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{
     CLOCKS_APART, HubClock, SERVERS_APART, known_skew, new_stamp, skew, stamp_of, stamped,
@@ -31,7 +31,7 @@ pub(crate) use clock::{
 pub(crate) use edge::{Edge, put_in_order};
 pub(crate) use gaps::Gaps;
 pub(crate) use log::{is_log_broken, is_logged_around};
-pub(crate) use missed::{was_watched_in_part, why_incomplete, why_missed};
+pub(crate) use missed::why_missed;
 pub(crate) use set::{Set, Stretch};
 pub(crate) use window::{end, is_watched, timestamp};
 

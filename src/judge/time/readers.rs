@@ -56,7 +56,7 @@ fn readers(words: &[&str]) -> BTreeSet<String> {
     let found = files.iter().filter(|path| reads(path));
     let names = found.map(|path| path.strip_prefix(root).expect("a file of this crate"));
     let names = names.map(|path| path.to_string_lossy().replace('\\', "/"));
-    let is_rule = |name: &String| !name.starts_with("rules/example/") && !name.starts_with("rules/consumer/");
+    let is_rule = |name: &String| !name.starts_with("rules/example/");
     names.filter(is_rule).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{CallEvent, Evidence, History, MemberCall, PluginAnswer, PluginCall, Testbed};
+use evidence::{CallEvent, Evidence, Expect, History, MemberCall, PluginAnswer, PluginCall, Testbed};
 use jiff::Timestamp;
 
 use super::{
@@ -35,6 +35,13 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
                 self.add_call(run.at, Source::Plugin(run), told);
             }
         }
+        let objects: BTreeSet<(&str, &str)> = lives.iter().map(|life| name_of(life)).collect();
+        for (from, until, what) in expected(testbed, &objects) {
+            self.all.push(Draft {
+                until: Some(until),
+                ..Draft::new(Some(from), Source::Staged(what))
+            });
+        }
         let there = self.all.iter().filter_map(|draft| draft.at).min();
         for (from, until, what) in spans(testbed) {
             if there.is_none_or(|there| until >= there) {
@@ -58,15 +65,47 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
     }
 }
 
+/// The expectations on an object, each with its period.
+fn expected<'t>(
+    testbed: &'t Testbed,
+    objects: &'t BTreeSet<(&str, &str)>,
+) -> impl Iterator<Item = (Timestamp, Timestamp, String)> + 't {
+    let own = testbed.expectations.iter().filter(|expectation| {
+        let profile = &expectation.profile;
+        objects.contains(&(&*profile.namespace, &*profile.name))
+    });
+    own.map(|expectation| {
+        let behavior = behavior(&expectation.expect);
+        (expectation.from, expectation.until, format!("expected for {}: {behavior}", expectation.rule))
+    })
+}
+
+fn name_of<T: StoryObject>(life: &History<T>) -> (&str, &str) {
+    let metadata = life.last().metadata();
+    (&metadata.namespace, &metadata.name)
+}
+
+fn behavior(expect: &Expect) -> &'static str {
+    match expect {
+        Expect::Called {} => "it calls the member",
+        Expect::CalledAs { .. } => "it calls the member again, as the other one",
+        Expect::NotCalled {} => "it does not call the member",
+        Expect::StopsCalling {} => "it stops calling the member",
+        Expect::Moves { .. } => "it calls the new server and stops calling the old one",
+        Expect::RefusesCertificate {} => "it does not trust the certificate",
+        Expect::UsesProxy { .. } => "it uses the proxy",
+        Expect::RenewsCredential {} => "it renews its credential",
+        Expect::KeepsConnections { .. } => "it keeps its connections",
+        Expect::NoPluginRun {} => "it does not run the plugin",
+        Expect::LetsGo {} => "the deleted profile disappears",
+        Expect::Reports { .. } => "it reports that it does not act on the profile",
+    }
+}
+
 /// What the run staged that took time.
 fn spans(testbed: &Testbed) -> impl Iterator<Item = (Timestamp, Timestamp, String)> {
-    let scenes = testbed.scenarios.iter().map(|scene| {
-        let name = if scene.name.is_empty() {
-            "a scene"
-        } else {
-            &scene.name
-        };
-        (scene.from, scene.until, format!("scene {name}"))
+    let scenarios = testbed.scenarios.iter().map(|scene| {
+        (scene.from, scene.until, format!("scenario {}", scene.name))
     });
     let hooks = testbed.hook_calls.iter().map(|call| {
         let outcome = call
@@ -79,7 +118,7 @@ fn spans(testbed: &Testbed) -> impl Iterator<Item = (Timestamp, Timestamp, Strin
             format!("hook {}{outcome}", call.action.name()),
         )
     });
-    scenes.chain(hooks)
+    scenarios.chain(hooks)
 }
 
 /// Whether one call is told with another one: it reached the same address with the same success.

@@ -359,9 +359,9 @@ const KEEPS: &str = r#"
 profiles: [{metadata: {name: b}}, {}]
 steps: [{at: 60s, delete: b}]
 testbed:
-  scenarios: [{called: 1s, until: 50s}, {from: 61s, called: 62s}]
+  expect: [{rule: consumer-change/profile-gone, stopsCalling: b, from: 60s}]
+  controls: [{from: 0s, called: 1s, until: 50s}, {from: 61s, called: 62s}]
   hookCalls: [{action: stop, at: 20s, failure: no way in}]
-  hubCuts: [{from: 30s, until: 31s}]
 memberCalls: [{at: 2s, of: b, every: 5s, times: 3}, {at: 3s, of: a}, {at: 70s, of: b, broken: unknown authority}, {at: 71s, of: b, every: 5s, times: 4}]
 pluginCalls: [{at: 2s, of: b}, {at: 3s, of: a}]
 "#;
@@ -382,15 +382,15 @@ fn calls_of_a_consumer_are_told_with_what_was_staged() {
     assert_eq!(
         told(&story),
         "\
-+0s staged: scene the example
++0s staged: scenario the example
 +0s first listed
 +2s consumer called: https://b.default.example:6443: GET /api, 200
 +2s plugin ran: secretreader for https://b.default.example:6443: a credential
 +7s consumer called 2 times, last: https://b.default.example:6443: GET /api, 200
 +20s staged: hook stop failed: no way in
-+30s staged: the way to the hub is closed
++1m staged: expected for consumer-change/profile-gone: it stops calling the member
 +1m deleted
-+1m 1s staged: scene the example
++1m 1s staged: scenario the example
 +1m 10s consumer called: https://b.default.example:6443: unknown authority
 +1m 11s consumer called 4 times, last: https://b.default.example:6443: GET /api, 200
 "

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{
-    ConsumerSpec, MemberCall, PluginCall, Reason,
-    api::{AccessProvider, ClusterProfile},
-};
+use evidence::{ConsumerSpec, MemberCall, PluginCall, Reason, api::AccessProvider};
 use jiff::Timestamp;
 
 use super::{ConsumerRun, is_connection, micros, server};
@@ -17,7 +14,6 @@ use crate::{
 /// An access provider entry of a published profile that may be the reason for a call.
 pub(crate) struct AccessEntry<'r, 'e> {
     pub(crate) run: &'r ConsumerRun<'e>,
-    pub(crate) profile: &'e ClusterProfile,
     pub(crate) provider: &'e AccessProvider,
 }
 
@@ -146,14 +142,7 @@ fn least_severe<C: ConsumerCall>(
         .entries_at(micros(call.at()))
         .filter(|(_, entry)| call.is_for(entry));
     let answers = entries.map(|(profile, provider)| {
-        let answer = check(
-            call,
-            &AccessEntry {
-                run,
-                profile,
-                provider,
-            },
-        );
+        let answer = check(call, &AccessEntry { run, provider });
         answer.on(|| profile.into())
     });
     answers.min_by_key(severity).unwrap_or(Answer::NotApplicable)

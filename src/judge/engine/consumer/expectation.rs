@@ -15,7 +15,7 @@ pub(super) const NEVER_CALLED: &str = "the consumer never called the member of a
 /// The reason if a missing call may come from missing work.
 const GIVE_IT_WORK: &str = "the consumer does not call every member; give it work with the hook `work`";
 /// The reason if a period was too short.
-const TOO_SHORT: &str = "the run waited less than the consumer may take";
+pub(super) const TOO_SHORT: &str = "the run waited less than the consumer may take";
 
 /// A message of a finding, and the expected value.
 pub(crate) type Words = (&'static str, &'static str);

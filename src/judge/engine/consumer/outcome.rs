@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     CallEvent, Expect, MemberCall, MemberCredential, Mention, MentionLocation, ObjectKey, PluginAnswer,
-    Published, ScenarioRun,
+    ScenarioRun,
 };
 use jiff::Timestamp;
 
 use super::{
     Case,
     act::{Act, is_for},
-    expectation::NEVER_CALLED,
+    expectation::{NEVER_CALLED, TOO_SHORT},
     micros,
 };
 use crate::{
@@ -40,7 +40,8 @@ impl<'e> Case<'_, 'e> {
             Expect::RenewsCredential {} => self.renews_credential(),
             Expect::KeepsConnections { writes } => self.keeps_connections(writes),
             Expect::NoPluginRun {} => self.no_plugin_run(),
-            Expect::LetsGo {} => self.lets_go(),
+            // A rule on finalizers judges all deletions.
+            Expect::LetsGo {} => Answer::NotApplicable,
             Expect::Reports { other } => self.reports(other),
         }
     }
@@ -58,31 +59,37 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    /// A control beside a difficulty. The consumer calls it late, or other controls before and after it, if it only was held up.
+    /// A control beside a difficulty. A violation needs a consumer that was alive directly before, or before and after.
     fn control_called(&self, scenario: &ScenarioRun) -> Answer {
-        let end = micros(scenario.until);
+        let (begin, end) = (micros(scenario.from), micros(scenario.until));
         if self.acts.iter().any(|act| micros(act.at) <= end) {
             return Answer::Kept;
         }
-        let Some(settled) = self.settled() else {
+        let Some(settle) = self.run.settle else {
             return Answer::Unknown(NEVER_CALLED.into());
         };
-        if let Some(reason) = self.run.why_unlogged(self.period()) {
+        if let Some(reason) = self.run.why_unlogged((begin, end)) {
             return Answer::Unknown(reason);
         }
-        let scenarios = self.run.testbed.scenarios.iter();
-        let called = |scenario: &ScenarioRun| scenario.called_at.map(micros);
-        let was_called = scenarios
-            .clone()
-            .filter_map(called)
-            .any(|at| at < micros(scenario.from));
-        let is_called_later = scenarios.filter_map(called).any(|at| at > end) || !self.acts.is_empty();
-        if !was_called || !is_called_later || end < settled {
-            let reason =
-                "the consumer did not call other members before and after this scenario: it may have ended";
-            return Answer::Unknown(reason.into());
+        if end - begin < settle {
+            return Answer::Unknown(TOO_SHORT.into());
         }
-        self.missing(format!("no call from {} to {}", scenario.from, scenario.until))
+        let acts = self.run.all_acts();
+        let is_just_before = |act: &Act| (begin - settle..=begin).contains(&micros(act.at));
+        let called = self
+            .run
+            .testbed
+            .scenarios
+            .iter()
+            .filter_map(|scenario| scenario.called_at);
+        let (before, after): (Vec<Micros>, Vec<Micros>) = called.map(micros).partition(|at| *at < begin);
+        let is_called_after = !after.is_empty() || !self.acts.is_empty();
+        let was_called = before.iter().any(|at| is_called_after || begin - at <= settle);
+        if was_called || acts.iter().any(is_just_before) {
+            self.missing(format!("no call from {} to {}", scenario.from, scenario.until))
+        } else {
+            Answer::Unknown("the consumer may have ended before this scenario".into())
+        }
     }
 
     fn called_as(&self, other: &ObjectKey) -> Answer {
@@ -394,25 +401,6 @@ impl<'e> Case<'_, 'e> {
             (Some(run), _) => self.wrong(Act::plugin_run(run).to_string()),
             (None, Some(reason)) => Answer::Unknown(reason),
             (None, None) => Answer::Kept,
-        }
-    }
-
-    /// The rule on finalizers judges all deletions; this row says that there was one.
-    fn lets_go(&self) -> Answer {
-        let mut own = self
-            .run
-            .testbed
-            .published
-            .iter()
-            .filter(|publication| publication.object == self.expectation.profile);
-        let is_gone = own.any(|publication| {
-            matches!(publication.state, Published::Deleted {})
-                && publication.answered <= self.expectation.until
-        });
-        if is_gone {
-            Answer::Kept
-        } else {
-            Answer::NotApplicable
         }
     }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use evidence::{ConsumerSpec, Log, ObjectKey, Published, Reason, Request, api::ObjectKind};
 
-use super::{ConsumerRun, object_ref};
+use super::{ConsumerRun, micros, object_ref};
 use crate::{
     engine::{Answer, Evaluate, Hub},
     reasons::CONSUMER_NOT_NAMED,
     subjects::Findings,
     text::{counted, redacted},
+    time::known_skew,
 };
 
 /// The consumer's accepted writes to one published object. Never empty.
@@ -137,6 +138,16 @@ impl ConsumerRun<'_> {
         let agents = &self.evidence.header.claim.consumer_agents;
         let is_its_program = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
         *request.user == *self.consumer().user && is_its_program
+    }
+}
+
+impl ConsumerRun<'_> {
+    /// Whether an audit log, on the clock of the API server, covers the time since an object was published.
+    pub(crate) fn log_covers(&self, log: &Log<Request>, object: &ObjectKey) -> bool {
+        let mut published = self.testbed.published.iter();
+        let first = published.find(|publication| publication.object == *object);
+        let ahead = known_skew(self.evidence).unwrap_or_default();
+        first.is_some_and(|first| micros(log.covers.from) - ahead <= micros(first.answered))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{DriverAction, Log, ObjectKey, Publication, Published, Reason, Request, api::ClusterProfile};
+use evidence::{DriverAction, ObjectKey, Publication, Published, Reason, Request, api::ClusterProfile};
 
 use crate::{
     engine::{
@@ -12,7 +12,7 @@ use crate::{
     shared::changed_fields::changed_fields,
     subjects::Finding,
     text::redacted,
-    time::{Micros, known_skew},
+    time::Micros,
 };
 
 const FINALIZERS: &str = "metadata.finalizers";
@@ -108,7 +108,17 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Answer {
     }
     let uninstalled = uninstall.map(|call| micros(call.until));
     let since = uninstalled.map_or(deletion.at, |uninstalled| uninstalled.max(deletion.at));
-    let is_held_longer = deletion.gone > since.saturating_add(settle);
+    let limit = since.saturating_add(settle);
+    let observed = run
+        .testbed
+        .expectations
+        .iter()
+        .map(|expectation| micros(expectation.until))
+        .max();
+    if deletion.gone == Micros::MAX && observed.is_none_or(|observed| observed < limit) {
+        return Answer::Unknown("the run ended before the consumer had to let the profile go".into());
+    }
+    let is_held_longer = deletion.gone > limit;
     let finding = |message: &str| {
         Finding::on(run.profile_ref(deletion.object), message)
             .at(FINALIZERS)
@@ -191,7 +201,7 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
         )
         .into());
     };
-    if !covers_life(run, log, deletion.object) {
+    if !run.log_covers(log, deletion.object) {
         return Err("the audit log begins after the profile was published".into());
     }
     let object = (&*deletion.object.namespace, &*deletion.object.name);
@@ -216,14 +226,6 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
         .into());
     }
     Ok(own)
-}
-
-/// Whether the log, on the clock of the API server, covers the time since the profile was published.
-fn covers_life(run: &ConsumerRun, log: &Log<Request>, object: &ObjectKey) -> bool {
-    let mut published = run.testbed.published.iter();
-    let first = published.find(|publication| publication.object == *object);
-    let ahead = known_skew(run.evidence).unwrap_or_default();
-    first.is_some_and(|first| micros(log.covers.from) - ahead <= micros(first.answered))
 }
 
 /// Whether a write changed more than the display name and finalizers; the reason if the evidence does not show it.
