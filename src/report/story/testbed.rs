@@ -76,7 +76,11 @@ fn expected<'t>(
     });
     own.map(|expectation| {
         let behavior = behavior(&expectation.expect);
-        (expectation.from, expectation.until, format!("expected for {}: {behavior}", expectation.rule))
+        (
+            expectation.from,
+            expectation.until,
+            format!("expected for {}: {behavior}", expectation.rule),
+        )
     })
 }
 
@@ -104,9 +108,10 @@ fn behavior(expect: &Expect) -> &'static str {
 
 /// What the run staged that took time.
 fn spans(testbed: &Testbed) -> impl Iterator<Item = (Timestamp, Timestamp, String)> {
-    let scenarios = testbed.scenarios.iter().map(|scene| {
-        (scene.from, scene.until, format!("scenario {}", scene.name))
-    });
+    let scenarios = testbed
+        .scenarios
+        .iter()
+        .map(|scene| (scene.from, scene.until, format!("scenario {}", scene.name)));
     let hooks = testbed.hook_calls.iter().map(|call| {
         let outcome = call
             .failure
