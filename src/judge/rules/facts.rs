@@ -65,11 +65,43 @@ pub struct Facts {
     /// The sort of the reason if there are no such things, where the user can change that.
     #[serde(default)]
     pub not_applicable: Option<ReasonId>,
+    /// What the findings say if the rule consists of expectations of a consumer's testbed.
+    #[serde(default)]
+    pub(crate) expectations: Option<ExpectationWords>,
     /// How to fix a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.
     #[serde(default)]
     pub examples: Examples,
+}
+
+/// What the findings of a rule say that consists of expectations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ExpectationWords {
+    /// The reason if the run had no such expectation.
+    pub(crate) nothing_happened: String,
+    /// The field of the profile.
+    #[serde(default = "access_providers")]
+    pub(crate) path: String,
+    /// The consumer does not do what was expected. None: the rule is inconclusive then.
+    #[serde(default)]
+    pub(crate) missing: Option<FindingWords>,
+    /// The consumer does something else.
+    #[serde(default)]
+    pub(crate) wrong: Option<FindingWords>,
+}
+
+fn access_providers() -> String {
+    "status.accessProviders".to_owned()
+}
+
+/// The words of a finding.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FindingWords {
+    pub(crate) message: String,
+    pub(crate) expected: String,
 }
 
 /// What is different from an edition on. It replaces the whole of an earlier difference.

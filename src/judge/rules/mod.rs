@@ -16,6 +16,7 @@ mod scheduler;
 
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
+pub(crate) use facts::{ExpectationWords, FindingWords};
 pub use registry::{Rule, all, as_of, find};
 
 pub use crate::{

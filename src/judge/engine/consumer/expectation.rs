@@ -5,6 +5,7 @@ use evidence::{ConsumerSpec, Expectation, Reason, ScenarioRun};
 use super::{Act, ConsumerRun, micros};
 use crate::{
     engine::{Answer, Evaluate, Hub},
+    rules::{ExpectationWords, FindingWords},
     subjects::{Finding, Findings},
     time::Micros,
 };
@@ -17,22 +18,9 @@ const GIVE_IT_WORK: &str = "the consumer does not call every member; give it wor
 /// The reason if a period was too short.
 pub(super) const TOO_SHORT: &str = "the run waited less than the consumer may take";
 
-/// A message of a finding, and the expected value.
-pub(crate) type Words = (&'static str, &'static str);
-
-/// A rule whose rows are expectations of the run. It has no function.
-#[derive(Debug)]
-pub(crate) struct ExpectationRule {
-    /// The id of the rule.
-    pub(crate) rule: &'static str,
-    /// The field of the profile that the finding is at.
-    pub(crate) path: &'static str,
-    /// The reason if the run had no such expectation.
-    pub(crate) nothing_happened: &'static str,
-    /// The finding if the consumer does not do what was expected. None: the rule is inconclusive then.
-    pub(crate) missing: Option<Words>,
-    /// The finding if the consumer does something else.
-    pub(crate) wrong: Words,
+/// What a rule that consists of expectations does differently from others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpecialCases {
     /// Why the rule is skipped for a consumer.
     pub(crate) skipped: fn(&ConsumerSpec) -> Option<Reason>,
     /// Why an expectation is not judged.
@@ -41,33 +29,28 @@ pub(crate) struct ExpectationRule {
     pub(crate) is_warning: fn(&Case) -> bool,
 }
 
-impl ExpectationRule {
-    /// A rule without special cases.
-    pub(crate) const PLAIN: Self = Self {
-        rule: "",
-        path: "status.accessProviders",
-        nothing_happened: "",
-        missing: None,
-        wrong: ("", ""),
+impl SpecialCases {
+    /// None of them.
+    pub(crate) const NONE: Self = Self {
         skipped: |_| None,
         unjudged: |_| None,
         is_warning: |_| false,
     };
 }
 
-/// Evaluates a rule that consists of expectations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected(&'static ExpectationRule);
-
-/// A rule that consists of expectations.
-pub(crate) fn expected(rule: &'static ExpectationRule) -> Expected {
-    Expected(rule)
+/// A rule that consists of expectations: rows of the scenario table. It has no function.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    /// The id of the rule.
+    pub(crate) rule: &'static str,
+    pub(crate) words: ExpectationWords,
+    pub(crate) cases: SpecialCases,
 }
 
 /// An expectation with what the consumer did.
 pub(crate) struct Case<'r, 'e> {
     pub(crate) run: &'r ConsumerRun<'e>,
-    pub(crate) rule: &'static ExpectationRule,
+    rule: &'r Expected,
     pub(crate) expectation: &'e Expectation,
     /// What the consumer did for the member in the period.
     pub(super) acts: Vec<Act<'e>>,
@@ -75,21 +58,21 @@ pub(crate) struct Case<'r, 'e> {
 
 impl Evaluate for Expected {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        findings.nothing_happened(self.0.nothing_happened);
+        findings.nothing_happened(self.words.nothing_happened.clone());
         let run = match ConsumerRun::of(hub.evidence) {
             Ok(run) => run,
             Err(reason) => return findings.cannot_tell(reason),
         };
-        if let Some(reason) = (self.0.skipped)(run.consumer()) {
+        if let Some(reason) = (self.cases.skipped)(run.consumer()) {
             return findings.not_asked(reason);
         }
         let own = run
             .testbed
             .expectations
             .iter()
-            .filter(|expectation| expectation.rule == self.0.rule);
+            .filter(|expectation| expectation.rule == self.rule);
         let cases: Vec<Case> = own
-            .map(|expectation| Case::new(&run, self.0, expectation))
+            .map(|expectation| Case::new(&run, self, expectation))
             .collect();
         let answers: Vec<Answer> = cases.iter().map(Case::answer).collect();
         let is_kept = |(case, answer): (&Case, &Answer)| case.scenario().is_some() && *answer == Answer::Kept;
@@ -109,7 +92,7 @@ impl Evaluate for Expected {
 const REACHED_ANOTHER: &str = "the consumer reached the control of another scenario of the same kind";
 
 impl<'r, 'e> Case<'r, 'e> {
-    fn new(run: &'r ConsumerRun<'e>, rule: &'static ExpectationRule, expectation: &'e Expectation) -> Self {
+    fn new(run: &'r ConsumerRun<'e>, rule: &'r Expected, expectation: &'e Expectation) -> Self {
         let mut case = Self {
             run,
             rule,
@@ -124,11 +107,11 @@ impl<'r, 'e> Case<'r, 'e> {
         if let Some(reason) = &self.expectation.void {
             return Answer::Unknown(reason.clone().into());
         }
-        if let Some(reason) = (self.rule.unjudged)(self) {
+        if let Some(reason) = (self.rule.cases.unjudged)(self) {
             return Answer::Unknown(reason);
         }
         let answer = self.outcome();
-        if self.expectation.warn || (self.rule.is_warning)(self) {
+        if self.expectation.warn || (self.rule.cases.is_warning)(self) {
             answer.as_warning()
         } else {
             answer
@@ -202,28 +185,25 @@ impl<'r, 'e> Case<'r, 'e> {
         }
     }
 
-    /// The finding if the consumer does not do what was expected.
+    /// The finding if the consumer does not do what was expected. Without words, the rule is inconclusive.
     pub(super) fn missing(&self, observed: impl Into<String>) -> Answer {
-        match self.rule.missing {
-            Some(words) => self.broken(words, observed),
-            None => Answer::Unknown(
-                format!(
-                    "the consumer did not call the member of {}",
-                    self.expectation.profile.name
-                )
-                .into(),
-            ),
-        }
+        self.broken(self.rule.words.missing.as_ref(), observed)
     }
 
     /// The finding if the consumer does something else than expected.
     pub(super) fn wrong(&self, observed: impl Into<String>) -> Answer {
-        self.broken(self.rule.wrong, observed)
+        self.broken(self.rule.words.wrong.as_ref(), observed)
     }
 
-    fn broken(&self, (message, expected): Words, observed: impl Into<String>) -> Answer {
+    fn broken(&self, words: Option<&FindingWords>, observed: impl Into<String>) -> Answer {
+        let Some(FindingWords { message, expected }) = words else {
+            let name = &self.expectation.profile.name;
+            return Answer::Unknown(format!("the consumer did not call the member of {name}").into());
+        };
         let object = self.run.profile_ref(&self.expectation.profile);
-        let finding = Finding::on(object, message).at(self.rule.path).expected(expected);
+        let finding = Finding::on(object, message)
+            .at(&self.rule.words.path)
+            .expected(expected);
         Answer::broken(finding.observed(observed))
     }
 }

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 pub(crate) use self::{
     act::{Act, without_dot},
     calls::{AccessEntry, connections, plugin_runs},
-    expectation::{Case, ExpectationRule, expected},
+    expectation::{Case, Expected, SpecialCases},
     writes::{ConsumerWrites, consumer_writes},
 };
 use super::{Answer, Evaluate, Hub};
