@@ -5,7 +5,7 @@ use evidence::api::names::{PLACEMENT_PLURAL, PLURAL};
 
 use super::{
     faults::Fault,
-    inventory::{EDGE, MEMBERS, create_namespace, let_read, publish},
+    inventory::{EDGE, MEMBERS, create_namespace, let_read, publish, publish_one},
     names::{CONSUMER, PLACEMENTS, SCHEDULER},
     remote::{Commands, Remote, channel},
     world::World,
@@ -46,6 +46,9 @@ impl Scheduler {
     fn of(mut world: World, faults: Vec<Fault>, clock: Clock) -> Self {
         for fault in faults {
             fault.apply(&mut world);
+            if let Some(example) = fault.example(clock.now()) {
+                world.publish_example(&example);
+            }
         }
         let (remote, commands) = channel();
         Self {
@@ -73,6 +76,9 @@ impl Scheduler {
         }
         if self.world.inventory == MEMBERS {
             publish(&hub, &self.clock).await?;
+        }
+        for name in &self.world.profiles {
+            publish_one(&hub, &self.clock, PLACEMENTS, name).await?;
         }
         for namespace in [MEMBERS, EDGE] {
             let_read(&hub, namespace, PLURAL).await?;
