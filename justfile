@@ -88,7 +88,7 @@ bench *ARGS="--help":
 bench-compare *NAMES="rules watching":
     for name in {{NAMES}}; do echo "== $name"; cargo bench --bench suite -- "$name" || exit 1; done
 
-# Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
+# Write the stubs of a new rule: its file, function, and binding. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}
 

@@ -12,15 +12,15 @@ fn a_fault_that_another_one_hides_is_told() {
             "lab",
             "--manager",
             &manager,
-            "identity/",
+            "properties/",
             "version/",
         ])
         .err
     };
     let hidden = together("version/well-formed,version/reported");
     assert!(!hidden.contains("does not show"), "{hidden}");
-    let hidden = together("identity/manager-label-matches,identity/manager-label-present");
-    let told = "fault identity/manager-label-matches does not show";
+    let hidden = together("properties/cluster-properties-propagated,properties/cluster-properties-verbatim");
+    let told = "fault properties/cluster-properties-verbatim does not show";
     assert!(hidden.contains(told), "{hidden}");
 }
 
@@ -38,12 +38,12 @@ fn a_fault_that_only_warns_is_told() {
             "--driver",
             "none",
             "--exact",
-            fault,
+            fault.split(':').next().unwrap_or(fault),
         ];
         expect(code, &[&run[..], more].concat())
     };
     let note = |fault: &str| format!("note: fault {fault} only warns: ");
-    let hint = "clustersets/namespace-labelled";
+    let hint = "clustersets/namespace-labelled:declared";
     let text = told(0, hint, &[]);
     assert!(
         text.contains(&(note(hint) + "it gives a hint, which proves nothing")),

@@ -27,6 +27,11 @@ pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
     fn judges_around_gaps(&self) -> bool {
         true
     }
+
+    /// Whether it judges published objects, rather than what an implementation does.
+    fn judges_published_objects(&self) -> bool {
+        false
+    }
 }
 
 /// A function on each profile.

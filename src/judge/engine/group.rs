@@ -344,4 +344,8 @@ impl<T: Judged, K: Ord + Clone + fmt::Debug + Send + Sync> Evaluate for Group<T,
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         self.judge_all(hub, findings);
     }
+
+    fn judges_published_objects(&self) -> bool {
+        true
+    }
 }

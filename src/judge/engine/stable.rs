@@ -210,6 +210,10 @@ impl Evaluate for Stable {
     fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
         Some(self)
     }
+
+    fn judges_published_objects(&self) -> bool {
+        true
+    }
 }
 
 impl EvaluatePart for Stable {

@@ -246,6 +246,10 @@ impl Evaluate for State<ClusterProfile> {
     fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
         (!self.is_of_others).then_some(self)
     }
+
+    fn judges_published_objects(&self) -> bool {
+        !self.is_of_others
+    }
 }
 
 impl EvaluatePart for State<ClusterProfile> {
@@ -257,5 +261,9 @@ impl EvaluatePart for State<ClusterProfile> {
 impl Evaluate for State<PlacementDecision> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         self.judge_all(hub, hub.slices(), findings);
+    }
+
+    fn judges_published_objects(&self) -> bool {
+        true
     }
 }

@@ -352,6 +352,13 @@ impl Rule {
             .all(|evaluator| evaluator.judges_around_gaps())
     }
 
+    /// Whether the rule judges published objects, rather than what an implementation does.
+    pub(crate) fn judges_published_objects(&self) -> bool {
+        self.evaluators
+            .first()
+            .is_some_and(|evaluator| evaluator.judges_published_objects())
+    }
+
     /// Nothing examined yet: says what the rule applies to if there turns out to be no such thing.
     pub(crate) fn no_findings(&self) -> Findings {
         let mut findings = Findings::default();

@@ -1,6 +1,8 @@
 //! Describes a fault, and finds one by its id.
 
-use evidence::api::{Edition, UnknownName};
+use evidence::api::{Edition, Role, UnknownName};
+use jiff::Timestamp;
+use judge::rules::{self, example::Violation};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::HubChange;
@@ -29,7 +31,8 @@ pub struct FaultInfo<Edit> {
     pub hides: &'static [&'static str],
     /// Flags without which a run does not detect it: names, or what the user expects.
     pub flags: &'static [&'static str],
-    edit: Edit,
+    /// None: the implementation publishes the first failing example of the rule.
+    edit: Option<Edit>,
 }
 
 /// A fault: a way in which a reference implementation breaks a rule.
@@ -38,6 +41,10 @@ pub struct Fault<Edit: 'static>(&'static FaultInfo<Edit>);
 
 impl<Edit> FaultInfo<Edit> {
     pub(crate) const fn first_in(edition: Edition, id: &'static str, what: &'static str, edit: Edit) -> Self {
+        Self::new_in(edition, id, what, Some(edit))
+    }
+
+    const fn new_in(edition: Edition, id: &'static str, what: &'static str, edit: Option<Edit>) -> Self {
         Self {
             id,
             what,
@@ -109,11 +116,10 @@ impl<Edit> Fault<Edit> {
             .ok_or_else(|| UnknownName::among("fault", id, faults.iter().map(|fault| fault.id)))
     }
 
-    pub(crate) fn edit(&self) -> Edit
-    where
-        Edit: Copy,
-    {
-        self.0.edit
+    /// The example of its rule that the implementation publishes, with times relative to `now`. None for a fault of behavior.
+    pub(crate) fn example(&self, now: Timestamp) -> Option<Violation> {
+        let rule = self.0.edit.is_none().then_some(self.0.id)?;
+        rules::find(rule).and_then(|rule| Violation::of(rule, now))
     }
 
     /// Its description.
@@ -124,8 +130,26 @@ impl<Edit> Fault<Edit> {
 
 impl<World> Fault<fn(&mut World)> {
     pub(crate) fn apply(&self, world: &mut World) {
-        (self.0.edit)(world);
+        if let Some(edit) = self.0.edit {
+            edit(world);
+        }
     }
+}
+
+/// A fault for each rule of the role that judges published objects: the rule's first failing example.
+pub(crate) fn faults_by_example<Edit>(role: Role) -> Vec<FaultInfo<Edit>> {
+    let rules = rules::all().iter().filter(|rule| rule.role() == role);
+    let faults = rules.filter_map(|rule| {
+        let example = Violation::of(rule, Timestamp::UNIX_EPOCH)?;
+        Some(FaultInfo::new_in(example.edition, rule.id, example.name, None))
+    });
+    faults.collect()
+}
+
+/// Sorts faults by their rules, in the order of the reports.
+pub(crate) fn sort_by_rule<Edit>(faults: &mut [FaultInfo<Edit>]) {
+    let place = |fault: &FaultInfo<Edit>| rules::all().iter().position(|rule| rule.id == fault.rule());
+    faults.sort_by_cached_key(place);
 }
 
 /// All of the suite's definitions, with the changes that these faults need.

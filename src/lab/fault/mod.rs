@@ -6,4 +6,4 @@ mod info;
 
 pub use hub_change::HubChange;
 pub use info::{Fault, FaultInfo};
-pub(crate) use info::{adapt, definitions_for};
+pub(crate) use info::{adapt, definitions_for, faults_by_example, sort_by_rule};

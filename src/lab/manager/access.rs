@@ -17,12 +17,6 @@ pub(super) struct Access {
     pub server: String,
     /// Certificates in base64; empty for none.
     pub ca_data: String,
-    /// A file of the same certificates.
-    pub ca_file: Option<String>,
-    /// True if clients skip the check of the server's certificate.
-    pub unchecked: bool,
-    /// The name in the server's certificate, if it is not the server's own.
-    pub tls_name: Option<String>,
     pub proxy: Option<String>,
     /// Settings of the credential plugin, without its further arguments: no published definition accepts them as a list.
     pub extensions: Vec<(String, Value)>,
@@ -32,7 +26,7 @@ pub(super) struct Access {
 
 impl Access {
     /// The provider for `member`, the `number`th of the fleet.
-    pub(super) fn of(member: &Member, number: usize) -> Self {
+    pub(super) fn of(member: &Member<'_>, number: usize) -> Self {
         Self {
             proxy: (member.namespace == SET_NAMESPACE)
                 .then(|| "http://proxy.clusters.example:3128".to_owned()),
@@ -46,9 +40,6 @@ impl Access {
             name: "secretreader".to_owned(),
             server: server(member),
             ca_data: ca_data.to_owned(),
-            ca_file: None,
-            unchecked: false,
-            tls_name: None,
             proxy: None,
             extensions: vec![
                 (EXTENSION_EXEC.to_owned(), json!({"clusterName": member})),
@@ -82,17 +73,8 @@ impl Access {
         if !self.ca_data.is_empty() {
             cluster["certificate-authority-data"] = json!(self.ca_data);
         }
-        if let Some(file) = &self.ca_file {
-            cluster["certificate-authority"] = json!(file);
-        }
-        if let Some(name) = &self.tls_name {
-            cluster["tls-server-name"] = json!(name);
-        }
         if let Some(proxy) = &self.proxy {
             cluster["proxy-url"] = json!(proxy);
-        }
-        if self.unchecked {
-            cluster["insecure-skip-tls-verify"] = json!(true);
         }
         json!({"name": self.name, "cluster": cluster})
     }

@@ -1,9 +1,9 @@
 //! The manager: sets up its world on a hub, then plays the script.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use collect::clock::Clock;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::{
     driven::{Commands, Controller, Remote, channel},
@@ -49,6 +49,9 @@ impl Manager {
     fn of(mut world: World, faults: Vec<Fault>, clock: Clock) -> Self {
         for fault in faults {
             fault.apply(&mut world);
+            if let Some(example) = fault.example(clock.now()) {
+                world.publish_example(&example);
+            }
         }
         let (remote, commands) = channel();
         Self {
@@ -90,6 +93,9 @@ impl Manager {
         let is_there = |member: &str| !joining.contains_key(member);
         for profile in &mut self.world.profiles {
             if is_there(&profile.member) {
+                if profile.is_younger {
+                    sleep(Duration::from_secs(1)).await;
+                }
                 profile.create(&hub).await?;
                 profile.write(&hub, &self.clock).await?;
             }

@@ -11,11 +11,11 @@ pub(super) const SET: &str = "baltic";
 pub(super) const CONSUMERS: [&str; 2] = ["lab-scheduler", "lab-backup"];
 
 /// A member cluster.
-pub(super) struct Member {
+pub(super) struct Member<'a> {
     /// Its name, by which steps and faults refer to it.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Its profile's namespace.
-    pub namespace: &'static str,
+    pub namespace: &'a str,
     /// Its location.
     pub location: &'static str,
     /// Its version at first.
@@ -30,7 +30,7 @@ const fn member(
     location: &'static str,
     kubernetes: &'static str,
     nodes: u32,
-) -> Member {
+) -> Member<'static> {
     Member {
         name,
         namespace,
@@ -41,7 +41,7 @@ const fn member(
 }
 
 /// The fleet. Its order gives each member its number.
-pub(super) const MEMBERS: [Member; 20] = [
+pub(super) const MEMBERS: [Member<'static>; 20] = [
     member("amsterdam", FLEET, "europe-west4", "v1.34.2", 12),
     member(OUTAGE, FLEET, "europe-north1", "v1.34.2", 5),
     member(LEAVER, FLEET, "europe-southwest1", "v1.33.6", 3),

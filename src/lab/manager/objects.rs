@@ -5,7 +5,7 @@ use collect::clock::Clock;
 use kube::api::ApiResource;
 use serde_json::{Value, json};
 
-use super::world::{MANAGER, Namespace, Profile, Secret};
+use super::world::{MANAGER, Namespace, Profile, Secret, parts};
 use crate::client::{Hub, RequestError, Target, Via, profile_resource};
 
 impl Profile {
@@ -29,8 +29,9 @@ impl Profile {
         if self.written.as_ref() == Some(&self.status) {
             return Ok(());
         }
-        let status = self.status.to_json(self.generation, clock.now());
-        let (target, patch) = (self.target(), json!({"status": status}));
+        let mut patch = json!({"status": self.status.to_json(self.generation, clock.now())});
+        json_patch::merge(&mut patch, &parts(&self.patch, &["status"]));
+        let target = self.target();
         let hub = acting_as(hub, self.updater.as_deref());
         let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
         self.generation = patched.metadata.generation.unwrap_or_default();

@@ -26,8 +26,6 @@ pub(super) struct Status {
     pub properties: Vec<Property>,
     pub conditions: Vec<Condition>,
     pub access: Vec<Access>,
-    /// The deprecated list, which `access` replaces.
-    pub deprecated_access: Vec<Access>,
 }
 
 /// A name and a value.
@@ -50,13 +48,11 @@ pub(super) struct Condition {
     pub message: String,
     /// The last transition.
     pub since: Timestamp,
-    /// A wrong observed generation, if a fault sets one.
-    pub claimed_generation: Option<i64>,
 }
 
 impl Status {
     /// The first status of `member`, the `number`th of the fleet, as of `now`.
-    pub(super) fn of(member: &Member, number: usize, now: Timestamp) -> Self {
+    pub(super) fn of(member: &Member<'_>, number: usize, now: Timestamp) -> Self {
         let healthy = match member.name {
             DEGRADED => Condition::new(
                 CONDITION_HEALTHY,
@@ -72,13 +68,7 @@ impl Status {
             properties: properties(member, number),
             conditions: vec![healthy, joined(now)],
             access: vec![Access::of(member, number)],
-            deprecated_access: Vec::new(),
         }
-    }
-
-    /// All access providers, deprecated ones too.
-    pub(super) fn ways(&mut self) -> impl Iterator<Item = &mut Access> {
-        self.access.iter_mut().chain(&mut self.deprecated_access)
     }
 
     /// The value of the property of that name, or an empty string.
@@ -136,17 +126,16 @@ impl Status {
                     "reason": condition.reason,
                     "message": condition.message,
                     "lastTransitionTime": rfc3339(condition.since),
-                    "observedGeneration": condition.claimed_generation.unwrap_or(generation),
+                    "observedGeneration": generation,
                 })
             })
             .collect();
-        let access = |list: &[Access]| -> Vec<Value> { list.iter().map(Access::to_json).collect() };
+        let access: Vec<Value> = self.access.iter().map(Access::to_json).collect();
         json!({
             "version": self.kubernetes.as_ref().map(|version| json!({"kubernetes": version})),
             "properties": properties,
             "conditions": conditions,
-            "accessProviders": access(&self.access),
-            "credentialProviders": access(&self.deprecated_access),
+            "accessProviders": access,
         })
     }
 }
@@ -165,7 +154,6 @@ impl Condition {
             reason: reason.to_owned(),
             message: message.to_owned(),
             since,
-            claimed_generation: None,
         }
     }
 }
@@ -216,7 +204,7 @@ pub(super) fn rfc3339(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn properties(member: &Member, number: usize) -> Vec<Property> {
+fn properties(member: &Member<'_>, number: usize) -> Vec<Property> {
     let node_types = match number % 3 {
         0 => json!(["standard-8"]),
         1 => json!(["standard-8", "standard-16"]),
@@ -248,7 +236,7 @@ fn properties(member: &Member, number: usize) -> Vec<Property> {
 }
 
 /// A member's ClusterProperties. All have the label that lets them appear in a profile, which is right in every edition.
-pub(super) fn cluster_properties(member: &Member, number: usize) -> Vec<(&'static str, String)> {
+pub(super) fn cluster_properties(member: &Member<'_>, number: usize) -> Vec<(&'static str, String)> {
     let mut properties = vec![(PROPERTIES_CLUSTER_ID[0], cluster_id(number))];
     if member.namespace == SET_NAMESPACE {
         properties.push((PROPERTY_CLUSTERSET, SET.to_owned()));

@@ -11,6 +11,7 @@ use evidence::api::{
     },
 };
 use jiff::Timestamp;
+use judge::rules::example::{PublishedObject, Violation};
 use serde_json::{Value, json};
 
 use super::{
@@ -72,6 +73,10 @@ pub(super) struct Profile {
     pub generation: i64,
     /// The status last written.
     pub written: Option<Status>,
+    /// A merge patch by which a fault changes what is published.
+    pub patch: Value,
+    /// True if it is created a second after the profile before it.
+    pub is_younger: bool,
 }
 
 /// A Secret with a consumer's credentials.
@@ -169,14 +174,16 @@ impl World {
         self.secrets.retain(|secret| secret.member != member);
     }
 
-    /// Renames a profile on the hub, in its Secrets too.
-    pub(super) fn rename(&mut self, member: &str, name: &str) {
-        let profile = self.profile(member);
-        profile.name = name.to_owned();
-        let profile = profile.clone();
-        for secret in self.secrets.iter_mut().filter(|secret| secret.member == member) {
-            secret.refer_to((&profile.namespace, &profile.name));
-        }
+    /// The profile of one more member.
+    pub(super) fn another_member(&self, name: &str, namespace: &str, manager: &str) -> Profile {
+        let member = Member {
+            name,
+            namespace,
+            location: "europe-central2",
+            kubernetes: "v1.34.2",
+            nodes: 3,
+        };
+        Profile::of(&member, self.profiles.len(), manager, self.now)
     }
 
     /// Adds a step that sends a merge patch for the member's profile.
@@ -199,6 +206,23 @@ impl World {
         self.script.push(Step::observe(at, member, change));
     }
 
+    /// Publishes an object of an example as the profile of one more member. `turn` tells the examples of a world apart.
+    fn publish_object(&mut self, object: &PublishedObject, namespace: &str, turn: usize) {
+        let manager = object.patch.pointer("/spec/clusterManager/name");
+        let manager = manager.and_then(Value::as_str).unwrap_or(MANAGER);
+        let mut profile = self.another_member(&member_of(object, turn), namespace, manager);
+        profile.name = match object.patch.pointer("/metadata/generateName") {
+            // The example is about the name.
+            Some(_) => object.name.clone(),
+            None => format!("{manager}-{}-{turn}", object.name),
+        };
+        // The field manager stays the same, whatever manager the example names.
+        profile.writer = MANAGER.to_owned();
+        profile.patch = object.patch.clone();
+        profile.is_younger = !object.is_dated;
+        self.publish(profile);
+    }
+
     /// The members that join later, and how long after the start.
     pub(super) fn joining(&self) -> BTreeMap<String, Duration> {
         self.script
@@ -211,7 +235,7 @@ impl World {
 
 impl Profile {
     /// The profile of a member, by a cluster manager whose name is its field manager too.
-    pub(super) fn of(member: &Member, number: usize, manager: &str, now: Timestamp) -> Self {
+    pub(super) fn of(member: &Member<'_>, number: usize, manager: &str, now: Timestamp) -> Self {
         Self {
             member: member.name.to_owned(),
             namespace: member.namespace.to_owned(),
@@ -227,18 +251,22 @@ impl Profile {
             status: Status::of(member, number, now),
             generation: 1,
             written: None,
+            patch: json!({}),
+            is_younger: false,
         }
     }
 
     /// The object to create, without the status, which the hub would drop.
     pub(super) fn to_json(&self) -> Value {
-        json!({
+        let mut object = json!({
             "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
             "spec": {
                 "displayName": format!("Cluster {}", self.member),
                 "clusterManager": {"name": self.manager},
             },
-        })
+        });
+        json_patch::merge(&mut object, &parts(&self.patch, &["metadata", "spec"]));
+        object
     }
 }
 
@@ -247,11 +275,10 @@ impl Secret {
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
         let (namespace, name) = (&profile.namespace, &profile.name);
         let status = &profile.status;
-        let mut ways = status.access.iter().chain(&status.deprecated_access);
         let member = &profile.member;
-        // A fault may leave a profile without access providers.
+        // Another fault may have removed all access providers.
         let unpublished = Access::to(member, "");
-        let access = ways.next().unwrap_or(&unpublished);
+        let access = status.access.first().unwrap_or(&unpublished);
         Self::opening(member, (namespace, name), access, consumer, &new_token())
     }
 
@@ -296,8 +323,58 @@ impl Secret {
     }
 }
 
+impl World {
+    /// Publishes the profiles of an example, each as that of one more member.
+    pub(super) fn publish_example(&mut self, example: &Violation) {
+        let turn = self.profiles.len();
+        let of_namespace = |name: &str| match name {
+            "default" if !example.namespaces.contains_key(name) => FLEET.to_owned(),
+            name => format!("lab-{name}"),
+        };
+        for object in &example.profiles {
+            let namespace = of_namespace(&object.namespace);
+            if self.namespaces.iter().all(|known| known.name != namespace) {
+                let labels = example.namespaces.get(&object.namespace);
+                self.namespaces.push(Namespace {
+                    name: namespace.clone(),
+                    labels: labels.cloned().unwrap_or_default(),
+                });
+            }
+            self.publish_object(object, &namespace, turn);
+        }
+        for (after, change) in &example.changes {
+            let member = member_of(change, turn);
+            let request = |fields: &[&str]| parts(&change.patch, fields);
+            for (via, patch) in [
+                (Via::Object, request(&["metadata", "spec"])),
+                (Via::Status, request(&["status"])),
+            ] {
+                if patch != json!({}) {
+                    self.request(*after, &member, MANAGER, via, patch);
+                }
+            }
+        }
+    }
+}
+
+/// The name of the member whose profile an object of an example is.
+fn member_of(object: &PublishedObject, turn: usize) -> String {
+    match object.namespace.as_str() {
+        "default" => format!("{}-{turn}", object.name),
+        namespace => format!("{}-{namespace}-{turn}", object.name),
+    }
+}
+
+/// These fields of a merge patch.
+pub(super) fn parts(patch: &Value, fields: &[&str]) -> Value {
+    let all = patch.as_object().into_iter().flatten();
+    let some = all.filter(|(field, _)| fields.contains(&field.as_str()));
+    some.map(|(field, value)| (field.clone(), value.clone()))
+        .collect()
+}
+
 /// The state of a member that agrees with its profile.
-fn state_of(member: &Member, number: usize) -> MemberState {
+fn state_of(member: &Member<'_>, number: usize) -> MemberState {
     let properties = cluster_properties(member, number);
     MemberState {
         version: member.kubernetes.to_owned(),

@@ -248,12 +248,11 @@ impl Controller {
         if is_driven && self.misbehaviours.has(Misbehaviour::StopsAtTheLimit) {
             selected.truncate(LARGEST_SLICE);
         }
-        let owner = (!self.misbehaviours.has(Misbehaviour::OwnsNothing)).then_some(owner);
-        let mut wanted = slices(&placement, owner.as_ref(), &selected);
+        let mut wanted = slices(&placement, &owner, &selected);
         if is_driven && self.misbehaviours.has(Misbehaviour::KeepsNeedlessSlices) {
             let there = self.own_slices(&key.0, &key.1).len();
             for index in wanted.len()..there {
-                wanted.push(slice_of(&placement, owner.as_ref(), index, &[]));
+                wanted.push(slice_of(&placement, &owner, index, &[]));
             }
         }
         if is_driven && self.misbehaviours.has(Misbehaviour::SetsNoKey) {

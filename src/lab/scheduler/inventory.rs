@@ -44,20 +44,29 @@ pub(super) fn target(namespace: &str, name: &str) -> Target {
 pub(super) async fn publish(hub: &Hub, clock: &Clock) -> Result<(), RequestError> {
     for (namespace, count) in [(MEMBERS, MEMBER_COUNT), (EDGE, EDGE_COUNT)] {
         for number in 0..count {
-            let name = member(number);
-            let profile = json!({
-                "metadata": {
-                    "namespace": namespace, "name": name,
-                    "labels": {LABEL_MANAGER: MANAGER, LABEL_MEMBER_ID: format!("{namespace}-{name}")},
-                },
-                "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
-            });
-            hub.create(&target(namespace, &name), MANAGER, &profile).await?;
-            let now = clock.now();
-            report_since(hub, namespace, &name, Health::Well, now, now).await?;
+            publish_one(hub, clock, namespace, &member(number)).await?;
         }
     }
     Ok(())
+}
+
+/// Creates the profile of one cluster.
+pub(super) async fn publish_one(
+    hub: &Hub,
+    clock: &Clock,
+    namespace: &str,
+    name: &str,
+) -> Result<(), RequestError> {
+    let profile = json!({
+        "metadata": {
+            "namespace": namespace, "name": name,
+            "labels": {LABEL_MANAGER: MANAGER, LABEL_MEMBER_ID: format!("{namespace}-{name}")},
+        },
+        "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
+    });
+    hub.create(&target(namespace, name), MANAGER, &profile).await?;
+    let now = clock.now();
+    report_since(hub, namespace, name, Health::Well, now, now).await
 }
 
 /// Writes a cluster's state into its profile.

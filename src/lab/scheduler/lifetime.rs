@@ -4,7 +4,7 @@ use collect::clock::Clock;
 
 use super::{
     faults::Fault,
-    inventory::{EDGE, MEMBERS, create_namespace, publish},
+    inventory::{EDGE, MEMBERS, create_namespace, publish, publish_one},
     names::{PLACEMENTS, SCHEDULER},
     remote::{Commands, Remote, channel},
     world::World,
@@ -41,6 +41,9 @@ impl Scheduler {
     fn of(mut world: World, faults: Vec<Fault>, clock: Clock) -> Self {
         for fault in faults {
             fault.apply(&mut world);
+            if let Some(example) = fault.example(clock.now()) {
+                world.publish_example(&example);
+            }
         }
         let (remote, commands) = channel();
         Self {
@@ -68,6 +71,9 @@ impl Scheduler {
         }
         if self.world.inventory == MEMBERS {
             publish(&hub, &self.clock).await?;
+        }
+        for name in &self.world.profiles {
+            publish_one(&hub, &self.clock, PLACEMENTS, name).await?;
         }
         let mut controller = self.world.controller(hub, self.clock);
         for placement in self.world.placements.clone() {

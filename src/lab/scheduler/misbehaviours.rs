@@ -11,8 +11,6 @@ pub(super) enum Misbehaviour {
     KeepsDeleted,
     /// Clusters that are down, or left, are selected and stay so.
     IgnoresHealth,
-    /// Slices have no owner.
-    OwnsNothing,
     /// Every other change is written by a second user and field manager.
     SecondWriter,
     /// A decision by remote control comes too late.

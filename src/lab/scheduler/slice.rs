@@ -1,6 +1,9 @@
 //! One slice of a decision: what is sent, and what the hub keeps of it.
 
-use evidence::api::{ClusterProfileReference, Labels, names::GROUP};
+use evidence::api::{
+    ClusterProfileReference, Labels,
+    names::{GROUP, LABEL_DECISION_INDEX},
+};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
@@ -15,36 +18,12 @@ pub(super) struct Slice {
     pub namespace: String,
     pub name: String,
     pub labels: Labels,
-    pub finalizers: Vec<String>,
     /// The object that the slice is deleted with.
-    pub owner: Option<Value>,
-    pub scheduler: Option<String>,
-    /// `None`: the list is left out.
-    pub decisions: Option<Vec<Decision>>,
-}
-
-/// A selected cluster.
-#[derive(Clone, Debug)]
-pub(super) struct Decision {
-    pub reference: ClusterProfileReference,
-    pub reason: Option<String>,
-}
-
-impl Decision {
-    pub(super) fn of(reference: ClusterProfileReference) -> Self {
-        Self {
-            reference,
-            reason: None,
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        let mut kept = json!({"clusterProfileRef": self.reference});
-        if let Some(reason) = &self.reason {
-            kept["reason"] = json!(reason);
-        }
-        kept
-    }
+    pub owner: Value,
+    pub scheduler: String,
+    pub decisions: Vec<ClusterProfileReference>,
+    /// A merge patch by which a fault changes what is published.
+    pub patch: Value,
 }
 
 impl Slice {
@@ -52,20 +31,29 @@ impl Slice {
         target(&self.namespace, &self.name)
     }
 
+    /// Gives the slice another number, in its name and its index.
+    pub(super) fn number(&mut self, index: usize) {
+        let base = self.name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        self.name = format!("{base}{index}");
+        self.labels
+            .insert(LABEL_DECISION_INDEX.to_owned(), index.to_string());
+    }
+
     /// The object to create.
     pub(super) fn to_json(&self) -> Value {
+        let decisions = self.decisions.iter();
+        let decisions: Value = decisions
+            .map(|reference| json!({"clusterProfileRef": reference}))
+            .collect();
         let mut object = json!({
             "metadata": {
                 "namespace": self.namespace, "name": self.name, "labels": self.labels,
-                "finalizers": self.finalizers, "ownerReferences": self.owners(),
+                "ownerReferences": [self.owner],
             },
+            "schedulerName": self.scheduler,
+            "decisions": decisions,
         });
-        if let Some(scheduler) = &self.scheduler {
-            object["schedulerName"] = json!(scheduler);
-        }
-        if let Some(decisions) = &self.decisions {
-            object["decisions"] = decisions.iter().map(Decision::to_json).collect();
-        }
+        json_patch::merge(&mut object, &self.patch);
         object
     }
 
@@ -73,9 +61,9 @@ impl Slice {
     ///
     /// Labels of other groups, annotations and finalizers are not compared: others may have set them.
     pub(super) fn difference(&self, there: &DynamicObject) -> Option<Value> {
-        let metadata = &there.metadata;
+        let mut patch = self.to_json();
         let own = |key: &str| key == LABEL_WORKLOAD || key.starts_with(GROUP);
-        let labels = metadata.labels.iter().flatten();
+        let labels = there.metadata.labels.iter().flatten();
         let labels: Labels = labels
             .filter(|(key, _)| own(key))
             .map(|(key, value)| (key.clone(), value.clone()))
@@ -84,22 +72,19 @@ impl Slice {
             let owners = owners.as_array().into_iter().flatten();
             owners.map(|owner| owner["uid"].clone()).collect()
         };
-        let owners = json!(metadata.owner_references);
-        let stored: Option<Value> = self
-            .decisions
-            .as_ref()
-            .map(|decisions| decisions.iter().map(Decision::to_json).collect());
-        let is_same = labels == self.labels
-            && uids(&owners) == uids(&self.owners())
-            && there.data["schedulerName"] == json!(self.scheduler)
-            && there.data["decisions"] == json!(stored);
+        let wanted = &patch["metadata"];
+        let is_same = json!(labels) == wanted["labels"]
+            && uids(&json!(there.metadata.owner_references)) == uids(&wanted["ownerReferences"])
+            && ["schedulerName", "decisions"]
+                .into_iter()
+                .all(|field| there.data.get(field) == patch.get(field));
         if is_same {
             return None;
         }
-        let mut patch = self.to_json();
-        let removed = labels.keys().filter(|key| !self.labels.contains_key(*key));
-        for key in removed {
-            patch["metadata"]["labels"][key] = Value::Null;
+        for key in labels.keys() {
+            if patch["metadata"]["labels"].get(key).is_none() {
+                patch["metadata"]["labels"][key] = Value::Null;
+            }
         }
         if let Some(metadata) = patch["metadata"].as_object_mut() {
             metadata.retain(|key, _| matches!(key.as_str(), "labels" | "ownerReferences"));
@@ -110,10 +95,6 @@ impl Slice {
             }
         }
         Some(patch)
-    }
-
-    fn owners(&self) -> Value {
-        self.owner.iter().cloned().collect()
     }
 }
 

@@ -7,18 +7,18 @@ use evidence::api::{
     names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY, LARGEST_SLICE},
 };
 use kube::api::DynamicObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     names::SCHEDULER,
     placement::Placement,
-    slice::{Decision, LABEL_WORKLOAD, Slice},
+    slice::{LABEL_WORKLOAD, Slice},
 };
 
 /// The slices of a decision: each cluster once, in order, at most 100 in each; an empty one if there is no cluster.
 pub(super) fn slices(
     placement: &Placement,
-    owner: Option<&Value>,
+    owner: &Value,
     clusters: &[ClusterProfileReference],
 ) -> Vec<Slice> {
     let count = clusters.len().div_ceil(LARGEST_SLICE).max(1);
@@ -31,7 +31,7 @@ pub(super) fn slices(
 /// One slice: `<base>-<index>`.
 pub(super) fn slice(
     placement: &Placement,
-    owner: Option<&Value>,
+    owner: &Value,
     index: usize,
     clusters: &[ClusterProfileReference],
 ) -> Slice {
@@ -49,10 +49,10 @@ pub(super) fn slice(
         namespace: placement.namespace.clone(),
         name: format!("{SCHEDULER}-{name}-{index}"),
         labels,
-        finalizers: Vec::new(),
-        owner: owner.cloned(),
-        scheduler: Some(SCHEDULER.to_owned()),
-        decisions: Some(clusters.iter().cloned().map(Decision::of).collect()),
+        owner: owner.clone(),
+        scheduler: SCHEDULER.to_owned(),
+        decisions: clusters.to_vec(),
+        patch: json!({}),
     }
 }
 

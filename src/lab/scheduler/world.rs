@@ -1,9 +1,14 @@
 //! The world: all that the scheduler will do, before it does any of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use collect::clock::Clock;
 use evidence::api::names::LARGEST_SLICE;
+use judge::rules::example::Violation;
 use serde_json::Value;
 
 use super::{
@@ -53,6 +58,8 @@ pub struct World {
     /// The namespace of the clusters for workloads of the remote control.
     pub(super) inventory: &'static str,
     pub(super) placements: Vec<Placement>,
+    /// The names of further profiles, next to the workloads.
+    pub(super) profiles: BTreeSet<String>,
     pub(super) script: Vec<Step>,
     pub(super) misbehaviours: Misbehaviours,
 }
@@ -82,6 +89,7 @@ impl World {
                 of_members(UNORDERED, 8).without_order(),
                 Placement::new(PLACEMENTS, AT_THE_EDGE, Clusters::Count(3), EDGE),
             ],
+            profiles: BTreeSet::new(),
             script: vec![
                 step(minutes(3), Action::Place(of_members(PASSING, 7))),
                 step(minutes(5), resize(101)),
@@ -101,6 +109,7 @@ impl World {
         Self {
             inventory: Manager::NAMESPACE,
             placements: Vec::new(),
+            profiles: BTreeSet::new(),
             script: Vec::new(),
             misbehaviours: Misbehaviours::default(),
         }
@@ -133,6 +142,25 @@ impl World {
         self.placement(workload).edits.push(Arc::new(edit));
     }
 
+    /// Publishes the slices of an example as decisions for further workloads, and the profiles that they refer to.
+    pub(super) fn publish_example(&mut self, example: &Violation) {
+        let profiles = example.profiles.iter();
+        self.profiles.extend(profiles.map(|profile| profile.name.clone()));
+        let turn = self.placements.len();
+        let mut slices_of: BTreeMap<&str, Vec<(usize, Value)>> = BTreeMap::new();
+        for slice in &example.slices {
+            let (workload, index) = slice.name.rsplit_once('-').unwrap_or((&slice.name, "0"));
+            let slice = (index.parse().unwrap_or_default(), with_namespaces(&slice.patch));
+            slices_of.entry(workload).or_default().push(slice);
+        }
+        for (workload, slices) in slices_of {
+            let name = format!("{workload}-{turn}");
+            self.placements
+                .push(Placement::new(PLACEMENTS, &name, Clusters::Count(0), MEMBERS));
+            self.edit(&name, move |published| replace(published, &slices));
+        }
+    }
+
     /// Adds a step that sends a merge patch for the first slice of the workload.
     pub(super) fn request(
         &mut self,
@@ -154,4 +182,25 @@ impl World {
     pub(super) fn misbehave(&mut self, misbehaviour: Misbehaviour) {
         self.misbehaviours.add(misbehaviour);
     }
+}
+
+/// Replaces the only slice of a decision by these numbers and merge patches.
+fn replace(published: &mut Vec<Slice>, slices: &[(usize, Value)]) {
+    let empty = published.remove(0);
+    published.extend(slices.iter().map(|(index, patch)| {
+        let mut slice = empty.clone();
+        slice.number(*index);
+        slice.patch = patch.clone();
+        slice
+    }));
+}
+
+/// A slice of an example whose references name the namespace of the workloads.
+fn with_namespaces(slice: &Value) -> Value {
+    let mut slice = slice.clone();
+    let decisions = slice.get_mut("decisions").and_then(Value::as_array_mut);
+    for decision in decisions.into_iter().flatten() {
+        decision["clusterProfileRef"]["namespace"] = PLACEMENTS.into();
+    }
+    slice
 }

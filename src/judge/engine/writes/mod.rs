@@ -6,6 +6,7 @@ mod laws;
 mod named;
 mod spending;
 mod tally;
+mod written;
 
 use std::{
     cell::OnceCell,
@@ -19,18 +20,20 @@ use evidence::{
 };
 
 pub(crate) use self::budget::BUDGET;
-use self::named::{NamedWrites, names};
 pub use self::{
     budget::{BURST, REFILL_SECONDS},
     spending::{Draw, Source, Spending, Spendings},
 };
+use self::{
+    named::{NamedWrites, names},
+    written::Written,
+};
 use super::{
-    Answer, Evaluate, EvaluatePart, Hub, Judged, Value,
+    Answer, Evaluate, EvaluatePart, Hub, Value,
     author::{Attribution, Author, AuthoredChange, creates},
 };
 use crate::{
     rules::Facts,
-    shared::changed_fields::changed_fields,
     subjects::Findings,
     text::redacted,
     time::{Edge, LATE, Micros},
@@ -47,15 +50,6 @@ pub(crate) enum Count {
     Observed,
     /// Creations, updates, and patches in the audit log, also those that change nothing.
     Logged,
-}
-
-/// A kind of object with writes.
-pub(crate) trait Written: Judged {
-    /// Whether two versions have different statuses.
-    fn has_other_status(&self, before: &Self) -> bool;
-
-    /// The fields in which two versions differ.
-    fn changed_fields(&self, before: &Self) -> BTreeSet<String>;
 }
 
 /// A write to an object.
@@ -381,37 +375,5 @@ impl EvaluatePart for WritesRule<ClusterProfile> {
 impl Evaluate for WritesRule<PlacementDecision> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         self.judge_all(hub, findings);
-    }
-}
-
-impl Written for ClusterProfile {
-    fn has_other_status(&self, before: &Self) -> bool {
-        self.status != before.status
-    }
-
-    fn changed_fields(&self, before: &Self) -> BTreeSet<String> {
-        changed_fields(before, self)
-    }
-}
-
-impl Written for PlacementDecision {
-    /// A slice has no status.
-    fn has_other_status(&self, _: &Self) -> bool {
-        false
-    }
-
-    fn changed_fields(&self, before: &Self) -> BTreeSet<String> {
-        let mut fields = BTreeSet::new();
-        if self.decisions != before.decisions {
-            fields.insert("decisions".to_owned());
-        }
-        if self.scheduler_name != before.scheduler_name {
-            fields.insert("schedulerName".to_owned());
-        }
-        let (old, new) = (&before.metadata.labels, &self.metadata.labels);
-        let keys = old.iter().chain(new.iter()).map(|(key, _)| key);
-        let changed = keys.filter(|key| old.get(key) != new.get(key));
-        fields.extend(changed.map(|key| format!("metadata.labels[{}]", redacted(key))));
-        fields
     }
 }

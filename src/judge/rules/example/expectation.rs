@@ -1,6 +1,7 @@
 //! An example: a world, and the expected verdict of its rule.
 
 use evidence::{Evidence, api::Edition};
+use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -132,7 +133,7 @@ impl Example {
 
     fn read(value: &Value, default: Edition) -> Result<Self, Flaw> {
         let mut value = value.clone();
-        time::fill_in(&mut value)?;
+        time::fill_in(&mut value, time::moment(SignedDuration::ZERO))?;
         let text: Text = serde_json::from_value(value)?;
         let told = text.finding.is_some() || text.findings.is_some();
         let fails = Expectation::Fails {

@@ -18,10 +18,12 @@ mod slices;
 mod staged;
 mod testbed;
 mod time;
+mod violation;
 mod world;
 
 pub use error::{ExampleError, Flaw};
 pub use expectation::{Example, Expectation, ExpectedFinding};
+pub use violation::{PublishedObject, Violation};
 pub use world::World;
 
 #[cfg(test)]

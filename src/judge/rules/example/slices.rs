@@ -53,7 +53,7 @@ impl Staged for PlacementDecision {
                 }],
             },
             "schedulerName": scheduler,
-            "decisions": [{"clusterProfileRef": {"name": "a"}}],
+            "decisions": default_decisions(),
         })
     }
 
@@ -81,6 +81,11 @@ fn decision(given: &Value) -> Value {
     given.as_str().map_or_else(|| given.clone(), reference)
 }
 
+/// The decisions of a slice that lists none.
+pub(super) fn default_decisions() -> Value {
+    json!([reference("a")])
+}
+
 fn reference(path: &str) -> Value {
     let reference = match path.split_once('/') {
         Some((namespace, name)) => json!({"name": name, "namespace": namespace}),
@@ -93,7 +98,7 @@ fn reference(path: &str) -> Value {
 pub(super) fn profiles_of(overlay: &Value) -> Vec<Value> {
     let (_, own) = PlacementDecision::key(overlay);
     let whole = PlacementDecision::expand(overlay);
-    let default = json!([reference("a")]);
+    let default = default_decisions();
     let decisions = whole.get("decisions").unwrap_or(&default);
     let references = decisions.as_array().into_iter().flatten();
     let references = references.filter_map(|decision| {

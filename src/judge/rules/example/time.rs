@@ -23,12 +23,17 @@ pub(super) fn moment(offset: SignedDuration) -> Timestamp {
 
 /// The same as text, to the second, in the hub's format.
 pub(super) fn stamp(offset: SignedDuration) -> String {
-    moment(SignedDuration::from_secs(offset.as_secs())).to_string()
+    stamp_after(*BASE, offset)
 }
 
-/// Replaces each string `${30s}` by its timestamp, and each `${CA current}` by the data of that certificate
-/// authority.
-pub(super) fn fill_in(value: &mut Value) -> Result<(), Flaw> {
+fn stamp_after(base: Timestamp, offset: SignedDuration) -> String {
+    let time = base.saturating_add(offset).unwrap_or(base);
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Replaces each string `${30s}` by the timestamp that is so long after `base`, and each `${CA current}` by the data of that
+/// certificate authority.
+pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), Flaw> {
     match value {
         Value::String(text) => {
             if text == STEP_TIME || text == STEP_TURN {
@@ -42,12 +47,12 @@ pub(super) fn fill_in(value: &mut Value) -> Result<(), Flaw> {
                     text: text.clone(),
                     source,
                 })?;
-                *text = stamp(offset);
+                *text = stamp_after(base, offset);
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(fill_in),
-        Value::Object(fields) => fields.values_mut().try_for_each(fill_in),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, base)),
+        Value::Object(fields) => fields.values_mut().try_for_each(|field| fill_in(field, base)),
         _ => Ok(()),
     }
 }

@@ -200,14 +200,23 @@ impl Course {
     /// If a write was stamped by a clock that is further ahead than it was measured, the watch is never late. Else nothing in
     /// the evidence might show that it is.
     fn told_in_time_where_a_clock_is_ahead(mut self) -> Self {
-        let Some(measured) = self.measured else {
-            return self;
-        };
-        let is_ahead = |change: &Change| self.hub_clock(change) - measured * 1000 > change.at + SECOND;
-        if self.changes.iter().any(is_ahead) {
-            self.changes.iter_mut().for_each(|change| change.late = 0);
+        if self.is_stamped_ahead() {
+            self.report_in_time();
         }
         self
+    }
+
+    /// Whether a write was stamped by a clock that is further ahead than it was measured.
+    pub(crate) fn is_stamped_ahead(&self) -> bool {
+        let ahead = |change: &Change| self.hub_clock(change) - change.at;
+        let most = self.changes.iter().map(ahead).max();
+        most.zip(self.measured)
+            .is_some_and(|(most, measured)| most > measured * 1000 + SECOND)
+    }
+
+    /// Lets the watch report each change without a delay.
+    pub(crate) fn report_in_time(&mut self) {
+        self.changes.iter_mut().for_each(|change| change.late = 0);
     }
 
     /// The object in the first list: the place of the change that made it.

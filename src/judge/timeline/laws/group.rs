@@ -11,7 +11,7 @@ use super::{
     histories, is_bad, not_settled, settled, timeline, without_writers,
 };
 use crate::{
-    time::{LATE, Micros, Set},
+    time::{LATE, Micros, SECOND, Set},
     timeline::{Certainty, Intervals, Timeline},
 };
 
@@ -23,7 +23,12 @@ fn groups(gaps: usize) -> impl Strategy<Value = Vec<Course>> {
     (histories(gaps), vec(courses(0), 2)).prop_map(|(first, others)| {
         let others = others.into_iter().map(|other| other.watched_as(&first));
         let others: Vec<Course> = others.collect();
-        [first].into_iter().chain(others).collect()
+        let mut all: Vec<Course> = [first].into_iter().chain(others).collect();
+        // One watch reports them in order, so the delay of one change delays those of other objects.
+        if all.iter().any(Course::is_stamped_ahead) {
+            all.iter_mut().for_each(Course::report_in_time);
+        }
+        all
     })
 }
 
@@ -105,11 +110,24 @@ fn complete_evidence_decides_a_group() {
     assert!(undecided * 20 < asked, "{undecided} of {asked}");
 }
 
+/// Whether an object changed so shortly before a moment that the watch may report it afterwards.
+fn change_shortly_before(courses: &[Course], moment: Micros) -> bool {
+    let mut changes = courses.iter().flat_map(|course| &course.changes);
+    changes.any(|change| (moment - LATE..=moment).contains(&change.at))
+}
+
+/// The only exception: what was fixed and broken again shortly before the end of the window may be reported afterwards, and
+/// then counts as fixed.
 #[test]
 fn removing_evidence_never_turns_a_group_around() {
     let cases = (groups(2), prop::option::of(1_i64..300));
     let holds = |(courses, seconds): (Vec<Course>, Option<i64>)| {
         if courses.iter().any(Course::has_a_hidden_life) {
+            return Ok(());
+        }
+        if seconds
+            .is_some_and(|seconds| change_shortly_before(&courses, courses[0].ends() - seconds * SECOND))
+        {
             return Ok(());
         }
         let cut = |evidence: Evidence| match seconds {

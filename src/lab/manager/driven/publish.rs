@@ -95,7 +95,6 @@ pub(super) fn status(
             },
         ],
         access: vec![access],
-        deprecated_access: Vec::new(),
     };
     let mut status = status.to_json(generation, now);
     if known.is_none() && has_answered(before) {

@@ -3,51 +3,20 @@
 use std::{sync::Arc, time::Duration};
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
-use jiff::SignedDuration;
-use serde_json::json;
 
 use super::fault::FaultInfo;
 use crate::{
-    client::Via,
     manager::{
         driven::Misbehaviour,
-        members::{CONSUMERS, DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET},
+        members::{FIRST_TO_JOIN, OUTAGE, QUIET},
         script::{Action, Step, minutes},
-        status::{Condition, healthy, unready},
+        status::{healthy, unready},
         world::World,
     },
     member::Leases,
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
-    FaultInfo::new(
-        "conditions/control-plane-healthy-reported",
-        "does not report a control plane's health",
-        |world| {
-            // A member that has not joined: for a joined one, a second rule requires the condition.
-            pending(world);
-            let conditions = &mut world.profile(QUIET).status.conditions;
-            conditions.retain(|condition| condition.kind != CONDITION_HEALTHY);
-        },
-    ),
-    FaultInfo::new(
-        "conditions/joined-reported",
-        "does not say whether a member has joined",
-        |world| {
-            let conditions = &mut world.profile(QUIET).status.conditions;
-            conditions.retain(|condition| condition.kind != CONDITION_JOINED);
-        },
-    ),
-    FaultInfo::new(
-        "conditions/well-formed",
-        "dates a condition a day ahead",
-        // The hub refuses all other wrong forms.
-        |world| {
-            alter_healthy(world, |condition| {
-                condition.since += SignedDuration::from_hours(24)
-            })
-        },
-    ),
     FaultInfo::new(
         "conditions/transition-time-kept",
         "moves a transition time though nothing changed, as a heartbeat",
@@ -63,32 +32,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "conditions/transition-time-moves",
         "keeps the old transition time when a condition changes",
         on_outage,
-    ),
-    FaultInfo::new(
-        "conditions/observed-generation-not-ahead",
-        "claims to have seen a generation that does not exist yet",
-        |world| {
-            alter_healthy(world, |condition| condition.claimed_generation = Some(1000));
-        },
-    ),
-    FaultInfo::new(
-        "conditions/observed-generation-current",
-        "does not update conditions when a consumer changes the display name",
-        |world| {
-            let patch = json!({"spec": {"displayName": "Renamed"}});
-            world.request(minutes(4), QUIET, CONSUMERS[0], Via::Object, patch);
-        },
-    ),
-    FaultInfo::new(
-        "conditions/healthy-needs-joined",
-        "calls a control plane healthy that it does not manage",
-        pending,
-    ),
-    FaultInfo::new(
-        "conditions/status-follows-joined",
-        "never reports the version of a joined member",
-        // An unhealthy member: for a healthy one, a second rule requires the version.
-        |world| world.profile(DEGRADED).status.kubernetes = None,
     ),
     FaultInfo::new(
         "conditions/status-follows-joined:late",
@@ -177,23 +120,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     )
     .driven(),
 ];
-
-/// Changes the condition of the quiet member's control plane.
-fn alter_healthy(world: &mut World, change: impl Fn(&mut Condition)) {
-    world.profile(QUIET).status.alter(CONDITION_HEALTHY, change);
-}
-
-/// The quiet member has not joined yet.
-fn pending(world: &mut World) {
-    let now = world.now;
-    world.profile(QUIET).status.report(&Condition::new(
-        CONDITION_JOINED,
-        "False",
-        "Pending",
-        "the member waits to be accepted",
-        now,
-    ));
-}
 
 /// After the outage and the recovery, the new condition has the transition time of the previous one.
 fn on_outage(world: &mut World) {

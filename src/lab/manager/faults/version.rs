@@ -3,33 +3,15 @@
 use super::fault::FaultInfo;
 use crate::manager::{
     driven::Misbehaviour,
-    members::{QUIET, UNASKED, UPGRADED},
+    members::{QUIET, UPGRADED},
     script::Action,
-    world::World,
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
-        "version/reported",
-        "never reports the version of a healthy member",
-        |world| world.profile(QUIET).status.kubernetes = None,
-    )
-    // A healthy member is joined, and a joined member's status has a version.
-    .also(&["conditions/status-follows-joined"]),
-    FaultInfo::new(
-        "version/well-formed",
-        "reports major and minor instead of the version",
-        |world| version(world, UNASKED, "1.34+"),
-    ),
-    FaultInfo::new(
-        "version/well-formed:words",
-        "reports the version in words",
-        |world| version(world, UNASKED, "Kubernetes v1.34.2"),
-    ),
-    FaultInfo::new(
         "version/matches-member",
         "reports the version of some nodes instead of the API server's",
-        |world| version(world, QUIET, "v1.34.1"),
+        |world| world.profile(QUIET).status.kubernetes = Some("v1.34.1".to_owned()),
     ),
     FaultInfo::new(
         "version/matches-member:upgrade",
@@ -48,8 +30,3 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     )
     .driven(),
 ];
-
-/// Sets the version in a member's profile.
-fn version(world: &mut World, member: &str, version: &str) {
-    world.profile(member).status.kubernetes = Some(version.to_owned());
-}

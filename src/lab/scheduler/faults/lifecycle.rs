@@ -50,9 +50,4 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     // Its clusters leave the decision and come back.
     .also(&["placement-updates/no-torn-reschedule"])
     .driven(),
-    FaultInfo::new(
-        "placement-lifecycle/owner-collects",
-        "ties no slice to its workload",
-        |world| world.misbehave(Misbehaviour::OwnsNothing),
-    ),
 ];

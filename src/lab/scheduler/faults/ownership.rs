@@ -14,7 +14,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             world.placement(FEW).creator = Some(OTHER);
             world.edit_over_time(FEW, |slices, elapsed| {
                 if elapsed < minutes(4) {
-                    slices[0].scheduler = Some(OTHER.to_owned());
+                    slices[0].scheduler = OTHER.to_owned();
                 }
             });
         },

@@ -6,7 +6,6 @@ use crate::scheduler::{
     misbehaviours::Misbehaviour,
     script::{Action, Step, minutes},
     selection::reference,
-    slice::Decision,
     world::{FEW, FEW_FROM, World},
 };
 
@@ -33,13 +32,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
-        "placement-references/name-valid",
-        "refers to a cluster by a name that no profile can have",
-        |world| also_selects(world, "Amsterdam"),
-    )
-    // No profile has that name.
-    .also(&["placement-references/resolve"]),
-    FaultInfo::new(
         "placement-references/selected-is-alive",
         "selects clusters without looking at their conditions",
         |world| world.misbehave(Misbehaviour::IgnoresHealth),
@@ -49,7 +41,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
 /// Adds a cluster to a decision.
 fn also_selects(world: &mut World, name: &'static str) {
     world.edit(FEW, move |slices| {
-        let decision = Decision::of(reference(MEMBERS, name));
-        slices[0].decisions.get_or_insert_default().push(decision);
+        slices[0].decisions.push(reference(MEMBERS, name));
     });
 }

@@ -8,7 +8,7 @@ use judge::rules::example::Example;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 
-use super::faults::{self, FAULTS, break_, is_of_status};
+use super::faults::{VIOLATED, violation};
 
 /// Times and spans, in microseconds of the runner's clock.
 pub type Micros = i64;
@@ -37,7 +37,7 @@ pub enum Act {
     LabelledBy(&'static str),
     /// A backup has it again: with labels and spec, and without a status.
     Restored,
-    /// The manager breaks that rule for so long.
+    /// The manager breaks that rule for so long, as in the rule's first failing example.
     Fault(&'static str, Micros),
 }
 
@@ -123,7 +123,7 @@ pub fn honest() -> impl Strategy<Value = Course> {
 pub fn with_fault() -> impl Strategy<Value = (&'static str, Course)> {
     let fault = (
         span(),
-        select(&FAULTS[..]),
+        select(&VIOLATED[..]),
         seconds(150..700),
         any::<usize>(),
         filled(),
@@ -131,7 +131,7 @@ pub fn with_fault() -> impl Strategy<Value = (&'static str, Course)> {
     (honest(), fault).prop_map(|(mut course, (after, rule, long, place, filled))| {
         let script = &mut course.scripts[0];
         script.manager = "m";
-        course.edition = faults::edition(rule);
+        course.edition = violation(rule, timestamp(BEGINS)).edition;
         let place = place % (script.acts.len() + 1);
         script.acts.insert(place, (after, Act::Fault(rule, long), filled));
         (rule, course)
@@ -244,7 +244,12 @@ impl Player<'_> {
     }
 
     fn fault(&mut self, rule: &'static str, long: Micros) {
-        let subresource = if is_of_status(rule) { "status" } else { "" };
+        let patch = violation(rule, timestamp(self.at)).profiles.remove(0).patch;
+        let subresource = if patch.get("status").is_some() {
+            "status"
+        } else {
+            ""
+        };
         let manager = self.script.manager;
         let right = self.json.clone();
         for is_wrong in [true, false] {
@@ -252,11 +257,12 @@ impl Player<'_> {
                 self.wait_for_token();
             }
             if is_wrong {
-                break_(rule, &mut self.json);
+                json_patch::merge(&mut self.json, &patch);
             } else {
                 self.at += long;
-                self.json["metadata"]["labels"] = right["metadata"]["labels"].clone();
-                self.json["status"] = right["status"].clone();
+                let writers = self.json["metadata"]["writers"].take();
+                self.json = right.clone();
+                self.json["metadata"]["writers"] = writers;
             }
             self.wrote(manager, subresource, &[]);
             self.tell(manager, "patch", subresource);

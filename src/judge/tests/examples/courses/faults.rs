@@ -1,74 +1,42 @@
-//! Faults of state that a manager may have for some time, each of one rule.
+//! Violations that a manager may publish for some time: the first failing examples of rules on published objects.
 
-use evidence::api::{Edition, names};
-use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-/// Rules, and what breaks them.
-pub const FAULTS: [&str; 12] = [
-    "identity/manager-label-present",
-    "identity/manager-label-matches",
-    "identity/member-id-non-empty",
-    "properties/cluster-endpoints-present",
-    "properties/cluster-endpoints-well-formed",
-    "properties/node-count-well-formed",
-    "properties/node-types-well-formed",
-    "access/server-is-url",
+use evidence::api::Role;
+use jiff::Timestamp;
+use judge::rules::{self, example::Violation};
+
+/// Rules whose first failing example is not wrong at any time of a history: the time in it comes, or the member has left.
+const NOT_ALWAYS: [&str; 4] = [
     "conditions/well-formed",
-    "conditions/observed-generation-not-ahead",
-    "conditions/joined-reported",
-    "version/well-formed",
+    "properties/observed-time-sane",
+    "conditions/status-follows-joined",
+    "version/reported",
 ];
 
-/// An edition that has the rule.
-pub fn edition(rule: &str) -> Edition {
-    if rule == "identity/member-id-non-empty" {
-        Edition::Y2026M09
-    } else {
-        Edition::Standard
-    }
+/// The rules whose first failing example is one profile with other labels, annotations, or status.
+pub static VIOLATED: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let rules = rules::all().iter().filter(|rule| rule.role() == Role::Manager);
+    rules
+        .filter(|rule| !NOT_ALWAYS.contains(&rule.id))
+        .filter(|rule| {
+            Violation::of(rule, Timestamp::UNIX_EPOCH).is_some_and(|violation| is_usable(&violation))
+        })
+        .map(|rule| rule.id)
+        .collect()
+});
+
+fn is_usable(violation: &Violation) -> bool {
+    let [profile] = &violation.profiles[..] else {
+        return false;
+    };
+    let changes_name = profile.patch.pointer("/metadata/generateName").is_some();
+    let changes_spec = profile.patch.get("spec").is_some();
+    violation.changes.is_empty() && violation.namespaces.is_empty() && !changes_name && !changes_spec
 }
 
-/// Whether the fault is in the status.
-pub fn is_of_status(rule: &str) -> bool {
-    !rule.starts_with("identity/")
-}
-
-/// Breaks a profile.
-pub fn break_(rule: &str, profile: &mut Value) {
-    let labels = &mut profile["metadata"]["labels"];
-    match rule {
-        "identity/manager-label-present" => {
-            labels
-                .as_object_mut()
-                .expect("labels")
-                .remove(names::LABEL_MANAGER);
-        }
-        "identity/manager-label-matches" => labels[names::LABEL_MANAGER] = "wrong".into(),
-        "identity/member-id-non-empty" => labels[names::LABEL_MEMBER_ID] = "".into(),
-        _ => break_status(rule, &mut profile["status"]),
-    }
-}
-
-fn break_status(rule: &str, status: &mut Value) {
-    match rule {
-        "properties/cluster-endpoints-present" => {
-            status["properties"].as_array_mut().expect("properties").remove(0);
-        }
-        "properties/cluster-endpoints-well-formed" => {
-            status["properties"][0]["value"] = r#"["no where"]"#.into();
-        }
-        "properties/node-count-well-formed" => status["properties"][3]["value"] = "many".into(),
-        "properties/node-types-well-formed" => status["properties"][4]["value"] = "many".into(),
-        "access/server-is-url" => status["accessProviders"][0]["cluster"]["server"] = "https://".into(),
-        "conditions/well-formed" => status["conditions"][0]["reason"] = "no reason!".into(),
-        "conditions/observed-generation-not-ahead" => {
-            status["conditions"][0]["observedGeneration"] = 7.into();
-        }
-        "conditions/joined-reported" => {
-            let conditions = status["conditions"].as_array_mut().expect("conditions");
-            conditions.retain(|condition| condition["type"] != names::CONDITION_JOINED);
-        }
-        "version/well-formed" => status["version"] = json!({"kubernetes": "latest"}),
-        _ => unreachable!("{rule}"),
-    }
+/// The violation of such a rule that begins now.
+pub fn violation(rule: &str, now: Timestamp) -> Violation {
+    let violation = rules::find(rule).and_then(|rule| Violation::of(rule, now));
+    violation.expect("the rule has such an example")
 }

@@ -78,9 +78,9 @@ pub fn watches() -> impl Strategy<Value = Watch> {
 }
 
 impl Watch {
-    /// Whether it shows managedFields.
-    pub(super) fn has_writers(&self) -> bool {
-        self.has_writers
+    /// Whether it shows managedFields, and the manager's names are configured.
+    pub(super) fn knows_authors(&self) -> bool {
+        self.has_writers && self.is_claimed
     }
 
     /// The watch that misses nothing, from before the course to long after it.
