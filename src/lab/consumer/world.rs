@@ -161,7 +161,7 @@ impl World {
     pub fn new(habits: Habits, faults: &[Fault]) -> Self {
         Self {
             habits,
-            misbehaviours: faults.iter().map(Fault::edit).collect(),
+            misbehaviours: faults.iter().filter_map(Fault::edit).collect(),
         }
     }
 

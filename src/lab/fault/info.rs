@@ -116,6 +116,14 @@ impl<Edit> Fault<Edit> {
             .ok_or_else(|| UnknownName::among("fault", id, faults.iter().map(|fault| fault.id)))
     }
 
+    /// What it changes in the implementation. None for an example of its rule.
+    pub(crate) fn edit(&self) -> Option<Edit>
+    where
+        Edit: Copy,
+    {
+        self.0.edit
+    }
+
     /// The example of its rule that the implementation publishes, with times relative to `now`. None for a fault of behavior.
     pub(crate) fn example(&self, now: Timestamp) -> Option<Violation> {
         let rule = self.0.edit.is_none().then_some(self.0.id)?;
