@@ -124,9 +124,7 @@ impl Player<'_> {
         let Some(slice) = self.slice(id) else { return };
         let references: Vec<_> = keys.iter().map(|key| self.reference(key)).collect();
         if self.write_slice(&slice, &references).await && matches!(id, SliceId::Own(_)) {
-            for key in keys {
-                self.work(key).await;
-            }
+            self.work_on(keys).await;
         }
     }
 

@@ -157,9 +157,7 @@ impl<'a> Player<'a> {
     }
 
     async fn run_scenario(&mut self, scenario: &TestbedScenario) {
-        for step in scenario.steps {
-            Box::pin(self.step(step)).await;
-        }
+        self.steps(scenario.steps).await;
         if scenario.control {
             self.control(scenario).await;
         } else {
@@ -168,9 +166,7 @@ impl<'a> Player<'a> {
             self.read_outputs().await;
         }
         self.check_profiles().await;
-        for step in scenario.after {
-            Box::pin(self.step(step)).await;
-        }
+        self.steps(scenario.after).await;
     }
 
     /// Publishes the control, opens the expectations, and waits until the control is called and the consumer had its time.
@@ -207,10 +203,16 @@ impl<'a> Player<'a> {
         }
     }
 
-    async fn step(&mut self, step: &TestbedStep) {
-        if self.is_stopped() {
-            return;
+    async fn steps(&mut self, steps: &[TestbedStep]) {
+        for step in steps {
+            if self.is_stopped() {
+                return;
+            }
+            Box::pin(self.step(step)).await;
         }
+    }
+
+    async fn step(&mut self, step: &TestbedStep) {
         match *step {
             TestbedStep::Publish(template) => _ = self.publish(template.key, template).await,
             TestbedStep::Create(templates) => {
@@ -227,24 +229,10 @@ impl<'a> Player<'a> {
             TestbedStep::Move(key) => self.move_member(key).await,
             TestbedStep::Recreate(key) => self.recreate(key).await,
             TestbedStep::Health(key, health) => self.change_health(key, health).await,
-            TestbedStep::Heartbeats(key, count) => {
-                for _ in 0..count {
-                    self.pause(BETWEEN_WRITES).await;
-                    self.heartbeat(key).await;
-                }
-            }
-            TestbedStep::Rewrite(key, count) => {
-                for _ in 0..count {
-                    self.pause(BETWEEN_WRITES).await;
-                    self.rewrite(key).await;
-                }
-            }
+            TestbedStep::Heartbeats(key, count) => self.heartbeats(key, count).await,
+            TestbedStep::Rewrite(key, count) => self.rewrite(key, count).await,
             TestbedStep::Delete(key) => self.delete(key).await,
-            TestbedStep::Work(keys) => {
-                for key in keys {
-                    self.work(key).await;
-                }
-            }
+            TestbedStep::Work(keys) => self.work_on(keys).await,
             TestbedStep::Plugin(key, behavior) => self.plan_plugin(key, behavior),
             TestbedStep::PluginsRecover => self.plan.calls.give_again(),
             TestbedStep::Decide(slice, keys) => self.decide(slice, keys).await,
@@ -258,12 +246,15 @@ impl<'a> Player<'a> {
             TestbedStep::WhileStopped(steps) => self.while_stopped(steps).await,
             TestbedStep::Uninstall => _ = self.hook(DriverAction::Uninstall).await,
             TestbedStep::Wait(wait) => self.wait(wait).await,
-            TestbedStep::If(need, steps) if self.has(need) => {
-                for step in steps {
-                    Box::pin(self.step(step)).await;
-                }
-            }
+            TestbedStep::If(need, steps) if self.has(need) => self.steps(steps).await,
             TestbedStep::If(..) => {}
+        }
+    }
+
+    async fn heartbeats(&mut self, key: &str, count: usize) {
+        for _ in 0..count {
+            self.pause(BETWEEN_WRITES).await;
+            self.heartbeat(key).await;
         }
     }
 
@@ -285,15 +276,18 @@ impl<'a> Player<'a> {
         self.change(key).await;
     }
 
-    /// Writes a profile with another plugin configuration, so that no credential comes from a cache.
-    async fn rewrite(&mut self, key: &str) {
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
-        profile.round += 1;
-        profile.heartbeat += 1;
-        if self.write_status(key).await {
-            self.work(key).await;
+    /// Writes a profile with other plugin configurations, so that no credential comes from a cache.
+    async fn rewrite(&mut self, key: &str, count: usize) {
+        for _ in 0..count {
+            self.pause(BETWEEN_WRITES).await;
+            let Some(profile) = self.profiles.get_mut(key) else {
+                return;
+            };
+            profile.round += 1;
+            profile.heartbeat += 1;
+            if self.write_status(key).await {
+                self.work(key).await;
+            }
         }
     }
 
@@ -318,9 +312,7 @@ impl<'a> Player<'a> {
     /// Stops the consumer, takes the steps, and starts it again, also when the run is stopped.
     async fn while_stopped(&mut self, steps: &[TestbedStep]) {
         if self.hook(DriverAction::Stop).await {
-            for step in steps {
-                Box::pin(self.step(step)).await;
-            }
+            self.steps(steps).await;
         }
         self.hook(DriverAction::Start).await;
         self.wait_for_deletions().await;
@@ -352,6 +344,13 @@ impl<'a> Player<'a> {
             output,
         });
         is_done
+    }
+
+    /// Gives the consumer work on these profiles.
+    pub(super) async fn work_on(&mut self, keys: &[&str]) {
+        for key in keys {
+            self.work(key).await;
+        }
     }
 
     /// Gives the consumer work on the member of a profile, if the driver file has the hook `work`.

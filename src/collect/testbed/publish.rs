@@ -78,6 +78,35 @@ pub(super) enum Deletion {
 }
 
 impl PublishedProfile {
+    fn new(
+        member: String,
+        template: ProfileTemplate,
+        stored: Value,
+        created: Timestamp,
+        previous_url: Option<String>,
+    ) -> Self {
+        Self {
+            template,
+            member,
+            object: ObjectRef::of_value(&stored, ObjectKind::ClusterProfile.name()),
+            is_selected: matches!(
+                template.location,
+                ProfileLocation::Selected | ProfileLocation::SecondNamespace
+            ),
+            addresses: BTreeMap::new(),
+            previous_url,
+            proxy: None,
+            other_ca: None,
+            round: 0,
+            heartbeat: 0,
+            heartbeats: Vec::new(),
+            created,
+            changed_at: created,
+            stored,
+            deletion: Deletion::NotDeleted,
+        }
+    }
+
     pub(super) fn key(&self) -> ObjectKey {
         ObjectKey::from(&self.object)
     }
@@ -215,26 +244,7 @@ impl Player<'_> {
                 return false;
             }
         };
-        let profile = PublishedProfile {
-            template,
-            member: self.name(key),
-            object: ObjectRef::of_value(&stored, ObjectKind::ClusterProfile.name()),
-            is_selected: matches!(
-                template.location,
-                ProfileLocation::Selected | ProfileLocation::SecondNamespace
-            ),
-            addresses: BTreeMap::new(),
-            previous_url,
-            proxy: None,
-            other_ca: None,
-            round: 0,
-            heartbeat: 0,
-            heartbeats: Vec::new(),
-            created: sent,
-            changed_at: sent,
-            stored,
-            deletion: Deletion::NotDeleted,
-        };
+        let profile = PublishedProfile::new(self.name(key), template, stored, sent, previous_url);
         self.profiles.insert(key.to_owned(), profile);
         self.record_profile(key, sent);
         true

@@ -120,8 +120,11 @@ fn why_not_stopped(case: &Case) -> Option<Reason> {
         let failure = redacted(failed.failure.as_deref().unwrap_or_default());
         return Some(format!("the hook `{}` failed: {failure}", failed.action.name()).into());
     }
-    let stopped = case.run.hooks(DriverAction::Stop).last()?;
-    let started = case.run.hooks(DriverAction::Start).last()?;
+    let stopped = case.run.hooks(DriverAction::Stop).last();
+    let started = case.run.hooks(DriverAction::Start).last();
+    let (Some(stopped), Some(started)) = (stopped, started) else {
+        return Some("the run did not stop the consumer and start it again".into());
+    };
     let acts = case.run.all_acts();
     let is_in = |act: &Act| stopped.until < act.at && act.at < started.from;
     let reason = "the consumer called members while it was stopped: its hook returns too early";

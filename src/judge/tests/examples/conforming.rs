@@ -226,8 +226,9 @@ fn staged_by_decisions() -> Value {
             "consumer": {"reads": ["placements"]},
             "expect": rules.map(|rule| json!({"rule": rule, "called": "a"})),
         },
+        "profiles": [{}, {"metadata": {"name": "b"}}],
         "slices": [{}],
-        "memberCalls": [{"at": "20s", "every": "10s", "times": 20}],
+        "memberCalls": [{"at": "20s", "every": "10s", "times": 20}, {"of": "b", "at": "20s"}],
         "requests": [{"at": "10s", "subresource": "status"}],
         "sliceRequests": [{"at": "10s"}],
     })

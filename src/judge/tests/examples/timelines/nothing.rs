@@ -60,7 +60,8 @@ fn no_rule_passes_on_a_watch_that_saw_nothing() {
 fn no_rule_passes_on_what_is_out_of_scope() {
     let mut passed = BTreeSet::new();
     let mut tried = 0;
-    for (_, example) in examples() {
+    // The objects on a testbed are the run's own.
+    for (_, example) in examples().filter(|(_, example)| example.evidence().testbed.is_none()) {
         for change in sampled(example, [observe_nowhere as fn(&mut Evidence), remove_objects]) {
             let mut evidence = example.evidence().clone();
             change(&mut evidence);
