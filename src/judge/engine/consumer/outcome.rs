@@ -251,19 +251,17 @@ impl<'e> Case<'_, 'e> {
         let mut refused: BTreeMap<u64, Timestamp> = BTreeMap::new();
         let mut is_renewed = false;
         for (call, serial, code) in self.requests() {
-            match expired.get(&serial) {
-                Some(expires) if code == UNAUTHORIZED && call.at >= *expires => {
-                    let first = *refused.entry(serial).or_insert(call.at);
-                    if micros(call.at) - micros(first) > settle {
-                        return self.not_renewed(call, first);
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    is_renewed |= expired
-                        .iter()
-                        .any(|(old, expires)| *old < serial && *expires <= call.at)
-                }
+            if code != UNAUTHORIZED {
+                let is_successor = |(old, at): (&u64, &Timestamp)| *old < serial && *at <= call.at;
+                is_renewed |= expired.iter().any(is_successor);
+                continue;
+            }
+            if expired.get(&serial).is_none_or(|expires| call.at < *expires) {
+                continue;
+            }
+            let first = *refused.entry(serial).or_insert(call.at);
+            if micros(call.at) - micros(first) > settle {
+                return self.not_renewed(call, first);
             }
         }
         if is_renewed {
