@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{
     Case,
     act::{Act, is_for},
-    expectation::{NEVER_CALLED, TOO_SHORT},
+    expectation::{HAD_CALLED_AT_FIRST, NEVER_CALLED, NEVER_HAD_CALLED, TOO_SHORT},
     micros,
 };
 use crate::{
@@ -170,13 +170,13 @@ impl<'e> Case<'_, 'e> {
         }
         let before = self.acts_before(url);
         let Some((first, last)) = before.first().zip(before.last()) else {
-            return Answer::Unknown("the consumer never called the member to which its access ended".into());
+            return Answer::Unknown(NEVER_HAD_CALLED.into());
         };
         let is_long = micros(last.at) - micros(first.at) > self.run.settle.unwrap_or(Micros::MAX);
         if is_long || before.iter().any(Act::goes_on) {
             Answer::Kept
         } else {
-            Answer::Unknown("the consumer called the member to which its access ended at first only".into())
+            Answer::Unknown(HAD_CALLED_AT_FIRST.into())
         }
     }
 
