@@ -15,6 +15,10 @@ pub(super) const NEVER_CALLED: &str = "the consumer never called the member of a
      namespaces of the run, and has a plugin for the provider";
 /// The reason if a missing call may come from missing work.
 const GIVE_IT_WORK: &str = "the consumer does not call every member; give it work with the hook `work`";
+/// The reasons if no call could end. They count only if no other expectation of the rule was judged.
+pub(super) const NEVER_HAD_CALLED: &str = "the consumer never called the member to which its access ended";
+pub(super) const HAD_CALLED_AT_FIRST: &str =
+    "the consumer called the member to which its access ended at first only";
 /// The reason if a period was too short.
 pub(super) const TOO_SHORT: &str = "the run waited less than the consumer may take";
 
@@ -81,6 +85,9 @@ impl Evaluate for Expected {
             match answer {
                 Answer::Broken(_) if is_any_control_kept && case.scenario().is_some() => {
                     findings.cannot_tell(REACHED_ANOTHER);
+                }
+                Answer::Unknown(reason) if [NEVER_HAD_CALLED, HAD_CALLED_AT_FIRST].contains(&&*reason) => {
+                    findings.cannot_tell_unless_examined(reason);
                 }
                 answer => findings.count(answer),
             }

@@ -151,23 +151,21 @@ impl<'e> ConsumerRun<'e> {
             return Micros::MIN;
         };
         let since = at.saturating_sub(settle);
-        let stops = self.hooks(DriverAction::Stop).map(|call| micros(call.from));
-        let starts: Vec<Micros> = self
-            .hooks(DriverAction::Start)
-            .map(|call| micros(call.until))
-            .collect();
-        let back = |stop: Micros| {
-            starts
-                .iter()
-                .copied()
-                .find(|start| *start > stop)
-                .unwrap_or(Micros::MAX)
-        };
-        let away = stops.filter(|stop| *stop <= at && since <= back(*stop));
-        away.map(|stop| stop.saturating_sub(settle))
-            .min()
-            .unwrap_or(since)
-            .min(since)
+        let pauses = self
+            .pauses()
+            .filter(|(stopped, started)| *stopped <= at && since <= *started);
+        let stopped = pauses.map(|(stopped, _)| stopped.saturating_sub(settle)).min();
+        stopped.map_or(since, |stopped| stopped.min(since))
+    }
+
+    /// When the consumer was stopped, and when it was started again.
+    pub(crate) fn pauses(&self) -> impl Iterator<Item = (Micros, Micros)> {
+        self.hooks(DriverAction::Stop).map(|stop| {
+            let mut starts = self.hooks(DriverAction::Start);
+            let start = starts.find(|start| start.until > stop.from);
+            let started = start.map_or(Micros::MAX, |start| micros(start.until));
+            (micros(stop.from), started)
+        })
     }
 
     /// Why the logs may lack something that happened in a period.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{
     Case,
     act::{Act, is_for},
-    expectation::{NEVER_CALLED, TOO_SHORT},
+    expectation::{HAD_CALLED_AT_FIRST, NEVER_CALLED, NEVER_HAD_CALLED, TOO_SHORT},
     micros,
 };
 use crate::{
@@ -170,13 +170,13 @@ impl<'e> Case<'_, 'e> {
         }
         let before = self.acts_before(url);
         let Some((first, last)) = before.first().zip(before.last()) else {
-            return Answer::Unknown("the consumer never called the member to which its access ended".into());
+            return Answer::Unknown(NEVER_HAD_CALLED.into());
         };
         let is_long = micros(last.at) - micros(first.at) > self.run.settle.unwrap_or(Micros::MAX);
         if is_long || before.iter().any(Act::goes_on) {
             Answer::Kept
         } else {
-            Answer::Unknown("the consumer called the member to which its access ended at first only".into())
+            Answer::Unknown(HAD_CALLED_AT_FIRST.into())
         }
     }
 
@@ -251,19 +251,17 @@ impl<'e> Case<'_, 'e> {
         let mut refused: BTreeMap<u64, Timestamp> = BTreeMap::new();
         let mut is_renewed = false;
         for (call, serial, code) in self.requests() {
-            match expired.get(&serial) {
-                Some(expires) if code == UNAUTHORIZED && call.at >= *expires => {
-                    let first = *refused.entry(serial).or_insert(call.at);
-                    if micros(call.at) - micros(first) > settle {
-                        return self.not_renewed(call, first);
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    is_renewed |= expired
-                        .iter()
-                        .any(|(old, expires)| *old < serial && *expires <= call.at)
-                }
+            if code != UNAUTHORIZED {
+                let is_successor = |(old, at): (&u64, &Timestamp)| *old < serial && *at <= call.at;
+                is_renewed |= expired.iter().any(is_successor);
+                continue;
+            }
+            if expired.get(&serial).is_none_or(|expires| call.at < *expires) {
+                continue;
+            }
+            let first = *refused.entry(serial).or_insert(call.at);
+            if micros(call.at) - micros(first) > settle {
+                return self.not_renewed(call, first);
             }
         }
         if is_renewed {

@@ -102,13 +102,11 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Answer {
     let Some(settle) = run.settle else {
         return Answer::Unknown("the consumer never called the member of a control profile".into());
     };
-    let uninstall = run.hooks(DriverAction::Uninstall).next();
-    if let Some(failure) = uninstall.and_then(|call| call.failure.as_deref()) {
+    let mut uninstalls = run.hooks(DriverAction::Uninstall);
+    if let Some(failure) = uninstalls.find_map(|call| call.failure.as_deref()) {
         return Answer::Unknown(format!("the hook `uninstall` failed: {}", redacted(failure)).into());
     }
-    let uninstalled = uninstall.map(|call| micros(call.until));
-    let since = uninstalled.map_or(deletion.at, |uninstalled| uninstalled.max(deletion.at));
-    let limit = since.saturating_add(settle);
+    let (was_uninstalled, limit) = deadline(run, deletion, settle);
     let observed = run
         .testbed
         .expectations
@@ -125,16 +123,27 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Answer {
             .expected("none of the consumer's, so that the profile goes")
             .observed(ConsumerWrites::describe(&setters))
     };
-    match (uninstalled, is_held_longer) {
-        (Some(_), true) => Answer::broken(finding(
+    match (was_uninstalled, is_held_longer) {
+        (true, true) => Answer::broken(finding(
             "the consumer's finalizer holds a profile after it was uninstalled",
         )),
-        (None, true) => Answer::warning(finding("the consumer's finalizer holds a profile for long")),
-        (Some(_), false) => Answer::Kept,
-        (None, false) => Answer::Unknown(
+        (false, true) => Answer::warning(finding("the consumer's finalizer holds a profile for long")),
+        (_, false) if run.testbed.hooks.contains(&DriverAction::Uninstall) => Answer::Kept,
+        (_, false) => Answer::Unknown(
             "profiles had finalizers, and the run has no hook that uninstalls the consumer".into(),
         ),
     }
+}
+
+/// Whether the consumer was uninstalled before the profile was gone, and until when it may hold the profile.
+fn deadline(run: &ConsumerRun, deletion: &Deletion, settle: Micros) -> (bool, Micros) {
+    let at = deletion.at;
+    let uninstalls = run.hooks(DriverAction::Uninstall).map(|call| micros(call.until));
+    let uninstalled = uninstalls.filter(|until| deletion.gone > *until).last();
+    let is_in = |(stopped, started): &(Micros, Micros)| *stopped <= at && at <= *started;
+    let started = run.pauses().find(is_in).map_or(at, |(_, started)| started);
+    let since = uninstalled.map_or(started, |uninstalled| uninstalled.max(at));
+    (uninstalled.is_some(), since.saturating_add(settle))
 }
 
 /// A deletion of a published profile.
