@@ -19,33 +19,23 @@ struct Column {
 }
 
 impl Column {
-    /// The column with the name of an object.
-    fn name() -> Self {
+    /// A column with a field of metadata.
+    fn metadata(name: &str, field: &str, cells: &str) -> Self {
         let description = text(
-            &OBJECT["properties"]["metadata"]["properties"]["name"],
+            &OBJECT["properties"]["metadata"]["properties"][field],
             "description",
         );
+        let (kind, format) = if cells == "date" {
+            ("date", "")
+        } else {
+            ("string", "name")
+        };
         Self {
             definition: json!({
-                "name": "Name", "type": "string", "format": "name", "description": description, "priority": 0,
+                "name": name, "type": kind, "format": format, "description": description, "priority": 0,
             }),
-            cells: "name".to_owned(),
-            path: JsonPath::parse("$.metadata.name").ok(),
-        }
-    }
-
-    /// The column with the age of an object. Kinds without columns of their own have it.
-    fn age() -> Self {
-        let description = text(
-            &OBJECT["properties"]["metadata"]["properties"]["creationTimestamp"],
-            "description",
-        );
-        Self {
-            definition: json!({
-                "name": "Age", "type": "date", "format": "", "description": description, "priority": 0,
-            }),
-            cells: "date".to_owned(),
-            path: JsonPath::parse("$.metadata.creationTimestamp").ok(),
+            cells: cells.to_owned(),
+            path: JsonPath::parse(&format!("$.metadata.{field}")).ok(),
         }
     }
 
@@ -96,10 +86,10 @@ pub(crate) fn of(
     now: Timestamp,
 ) -> Value {
     let printed = named.version().columns.as_array().into_iter().flatten();
-    let mut columns = vec![Column::name()];
+    let mut columns = vec![Column::metadata("Name", "name", "name")];
     columns.extend(printed.map(Column::printed));
     if columns.len() == 1 {
-        columns.push(Column::age());
+        columns.push(Column::metadata("Age", "creationTimestamp", "date"));
     }
     let row = |object: &Value| {
         let cells: Vec<Value> = columns.iter().map(|column| column.cell(object, now)).collect();
