@@ -5,7 +5,7 @@
 //! Each folder is a layer. From the top:
 //!
 //! - `server` is the public face, and takes a request from its HTTP message to its handler.
-//! - `verbs` are the handlers: most work on objects, `verbs/discovery` describes what is served.
+//! - `verbs` are the handlers: most work on objects, `discovery` and `openapi` describe what is served.
 //! - `context` is what a handler gets: the server's state, the user, the audit event.
 //! - `about` knows the server's health, audit log and faults. `access` knows users and RBAC.
 //! - `request` is a parsed request and its answer.
@@ -41,8 +41,7 @@ pub use about::{
 };
 pub use access::{
     rbac::Rule as AccessRule,
-    token::{TOKEN_PREFIX, new_token},
-    user::{MASTERS, User},
+    user::{MASTERS, TOKEN_PREFIX, User, new_token},
 };
 pub use clock::Clock;
 pub use request::reply::ResponseBody;

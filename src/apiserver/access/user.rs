@@ -1,11 +1,13 @@
-//! Users and their groups.
+//! Users, their groups and their bearer tokens.
 
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
+use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
 
 use super::rbac::{Rule, has};
@@ -102,3 +104,17 @@ pub(crate) fn account_of(name: &str) -> Option<(&str, &str)> {
 
 /// The users of a server, by token.
 pub(crate) type Users = Mutex<HashMap<String, Arc<User>>>;
+
+/// The first characters of every token of [`new_token`], so that a search finds leaks.
+pub const TOKEN_PREFIX: &str = "in-process-token-";
+
+/// A new bearer token, different each time. No server knows it until [`ApiServer::add_token`] is told.
+///
+/// [`ApiServer::add_token`]: crate::ApiServer::add_token
+pub fn new_token() -> String {
+    let mut random = [0; 24];
+    SystemRandom::new()
+        .fill(&mut random)
+        .expect("the random source works");
+    format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random))
+}

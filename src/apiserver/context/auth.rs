@@ -8,7 +8,7 @@ use crate::{
     access::{
         rbac,
         rbac::{Act, Decision},
-        user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_of},
+        user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, account_of},
     },
     context::state::State,
     object::{
@@ -85,101 +85,52 @@ fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
         rules: Vec::new(),
     };
     if wanted.name.is_empty() && wanted != User::default() {
-        let wanted = as_go(&wanted);
-        let why = format!("requested {wanted} without impersonating a user name");
-        return Err(Failure::bad_request(why));
+        return Err(Failure::bad_request(
+            "requested impersonation without impersonating a user name",
+        ));
     }
     Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
 }
 
-/// As Go prints it.
-fn as_go(user: &User) -> String {
-    let whole = |kind: &str, parts: Vec<String>| {
-        if parts.is_empty() {
-            format!("{kind}(nil)")
-        } else {
-            format!("{kind}{{{}}}", parts.join(", "))
-        }
-    };
-    let quoted = |text: &String| format!("{text:?}");
-    let texts = |list: &[String]| whole("[]string", list.iter().map(quoted).collect());
-    let extra = user.extra.iter();
-    let extra = extra.map(|(key, values)| format!("{key:?}:{}", texts(values)));
-    format!(
-        "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{}, Extra:{}}}",
-        user.name,
-        user.uid,
-        texts(&user.groups),
-        whole("map[string][]string", extra.collect())
-    )
-}
-
-/// Returns the impersonated user, if `asker` may impersonate it for this action.
-pub(crate) fn impersonated(
-    state: &State,
-    asker: &User,
-    headers: &HeaderMap,
-    act: &Act<'_>,
-) -> Outcome<Option<User>> {
+/// Returns the impersonated user, if `asker` may impersonate it.
+pub(crate) fn impersonated(state: &State, asker: &User, headers: &HeaderMap) -> Outcome<Option<User>> {
     let Some(wanted) = wanted(headers)? else {
         return Ok(None);
     };
-    // Impersonation is granted for some actions, or, in the older way, for all.
-    let only_named = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
-    let mode = match account_of(&wanted.name) {
-        Some(_) => only_named.then_some("serviceaccount"),
-        None => (!wanted.name.starts_with("system:node:")).then_some("user-info"),
-    };
-    let check = |act: Act<'_>| match state.authorize(asker, &act) {
-        Decision { allowed: true, .. } => Ok(()),
-        Decision { reason, .. } => Err(rbac::forbidden(asker, &act, &reason)),
-    };
-    let in_mode = mode.map(|mode| {
-        let verb = format!("impersonate-on:{mode}:{}", act.verb);
-        check(Act { verb: &verb, ..*act })?;
-        let verb = format!("impersonate:{mode}");
-        for act in acts(&wanted, &verb, "authentication.k8s.io") {
-            if act.resource == "groups" && matches!(act.name, "" | MASTERS) {
-                let why = format!("impersonating the {} group is not allowed", act.name);
-                return Err(rbac::forbidden(asker, &act, &why));
-            }
-            check(act)?;
+    for act in acts(&wanted) {
+        let decision = state.authorize(asker, &act);
+        if !decision.allowed {
+            return Err(rbac::forbidden(asker, &act, &decision.reason));
         }
-        Ok(())
-    });
-    if !matches!(in_mode, Some(Ok(()))) {
-        let older = acts(&wanted, "impersonate", "").into_iter().try_for_each(check);
-        // The first refusal is reported.
-        older.map_err(|refusal| in_mode.and_then(Result::err).unwrap_or(refusal))?;
     }
     Ok(Some(complete(wanted)))
 }
 
-/// The permissions that impersonation needs. Names and groups are resources of `group`.
-fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
+/// The permissions that impersonation needs.
+fn acts(wanted: &User) -> Vec<Act<'_>> {
+    const GROUP: &str = "authentication.k8s.io";
     let act = |group, resource, name| Act {
-        verb,
+        verb: "impersonate",
         group,
         resource,
         name,
         ..Act::default()
     };
-    let always = "authentication.k8s.io";
     let mut acts = vec![match account_of(&wanted.name) {
         Some((namespace, name)) => Act {
             namespace,
-            ..act(group, "serviceaccounts", name)
+            ..act("", "serviceaccounts", name)
         },
-        None => act(group, "users", &wanted.name),
+        None => act("", "users", &wanted.name),
     }];
     if !wanted.uid.is_empty() {
-        acts.push(act(always, "uids", &wanted.uid));
+        acts.push(act(GROUP, "uids", &wanted.uid));
     }
-    acts.extend(wanted.groups.iter().map(|name| act(group, "groups", name)));
+    acts.extend(wanted.groups.iter().map(|name| act("", "groups", name)));
     for (subresource, values) in &wanted.extra {
         acts.extend(values.iter().map(|value| Act {
             subresource,
-            ..act(always, "userextras", value)
+            ..act(GROUP, "userextras", value)
         }));
     }
     acts

@@ -21,10 +21,6 @@ use crate::{
     schema::prune,
 };
 
-/// The maximum number of updaters. The oldest beyond it are merged.
-const MAX_MANAGERS: usize = 10;
-const MERGED_MANAGER: &str = "ancient-changes";
-
 impl Write<'_> {
     /// An object in a version, and its type there. `None` if there is no such version.
     pub(crate) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
@@ -155,7 +151,6 @@ pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: 
         }
         None => entries.push(Entry::new(write, Operation::Update, taken)),
     }
-    merge_oldest(entries);
 }
 
 /// Removes changed and removed fields from all entries.
@@ -180,29 +175,6 @@ pub(crate) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
     entries.sort();
     if !entries.is_empty() {
         metadata.insert("managedFields".into(), json!(entries));
-    }
-}
-
-/// Bounds the number of updaters: merges the oldest entries of a version.
-fn merge_oldest(entries: &mut Vec<Entry>) {
-    loop {
-        entries.sort();
-        // Appliers sort first.
-        let first = entries.partition_point(|entry| entry.operation == Operation::Apply);
-        let updaters = &entries[first..];
-        let pair = updaters.iter().enumerate().find_map(|(i, later)| {
-            let mut earlier = updaters[..i].iter();
-            let first = earlier.position(|entry| entry.api_version == later.api_version)?;
-            Some((first, i))
-        });
-        let Some((earlier, later)) = pair.filter(|_| updaters.len() > MAX_MANAGERS) else {
-            return;
-        };
-        let earlier = entries.remove(first + earlier);
-        let merged = &mut entries[first + later - 1];
-        merged.fields.union(&earlier.fields);
-        merged.manager = MERGED_MANAGER.to_owned();
-        merged.subresource.clear();
     }
 }
 

@@ -6,18 +6,39 @@ use std::{
     sync::LazyLock,
 };
 
-use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Map, Value};
 
-use super::{field_set::FieldSet, item_error::ItemError};
+use super::field_set::FieldSet;
 use crate::{
     object::field::quoted,
     schema::{Extra, ListType, Schema, Type as Kind, list_key},
     typed,
 };
 
+/// Why an item of an associative list has no identity.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ItemError {
+    /// With the names of the key fields, in quotes.
+    #[error(
+        "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for \
+         any key fields)",
+        keys.join(" ")
+    )]
+    NoKeys { keys: Vec<String> },
+    #[error("associative list with keys may not have a null element")]
+    KeyedNull,
+    #[error("associative list with keys may not have non-map elements")]
+    KeyedScalar,
+    #[error("associative list without keys has an element that's a map type")]
+    SetOfMaps,
+    #[error("not supported: associative list with lists as elements")]
+    SetOfLists,
+    #[error("associative list without keys has an element that's an explicit null")]
+    SetOfNulls,
+}
+
 /// The schema of what all objects have: `apiVersion`, `kind` and `metadata`.
-static OBJECT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&typed::schema::<ConfigMap>()));
+static OBJECT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&typed::OBJECT));
 
 /// What is known about a value.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +71,7 @@ impl<'a> Type<'a> {
     fn known(schema: &'a Schema, is_lenient: bool) -> Self {
         Self {
             schema: Some(schema),
-            is_object: schema.embedded_resource,
+            is_object: false,
             is_lenient: is_lenient || schema.preserve_unknown,
         }
     }

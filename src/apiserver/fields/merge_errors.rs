@@ -1,14 +1,11 @@
-//! Errors of values to be applied, in kube-apiserver's words.
+//! Errors of values to be applied, in kube-apiserver's words. Values are shown as JSON.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{field_set::display_step, merge::Type};
-use crate::{
-    object::field::quoted,
-    schema::{ListType, Type as Kind},
-};
+use crate::schema::{ListType, Type as Kind};
 
 /// Checks a value to be applied. Each error begins with its path.
 pub(crate) fn errors(value: &Value, of: Type<'_>) -> Vec<String> {
@@ -66,51 +63,5 @@ fn mismatch(value: &Value, kind: Kind) -> Option<String> {
         Kind::Integer | Kind::Number if !value.is_number() => "numeric (int or float)",
         _ => return None,
     };
-    let got = match kind {
-        Kind::Integer | Kind::Number => go_type(value).to_owned(),
-        Kind::String => format!("&value.valueUnstructured{{Value:{}}}", go_text(value, true)),
-        _ => format!("&{{{}}}", go_text(value, false)),
-    };
-    Some(format!("expected {wanted}, got {got}"))
-}
-
-/// The Go type that a decoder without a schema produces.
-pub(crate) fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nil",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as Go prints it, or as Go source.
-pub(crate) fn go_text(value: &Value, is_source: bool) -> String {
-    let joined = |parts: Vec<String>| {
-        if is_source {
-            format!("{}{{{}}}", go_type(value), parts.join(", "))
-        } else {
-            format!("[{}]", parts.join(" "))
-        }
-    };
-    match value {
-        Value::Null if is_source => "interface {}(nil)".to_owned(),
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) if !is_source => text.clone(),
-        Value::Array(items) => joined(items.iter().map(|item| go_text(item, is_source)).collect()),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, field)| {
-                if is_source {
-                    format!("{}:{}", quoted(name), go_text(field, true))
-                } else {
-                    format!("{name}:{}", go_text(field, false))
-                }
-            });
-            let start = if is_source { "" } else { "map" };
-            format!("{start}{}", joined(fields.collect()))
-        }
-        scalar => scalar.to_string(),
-    }
+    Some(format!("expected {wanted}, got {value}"))
 }

@@ -2,9 +2,8 @@
 
 pub(crate) mod apply;
 pub(crate) mod field_set;
-mod item_error;
 pub(crate) mod managed_fields;
 pub(crate) mod merge;
-pub(crate) mod merge_errors;
+mod merge_errors;
 pub(crate) mod strategic;
 pub(crate) mod write;

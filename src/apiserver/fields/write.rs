@@ -10,18 +10,6 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
-impl FieldValidation {
-    /// The complaints of a YAML reader. A strict one joins them.
-    pub(crate) fn yaml_complaints(self, repeated: Vec<String>) -> Vec<String> {
-        match self {
-            FieldValidation::Strict if !repeated.is_empty() => {
-                vec![format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))]
-            }
-            _ => repeated,
-        }
-    }
-}
-
 /// A write: its object, its manager, its options.
 #[derive(Clone)]
 pub(crate) struct Write<'a> {

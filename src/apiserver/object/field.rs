@@ -16,7 +16,6 @@ pub(crate) enum Problem {
     TooLong,
     TooMany,
     TypeInvalid,
-    Internal,
 }
 
 impl Problem {
@@ -31,7 +30,6 @@ impl Problem {
             Problem::TooLong => ("FieldValueTooLong", "Too long"),
             Problem::TooMany => ("FieldValueTooMany", "Too many"),
             Problem::TypeInvalid => ("FieldValueTypeInvalid", "Invalid value"),
-            Problem::Internal => ("InternalError", "Internal error"),
         }
     }
 
@@ -67,10 +65,6 @@ pub(crate) trait Found {
 
     fn forbidden(&mut self, field: impl Display, why: &str) {
         self.note(Problem::Forbidden, field, None, why);
-    }
-
-    fn internal(&mut self, field: impl Display, why: &str) {
-        self.note(Problem::Internal, field, None, why);
     }
 
     fn invalid(&mut self, field: impl Display, value: impl Serialize, why: &str) {
@@ -137,38 +131,9 @@ impl Found for Errors {
     }
 }
 
-/// A text in double quotes, escaped as Go does it.
+/// A text in double quotes. Letters outside of ASCII may be escaped otherwise than in Go.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut told = String::with_capacity(text.len() + 2);
-    told.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => told.extend(['\\', letter]),
-            '\u{7}' => told += "\\a",
-            '\u{8}' => told += "\\b",
-            '\u{b}' => told += "\\v",
-            '\u{c}' => told += "\\f",
-            '\n' => told += "\\n",
-            '\r' => told += "\\r",
-            '\t' => told += "\\t",
-            _ if is_printable(letter) => told.push(letter),
-            ..='\u{7f}' => told += &format!("\\x{:02x}", u32::from(letter)),
-            ..='\u{ffff}' => told += &format!("\\u{:04x}", u32::from(letter)),
-            _ => told += &format!("\\U{:08x}", u32::from(letter)),
-        }
-    }
-    told.push('"');
-    told
-}
-
-/// True for letters, marks, numbers, punctuation, symbols and the ASCII space.
-fn is_printable(letter: char) -> bool {
-    if letter.is_ascii() {
-        return letter.is_ascii_graphic() || letter == ' ';
-    }
-    // Behind another letter, Rust escapes no combining marks.
-    let pair: String = ['a', letter].iter().collect();
-    !pair.escape_debug().any(|first| first == '\\')
+    format!("{text:?}")
 }
 
 /// A value in a message: a text in quotes, anything else as JSON.
@@ -192,6 +157,11 @@ enum Step<'a> {
 
 impl<'a> Path<'a> {
     pub(crate) const ROOT: Path<'static> = Path(None);
+
+    /// True for the path of the whole object.
+    pub(crate) fn is_root(&self) -> bool {
+        self.0.is_none()
+    }
 
     /// `parent.name`
     pub(crate) fn child(&'a self, name: &'a str) -> Path<'a> {

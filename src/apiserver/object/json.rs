@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use serde_saphyr::DuplicateKeyPolicy;
 
 /// How many lists and maps may lie within each other: as deep as the parser of JSON reads.
 pub(crate) const MAX_DEPTH: usize = 127;
@@ -26,15 +25,6 @@ impl From<DecodeError> for String {
     }
 }
 
-/// Why a body is neither JSON nor YAML.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReadError {
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error(transparent)]
-    Yaml(#[from] serde_saphyr::Error),
-}
-
 /// A parsed body.
 #[derive(Debug)]
 pub(crate) struct Document {
@@ -43,53 +33,27 @@ pub(crate) struct Document {
     pub(crate) repeated: Vec<String>,
 }
 
-/// Reads JSON, or YAML, which includes JSON.
-pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, ReadError> {
-    if is_yaml {
-        return read_yaml(bytes);
-    }
-    let mut document: Document = serde_json::from_slice(bytes)?;
+/// Reads JSON, or YAML, which includes JSON. A field must not be repeated in YAML.
+pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, DecodeError> {
+    let mut document: Document = match serde_json::from_slice(bytes) {
+        Err(_) if is_yaml => {
+            let options = serde_saphyr::options! { legacy_octal_numbers: true, with_snippet: false };
+            let value = serde_saphyr::from_slice_with_options(bytes, options);
+            let value = value.map_err(|error| error.to_string())?;
+            let repeated = Vec::new();
+            return Ok(Document { value, repeated });
+        }
+        document => document.map_err(|error| error.to_string())?,
+    };
     for path in &mut document.repeated {
         *path = format!("duplicate field \"{}\"", path.trim_start_matches('.'));
     }
     Ok(document)
 }
 
-fn read_yaml(bytes: &[u8]) -> Result<Document, ReadError> {
-    let twice = |line: u64, key: &str| format!("line {line}: key \"{key}\" already set in map");
-    if let Ok(mut document) = serde_json::from_slice::<Document>(bytes) {
-        for path in &mut document.repeated {
-            *path = twice(1, path.rsplit('.').next().unwrap_or_default());
-        }
-        return Ok(document);
-    }
-    let parse = |duplicate_keys| {
-        let options = serde_saphyr::options! {
-            duplicate_keys: duplicate_keys, legacy_octal_numbers: true, with_snippet: false
-        };
-        serde_saphyr::from_slice_with_options::<Value>(bytes, options)
-    };
-    let (value, repeated) = match parse(DuplicateKeyPolicy::Error) {
-        Ok(value) => (value, Vec::new()),
-        Err(serde_saphyr::Error::DuplicateMappingKey { key, location }) => {
-            let value = parse(DuplicateKeyPolicy::LastWins)?;
-            (value, vec![twice(location.line(), &key.unwrap_or_default())])
-        }
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Document { value, repeated })
-}
-
-/// The message about a body that is no object of any kind, with its first bytes.
-pub(crate) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
-    let start = &body[..body.len().min(30)];
-    let shown = match start {
-        [] => "<empty>".into(),
-        [b'{', ..] => String::from_utf8_lossy(start),
-        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
-    };
-    let more = if body.len() > start.len() { " ..." } else { "" };
-    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
+/// The message about a body that is not an object of any kind.
+pub(crate) fn unrecognized(wanted: &str, why: &str) -> String {
+    format!("the object provided is unrecognized (must be of type {wanted}): {why}")
 }
 
 /// Reads a value, and the paths of repeated fields in it (`.a.b[0].c`).

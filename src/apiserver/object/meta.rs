@@ -1,7 +1,5 @@
 //! Reads and validates object metadata.
 
-use std::fmt::Display;
-
 use serde_json::{Map, Value};
 
 use super::{
@@ -16,8 +14,6 @@ const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp dele
 /// Finalizers that ask for a way to delete.
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
-/// Finalizers without a domain.
-pub(crate) const STANDARD_FINALIZERS: [&str; 3] = [ORPHAN, FOREGROUND, "kubernetes"];
 
 /// The maximum size of all annotations, keys and values, in bytes.
 const MAX_ANNOTATIONS: i64 = 256 * 1024;
@@ -92,14 +88,6 @@ pub(crate) fn validate(
     if [ORPHAN, FOREGROUND].iter().all(|name| finalizers.contains(name)) {
         let why = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
         errors.invalid(at("finalizers"), &finalizers, &why);
-    }
-}
-
-/// Adds an error unless a finalizer is a standard one or has a domain.
-pub(crate) fn check_finalizer(at: impl Display, finalizer: &str, errors: &mut Errors) {
-    if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-        let why = "name is neither a standard finalizer name nor is it fully qualified";
-        errors.invalid(at, finalizer, why);
     }
 }
 

@@ -5,7 +5,5 @@ pub(crate) mod json;
 pub(crate) mod meta;
 pub(crate) mod names;
 pub(crate) mod parts;
-pub(crate) mod range;
-pub(crate) mod requirement;
 pub(crate) mod status;
 pub(crate) mod value;

@@ -10,7 +10,6 @@ static SUBDOMAIN: LazyLock<Regex> =
 static LABEL_1035: LazyLock<Regex> = LazyLock::new(|| whole("[a-z]([-a-z0-9]*[a-z0-9])?"));
 static KEY: LazyLock<Regex> = LazyLock::new(|| whole("([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"));
 static VALUE: LazyLock<Regex> = LazyLock::new(|| whole("(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"));
-static CONFIG_KEY: LazyLock<Regex> = LazyLock::new(|| whole("[-._a-zA-Z0-9]+"));
 
 fn whole(pattern: &str) -> Regex {
     Regex::new(&format!("^{pattern}$")).expect("constant pattern")
@@ -115,19 +114,6 @@ pub(crate) fn label_value(value: &str) -> Vec<String> {
                 must start and end with an alphanumeric character";
     let examples = ["MyValue", "my_value", "12345"];
     judged(value, (63, "bytes"), what, &VALUE, &examples)
-}
-
-/// Checks `key` as a key of a Secret or ConfigMap.
-pub(crate) fn config_key(key: &str) -> Vec<String> {
-    let what = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
-    let examples = ["key.name", "KEY_NAME", "key-name"];
-    let mut wrong = judged(key, (253, "characters"), what, &CONFIG_KEY, &examples);
-    match key {
-        "." | ".." => wrong.push(format!("must not be '{key}'")),
-        key if key.starts_with("..") => wrong.push("must not start with '..'".to_owned()),
-        _ => {}
-    }
-    wrong
 }
 
 /// Checks `name` as a segment of a path.

@@ -1,4 +1,4 @@
-//! Parts of a CRD's version: printer columns, selectable fields, paths of the scale.
+//! Parts of a CRD's version: printer columns and selectable fields.
 
 use serde_json::Value;
 
@@ -14,18 +14,6 @@ pub(crate) const SELECTABLE: &str = "selectableFields";
 const MAX_SELECTABLE: i64 = 8;
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
-
-/// The paths of a scale: field, allowed prefixes, whether it is required, and how messages name the prefixes.
-const SCALE: [(&str, &[&str], bool, &str); 3] = [
-    ("specReplicasPath", &[".spec."], true, ".spec"),
-    ("statusReplicasPath", &[".status."], true, ".status"),
-    (
-        "labelSelectorPath",
-        &[".spec.", ".status."],
-        false,
-        "either .spec or .status",
-    ),
-];
 
 /// The fields by which objects of a version can be selected.
 pub(crate) fn selectable(version: &Value) -> Vec<String> {
@@ -51,28 +39,13 @@ pub(crate) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Err
             let why = format!("must be one of {COLUMN_FORMATS}");
             errors.invalid(path.child("format"), format, &why);
         }
-        check_simple(text(column, "jsonPath"), &path.child("JSONPath"), errors);
-    }
-}
-
-/// Adds an error unless `text` is a simple path. Returns true if it starts with a dot.
-fn check_simple(text: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
-    if text.is_empty() {
-        errors.required(path, "");
-    } else if !text.starts_with('.') {
-        errors.invalid(path, text, "must be a simple json path starting with .");
-    }
-    text.starts_with('.')
-}
-
-pub(crate) fn check_scale(scale: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (field, within, needed, told) in SCALE.iter().filter(|_| scale.is_object()) {
-        let (text, path) = (text(scale, field), path.child(field));
-        if (*needed || !text.is_empty())
-            && check_simple(text, &path, errors)
-            && !within.iter().any(|within| text.starts_with(within))
-        {
-            errors.invalid(path, text, &format!("should be a json path under {told}"));
+        match text(column, "jsonPath") {
+            "" => errors.required(path.child("JSONPath"), ""),
+            text if !text.starts_with('.') => {
+                let why = "must be a simple json path starting with .";
+                errors.invalid(path.child("JSONPath"), text, why);
+            }
+            _ => {}
         }
     }
 }

@@ -34,8 +34,6 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// A `retryAfterSeconds` in them becomes the `Retry-After` header, too.
     pub(crate) details: Option<Value>,
-    /// A token with which a list can go on.
-    pub(crate) next: Option<String>,
     /// Sent as plain text instead of a Status.
     pub(crate) plain: Option<&'static str>,
 }
@@ -50,7 +48,6 @@ impl Failure {
             reason,
             message: message.into(),
             details: None,
-            next: None,
             plain: None,
         })
     }
@@ -169,10 +166,7 @@ impl Failure {
         status["apiVersion"] = "v1".into();
         status["status"] = "Failure".into();
         status["code"] = self.code.into();
-        status["metadata"] = match &self.next {
-            Some(next) => json!({"continue": next}),
-            None => json!({}),
-        };
+        status["metadata"] = json!({});
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

@@ -1,74 +1,68 @@
 //! Reads the reviews of `kubectl auth`, which kubectl sends in protobuf only.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The media type of a body in protobuf.
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: &[u8] = b"k8s\0";
 
-/// The known fields of a message: number, name, and the fields of the message in it. A field without any is a text.
-struct Message(&'static [(u64, &'static str, Message)]);
-
-const TEXT: Message = Message(&[]);
-const TYPE: Message = Message(&[(1, "apiVersion", TEXT), (2, "kind", TEXT)]);
-const RULES_REVIEW: Message = Message(&[(2, "spec", Message(&[(1, "namespace", TEXT)]))]);
-const ACCESS_REVIEW: Message = Message(&[(
-    2,
-    "spec",
-    Message(&[
-        (
-            1,
-            "resourceAttributes",
-            Message(&[
-                (1, "namespace", TEXT),
-                (2, "verb", TEXT),
-                (3, "group", TEXT),
-                (4, "version", TEXT),
-                (5, "resource", TEXT),
-                (6, "subresource", TEXT),
-                (7, "name", TEXT),
-            ]),
-        ),
-        (
-            2,
-            "nonResourceAttributes",
-            Message(&[(1, "path", TEXT), (2, "verb", TEXT)]),
-        ),
-    ]),
-)]);
+/// The texts in a message, in the order of their numbers, which start at 1.
+const TYPE: [&str; 2] = ["apiVersion", "kind"];
+const RULES_SPEC: [&str; 1] = ["namespace"];
+const RESOURCE: [&str; 7] = [
+    "namespace",
+    "verb",
+    "group",
+    "version",
+    "resource",
+    "subresource",
+    "name",
+];
+const NON_RESOURCE: [&str; 2] = ["path", "verb"];
 
 /// Reads a review of what the requester may do, or `None` if it is not one.
 pub(crate) fn read_self_review(body: &[u8]) -> Option<Value> {
     let envelope = fields(body.strip_prefix(MAGIC)?)?;
-    let field = |number| {
-        let mut fields = envelope.iter().filter(|(known, _)| *known == number);
-        fields.next_back().map_or(&[][..], |(_, bytes)| bytes)
-    };
-    let mut object = read(&TYPE, field(1))?;
-    let message = match object.get("kind")?.as_str()? {
-        "SelfSubjectAccessReview" => ACCESS_REVIEW,
-        "SelfSubjectRulesReview" => RULES_REVIEW,
-        "SelfSubjectReview" => Message(&[]),
+    let mut review = texts(field(&envelope, 1), &TYPE)?;
+    let message = fields(field(&envelope, 2))?;
+    let spec = field(&message, 2);
+    review["spec"] = match review["kind"].as_str()? {
+        "SelfSubjectReview" => Value::Null,
+        "SelfSubjectRulesReview" => texts(spec, &RULES_SPEC)?,
+        "SelfSubjectAccessReview" => {
+            let mut attributes = json!({});
+            for (number, bytes) in fields(spec)? {
+                match number {
+                    1 => attributes["resourceAttributes"] = texts(bytes, &RESOURCE)?,
+                    2 => attributes["nonResourceAttributes"] = texts(bytes, &NON_RESOURCE)?,
+                    _ => {}
+                }
+            }
+            attributes
+        }
         _ => return None,
     };
-    object.extend(read(&message, field(2))?);
+    Some(review)
+}
+
+/// Reads the texts of a message. Other fields are ignored.
+fn texts(message: &[u8], names: &[&str]) -> Option<Value> {
+    let mut object = Map::new();
+    for (number, bytes) in fields(message)? {
+        if let Some(name) = usize::try_from(number)
+            .ok()
+            .and_then(|number| names.get(number.checked_sub(1)?))
+        {
+            object.insert((*name).to_owned(), str::from_utf8(bytes).ok()?.into());
+        }
+    }
     Some(object.into())
 }
 
-/// Reads the known fields of a message.
-fn read(message: &Message, bytes: &[u8]) -> Option<Map<String, Value>> {
-    let mut object = Map::new();
-    for (number, bytes) in fields(bytes)? {
-        let Some((_, name, below)) = message.0.iter().find(|(known, ..)| *known == number) else {
-            continue;
-        };
-        let value = match below.0 {
-            [] => str::from_utf8(bytes).ok()?.into(),
-            _ => Value::Object(read(below, bytes)?),
-        };
-        object.insert((*name).to_owned(), value);
-    }
-    Some(object)
+/// The bytes of a field, none if it is missing. The last one counts.
+fn field<'a>(fields: &[(u64, &'a [u8])], number: u64) -> &'a [u8] {
+    let found = fields.iter().rfind(|(known, _)| *known == number);
+    found.map_or(&[], |(_, bytes)| bytes)
 }
 
 /// Splits a message into fields: numbers, and bytes. A field that is a number has no bytes.

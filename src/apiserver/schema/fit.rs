@@ -15,33 +15,27 @@ static NOTHING: LazyLock<Schema> = LazyLock::new(Schema::default);
 /// Removes unknown fields from a whole object and returns their paths. `apiVersion`, `kind` and `metadata` stay.
 pub(crate) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut unknown = Vec::new();
-    prune_below(object, schema, true, &Path::ROOT, &mut unknown);
+    prune_below(object, schema, &Path::ROOT, &mut unknown);
     unknown.sort();
     unknown
 }
 
 /// Known fields are pruned even where unknown ones are preserved.
-fn prune_below(
-    value: &mut Value,
-    schema: &Schema,
-    has_meta: bool,
-    path: &Path<'_>,
-    unknown: &mut Vec<String>,
-) {
+fn prune_below(value: &mut Value, schema: &Schema, path: &Path<'_>, unknown: &mut Vec<String>) {
     match value {
         Value::Object(fields) => fields.retain(|name, value| {
-            let path = path.child(name);
+            let below = path.child(name);
             let known = match (schema.field(name), &schema.extra) {
-                _ if has_meta && META_FIELDS.contains(&name.as_str()) => return true,
+                _ if path.is_root() && META_FIELDS.contains(&name.as_str()) => return true,
                 (Some(known), _) => known,
                 (None, _) if schema.preserve_unknown => return true,
                 (None, Extra::Any) => &NOTHING,
                 (None, Extra::Unknown | Extra::Schema(_)) => {
-                    unknown.push(path.to_string());
+                    unknown.push(below.to_string());
                     return false;
                 }
             };
-            prune_below(value, known, known.embedded_resource, &path, unknown);
+            prune_below(value, known, &below, unknown);
             true
         }),
         Value::Array(items) => {
@@ -51,7 +45,7 @@ fn prune_below(
                 None => &*NOTHING,
             };
             for (i, item) in items.iter_mut().enumerate() {
-                prune_below(item, known, known.embedded_resource, &path.index(i), unknown);
+                prune_below(item, known, &path.index(i), unknown);
             }
         }
         _ => {}

@@ -1,21 +1,18 @@
 //! The string formats that the API server checks. It ignores unknown formats.
 
-use std::{net::Ipv6Addr, sync::LazyLock};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::LazyLock,
+};
 
 use regex::Regex;
 use url::Url;
 
-use crate::object::{
-    names,
-    range::{Range, read_address},
-};
+use crate::object::names;
 
 /// A format, by its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format(&'static str);
-
-/// Known formats that are not checked.
-const UNCHECKED: &str = "bsonobjectid creditcard hexcolor isbn isbn10 isbn13 rgbcolor ssn";
 
 static FORMATS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
     let lines = include_str!("formats.txt").lines();
@@ -58,20 +55,15 @@ impl Format {
             "date-time" => text.get(..10).is_some_and(is_date) && text.get(11..19).is_some_and(is_time),
             "duration" => is_duration(text),
             "hostname" => is_hostname(text),
-            "ipv4" => text.contains('.') && read_address(text).is_some(),
+            "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
             "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
-            "cidr" => Range::read(text).is_some(),
+            "cidr" => is_cidr(text),
             "uri" => is_uri(text),
             "k8s-short-name" => names::dns_label(text).is_empty(),
             "k8s-long-name" => names::dns_subdomain(text).is_empty(),
             _ => true,
         }
     }
-}
-
-/// True if a format is known, be it checked or not.
-pub(crate) fn is_known(name: &str) -> bool {
-    Format::read(name).is_some() || UNCHECKED.split(' ').any(|known| known == name)
 }
 
 /// True for an absolute URL or an absolute path. All that this accepts, Go's `url.ParseRequestURI` accepts; Go also takes
@@ -90,6 +82,19 @@ pub(super) fn is_uri(text: &str) -> bool {
     text.starts_with('/') || has_plain_authority && Url::parse(text).is_ok()
 }
 
+/// True for an address and the length of a prefix, without leading zeros.
+fn is_cidr(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
+    let longest = match address.parse() {
+        Ok(IpAddr::V4(_)) => Ipv4Addr::BITS,
+        Ok(IpAddr::V6(_)) => Ipv6Addr::BITS,
+        Err(_) => return false,
+    };
+    (0..=longest).any(|known| known.to_string() == length)
+}
+
 fn is_date(text: &str) -> bool {
     text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
 }
@@ -98,47 +103,23 @@ fn is_time(text: &str) -> bool {
     text.parse::<jiff::civil::Time>().is_ok()
 }
 
-/// Go's durations, or words with numbers before them, whatever is between: `3 days`.
+/// A duration of Go. kube-apiserver also accepts words with numbers before them, for example `3 days`.
 fn is_duration(text: &str) -> bool {
     static GO: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r"^[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)$";
         Regex::new(pattern).expect("constant pattern")
     });
-    static WORDS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").expect("constant pattern"));
-    const UNITS: &str = "ns us µs ms s m h hr d w wk";
-    const LONG_UNITS: &str = "nano micro milli sec min hour day week";
-    let is_unit = |word: &str| {
-        let word = word.to_lowercase();
-        let mut long = LONG_UNITS.split(' ');
-        UNITS.split(' ').any(|unit| unit == word) || long.any(|unit| word.starts_with(unit))
-    };
-    let words = || WORDS.captures_iter(text);
     GO.is_match(text)
-        || words().all(|words| words[1].parse::<i64>().is_ok()) && words().any(|words| is_unit(&words[2]))
 }
 
-/// A single label, or labels before a top-level domain. Unlike DNS, it allows letters and symbols of any script.
+/// A single label, or labels before a top-level domain, in ASCII. kube-apiserver also accepts letters and symbols of
+/// other scripts.
 fn is_hostname(text: &str) -> bool {
-    static LETTERS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^[0-9\p{S}\p{L}]*$").expect("constant pattern"));
-    let is_legal = |text: &str| LETTERS.is_match(text);
-    let is_label = |label: &str| {
-        let ends = [label.chars().next(), label.chars().next_back()];
-        is_legal(&label.replace('-', "")) && ends.iter().all(|end| end.is_some_and(|end| end != '-'))
-    };
-    let fits = text.len() <= 255 && text.split('.').all(|label| label.len() <= 63);
-    fits && match text.rsplit_once('.') {
-        // A dash may follow the first letter only.
-        None => {
-            let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-            !first.is_empty() && is_legal(first) && is_legal(rest.strip_prefix('-').unwrap_or(rest))
-        }
-        Some((labels, last)) => {
-            let letters = last.chars().filter(|letter| letter.is_alphabetic()).count();
-            letters == last.chars().count() && letters > 1 && labels.split('.').all(is_label)
-        }
-    }
+    static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"^(?:[A-Za-z0-9]+|(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,})$";
+        Regex::new(pattern).expect("constant pattern")
+    });
+    text.len() <= 255 && text.split('.').all(|label| label.len() <= 63) && HOSTNAME.is_match(text)
 }
 
 #[cfg(test)]

@@ -119,8 +119,6 @@ pub(crate) struct Schema {
     int_or_string: bool,
     #[serde(rename = "x-kubernetes-preserve-unknown-fields")]
     pub(crate) preserve_unknown: bool,
-    #[serde(rename = "x-kubernetes-embedded-resource")]
-    pub(crate) embedded_resource: bool,
     #[serde(rename = "x-kubernetes-list-type")]
     pub(crate) list_type: ListType,
     #[serde(rename = "x-kubernetes-list-map-keys")]
@@ -132,9 +130,6 @@ pub(crate) struct Schema {
     /// It or a descendant has rules; other subtrees are skipped.
     #[serde(skip)]
     pub(crate) has_rules: bool,
-    /// It or a descendant is an embedded object.
-    #[serde(skip)]
-    pub(crate) has_embedded: bool,
     /// It or a descendant is a list of type set or map.
     #[serde(skip)]
     pub(super) has_keyed_lists: bool,
@@ -174,7 +169,6 @@ impl Schema {
             self.types = vec![Type::Integer, Type::String];
         }
         self.has_rules = !self.rules.is_empty();
-        self.has_embedded = self.embedded_resource;
         self.has_keyed_lists = self.list_type != ListType::Atomic;
         let extra = match &mut self.extra {
             Extra::Schema(schema) => Some(schema.as_mut()),
@@ -190,7 +184,6 @@ impl Schema {
         for below in own.chain(branches) {
             below.sum_up();
             self.has_rules |= below.has_rules;
-            self.has_embedded |= below.has_embedded;
             self.has_keyed_lists |= below.has_keyed_lists;
         }
     }

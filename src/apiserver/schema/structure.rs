@@ -59,7 +59,7 @@ pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 /// Calls `judge` for each node outside of branches, with its path and that of a list above whose items cannot be
 /// correlated.
-pub(crate) fn each_node(
+fn each_node(
     schema: &Value,
     path: &Path<'_>,
     within: Option<&str>,
@@ -123,9 +123,11 @@ fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
         let why = "additionalProperties and properties are mutual exclusive";
         errors.forbidden(path.child("additionalProperties"), why);
     }
-    if flag(schema, EMBEDDED) && !flag(schema, PRESERVED) && is_empty("properties") {
-        let why = format!("must not be empty if {EMBEDDED} is true without {PRESERVED}");
-        errors.required(path.child("properties"), &why);
+    if flag(schema, EMBEDDED) {
+        errors.forbidden(
+            path.child(EMBEDDED),
+            "this server does not support embedded objects",
+        );
     }
     for (key, wanted, known) in [
         (LIST_TYPE, "array", &["atomic", "set", "map"][..]),
@@ -155,10 +157,6 @@ fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     if kind.is_empty() && !flag(schema, PRESERVED) && !flag(schema, INT_OR_STRING) {
         let why = "must not be empty for specified object fields";
         errors.required(path.child("type"), why);
-    }
-    if flag(schema, EMBEDDED) && !schema["additionalProperties"].is_null() {
-        let why = format!("must not be used if {EMBEDDED} is set");
-        errors.forbidden(path.child("additionalProperties"), &why);
     }
     if kind == "array" && schema["items"].is_null() {
         errors.required(path.child("items"), "must be specified");

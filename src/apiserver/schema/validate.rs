@@ -142,26 +142,25 @@ impl Walk<'_> {
         if let Some(factor) = schema.multiple_of.filter(|factor| number % factor != 0.0) {
             self.wrong(at, value, format!("should be a multiple of {factor}"));
         }
-        for (bound, exclusive, beyond, than) in [
-            (
-                schema.minimum,
-                schema.exclusive_minimum,
-                Ordering::Less,
-                "greater",
-            ),
-            (
-                schema.maximum,
-                schema.exclusive_maximum,
-                Ordering::Greater,
-                "less",
-            ),
-        ] {
-            let Some(bound) = bound else { continue };
-            let side = number.partial_cmp(&bound);
-            if side == Some(beyond) || exclusive && side == Some(Ordering::Equal) {
-                let or = if exclusive { "" } else { " or equal to" };
-                self.wrong(at, value, format!("should be {than} than{or} {bound}"));
-            }
+        let (minimum, maximum) = (schema.minimum, schema.maximum);
+        self.check_bound(at, minimum, schema.exclusive_minimum, Ordering::Less, "greater");
+        self.check_bound(at, maximum, schema.exclusive_maximum, Ordering::Greater, "less");
+    }
+
+    /// Checks one bound of a number. A number on the side `beyond` of it is wrong.
+    fn check_bound(
+        &mut self,
+        at: &At<'_>,
+        bound: Option<f64>,
+        exclusive: bool,
+        beyond: Ordering,
+        than: &str,
+    ) {
+        let Some(bound) = bound else { return };
+        let side = at.value.as_f64().and_then(|number| number.partial_cmp(&bound));
+        if side == Some(beyond) || exclusive && side == Some(Ordering::Equal) {
+            let or = if exclusive { "" } else { " or equal to" };
+            self.wrong(at, at.value, format!("should be {than} than{or} {bound}"));
         }
     }
 

@@ -28,7 +28,7 @@ use crate::{
     clock::Clock,
     context::state::State,
     request::reply::ResponseBody,
-    server::http::service,
+    server::service,
     store::storage::Storage,
 };
 
@@ -62,7 +62,7 @@ impl ApiServer {
         for name in NAMESPACES {
             server.state.place_namespace(name);
         }
-        for (plural, object) in bootstrap_objects(&server.state.time()) {
+        for (plural, object) in bootstrap_objects() {
             server.place((rbac::GROUP, plural), object);
         }
         server

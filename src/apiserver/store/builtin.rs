@@ -8,12 +8,13 @@ use std::{
 use k8s_openapi::{
     ClusterResourceScope,
     api::{
-        authentication::v1 as authentication, authorization::v1 as authorization, autoscaling::v1::Scale,
-        coordination::v1::Lease, core::v1 as core, events::v1 as events, rbac::v1 as rbac,
+        authentication::v1 as authentication, authorization::v1 as authorization, coordination::v1::Lease,
+        core::v1 as core, events::v1 as events, rbac::v1 as rbac,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     schemars::JsonSchema,
 };
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::resource::{Family, Resource, Version};
@@ -45,7 +46,7 @@ pub(crate) fn is_own(group: &str) -> bool {
 
 /// The built-in resources.
 pub(crate) fn resources() -> impl Iterator<Item = Resource> {
-    static COMPILED: LazyLock<[Resource; 19]> = LazyLock::new(|| {
+    static COMPILED: LazyLock<[Resource; 17]> = LazyLock::new(|| {
         [
             typed::<core::Namespace>(Family::Namespace, "ns", "status.phase"),
             typed::<core::Secret>(Family::Secret, "", "type"),
@@ -60,8 +61,6 @@ pub(crate) fn resources() -> impl Iterator<Item = Resource> {
             typed::<rbac::RoleBinding>(Family::Access, "", ""),
             typed::<rbac::ClusterRoleBinding>(Family::Access, "", ""),
             typed::<authentication::SelfSubjectReview>(Family::Review, "", ""),
-            typed::<authentication::TokenReview>(Family::Review, "", ""),
-            typed::<authorization::LocalSubjectAccessReview>(Family::Review, "", ""),
             typed::<authorization::SelfSubjectAccessReview>(Family::Review, "", ""),
             typed::<authorization::SelfSubjectRulesReview>(Family::Review, "", ""),
             typed::<authorization::SubjectAccessReview>(Family::Review, "", ""),
@@ -86,31 +85,15 @@ pub(crate) fn token_request() -> Arc<Resource> {
     COMPILED.clone()
 }
 
-/// The resource of scales, a subresource of namespaced or cluster-scoped objects.
-pub(crate) fn scale(namespaced: bool) -> Arc<Resource> {
-    static COMPILED: LazyLock<[Arc<Resource>; 2]> = LazyLock::new(|| {
-        let plural = "scales".to_owned();
-        let scale = Resource {
-            plural,
-            ..typed::<Scale>(Family::Other, "", "")
-        };
-        [false, true].map(|namespaced| {
-            Resource {
-                namespaced,
-                ..scale.clone()
-            }
-            .into()
-        })
-    });
-    COMPILED[usize::from(namespaced)].clone()
-}
-
-/// A resource whose kind is in the table of Go types.
+/// A resource whose objects are decoded as `T`.
 fn typed<T>(family: Family, short_names: &str, selectable: &str) -> Resource
 where
-    T: k8s_openapi::Resource<Scope: 'static> + JsonSchema,
+    T: k8s_openapi::Resource<Scope: 'static> + JsonSchema + Serialize + DeserializeOwned,
 {
-    resource::<T>(family, short_names, selectable, typed::schema::<T>())
+    Resource {
+        decode: Some(typed::decode_as::<T>),
+        ..resource::<T>(family, short_names, selectable, typed::schema::<T>())
+    }
 }
 
 /// A resource with its short names, and its selectable fields besides name and namespace.
@@ -127,6 +110,7 @@ where
         list_kind: format!("{}List", T::KIND),
         short_names: texts(short_names),
         categories: Vec::new(),
+        decode: None,
         namespaced: TypeId::of::<T::Scope>() != TypeId::of::<ClusterResourceScope>(),
         family,
         versions: vec![Version {
@@ -134,6 +118,7 @@ where
             schema: Schema::compile(&schema).unwrap_or_default(),
             selectable: texts(selectable),
             openapi: Arc::new(schema),
+            columns: columns(T::KIND).into(),
             ..Version::plain(T::VERSION)
         }],
     }
@@ -144,8 +129,29 @@ fn definition_schema() -> Value {
     let mut schema = typed::schema::<CustomResourceDefinition>();
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     schema["properties"]["spec"]["properties"]["versions"]["items"] = any;
-    let conditions = &mut schema["properties"]["status"]["properties"]["conditions"];
-    conditions["x-kubernetes-list-type"] = "map".into();
-    conditions["x-kubernetes-list-map-keys"] = json!(["type"]);
     schema
+}
+
+/// The printer columns of a built-in kind, as CRDs have them. None for a name and an age.
+fn columns(kind: &str) -> Value {
+    let columns: &[(&str, &str, &str)] = match kind {
+        "Namespace" => &[("Status", "string", ".status.phase")],
+        "Secret" => &[("Type", "string", ".type")],
+        "Lease" => &[("Holder", "string", ".spec.holderIdentity")],
+        "Event" => &[
+            ("Last Seen", "date", ".lastTimestamp"),
+            ("Type", "string", ".type"),
+            ("Reason", "string", ".reason"),
+            ("Object", "string", ".involvedObject.name"),
+            ("Message", "string", ".message"),
+        ],
+        "Node" => &[("Version", "string", ".status.nodeInfo.kubeletVersion")],
+        "RoleBinding" | "ClusterRoleBinding" => &[("Role", "string", ".roleRef.name")],
+        _ => return Value::Null,
+    };
+    let age = ("Age", "date", ".metadata.creationTimestamp");
+    let columns = columns.iter().chain([&age]);
+    columns
+        .map(|(name, kind, path)| json!({"name": name, "type": kind, "jsonPath": path}))
+        .collect()
 }

@@ -1,6 +1,6 @@
 //! CustomResourceDefinitions: defaults, checks, and the resources they define.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, from_value, json};
 
@@ -12,7 +12,7 @@ use crate::{
         parts::{COLUMNS, SELECTABLE},
         value::{flag, list, text, texts},
     },
-    schema::{Schema, is_known_format, structure},
+    schema::{Schema, structure},
 };
 
 /// The annotation that links the approval of a CRD in a community group.
@@ -134,6 +134,7 @@ fn read(object: &Value) -> Result<Resource, Errors> {
         categories: texts(names, "categories"),
         namespaced: scope == "Namespaced",
         family: Family::Custom,
+        decode: None,
         versions: versions(object)
             .iter()
             .map(|version| read_version(object, version))
@@ -151,7 +152,6 @@ fn read_version(definition: &Value, version: &Value) -> Version {
         schema: Schema::compile(schema).unwrap_or_default(),
         selectable: parts::selectable(version),
         columns: from_value(version[COLUMNS].clone()).unwrap_or_default(),
-        scale: from_value(version["subresources"]["scale"].clone()).unwrap_or_default(),
         openapi: Arc::new(schema.clone()),
         warning: deprecation(definition, version),
     }
@@ -161,14 +161,7 @@ fn read_version(definition: &Value, version: &Value) -> Version {
 fn check_conversion(conversion: &Value, errors: &mut Errors) {
     match text(conversion, "strategy") {
         "None" => {}
-        "Webhook" if conversion["webhook"].is_object() => {
-            errors.forbidden("spec.conversion.strategy", "no webhook is called from here");
-        }
-        "Webhook" => {
-            let why = "required when strategy is set to Webhook";
-            errors.required("spec.conversion.conversionReviewVersions", "");
-            errors.required("spec.conversion.webhookClientConfig", why);
-        }
+        "Webhook" => errors.forbidden("spec.conversion.strategy", "no webhook is called from here"),
         other => errors.not_supported("spec.conversion.strategy", other, &["None", "Webhook"]),
     }
 }
@@ -255,7 +248,12 @@ fn check_versions(definition: &Value, errors: &mut Errors) {
         }
     });
     each_part(versions, "subresources", "subresources", |version, path| {
-        parts::check_scale(&version["subresources"]["scale"], &path.child("scale"), errors);
+        if !version["subresources"]["scale"].is_null() {
+            errors.forbidden(
+                path.child("scale"),
+                "this server does not serve the scale subresource",
+            );
+        }
     });
     each_part(versions, COLUMNS, COLUMNS, |version, path| {
         parts::check_columns(list(version, COLUMNS), path, errors);
@@ -296,21 +294,6 @@ fn check_storing(definition: &Value, errors: &mut Errors) {
             errors.invalid(stored, [first], &why);
         }
     }
-}
-
-/// The unknown formats in a CRD's schemas.
-pub(crate) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
-    let mut unknown = BTreeSet::new();
-    for version in versions(definition) {
-        let schema = &version["schema"]["openAPIV3Schema"];
-        structure::each_node(schema, &Path::ROOT, None, &mut |node, _, _| {
-            let format = text(node, "format");
-            if !format.is_empty() && !is_known_format(format) {
-                unknown.insert(format.to_owned());
-            }
-        });
-    }
-    unknown
 }
 
 /// The warning about a deprecated version.

@@ -4,5 +4,4 @@ pub(crate) mod builtin;
 pub(crate) mod definition;
 pub(crate) mod named;
 pub(crate) mod resource;
-pub(crate) mod scale;
 pub(crate) mod storage;

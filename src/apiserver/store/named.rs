@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{
-    builtin,
     resource::{Family, Resource, Version, id},
     storage::{Storage, Table, key},
 };
@@ -28,8 +27,6 @@ pub(crate) struct Named {
     pub(crate) resource: Arc<Resource>,
     version: usize,
     pub(crate) target: Arc<Target>,
-    /// For a Scale: the resource that is scaled.
-    pub(crate) scaled: Option<Arc<Named>>,
 }
 
 impl Named {
@@ -61,7 +58,6 @@ impl Named {
             resource,
             version: 0,
             target: target.clone(),
-            scaled: None,
         }
     }
 
@@ -95,7 +91,6 @@ impl Named {
             _ if target.beyond && !is_custom => false,
             "" => true,
             "status" => resource.versions[version].status_subresource,
-            "scale" => resource.versions[version].scale.is_some(),
             _ => false,
         };
         if !has_subresource {
@@ -105,23 +100,16 @@ impl Named {
                 missing()
             });
         }
-        let named = Self {
+        Ok(Self {
             version,
             ..Self::only(resource, target)
-        };
-        Ok(match target.subresource.as_str() {
-            "scale" => Self {
-                scaled: Some(Arc::new(named.clone())),
-                ..Self::only(builtin::scale(named.resource.namespaced), target)
-            },
-            _ => named,
         })
     }
 
     /// Top-level fields that a write to this subresource cannot change.
     pub(crate) fn ignored_fields(&self) -> &'static [&'static str] {
         match (self.target.subresource.as_str(), self.resource.family) {
-            ("status", _) if self.resource.message().is_some() => &["spec"],
+            ("status", _) if self.resource.decode.is_some() => &["spec"],
             ("status", _) => &["metadata", "spec"],
             (_, Family::Namespace) => &["status"],
             _ if self.version().status_subresource => &["status"],

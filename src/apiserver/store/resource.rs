@@ -2,14 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    object::status::Qualified,
-    schema::Schema,
-    typed::{self, Message, message_of},
-};
+use crate::{object::status::Qualified, schema::Schema, typed::Decode};
 
 /// Selects the strategy of a resource: its own defaults and checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +22,6 @@ pub(crate) enum Family {
     Access,
     /// Reviews: answered, not stored.
     Review,
-    /// A built-in resource without checks of its own.
-    Other,
     Custom,
 }
 
@@ -44,7 +37,6 @@ pub(crate) struct Version {
     pub(crate) selectable: Vec<String>,
     /// The columns of a Table besides the name, as in the CRD.
     pub(crate) columns: Arc<Value>,
-    pub(crate) scale: Option<Arc<Scale>>,
     /// The schema as posted, with descriptions.
     pub(crate) openapi: Arc<Value>,
     /// The warning for users of this version.
@@ -63,19 +55,6 @@ impl Version {
     }
 }
 
-/// The simple JSONPaths of a scale (`.spec.replicas`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(crate) struct Scale {
-    #[serde(rename = "specReplicasPath")]
-    pub(crate) spec_replicas: String,
-    #[serde(rename = "statusReplicasPath")]
-    pub(crate) status_replicas: String,
-    /// Empty when there is none.
-    #[serde(rename = "labelSelectorPath")]
-    pub(crate) label_selector: String,
-}
-
 /// A resource and its versions.
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
@@ -89,6 +68,8 @@ pub(crate) struct Resource {
     pub(crate) namespaced: bool,
     pub(crate) family: Family,
     pub(crate) versions: Vec<Version>,
+    /// Decodes objects of a built-in kind. `None` for CRDs and what they define.
+    pub(crate) decode: Option<Decode>,
 }
 
 impl Resource {
@@ -110,20 +91,16 @@ impl Resource {
         }
     }
 
-    /// The Go type of its objects, if the table of types has it.
-    pub(crate) fn message(&self) -> Option<&'static Message> {
-        match self.family {
-            Family::Custom | Family::Definition => None,
-            _ => message_of(&self.group, &self.kind),
-        }
-    }
-
-    /// A blank object: typed objects have some fields from the start.
+    /// A blank object: some fields of built-in kinds exist from the start.
     pub(crate) fn blank(&self) -> Value {
-        match (self.family, self.message()) {
-            (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
-            (_, Some(message)) => typed::zero(message),
-            (_, None) => Value::Null,
+        match self.kind.as_str() {
+            _ if self.family == Family::Custom => Value::Null,
+            "CustomResourceDefinition" => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+            "Namespace" | "Node" => json!({"spec": {}, "status": {}}),
+            _ if self.family == Family::Review => json!({"spec": {}, "status": {}}),
+            "Lease" => json!({"spec": {}}),
+            "Event" => json!({"source": {}, "deprecatedSource": {}}),
+            _ => json!({}),
         }
     }
 

@@ -22,20 +22,6 @@ const HISTORY: usize = 16_384;
 /// kube-apiserver stores of built-in kinds is mostly smaller.
 const MAX_OBJECT: usize = 1536 * 1024;
 
-/// The maximum size of what kube-apiserver's client of etcd sends.
-const MAX_MESSAGE: usize = 2 * 1024 * 1024;
-
-/// Why etcd does not store an object.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TooLarge {
-    #[error("etcdserver: request is too large")]
-    ForServer,
-    #[error(
-        "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({0} vs. {MAX_MESSAGE})"
-    )]
-    ForClient(usize),
-}
-
 /// An object at a revision, as handlers use it.
 #[derive(Debug)]
 pub(crate) struct Stored {
@@ -317,19 +303,10 @@ impl Storage {
         self.change(id, key, object, false)
     }
 
-    /// Stores `object` with a new resourceVersion, unless etcd would refuse it.
-    pub(crate) fn put_bounded(
-        &mut self,
-        id: &ResourceId,
-        key: &str,
-        object: Value,
-    ) -> Result<Arc<Kept>, TooLarge> {
+    /// Stores `object` with a new resourceVersion, or returns `None` if it is too large for etcd.
+    pub(crate) fn put_bounded(&mut self, id: &ResourceId, key: &str, object: Value) -> Option<Arc<Kept>> {
         let object = self.stamp(id, object);
-        match object.bytes.len() {
-            size if size > MAX_MESSAGE => Err(TooLarge::ForClient(size)),
-            size if size > MAX_OBJECT => Err(TooLarge::ForServer),
-            _ => Ok(self.change(id, key, object, false)),
-        }
+        (object.bytes.len() <= MAX_OBJECT).then(|| self.change(id, key, object, false))
     }
 
     /// Removes an object. Watches see it with the revision of the removal.

@@ -1,21 +1,219 @@
-//! Built-in kinds as kube-apiserver's Go types: their fields, and which of these are written when empty. The facts are in
-//! one table, `messages.txt`.
+//! Built-in kinds, as the types of `k8s-openapi` describe them. They are decoded, not validated.
 
-mod check;
-mod data;
-mod events;
-mod json;
-mod messages;
-mod openapi_schemas;
-mod pod_ranges;
-mod quantity;
-mod schemas;
+use std::sync::LazyLock;
 
-pub(super) use check::{check_event, check_lease, check_node};
-pub(super) use data::{check_config_map, check_secret};
-pub(super) use events::event_in;
-pub(super) use json::{coerce_metadata, decode, zero};
-pub(super) use messages::{Message, message_of};
-pub(super) use openapi_schemas::{KNOWN_SCHEMAS, SCHEMAS, description, references};
-pub(super) use pod_ranges::agree_on_ranges;
-pub(super) use schemas::schema;
+use k8s_openapi::{
+    Resource,
+    api::core::v1::Namespace,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    schemars::{JsonSchema, generate::SchemaSettings},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::object::{field::Path, json::DecodeError};
+
+/// Decodes an object as a type. Returns its known fields.
+pub(crate) type Decode = fn(&Value) -> Result<Value, DecodeError>;
+
+/// Names of an Event's fields in the core group, and in `events.k8s.io`. Both groups serve the same objects.
+const EVENT_FIELDS: [[&str; 2]; 7] = [
+    ["involvedObject", "regarding"],
+    ["message", "note"],
+    ["reportingComponent", "reportingController"],
+    ["source", "deprecatedSource"],
+    ["firstTimestamp", "deprecatedFirstTimestamp"],
+    ["lastTimestamp", "deprecatedLastTimestamp"],
+    ["count", "deprecatedCount"],
+];
+
+/// How fields are merged, which generated schemas do not say: kind (any, if empty), path of the field, and the key of a
+/// list's items, `set` for a set, or `atomic` for a map that is owned as a whole.
+const MERGES: [(&str, &str, &str); 14] = [
+    ("", "metadata/ownerReferences", "uid"),
+    ("", "metadata/ownerReferences/*", "atomic"),
+    ("", "metadata/finalizers", "set"),
+    ("Namespace", "status/conditions", "type"),
+    ("Node", "status/conditions", "type"),
+    ("Node", "status/addresses", "type"),
+    ("ServiceAccount", "secrets", "name"),
+    ("ServiceAccount", "secrets/*", "atomic"),
+    ("Event", "involvedObject", "atomic"),
+    ("Event", "regarding", "atomic"),
+    ("Event", "related", "atomic"),
+    ("RoleBinding", "roleRef", "atomic"),
+    ("ClusterRoleBinding", "roleRef", "atomic"),
+    ("CustomResourceDefinition", "status/conditions", "type"),
+];
+
+/// Decodes an object as `T`.
+pub(crate) fn decode_as<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, DecodeError> {
+    let known = T::deserialize(object).and_then(serde_json::to_value);
+    known.map_err(|error| format!("json: {error}").into())
+}
+
+/// Decodes an object of a built-in kind. Returns the paths of unknown fields.
+pub(crate) fn decode(decode: Decode, object: &mut Map<String, Value>) -> Result<Vec<String>, DecodeError> {
+    let mut sent = Value::Object(std::mem::take(object));
+    let known = decode(&sent)?;
+    let mut unknown = Vec::new();
+    keep(&mut sent, &known, &Path::ROOT, false, &mut unknown);
+    if let Value::Object(known) = known {
+        *object = known;
+    }
+    object.retain(|name, field| {
+        if name != "metadata" {
+            drop_empty(field);
+        }
+        matches!(name.as_str(), "metadata" | "spec" | "status") || !is_empty_collection(field)
+    });
+    coerce_metadata(object)?;
+    unknown.sort();
+    Ok(unknown)
+}
+
+/// Removes empty lists and maps from a value, as Go does when it writes most fields.
+fn drop_empty(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.retain(|_, field| {
+            drop_empty(field);
+            !is_empty_collection(field)
+        }),
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        _ => {}
+    }
+}
+
+fn is_empty_collection(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// Decodes the metadata of an object of any kind, and adds it if missing. Returns the paths of unknown fields.
+pub(crate) fn coerce_metadata(object: &mut Map<String, Value>) -> Result<Vec<String>, DecodeError> {
+    let sent = object.remove("metadata").filter(|metadata| !metadata.is_null());
+    let mut sent = sent.unwrap_or_else(|| Value::Object(Map::new()));
+    let mut metadata = decode_as::<ObjectMeta>(&sent)?;
+    let mut unknown = Vec::new();
+    keep(
+        &mut sent,
+        &metadata,
+        &Path::ROOT.child("metadata"),
+        false,
+        &mut unknown,
+    );
+    if let Value::Object(fields) = &mut metadata {
+        // Go writes these whether or not they are empty.
+        fields.retain(|name, value| {
+            let is_kept = matches!(name.as_str(), "managedFields" | "deletionGracePeriodSeconds");
+            is_kept || !is_empty(value)
+        });
+    }
+    object.insert("metadata".to_owned(), metadata);
+    unknown.sort();
+    Ok(unknown)
+}
+
+/// Removes nulls and unknown fields from a CRD. Returns the paths of the unknown fields.
+pub(crate) fn prune_definition(definition: &mut Value) -> Result<Vec<String>, DecodeError> {
+    let known = decode_as::<CustomResourceDefinition>(definition)?;
+    let mut unknown = Vec::new();
+    keep(definition, &known, &Path::ROOT, false, &mut unknown);
+    Ok(unknown)
+}
+
+/// Removes the fields that `known` does not have, and collects their paths. In a map, any name is known.
+fn keep(sent: &mut Value, known: &Value, path: &Path<'_>, is_map: bool, unknown: &mut Vec<String>) {
+    match sent {
+        Value::Object(fields) => fields.retain(|name, value| {
+            let path = path.child(name);
+            let Some(known) = known.get(name) else {
+                unknown.extend((!value.is_null()).then(|| path.to_string()));
+                return false;
+            };
+            let before = unknown.len();
+            let is_properties = !is_map && name == "properties";
+            keep(value, known, &path, is_properties, unknown);
+            // A value that may have one of two types is accepted as it is.
+            if !is_map && matches!(name.as_str(), "items" | "additionalProperties") {
+                unknown.truncate(before);
+            }
+            true
+        }),
+        Value::Array(items) => {
+            for (i, item) in items.iter_mut().enumerate() {
+                keep(item, &known[i], &path.index(i), false, unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    is_empty_collection(value) || value.is_null() || *value == 0 || *value == ""
+}
+
+/// Converts an Event to the field names of `group`. The core group's form is stored.
+pub(crate) fn event_in(group: &str, event: &Value) -> Value {
+    let mut event = event.clone();
+    let (from, to, api_version) = match group {
+        "" => (1, 0, "v1"),
+        _ => (0, 1, "events.k8s.io/v1"),
+    };
+    if let Value::Object(fields) = &mut event {
+        for names in EVENT_FIELDS {
+            if let Some(value) = fields.remove(names[from]) {
+                fields.insert(names[to].to_owned(), value);
+            }
+        }
+        fields.insert("apiVersion".to_owned(), api_version.into());
+    }
+    event
+}
+
+/// The schema of a kind, whose `apiVersion`, `kind` and `metadata` all objects have.
+pub(crate) static OBJECT: LazyLock<Value> = LazyLock::new(schema::<Namespace>);
+
+/// The schema of a type, without references to others.
+pub(crate) fn plain_schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
+    T::json_schema(&mut settings.into_generator()).to_value()
+}
+
+/// The schema of the kind `T`, with its merges.
+pub(crate) fn schema<T: Resource + JsonSchema>() -> Value {
+    let mut schema = plain_schema::<T>();
+    for (_, path, how) in MERGES
+        .iter()
+        .filter(|(kind, ..)| kind.is_empty() || *kind == T::KIND)
+    {
+        if let Some(field) = schema_at(&mut schema, path) {
+            annotate(field, how);
+        }
+    }
+    schema
+}
+
+/// The schema of the field at `path`. `*` stands for the items of a list.
+fn schema_at<'a>(schema: &'a mut Value, path: &str) -> Option<&'a mut Value> {
+    path.split('/').try_fold(schema, |schema, step| match step {
+        "*" => schema.get_mut("items"),
+        name => schema.get_mut("properties")?.get_mut(name),
+    })
+}
+
+fn annotate(schema: &mut Value, how: &str) {
+    match how {
+        "atomic" => schema["x-kubernetes-map-type"] = "atomic".into(),
+        "set" => {
+            schema["x-kubernetes-list-type"] = "set".into();
+            schema["x-kubernetes-patch-strategy"] = "merge".into();
+        }
+        key => {
+            schema["x-kubernetes-list-type"] = "map".into();
+            schema["x-kubernetes-list-map-keys"] = vec![key].into();
+            schema["x-kubernetes-patch-strategy"] = "merge".into();
+            schema["x-kubernetes-patch-merge-key"] = key.into();
+        }
+    }
+}

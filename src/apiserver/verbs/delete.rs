@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::DeleteOptions;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -149,18 +150,16 @@ fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> 
 fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
     let sent = serde_json::from_slice(body).map_err(|error| {
         let why = format!("couldn't get version/kind; json parse error: {error}");
-        Failure::bad_request(unrecognized("DeleteOptions", &why, body))
+        Failure::bad_request(unrecognized("DeleteOptions", &why))
     });
-    let mut sent: Map<String, Value> = sent?;
+    let sent: Map<String, Value> = sent?;
     let text = |field: &str| sent.get(field).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
     if !matches!(kind, "" | "DeleteOptions") {
         let why = format!("no kind \"{kind}\" is registered for version \"{version}\"");
         return Err(Failure::bad_request(why));
     }
-    if let Some(message) = typed::message_of("", "DeleteOptions") {
-        typed::decode(message, &mut sent).map_err(Failure::bad_request)?;
-    }
+    typed::decode_as::<DeleteOptions>(&Value::Object(sent.clone())).map_err(Failure::bad_request)?;
     Ok(sent)
 }
 

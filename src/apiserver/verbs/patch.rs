@@ -12,9 +12,7 @@ use super::{
 };
 use crate::{
     context::request::Context,
-    fields::{
-        apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic, write::Write,
-    },
+    fields::{apply::applied, managed_fields::track, merge::Type, strategic, write::Write},
     object::{
         field::Found,
         json,
@@ -69,8 +67,7 @@ impl Context<'_> {
                     Err(why) => Err(Failure::internal(why)),
                 };
                 let object = applied(live.ok(), &document.value, &write, fit_merged)?;
-                let repeated = write.field_validation.yaml_complaints(document.repeated);
-                let complained = self.complain(write.field_validation, repeated);
+                let complained = self.complain(write.field_validation, document.repeated);
                 complained.map_err(|why| {
                     let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
                     Failure::bad_request(why)
@@ -119,11 +116,7 @@ impl Context<'_> {
             }
             _ => ::json_patch::merge(&mut patched, &patch),
         }
-        let text = if is_strategic {
-            go_text(&patch, false)
-        } else {
-            patched.to_string()
-        };
+        let text = if is_strategic { &patch } else { &patched }.to_string();
         let invalid = |why: &str| {
             let mut errors = Vec::new();
             errors.invalid("patch", &text, why);

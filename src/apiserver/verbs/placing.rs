@@ -67,11 +67,6 @@ impl State {
             "metadata": {
                 "name": name,
                 "labels": {"kubernetes.io/metadata.name": name},
-                "managedFields": [{
-                    "manager": "kube-apiserver", "operation": "Update", "apiVersion": "v1", "time": self.time(),
-                    "fieldsType": "FieldsV1",
-                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}},
-                }],
             },
             "spec": {"finalizers": ["kubernetes"]},
             "status": {"phase": "Active"},

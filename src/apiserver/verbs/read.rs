@@ -19,7 +19,6 @@ use crate::{
     store::{
         named::Named,
         resource::{Family, Resource, Version},
-        scale,
         storage::{Kept, Storage, Stored, within},
     },
     typed::event_in,
@@ -31,10 +30,6 @@ impl Context<'_> {
         let asked = revision(&self.info.query, true)?;
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
-        }
-        if let Some(scaled) = &named.scaled {
-            let whole = current(&storage, scaled)?;
-            scale::check_told(&whole, scaled)?;
         }
         Ok(Reply::json(200, current(&storage, named)?.bytes()))
     }
@@ -83,18 +78,18 @@ impl Context<'_> {
             _ => false,
         };
         let (at, after) = match &token {
-            Some(Token { rv: ANY, start }) => (storage.revision, start.as_str()),
             Some(Token { rv, start }) => (*rv, start.as_str()),
             None if exact && asked > 0 => (asked, ""),
             None => (storage.revision, ""),
         };
-        let objects = table.at(at).ok_or_else(|| match &token {
-            Some(token) => token.expired(),
-            None => Failure::new(
-                410,
-                "Expired",
-                "The resourceVersion for the provided list is too old.",
-            ),
+        let objects = table.at(at).ok_or_else(|| {
+            let what = if token.is_some() {
+                "continue parameter"
+            } else {
+                "resourceVersion"
+            };
+            let why = format!("The provided {what} is too old to display a consistent list result.");
+            Failure::new(410, "Expired", why)
         })?;
         let mut wanted = within(&objects, named.namespace())
             .filter(|(key, _)| key.as_str() > after)
@@ -120,10 +115,6 @@ impl Context<'_> {
 
 /// The addressed object, in the request's version.
 pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
-    if let Some(scaled) = &named.scaled {
-        let whole = current(storage, scaled)?;
-        return Ok(scale::of(&whole, scaled));
-    }
     let found = storage.kept(&named.resource.id(), &named.key());
     let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
     Ok(in_version(found, named))
@@ -254,22 +245,7 @@ struct Token {
     start: String,
 }
 
-/// Continues at any revision.
-const ANY: u64 = 0;
-
 impl Token {
-    /// The error of an expired token. It offers a token for an inconsistent list.
-    fn expired(&self) -> Box<Failure> {
-        let why = "The provided continue parameter is too old to display a consistent list result. You can start a \
-                   new list without the continue parameter, or use the continue token in this response to retrieve \
-                   the remainder of the results. Continuing with the provided token results in an inconsistent list - \
-                   objects that were created, modified, or deleted between the time the first chunk was returned and \
-                   now may show up in the list.";
-        let mut failure = Failure::new(410, "Expired", why);
-        failure.next = Some(Self::write(ANY, &self.start));
-        failure
-    }
-
     fn write(rv: u64, start: &str) -> String {
         URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": rv, "start": start}).to_string())
     }

@@ -9,10 +9,7 @@ use crate::{
         form::Form,
         reply::{Reply, ReplyBody},
     },
-    store::{
-        named::Named,
-        resource::{Family, Resource},
-    },
+    store::named::Named,
 };
 
 impl Form {
@@ -38,7 +35,10 @@ impl Form {
                 let items = (!items.is_empty()).then_some(items);
                 json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
             }
-            (_, Some(_)) => return Err(list_not_acceptable(&named.resource)),
+            (_, Some(_)) => {
+                let why = "you requested PartialObjectMetadata, but the requested object is a list";
+                return Err(Failure::new(406, "NotAcceptable", why));
+            }
             ("PartialObjectMetadataList", None) => {
                 return Err(Failure::internal("content is not a list"));
             }
@@ -56,16 +56,4 @@ impl Form {
         let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
         table::of(self, named, std::slice::from_ref(object), metadata, first, now)
     }
-}
-
-/// The error of a list requested as PartialObjectMetadata.
-fn list_not_acceptable(resource: &Resource) -> Box<Failure> {
-    let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
-        _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),
-        "" | "events" => ("core", resource.list_kind.as_str()),
-        package => (package, resource.list_kind.as_str()),
-    };
-    let list = format!("*{package}.{kind}");
-    let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({list})");
-    Failure::new(406, "NotAcceptable", why)
 }

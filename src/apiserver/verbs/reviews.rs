@@ -1,4 +1,4 @@
-//! Answers access reviews and token reviews, which are not stored.
+//! Answers access reviews, which are not stored.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -10,13 +10,11 @@ use crate::{
     fields::managed_fields::track,
     object::{
         field::Found,
-        meta,
         status::{Failure, Outcome, Qualified, refuse},
-        value::{fields, list, text, texts},
+        value::{list, text, texts},
     },
     request::reply::Reply,
     store::named::Named,
-    verbs::{review_selectors, token_request::AUDIENCE},
 };
 
 impl Context<'_> {
@@ -31,7 +29,6 @@ impl Context<'_> {
                 "status": {"userInfo": self.user},
             }),
             "SelfSubjectRulesReview" => self.review_rules(&review)?,
-            "TokenReview" => self.review_token(review)?,
             kind => self.review_access(kind, review)?,
         };
         answer["kind"] = kind.into();
@@ -55,10 +52,6 @@ impl Context<'_> {
         let mut status = json!({"allowed": decision.allowed});
         if !decision.reason.is_empty() {
             status["reason"] = decision.reason.into();
-        }
-        let ignored = review_selectors::ignored(&spec["resourceAttributes"]);
-        if !ignored.is_empty() {
-            status["evaluationError"] = ignored.join("; ").into();
         }
         review["status"] = status;
         Ok(review)
@@ -91,24 +84,6 @@ impl Context<'_> {
         }
         Ok(json!({"metadata": {}, "spec": {}, "status": status}))
     }
-
-    /// Answers a TokenReview.
-    fn review_token(&self, mut review: Value) -> Outcome<Value> {
-        let spec = &review["spec"];
-        let token = text(spec, "token");
-        if token.is_empty() {
-            let why = "token is required for TokenReview in authentication";
-            return Err(Failure::bad_request(why));
-        }
-        let audiences: Vec<&str> = texts(spec, "audiences");
-        let is_ours = audiences.is_empty() || audiences.contains(&AUDIENCE);
-        let user = self.state.user_of(token).filter(|_| is_ours);
-        review["status"] = match user {
-            Some(user) => json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]}),
-            None => json!({"user": {}, "error": "invalid bearer token"}),
-        };
-        Ok(review)
-    }
 }
 
 /// The action in a review.
@@ -123,39 +98,16 @@ fn act(spec: &Value) -> Act<'_> {
     }
 }
 
-/// Checks an access review. As in kube-apiserver, messages omit the kind.
+/// Checks that an access review has one subject and one action.
 fn check_access(kind: &str, review: &Value) -> Outcome<()> {
     let (spec, mut errors) = (&review["spec"], Vec::new());
-    let (asked, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
-    let is_local = kind == "LocalSubjectAccessReview";
-    let path = json!({"Path": text(other, "path"), "Verb": text(other, "verb")});
-    if !asked.is_null() && !other.is_null() {
-        let why = "cannot be specified in combination with resourceAttributes";
-        errors.invalid("spec.nonResourceAttributes", &path, why);
-    }
-    if asked.is_null() && other.is_null() {
+    if spec["resourceAttributes"].is_null() == spec["nonResourceAttributes"].is_null() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         errors.invalid("spec.resourceAttributes", (), why);
     }
-    if !kind.starts_with("Self") && text(spec, "user").is_empty() && list(spec, "groups").is_empty() {
+    if kind == "SubjectAccessReview" && text(spec, "user").is_empty() && list(spec, "groups").is_empty() {
         let why = "at least one of user or group must be specified";
         errors.invalid("spec.user", "", why);
-    }
-    review_selectors::check(asked, &mut errors);
-    let mut said = fields(review, "metadata").map(|(field, _)| field);
-    if said.any(|field| field != "managedFields" && !(is_local && field == "namespace")) {
-        let but = if is_local { " except for namespace" } else { "" };
-        let why = format!("must be empty{but}");
-        errors.invalid("metadata", &review["metadata"], &why);
-    }
-    let within = text(asked, "namespace");
-    if is_local && !asked.is_null() && within != meta::text(review, "namespace") {
-        let why = "must match metadata.namespace";
-        errors.invalid("spec.resourceAttributes.namespace", within, why);
-    }
-    if is_local && !other.is_null() {
-        let why = "disallowed on this kind of request";
-        errors.invalid("spec.nonResourceAttributes", &path, why);
     }
     refuse(Qualified::new("authorization.k8s.io", ""), "", &errors)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     object::{
-        field::{FieldError, Found},
+        field::Found,
         names,
         status::{Failure, Outcome},
     },
@@ -23,20 +23,6 @@ static REQUIREMENT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("a pattern")
 });
 
-/// The operators that messages name.
-const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
-
-/// Why a label selector is refused, in kube-apiserver's words.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RequirementError {
-    #[error("found '{found}', expected: {OPERATORS}")]
-    Operator { found: String },
-    #[error("found '{found}' expected: '('")]
-    Set { found: String },
-    #[error("{0}")]
-    Invalid(FieldError),
-}
-
 /// Selects objects of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selector {
@@ -45,7 +31,7 @@ pub(crate) struct Selector {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Requirement {
+struct Requirement {
     /// A label's key, or a field's path.
     key: String,
     /// `in`, `=`, `==`, `notin`, `!=`, `<`, `>`; `!` for absent, empty for present.
@@ -73,8 +59,7 @@ impl Requirement {
 impl Selector {
     /// Parses the label and field selectors of a request for `version` of `resource`.
     pub(crate) fn read(labels: &str, fields: &str, resource: &Resource, version: &Version) -> Outcome<Self> {
-        let labels = read_labels(labels)
-            .map_err(|why| Failure::bad_request(format!("unable to parse requirement: {why}")))?;
+        let labels = read_labels(labels)?;
         let fields = read_fields(fields)?;
         for Requirement { key: path, .. } in &fields {
             let known = path == "metadata.name"
@@ -116,7 +101,7 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-pub(super) fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
+fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
     let terms = text.split(',').filter(|term| !term.is_empty());
     terms
         .map(|term| {
@@ -135,7 +120,7 @@ pub(super) fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
         .collect()
 }
 
-pub(super) fn read_labels(text: &str) -> Result<Vec<Requirement>, RequirementError> {
+fn read_labels(text: &str) -> Outcome<Vec<Requirement>> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -147,17 +132,11 @@ pub(super) fn read_labels(text: &str) -> Result<Vec<Requirement>, RequirementErr
     terms.map(|term| read_requirement(term.trim())).collect()
 }
 
-fn read_requirement(term: &str) -> Result<Requirement, RequirementError> {
+fn read_requirement(term: &str) -> Outcome<Requirement> {
     let Some(parts) = REQUIREMENT.captures(term) else {
-        let mut words = term.split_whitespace().skip(1);
-        return Err(match (words.next(), words.next().unwrap_or_default()) {
-            (Some("in" | "notin"), found) if !found.starts_with('(') => RequirementError::Set {
-                found: found.to_owned(),
-            },
-            (found, _) => RequirementError::Operator {
-                found: found.unwrap_or(term).to_owned(),
-            },
-        });
+        return Err(Failure::bad_request(format!(
+            "unable to parse requirement: {term}"
+        )));
     };
     let part = |name: &str| parts.name(name).map(|part| part.as_str());
     let key = part("absent").or(part("key")).unwrap_or_default();
@@ -177,7 +156,9 @@ fn read_requirement(term: &str) -> Result<Requirement, RequirementError> {
         errors.invalid("values[0]", &values[0], why);
     }
     if let Some(first) = errors.into_iter().next() {
-        return Err(RequirementError::Invalid(first));
+        return Err(Failure::bad_request(format!(
+            "unable to parse requirement: {first}"
+        )));
     }
     Ok(Requirement {
         key: key.to_owned(),

@@ -7,18 +7,16 @@ use crate::{
     access::rbac,
     object::{
         field::{Errors, Found},
-        meta, names,
+        names,
         status::Qualified,
         value::{take, text, texts},
     },
-    schema::{check_lists, check_rules, embedded::check_embedded, validate},
+    schema::{check_lists, check_rules, validate},
     store::{
         definition,
         named::Named,
         resource::{Family, Resource},
-        scale,
     },
-    typed,
 };
 
 /// The rule for names of this family.
@@ -49,54 +47,22 @@ pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
             object.entry("type").or_insert_with(|| "Opaque".into());
         }
         Family::Definition => definition::set_defaults(object),
-        Family::Node => {
-            typed::agree_on_ranges(&mut object["spec"]);
-            let status = &mut object["status"];
-            if status["allocatable"].is_null() && !status["capacity"].is_null() {
-                status["allocatable"] = status["capacity"].clone();
-            }
-        }
         Family::Access => rbac::set_defaults(object),
         _ => {}
-    }
-}
-
-/// Warnings about what is new: unknown formats, and finalizers whose names may collide.
-pub(crate) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
-    match family {
-        Family::Definition => {
-            let before = old.map(definition::unknown_formats).unwrap_or_default();
-            let mut now = definition::unknown_formats(new);
-            now.retain(|format| !before.contains(format));
-            let warning = |format| format!("unrecognized format {format:?}");
-            now.iter().map(warning).collect()
-        }
-        Family::Custom => {
-            let mut added = meta::added_finalizers(new, old);
-            added.retain(|name| !name.contains('/') && !meta::STANDARD_FINALIZERS.contains(name));
-            let warning = |name: &&str| {
-                let path = name.contains('.').then_some("including a path (/) ");
-                let path = path.unwrap_or_default();
-                format!(
-                    "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name {path}to avoid \
-                     accidental conflicts with other finalizer writers"
-                )
-            };
-            added.iter().map(warning).collect()
-        }
-        _ => Vec::new(),
     }
 }
 
 /// Sets the server's fields of a new object.
 pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
     let resource = &named.resource;
-    prepare(resource, object);
     match resource.family {
         Family::Namespace => {
             object["status"] = json!({"phase": "Active"});
-            let finalizers = &mut object["spec"]["finalizers"];
-            add_unless(finalizers, "kubernetes".into(), |other| other == "kubernetes");
+            let mut finalizers: Vec<Value> = texts(&object["spec"], "finalizers");
+            if !finalizers.contains(&"kubernetes".into()) {
+                finalizers.push("kubernetes".into());
+            }
+            object["spec"]["finalizers"] = finalizers.into();
         }
         Family::Definition => {
             object["status"] = definition::new_status(object);
@@ -110,42 +76,7 @@ pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
             }
             object["metadata"]["generation"] = 1.into();
         }
-        // A new Node is tainted until it reports to be ready.
-        Family::Node => {
-            let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
-            let alike = |other: &Value| ["key", "effect"].iter().all(|part| other[part] == taint[part]);
-            add_unless(&mut object["spec"]["taints"], taint.clone(), alike);
-        }
-        _ => {}
-    }
-}
-
-/// Adds `item` to a list, unless a similar one is in it.
-fn add_unless(list: &mut Value, item: Value, is_alike: impl Fn(&Value) -> bool) {
-    match list.as_array_mut() {
-        Some(items) if items.iter().any(is_alike) => {}
-        Some(items) => items.push(item),
-        None => *list = json!([item]),
-    }
-}
-
-/// Drops fields that are not stored as sent.
-fn prepare(resource: &Resource, object: &mut Value) {
-    match resource.family {
-        // Only the names of Secrets are kept.
-        Family::ServiceAccount => {
-            let secrets = object.get_mut("secrets").and_then(Value::as_array_mut);
-            for secret in secrets.into_iter().flatten() {
-                *secret = json!({"name": secret["name"]});
-            }
-        }
         Family::Access => rbac::set_rules(resource, object),
-        // Coordinated leases are behind a feature gate that is off.
-        Family::Lease => {
-            if let Some(spec) = object["spec"].as_object_mut() {
-                spec.retain(|name, _| !matches!(name.as_str(), "strategy" | "preferredHolder"));
-            }
-        }
         _ => {}
     }
 }
@@ -153,7 +84,6 @@ fn prepare(resource: &Resource, object: &mut Value) {
 /// Restores what such a write cannot change, and increments the generation if the rest changed.
 pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
     let resource = &named.resource;
-    prepare(resource, new);
     let kept: &[&str] = match resource.family {
         Family::Namespace => &["spec", "status"],
         _ if named.version().status_subresource => &["status"],
@@ -168,6 +98,7 @@ pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
             definition::note_storage(new);
             new["spec"] != old["spec"]
         }
+        Family::Access => return rbac::set_rules(resource, new),
         _ => return,
     };
     let generation = old["metadata"]["generation"].as_i64().unwrap_or(1);
@@ -183,82 +114,16 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
     a.len() == b.len() && a.iter().all(same)
 }
 
-/// Adds the errors of the finalizers' names. Most built-in kinds accept only standard finalizers and those with a domain.
-pub(crate) fn check_finalizers(resource: &Resource, object: &Value, errors: &mut Errors) {
-    let accepts_any = match resource.family {
-        Family::Custom | Family::Definition | Family::Lease => true,
-        Family::Event => resource.group.is_empty(),
-        _ => false,
-    };
-    for (i, finalizer) in meta::finalizers(object).into_iter().enumerate() {
-        if !accepts_any {
-            meta::check_finalizer(format!("metadata.finalizers[{i}]"), finalizer, errors);
-        }
-    }
-}
-
-/// Adds the errors of updated metadata that kube-apiserver finds besides the usual ones. Many repeat those.
-pub(crate) fn check_updated_metadata(named: &Named, new: &Value, old: &Value, errors: &mut Errors) {
-    let resource = &named.resource;
-    let family = resource.family;
-    if family == Family::Event && resource.group.is_empty() {
-        return;
-    }
-    meta::validate_update(new, old, errors);
-    check_finalizers(resource, new, errors);
-    // These are checked like new objects, too.
-    let is_new_like = matches!(
-        family,
-        Family::Secret
-            | Family::ConfigMap
-            | Family::ServiceAccount
-            | Family::Access
-            | Family::Node
-            | Family::Namespace
-    );
-    if is_new_like && named.target.subresource.is_empty() {
-        meta::validate(new, resource.namespaced, name_rule(family), "metadata", errors);
-        check_finalizers(resource, new, errors);
-    }
-}
-
-/// Adds the errors of an object, except those of its metadata. `old` is the object it replaces.
+/// Adds the errors of an object, except those of its metadata. `old` is the object it replaces. Built-in kinds are only
+/// decoded.
 pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let resource = &named.resource;
-    match resource.family {
+    match named.resource.family {
         Family::Custom => check_custom(named, new, old, errors),
-        Family::Secret => typed::check_secret(new, old, errors),
-        Family::ConfigMap => typed::check_config_map(new, old, errors),
         Family::Definition if named.target.subresource.is_empty() => {
             errors.extend(definition::check(new, old));
         }
         Family::Definition => definition::check_status(new, errors),
-        Family::Event => typed::check_event(&resource.group, new, old, errors),
-        Family::Lease => typed::check_lease(new, errors),
-        Family::Node => typed::check_node(new, old, errors),
-        Family::Access => rbac::check(resource, new, old, errors),
-        Family::Namespace => {
-            for finalizer in texts(&new["spec"], "finalizers") {
-                errors.judge("spec.finalizers", finalizer, names::label_key);
-                meta::check_finalizer("spec.finalizers", finalizer, errors);
-            }
-            check_phase(named, new, errors);
-        }
-        Family::ServiceAccount | Family::Review | Family::Other => {}
-    }
-}
-
-/// The phase of a Namespace must agree with its deletion.
-fn check_phase(named: &Named, namespace: &Value, errors: &mut Errors) {
-    let phase = text(&namespace["status"], "phase");
-    let (wanted, state) = if meta::is_deleted(namespace) {
-        ("Terminating", "not empty")
-    } else {
-        ("Active", "empty")
-    };
-    if named.target.subresource == "status" && phase != wanted {
-        let why = format!("may only be '{wanted}' if `deletionTimestamp` is {state}");
-        errors.invalid("status.Phase", phase, &why);
+        _ => {}
     }
 }
 
@@ -299,13 +164,9 @@ fn check_custom(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Er
         ("status", _, _) => {}
         _ => errors.extend(validate(new, old, schema, "")),
     }
-    if subresource.is_empty() {
-        check_embedded(new, schema, errors);
-    }
     if old.is_none_or(|old| check_lists(old, schema).is_empty()) {
         errors.extend(check_lists(new, schema));
     }
-    scale::check(new, version, errors);
     if !schema.has_rules {
         return;
     }

@@ -22,7 +22,6 @@ use crate::{
     store::{
         named::Named,
         resource::Family,
-        scale,
         storage::{Storage, Stored},
     },
 };
@@ -39,19 +38,13 @@ impl Context<'_> {
         let sent = meta::text(&object, "uid");
         let known = found.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
         if !sent.is_empty() && sent != known {
-            let resource = &named.resource;
-            // The key's prefix in kube-apiserver's etcd.
-            let place = match resource.family {
-                Family::Custom | Family::Definition => format!("{}/{}", resource.group, resource.plural),
-                Family::Node => "minions".to_owned(),
-                _ => resource.plural.clone(),
-            };
-            let why = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{place}/{}, ResourceVersion: 0, \
-                 AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {known}",
-                named.key()
-            );
-            return Err(Failure::conflict(resource.qualified(), &named.target.name, &why));
+            let why =
+                format!("Precondition failed: UID in precondition: {sent}, UID in object meta: {known}");
+            return Err(Failure::conflict(
+                named.resource.qualified(),
+                &named.target.name,
+                &why,
+            ));
         }
         track(found.as_ref().map(|it| it.object()), &mut object, &write);
         let Some(current) = found else {
@@ -71,23 +64,10 @@ impl Context<'_> {
         mut object: Value,
     ) -> Outcome<Arc<Stored>> {
         let (named, time) = (write.named, &write.time);
-        if let Some(scaled) = &named.scaled {
-            let mut write = write.clone();
-            write.named = scaled;
-            let whole = self::current(storage, scaled)?;
-            let mut object = scale::applied(whole.object(), &object, scaled);
-            track(Some(whole.object()), &mut object, &write);
-            let stored = self.replace(storage, &write, whole, object)?;
-            return Ok(scale::of(&stored, scaled));
-        }
         let old = current.object();
         check_resource_version(named, &mut object, old)?;
         prepare(named, &mut object, old);
         self.check(named, &object, old)?;
-        if named.target.subresource.is_empty() {
-            let warnings = strategy::warnings(named.resource.family, &object, Some(old));
-            self.warnings.extend(warnings);
-        }
         if same_but_times(&object, old) {
             return Ok(current);
         }
@@ -118,7 +98,8 @@ impl Context<'_> {
         meta::validate_update(object, old, &mut errors);
         let mut more = strategy::check_type(named, object);
         if more.is_empty() {
-            strategy::check_updated_metadata(named, object, old, &mut more);
+            // kube-apiserver checks changed metadata twice.
+            meta::validate_update(object, old, &mut more);
             strategy::check(named, object, Some(old), &mut more);
         }
         errors.extend(more);
@@ -174,7 +155,7 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
 /// Restores what such a write cannot change.
 fn prepare(named: &Named, object: &mut Value, old: &Value) {
     let is_status = named.target.subresource == "status";
-    if is_status && named.resource.message().is_none() {
+    if is_status && named.resource.decode.is_none() {
         // Only the status and its owners change.
         let sent = std::mem::replace(object, old.clone());
         take(object, "status", &sent);

@@ -27,7 +27,7 @@ use crate::{
         protobuf::{PROTOBUF, read_self_review},
         reply::Reply,
     },
-    schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
+    schema::{apply_defaults, drop_nulls, prune},
     store::{
         named::Named,
         resource::{Family, id},
@@ -69,8 +69,8 @@ pub(crate) fn fit(
     nulls: Nulls,
 ) -> Result<(Value, Vec<String>), DecodeError> {
     let (resource, version) = (&named.resource, named.version());
-    let unknown = match resource.message() {
-        Some(message) => typed::decode(message, &mut object)?,
+    let unknown = match resource.decode {
+        Some(decode) => typed::decode(decode, &mut object)?,
         None => {
             object.values_mut().for_each(make_integral);
             let mut unknown = typed::coerce_metadata(&mut object)?;
@@ -80,14 +80,7 @@ pub(crate) fn fit(
                 drop_nulls(&mut whole, &version.schema);
             }
             if resource.family == Family::Definition {
-                unknown.extend(keep_known(&mut whole)?);
-            }
-            if version.schema.has_embedded {
-                unknown.extend(coerce_embedded(
-                    &mut whole,
-                    &version.schema,
-                    typed::coerce_metadata,
-                )?);
+                unknown.extend(typed::prune_definition(&mut whole)?);
             }
             apply_defaults(&mut whole, &version.schema);
             object = match whole {
@@ -149,7 +142,7 @@ impl Context<'_> {
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
         let body = &self.readable(named, body)?;
         let is_yaml = self.content_type == "application/yaml";
-        let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
+        let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
         let document = json::read(body, is_yaml);
@@ -191,9 +184,6 @@ impl Context<'_> {
             ));
         }
         let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
-        if is_yaml {
-            repeated = write.field_validation.yaml_complaints(repeated);
-        }
         repeated.extend(unknown);
         let complained = self.complain(write.field_validation, repeated);
         complained.map_err(|why| cannot(format!("strict decoding error: {why}").into()))?;
@@ -244,8 +234,6 @@ impl Context<'_> {
         }
         strategy::prepare_create(named, &mut object);
         check_new(named, &object)?;
-        let warnings = strategy::warnings(resource.family, &object, None);
-        self.warnings.extend(warnings);
         let name = meta::text(&object, "name");
         let key = key(meta::text(&object, "namespace"), name);
         if let Some(existing) = storage.get(&resource.id(), &key) {
@@ -292,7 +280,7 @@ pub(crate) fn store(
         as_stored(&object, resource, version)
     };
     let stored = storage.put_bounded(&resource.id(), key, object);
-    let stored = stored.map_err(|error| Failure::internal(error.to_string()))?;
+    let stored = stored.ok_or_else(|| Failure::internal("etcdserver: request is too large"))?;
     if resource.family == Family::Definition {
         settle(storage, &stored.open().object()["spec"]["group"], &write.time);
     }
@@ -374,7 +362,6 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     if errors.is_empty() {
         let rule = strategy::name_rule(resource.family);
         meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
-        strategy::check_finalizers(resource, object, &mut errors);
         strategy::check(named, object, None, &mut errors);
     }
     let subject = strategy::kind_of(resource, object);

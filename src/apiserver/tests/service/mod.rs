@@ -175,8 +175,7 @@ fn widget_definition() -> Value {
             "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
             "template": {
-                "type": "object", "x-kubernetes-embedded-resource": true,
-                "x-kubernetes-preserve-unknown-fields": true,
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
             },
         },
         "x-kubernetes-validations": [

@@ -96,13 +96,6 @@ fn objects() -> Vec<Value> {
             "body": {"spec": {"names": {"categories": (0..200_000).map(|n| format!("c{n}")).collect::<Vec<_>>()}}},
         }),
         json!({
-            "name": "a Secret that is too large", "request": "POST ${secrets}", "expect": 422,
-            "body": {
-                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "large"},
-                "stringData": {"a": "x".repeat(MIB + 1)},
-            },
-        }),
-        json!({
             "name": "a role that is too large", "request": "POST ${roles}", "expect": 500,
             "body": {
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "large"},

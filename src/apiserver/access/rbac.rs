@@ -1,22 +1,140 @@
-//! Authorizes actions by roles and bindings.
+//! Authorization by roles and bindings (`rbac.authorization.k8s.io`).
+//!
+//! Bindings and the rules of their roles are cached until one changes. No controller aggregates ClusterRoles.
 
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::{Act, GROUP, Rule};
+use super::user::{User, account_name};
 use crate::{
-    access::user::{User, account_name},
     object::{
         meta,
         status::{Failure, Qualified, join_complaints},
         value::{list, text},
     },
+    request::info::RequestInfo,
     store::{
-        resource::id,
+        resource::{Resource, id},
         storage::{Kept, Storage, key},
     },
 };
+
+/// The group of roles and bindings.
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// An action, as RBAC sees it.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Act<'a> {
+    pub(crate) verb: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) resource: &'a str,
+    pub(crate) subresource: &'a str,
+    /// Empty at the cluster scope.
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    /// The path of a request that is about no resource.
+    pub(crate) path: Option<&'a str>,
+}
+
+impl<'a> Act<'a> {
+    /// The action of a request.
+    pub(crate) fn of(info: &'a RequestInfo) -> Self {
+        match &info.target {
+            Some(target) => Self {
+                verb: info.verb,
+                group: &target.group,
+                resource: &target.resource,
+                subresource: &target.subresource,
+                namespace: &target.namespace,
+                name: &target.name,
+                path: None,
+            },
+            None => Self {
+                verb: info.verb,
+                path: Some(&info.path),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// `widgets`, `widgets/status`
+    fn whole_resource(&self) -> Cow<'a, str> {
+        match self.subresource {
+            "" => self.resource.into(),
+            subresource => format!("{}/{subresource}", self.resource).into(),
+        }
+    }
+}
+
+/// A rule of a role or of a [`User`](crate::User). Each list may hold `*`. Unused lists are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rule {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    pub verbs: Vec<String>,
+    /// API groups. The core group is the empty string.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub api_groups: Vec<String>,
+    /// Plurals, such as `widgets` and `widgets/status`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// Names of objects. Empty allows all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Paths that are no resources: `/healthz`, `/openapi/*`.
+    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub non_resource_urls: Vec<String>,
+    /// Namespaces in which a user's own rule holds. `*` includes the cluster scope.
+    #[serde(skip)]
+    pub namespaces: Vec<String>,
+}
+
+/// True if `wanted` is in the list.
+pub(crate) fn has(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|entry| entry == wanted)
+}
+
+fn has_or_all(list: &[String], wanted: &str) -> bool {
+    has(list, wanted) || has(list, "*")
+}
+
+/// True if `resources` has this one (`widgets/status`) or this subresource of all (`*/status`).
+fn has_resource(resources: &[String], wanted: &str) -> bool {
+    let below = wanted.split_once('/').map(|(_, below)| format!("*/{below}"));
+    has_or_all(resources, wanted) || below.is_some_and(|below| has(resources, &below))
+}
+
+fn has_url(urls: &[String], wanted: &str) -> bool {
+    let reaches = |url: &String| url.ends_with('*') && wanted.starts_with(url.trim_end_matches('*'));
+    has(urls, wanted) || urls.iter().any(reaches)
+}
+
+impl Rule {
+    /// The rules of a role. Unreadable ones allow nothing.
+    fn all_of(role: &Value) -> Vec<Self> {
+        let rules = list(role, "rules").iter();
+        rules.filter_map(|rule| Self::deserialize(rule).ok()).collect()
+    }
+
+    fn allows(&self, act: &Act<'_>) -> bool {
+        has_or_all(&self.verbs, act.verb)
+            && match act.path {
+                Some(path) => has_url(&self.non_resource_urls, path),
+                None => {
+                    has_or_all(&self.api_groups, act.group)
+                        && has_resource(&self.resources, &act.whole_resource())
+                        && (self.resource_names.is_empty() || has(&self.resource_names, act.name))
+                }
+            }
+    }
+}
 
 /// A decision and its reason. Refusals seldom have one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -188,6 +306,61 @@ pub(crate) fn forbidden(user: &User, act: &Act<'_>, reason: &str) -> Box<Failure
         why = format!("{why}: {reason}");
     }
     Failure::forbidden(Qualified::new(act.group, act.resource), act.name, &why)
+}
+
+/// Bound groups and rules, by the name of role and binding.
+static ROLES: LazyLock<BTreeMap<String, (Vec<String>, Value)>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("bootstrap.json")).expect("a table of roles"));
+
+/// The bootstrap objects with their plurals.
+pub(crate) fn bootstrap_objects() -> Vec<(&'static str, Value)> {
+    let mut objects = Vec::new();
+    for (name, (groups, rules)) in &*ROLES {
+        let role = bootstrap_object("ClusterRole", name, json!({"rules": rules}));
+        objects.push(("clusterroles", role));
+        let subject = |group| json!({"kind": "Group", "apiGroup": GROUP, "name": group});
+        let binding = json!({
+            "subjects": groups.iter().map(subject).collect::<Value>(),
+            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
+        });
+        let binding = bootstrap_object("ClusterRoleBinding", name, binding);
+        objects.push(("clusterrolebindings", binding));
+    }
+    objects
+}
+
+fn bootstrap_object(kind: &str, name: &str, mut object: Value) -> Value {
+    object["kind"] = kind.into();
+    object["apiVersion"] = format!("{GROUP}/v1").into();
+    object["metadata"] = json!({
+        "name": name,
+        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+    });
+    object
+}
+
+/// Fills in defaults.
+pub(crate) fn set_defaults(object: &mut Map<String, Value>) {
+    let subjects = object.get_mut("subjects").and_then(Value::as_array_mut);
+    let subjects = subjects.into_iter().flatten();
+    for subject in subjects.filter(|subject| matches!(text(subject, "kind"), "User" | "Group")) {
+        set_group(subject);
+    }
+    object.get_mut("roleRef").map(set_group);
+}
+
+fn set_group(named: &mut Value) {
+    if text(named, "apiGroup").is_empty() {
+        named["apiGroup"] = GROUP.into();
+    }
+}
+
+/// A role without rules shows `rules: null`.
+pub(crate) fn set_rules(resource: &Resource, object: &mut Value) {
+    if !resource.plural.ends_with("bindings") && list(object, "rules").is_empty() {
+        object["rules"] = Value::Null;
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,10 +13,7 @@ use crate::{
         resource::{Family, Resource, Version, path_of, priority},
         storage::{Documents, Storage},
     },
-    verbs::discovery::{
-        openapi,
-        openapi::{INDEX, JSON},
-    },
+    verbs::openapi::{self, INDEX, JSON},
 };
 
 const OWN_VERBS: &str = "create delete deletecollection get list patch update watch";
@@ -26,14 +21,7 @@ const NAMESPACE_VERBS: &str = "create delete get list patch update watch";
 /// The order of verbs of custom resources.
 const CUSTOM_VERBS: &str = "delete deletecollection get list patch create update watch";
 /// Paths besides those of groups.
-const OTHERS: &str = "/healthz /livez /openapi/v2 /openapi/v3 /readyz /version";
-/// The kinds of some subresources.
-const SCALE: [&str; 3] = ["autoscaling", "v1", "Scale"];
-const TOKEN_REQUEST: [&str; 3] = ["authentication.k8s.io", "v1", "TokenRequest"];
-/// The content type of aggregated discovery, which only the roots have.
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// The parameters in an Accept header that ask for it.
-const AGGREGATION: (&str, &str, &str) = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
+const OTHERS: &str = "/healthz /livez /openapi/v3 /readyz /version";
 
 impl Context<'_> {
     /// Answers a discovery request.
@@ -41,9 +29,8 @@ impl Context<'_> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let wishes: Vec<_> = conversions(self.accept).collect();
         let kind = match segments.as_slice() {
-            ["openapi", ..] if wishes.is_empty() => return Err(Failure::plain(406, "")),
+            ["openapi", "v3", ..] if wishes.is_empty() => return Err(Failure::plain(406, "")),
             ["openapi", "v3"] => INDEX,
-            ["api" | "apis"] if wishes.contains(&AGGREGATION) => AGGREGATED,
             ["api" | "apis", ..] if wishes.iter().all(|(kind, ..)| !kind.is_empty()) => {
                 return Err(Failure::not_acceptable(&[JSON]));
             }
@@ -86,15 +73,12 @@ fn documents(storage: &Storage) -> Documents {
     };
     let mut paths = ["/api", "/api/v1", "/apis"].map(str::to_owned).to_vec();
     // APIGroupList sorts custom groups by the names of their versions.
-    let (mut items, mut summaries) = (Vec::new(), BTreeMap::new());
+    let mut summaries = BTreeMap::new();
     for ((place, name), versions) in groups {
         let first = versions.keys().map(|(_, version)| *version).min();
-        let (mut aggregated, mut told) = (Vec::new(), Vec::new());
-        let mut version_paths = Vec::new();
+        let (mut told, mut version_paths) = (Vec::new(), Vec::new());
         for ((_, version), resources) in versions {
-            let (listed, nested): (Vec<_>, Vec<_>) = resources.into_iter().unzip();
-            let listed = listed.concat();
-            aggregated.push(json!({"version": version, "resources": nested, "freshness": "Current"}));
+            let listed = resources.concat();
             let path = path_of(name, version);
             let group_version = path.splitn(3, '/').nth(2);
             told.push(json!({"groupVersion": group_version, "version": version}));
@@ -108,11 +92,8 @@ fn documents(storage: &Storage) -> Documents {
             version_paths.push(path);
         }
         if name.is_empty() {
-            let core = vec![json!({"metadata": {}, "versions": aggregated})];
-            tell("/api", AGGREGATED, all_of(core));
             continue;
         }
-        items.push(json!({"metadata": {"name": name}, "versions": aggregated}));
         let mut group = json!({"name": name, "versions": told, "preferredVersion": told.first()});
         summaries.insert((place, first, name), group.clone());
         group["kind"] = "APIGroup".into();
@@ -130,28 +111,12 @@ fn documents(storage: &Storage) -> Documents {
     let summaries: Vec<Value> = summaries.into_values().collect();
     let groups = json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": summaries});
     tell("/apis", JSON, groups);
-    tell("/apis", AGGREGATED, all_of(items));
     documents
 }
 
-/// A list of aggregated groups.
-fn all_of(groups: Vec<Value>) -> Value {
-    json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": groups,
-    })
-}
-
-/// A resource and its subresources, for lists and for aggregated discovery.
-fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
+/// A resource and its subresources, for lists.
+fn described(resource: &Resource, version: &Version) -> Vec<Value> {
     let (plural, kind, namespaced) = (&resource.plural, &resource.kind, resource.namespaced);
-    // Built-in resources omit their group and version.
-    let own_kind: [&str; 3] = if is_own(&resource.group) {
-        ["", "", kind]
-    } else {
-        [&resource.group, &version.name, kind]
-    };
-    let tell_kind =
-        |[group, version, kind]: [&str; 3]| json!({"group": group, "version": version, "kind": kind});
     let verbs = words(match resource.family {
         Family::Custom => CUSTOM_VERBS,
         Family::Review => "create",
@@ -161,59 +126,26 @@ fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
     let mut listed = json!({
         "name": plural, "singularName": resource.singular, "namespaced": namespaced, "kind": kind, "verbs": verbs,
     });
-    let scope = if namespaced { "Namespaced" } else { "Cluster" };
-    let mut nested = json!({
-        "resource": plural, "singularResource": resource.singular, "scope": scope, "verbs": verbs,
-        "responseKind": tell_kind(own_kind),
-    });
-    if resource.family != Family::Review {
-        listed["storageVersionHash"] = storage_hash(resource).into();
-    }
     for (field, names) in [
         ("shortNames", &resource.short_names),
         ("categories", &resource.categories),
     ] {
         if !names.is_empty() {
             listed[field] = names.clone().into();
-            nested[field] = names.clone().into();
         }
     }
-    let (mut listed, mut below) = (vec![listed], Vec::new());
-    let is_account = resource.family == Family::ServiceAccount;
-    for (is_there, name, foreign, verbs) in [
-        (version.status_subresource, "status", None, "get patch update"),
-        (version.scale.is_some(), "scale", Some(SCALE), "get patch update"),
-        (is_account, "token", Some(TOKEN_REQUEST), "create"),
-    ] {
-        if !is_there {
-            continue;
-        }
-        let name_below = format!("{plural}/{name}");
-        let mut told =
-            json!({"name": name_below, "singularName": "", "namespaced": namespaced, "kind": kind});
-        told["verbs"] = words(verbs).into();
-        if let Some([group, version, kind]) = foreign {
-            told["group"] = group.into();
-            told["version"] = version.into();
-            told["kind"] = kind.into();
-        }
-        listed.push(told);
-        let kind = tell_kind(foreign.unwrap_or(own_kind));
-        below.push(json!({"subresource": name, "responseKind": kind, "verbs": words(verbs)}));
+    let mut all = vec![listed];
+    if version.status_subresource {
+        all.push(json!({
+            "name": format!("{plural}/status"), "singularName": "", "namespaced": namespaced, "kind": kind,
+            "verbs": words("get patch update"),
+        }));
     }
-    if !below.is_empty() {
-        nested["subresources"] = below.into();
+    if resource.family == Family::ServiceAccount {
+        all.push(json!({
+            "name": format!("{plural}/token"), "singularName": "", "namespaced": namespaced,
+            "group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest", "verbs": ["create"],
+        }));
     }
-    (listed, nested)
-}
-
-/// A hash of the storage version.
-fn storage_hash(resource: &Resource) -> String {
-    let version = match resource.family {
-        // kube-apiserver stores CRDs as v1beta1.
-        Family::Definition => "v1beta1",
-        _ => &resource.storage_version().name,
-    };
-    let stored = format!("{}/{version}/{}", resource.id().0, resource.kind);
-    STANDARD.encode(&digest(&SHA256, stored.as_bytes()).as_ref()[..8])
+    all
 }
