@@ -336,8 +336,18 @@ const REFERENCES: TestbedScenario = TestbedScenario {
         }),
         Publish(undecided("beside-missing")),
         Publish(undecided("leaves")),
-        // The slice was empty.
-        Decide(SliceId::Own(2), &["without-namespace", "comes", "beside-missing", "leaves"]),
+        Decide(
+            SliceId::Own(1),
+            &[
+                "of-first-slice",
+                "removed",
+                "moved",
+                "without-namespace",
+                "comes",
+                "beside-missing",
+                "leaves",
+            ],
+        ),
     ],
     expectations: &[
         expect("consumer-placement/references", "without-namespace", Called),
@@ -355,7 +365,16 @@ const FOLLOWS: TestbedScenario = TestbedScenario {
     steps: &[
         Publish(undecided("comes")),
         Delete("leaves"),
-        Decide(SliceId::Own(1), &["of-first-slice", "waits"]),
+        Decide(
+            SliceId::Own(1),
+            &[
+                "of-first-slice",
+                "waits",
+                "without-namespace",
+                "comes",
+                "beside-missing",
+            ],
+        ),
         Wait(Seconds(1)),
         Decide(SliceId::Own(3), &["of-last-slice", "moved"]),
         Work(&["comes"]),
@@ -431,6 +450,14 @@ const MALFORMED: TestbedScenario = TestbedScenario {
         )),
     ],
     expectations: &[expect("consumer-exec/malformed-isolated", "malformed-control", Called)],
+    // A consumer that calls members again now was held up, and has not ended.
+    after: &[
+        Delete("malformed-config-null"),
+        Delete("malformed-config-text"),
+        Delete("malformed-envs-null"),
+        Delete("malformed-authority-cut"),
+        Delete("malformed-no-url"),
+    ],
     ..CONTROL_ONLY
 };
 
@@ -446,6 +473,8 @@ const RESTART: TestbedScenario = TestbedScenario {
         Wait(UntilCalled("stopped-gone")),
         Publish(plain("stopped-moving")),
         Wait(UntilCalled("stopped-moving")),
+        // A consumer that polls has the time to call them again.
+        Wait(Settled),
         WhileStopped(&[
             Wait(Seconds(1)),
             Delete("stopped-gone"),

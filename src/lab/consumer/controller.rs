@@ -129,6 +129,9 @@ impl Controller {
         self.warn(&profiles, &unselected, &acted_on).await?;
         self.set_finalizers(&profiles, &acted_on).await?;
         self.forget_members(&profiles, &acted_on);
+        if self.world.has(Misbehaviour::StopsAtMalformedProfile) && is_any_malformed(&acted_on, &self.world) {
+            return Ok(());
+        }
         for profile in &acted_on {
             self.reconcile(profile).await;
         }
@@ -242,9 +245,6 @@ impl Controller {
         let key = key(profile, &self.world);
         let access = match access(profile, PROVIDER, &self.world) {
             Ok(access) => access,
-            Err(Unusable::Malformed) if self.world.has(Misbehaviour::StopsAtMalformedProfile) => {
-                std::future::pending().await
-            }
             Err(Unusable::Malformed) if self.world.habits.keeps_last_known_good => return,
             Err(Unusable::NoAccess) if self.world.has(Misbehaviour::KeepsRevokedAccess) => return,
             Err(_) => {
@@ -353,7 +353,7 @@ impl Controller {
         let is_new = !self.members.contains_key(&key(profile, &self.world));
         let (via, patch) = if self.world.has(Misbehaviour::LabelsProfiles) && !is_labelled {
             (Via::Object, json!({"metadata": {"labels": {CONSUMER: "seen"}}}))
-        } else if self.world.has(Misbehaviour::WritesStatus) && is_new {
+        } else if self.world.has(Misbehaviour::WritesStatus) && is_new && is_first_control(profile) {
             (
                 Via::Status,
                 json!({"status": {"version": {"kubernetes": "v1.34.2+seen"}}}),
@@ -371,6 +371,17 @@ impl Controller {
         let mirror = self.profiles.get_mut(namespace).unwrap_or(&mut self.unselected);
         mirror.patch(&self.hub, CONSUMER, (name, via), patch).await
     }
+}
+
+fn is_any_malformed(profiles: &[&DynamicObject], world: &World) -> bool {
+    let mut access = profiles.iter().map(|profile| access(profile, PROVIDER, world));
+    access.any(|access| matches!(access, Err(Unusable::Malformed)))
+}
+
+/// Whether a profile is the run's first control. No rule expects anything else of it.
+fn is_first_control(profile: &DynamicObject) -> bool {
+    let name = profile.metadata.name.as_deref().unwrap_or_default();
+    name.ends_with("-access-control")
 }
 
 /// The server of each output, by the name of its Secret.

@@ -13,7 +13,7 @@ pub type Fault = fault::Fault<Misbehaviour>;
 
 #[rustfmt::skip]
 const FAULTS: &[FaultInfo] = &[
-    new("consumer-hub/status-not-written", "writes the status of profiles", Misbehaviour::WritesStatus).in_audit_log_only(),
+    new("consumer-hub/status-not-written", "writes the status of a profile", Misbehaviour::WritesStatus).in_audit_log_only(),
     new("consumer-hub/profile-not-written", "labels profiles", Misbehaviour::LabelsProfiles).in_audit_log_only(),
     new("consumer-hub/deletion-not-blocked", "keeps its finalizers on profiles when it is uninstalled", Misbehaviour::LeavesFinalizers).in_audit_log_only(),
     new("consumer-scope/namespaces-apart", "identifies profiles by name, without their namespace", Misbehaviour::IgnoresNamespaces),
@@ -37,7 +37,7 @@ const FAULTS: &[FaultInfo] = &[
     new("consumer-exec/nothing-leaks-between-profiles", "passes the arguments of one profile to the plugin of another", Misbehaviour::LeaksArgs),
     new("consumer-exec/expiry-renewed", "keeps using expired credentials", Misbehaviour::KeepsExpiredCredentials),
     new("consumer-exec/failure-isolated", "does nothing else until the plugin returns a credential", Misbehaviour::WaitsForPlugin),
-    new("consumer-exec/malformed-isolated", "stops at a profile that it cannot read", Misbehaviour::StopsAtMalformedProfile),
+    new("consumer-exec/malformed-isolated", "does nothing while it cannot read a profile", Misbehaviour::StopsAtMalformedProfile),
     new("consumer-change/address-followed", "keeps the first address of a member", Misbehaviour::KeepsAddress),
     new("consumer-change/access-revoked", "keeps using access that a profile no longer has", Misbehaviour::KeepsRevokedAccess),
     new("consumer-change/profile-gone", "keeps calling the members of deleted profiles", Misbehaviour::KeepsDeletedProfiles),

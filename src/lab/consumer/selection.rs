@@ -37,8 +37,15 @@ pub(super) fn acted_on<'p>(
                 && !world.has(Misbehaviour::CallsUnhealthy))
             || (has_unknown_condition(profile) && world.has(Misbehaviour::SkipsUnknownConditions))
     };
-    let first = first.into_iter();
-    first.filter(|profile| !is_left_out(profile)).collect()
+    let mut acted_on: Vec<&DynamicObject> = first
+        .into_iter()
+        .filter(|profile| !is_left_out(profile))
+        .collect();
+    if world.has(Misbehaviour::IgnoresNamespaces) {
+        let mut names = BTreeSet::new();
+        acted_on.retain(|profile| names.insert(key(profile, world)));
+    }
+    acted_on
 }
 
 /// Whether a profile is the only oldest one of its member in its namespace (KEP-4322).

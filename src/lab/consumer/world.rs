@@ -62,7 +62,7 @@ pub struct Crash {
 /// A kind of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Misbehaviour {
-    /// Writes the status of profiles.
+    /// Writes the status of a profile.
     WritesStatus,
     /// Labels profiles.
     LabelsProfiles,
@@ -110,7 +110,7 @@ pub enum Misbehaviour {
     KeepsExpiredCredentials,
     /// Does nothing else until the plugin returns a credential.
     WaitsForPlugin,
-    /// Stops at a profile that it cannot read.
+    /// Does nothing while it cannot read one of the profiles.
     StopsAtMalformedProfile,
     /// Keeps the first address of a member.
     KeepsAddress,

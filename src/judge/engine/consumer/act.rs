@@ -87,6 +87,10 @@ impl<'e> Act<'e> {
         }
     }
 
+    pub(super) fn is_output(&self) -> bool {
+        matches!(self.kind, ActKind::Output(_))
+    }
+
     /// Whether it goes on by itself: a watch, or an output.
     pub(super) fn goes_on(&self) -> bool {
         match self.kind {

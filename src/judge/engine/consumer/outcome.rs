@@ -162,8 +162,8 @@ impl<'e> Case<'_, 'e> {
             .map(Act::plugin_run);
         let acts = self.acts.iter().copied().chain(runs);
         let late = acts.filter(|act| micros(act.at) > settled && micros(act.at) <= self.period().1);
-        if let Some(act) = late.min_by_key(|act| act.at) {
-            return self.wrong(act.to_string());
+        if let Some(act) = late.min_by_key(|act| (act.is_output(), act.at)) {
+            return self.late(&act);
         }
         if let Some(reason) = self.why_idle() {
             return Answer::Unknown(reason);
@@ -187,18 +187,27 @@ impl<'e> Case<'_, 'e> {
         let late = self.run.acts(from, (settled.saturating_add(1), self.period().1));
         let connections = || self.run.connections_to(&self.expectation.url, self.period());
         let has_failed = connections().next().is_some() && connections().all(|call| !call.was_trusted());
-        match (late.first(), self.acts.first()) {
+        let late = late.iter().min_by_key(|act| (act.is_output(), act.at));
+        match (late, self.acts.first()) {
             (_, Some(_)) if has_failed => match self.why_idle() {
                 None => self.missing("connections that failed"),
                 Some(reason) => Answer::Unknown(reason),
             },
-            (Some(act), Some(_)) => self.wrong(act.to_string()).as_warning(),
-            (Some(act), None) => self.wrong(act.to_string()),
+            (Some(act), Some(_)) => self.late(act).as_warning(),
+            (Some(act), None) => self.late(act),
             (None, Some(_)) => Answer::Kept,
             (None, None) => {
                 let reason = "the consumer called the member neither at its old nor at its new server; give it work with the hook `work`";
                 Answer::Unknown(self.why_idle().unwrap_or_else(|| reason.into()))
             }
+        }
+    }
+
+    /// An act after the settle time. Outputs stay when the consumer ends.
+    fn late(&self, act: &Act) -> Answer {
+        match self.why_idle().filter(|_| act.is_output()) {
+            Some(reason) => Answer::Unknown(reason),
+            None => self.wrong(act.to_string()),
         }
     }
 
