@@ -475,6 +475,7 @@ const RESTART: TestbedScenario = TestbedScenario {
         Wait(UntilCalled("stopped-moving")),
         // A consumer that polls has the time to call them again.
         Wait(Settled),
+        Wait(Seconds(5)),
         WhileStopped(&[
             Wait(Seconds(1)),
             Delete("stopped-gone"),
