@@ -165,6 +165,7 @@ fn manager() -> Vec<Binding> {
     "consumers/secret-labelled" => [unlabelled_secret(consumers::secret_labelled)],
     "updates/status-writes-within-budget" => [writes(Count::Status, updates::status_writes_within_budget)],
     "updates/writes-within-burst" => [writes(Count::Changing, updates::writes_within_burst)],
+    "updates/refused-writes-within-budget" => [writes(Count::Refused, updates::refused_writes_within_budget)],
     "updates/no-empty-writes" => [writes(Count::Logged, updates::no_empty_writes).needs(updates::shows_effect, NO_RESPONSES)],
     "updates/status-by-subresource" => [writes(Count::Logged, updates::status_by_subresource).needs(updates::shows_body, NO_BODIES)],
     "updates/distinct-appliers" => [state(updates::distinct_appliers).reads(same_writers)],
