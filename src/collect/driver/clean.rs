@@ -25,7 +25,7 @@ use super::{
     file::{DriverFile, Members, error::DriverFileError},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
-    writes::{undo_creation, undo_field, undo_secret},
+    writes::{undo_creation, undo_field, undo_namespace, undo_secret},
 };
 use crate::{
     clock::Clock,
@@ -232,12 +232,20 @@ impl Work<'_> {
                 format!("the member {name} heals"),
                 self.call(run, DriverAction::Heal, name).await,
             ),
+            UndoEntry::Disconnection => (
+                "the implementation is connected again".to_owned(),
+                self.call(run, DriverAction::Reconnect, "").await,
+            ),
             UndoEntry::Placement { name } => (
                 format!("the placement {name} is taken back"),
                 self.call(run, DriverAction::Unplace, name).await,
             ),
             UndoEntry::Profile { profile } => self.uncreate(run, ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.uncreate(run, ObjectKind::PlacementDecision, slice).await,
+            UndoEntry::Namespace { name } => (
+                format!("Namespace {name} goes"),
+                undo_namespace(client, run, name).await.map_err(UndoError::Hub),
+            ),
             UndoEntry::Secret { secret } => (
                 format!("Secret {}/{} goes", secret.namespace, secret.name),
                 undo_secret(client, run, secret).await.map_err(UndoError::Hub),
@@ -291,7 +299,7 @@ impl Work<'_> {
         };
         let is_on_placements = action.is_on_placements();
         let call = Call {
-            member: (!is_on_placements).then_some(&member),
+            member: Some(&member).filter(|_| !is_on_placements && !name.is_empty()),
             profile,
             placement: is_on_placements.then_some(&placement),
             ..Call::of(action)

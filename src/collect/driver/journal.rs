@@ -70,10 +70,14 @@ pub(crate) enum UndoEntry {
     Member { name: String },
     /// A member was broken: heal it.
     Outage { name: String },
+    /// The implementation was cut off from where its members come from: connect it again.
+    Disconnection,
     /// A profile was created: delete it.
     Profile { profile: ObjectKey },
     /// A slice was created: delete it.
     Slice { slice: ObjectKey },
+    /// A namespace was created: delete it.
+    Namespace { name: String },
     /// A Secret was created: delete it.
     Secret { secret: ObjectKey },
     /// A scheduler was asked for clusters: take that back.
@@ -87,6 +91,7 @@ impl UndoEntry {
     pub(super) fn undone_by(&self) -> Option<DriverAction> {
         match self {
             UndoEntry::Outage { .. } => Some(DriverAction::Heal),
+            UndoEntry::Disconnection => Some(DriverAction::Reconnect),
             _ => None,
         }
     }

@@ -30,6 +30,7 @@ use crate::{
 pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
 
 const SECRET: &str = "Secret";
+const NAMESPACE: &str = "Namespace";
 
 /// The objects that a run wrote to or created. A clone shares them.
 #[derive(Clone, Default)]
@@ -198,6 +199,27 @@ impl<'a> Writes<'a> {
         delete(self.client, &secret_path(&ObjectKey::from(secret)), &secret.uid).await
     }
 
+    /// Creates a namespace of the run.
+    pub async fn create_namespace(&self, name: &str, run: &str) -> Result<ObjectRef, Failure> {
+        let namespace = json!({
+            "apiVersion": "v1",
+            "kind": NAMESPACE,
+            "metadata": {"name": name, "labels": {LABEL_RUN: run}},
+        });
+        let path = format!("/api/v1/namespaces?fieldManager={OURSELVES}");
+        let created: Value = call(self.client, Method::POST, &path, Some(&namespace)).await?;
+        let created = ObjectRef::of_value(&created, NAMESPACE);
+        self.allow(&created);
+        Ok(created)
+    }
+
+    /// Deletes a namespace of the run, with all that is in it.
+    pub async fn delete_namespace(&self, namespace: &ObjectRef) -> Result<(), Failure> {
+        self.check(namespace)
+            .map_err(|error| Failure::broken(error.to_string()))?;
+        delete(self.client, &namespace_path(&namespace.name), &namespace.uid).await
+    }
+
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
         self.decide(slice, &json!([])).await
@@ -258,6 +280,10 @@ impl<'a> Writes<'a> {
 /// The path of a namespace's Secrets.
 fn secrets(namespace: &str) -> String {
     format!("/api/v1/namespaces/{}/secrets", segment(namespace))
+}
+
+fn namespace_path(name: &str) -> String {
+    format!("/api/v1/namespaces/{}", segment(name))
 }
 
 /// The path of a Secret.
@@ -328,6 +354,11 @@ pub(super) async fn undo_creation(
 /// The same for a Secret.
 pub(super) async fn undo_secret(client: &TimedClient, run: &str, key: &ObjectKey) -> Result<(), Failure> {
     undo_creation_at(client, run, &secret_path(key)).await
+}
+
+/// Deletes the namespace that a run has created under that name.
+pub(super) async fn undo_namespace(client: &TimedClient, run: &str, name: &str) -> Result<(), Failure> {
+    undo_creation_at(client, run, &namespace_path(name)).await
 }
 
 /// What a run has created under that name, if it is still there.
