@@ -43,6 +43,11 @@ impl RequestError {
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(&*self.source, kube::Error::Api(status) if status.is_not_found())
     }
+
+    /// True if the object was not valid.
+    pub(crate) fn is_invalid(&self) -> bool {
+        matches!(&*self.source, kube::Error::Api(status) if status.code == 422)
+    }
 }
 
 /// An object on the hub.

@@ -55,6 +55,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
             fleet: Fleet::Made(None),
             patience: Patience::default(),
             scale: None,
+            own_namespace: None,
             mutations: true,
             journal: None,
         };

@@ -41,6 +41,24 @@ impl Capabilities {
     }
 }
 
+/// The reason if the driver file names no namespace for the run.
+const NO_NAMESPACE: Reason = Reason::known(ReasonId::Unknown, "the driver file has no `ownNamespace`");
+
+/// The reason if the run does not watch that namespace.
+const NAMESPACE_NOT_WATCHED: Reason = Reason::known(
+    ReasonId::Unknown,
+    "`ownNamespace` of the driver file is not one of the namespaces that the run watches",
+);
+
+/// Why the run cannot delete a namespace; none if it can.
+fn no_namespace(plan: &DriverPlan, scope: &[String]) -> Option<Reason> {
+    let Some(namespace) = &plan.own_namespace else {
+        return Some(NO_NAMESPACE);
+    };
+    let is_watched = scope.is_empty() || scope.contains(namespace);
+    (!is_watched).then_some(NAMESPACE_NOT_WATCHED)
+}
+
 /// Why an action cannot be done; none where it can.
 fn missing(
     action: DriverAction,
@@ -60,10 +78,15 @@ fn missing(
             let stand_ins = matches!(plan.fleet, Fleet::StandIns(_));
             if stand_ins { None } else { hook(action) }
         }),
+        DriverAction::Disconnect | DriverAction::Reconnect => joined().or_else(|| hook(action)),
         _ if !plan.mutations => Some(NO_MUTATIONS),
-        DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => {
-            forbidden(action, permissions, scope)
+        DriverAction::DeleteNamespace | DriverAction::CreateNamespace => {
+            no_namespace(plan, scope).or_else(joined)
         }
+        DriverAction::PutForeignProfile
+        | DriverAction::ChangeForeignProfile
+        | DriverAction::RecreateForeignProfile
+        | DriverAction::PutForeignSlice => forbidden(action, permissions, scope),
         DriverAction::DeleteSlice | DriverAction::EmptySlice => {
             forbidden(action, permissions, scope).or_else(placed)
         }
@@ -78,7 +101,9 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
     let needed: &[(&str, &str)] = match action {
         DriverAction::DeleteProfile => &[("delete", profiles)],
         DriverAction::TamperStatus => &[("patch", &status)],
-        DriverAction::PutForeignProfile => &[("create", profiles), ("patch", &status), ("delete", profiles)],
+        DriverAction::PutForeignProfile | DriverAction::RecreateForeignProfile => {
+            &[("create", profiles), ("patch", &status), ("delete", profiles)]
+        }
         DriverAction::DeleteSlice => &[("delete", slices)],
         DriverAction::EmptySlice => &[("patch", slices)],
         DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],

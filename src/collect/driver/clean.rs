@@ -25,7 +25,7 @@ use super::{
     file::{DriverFile, Members, error::DriverFileError},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
-    writes::{undo_creation, undo_field},
+    writes::{undo_creation, undo_field, undo_namespace},
 };
 use crate::{
     clock::Clock,
@@ -285,6 +285,10 @@ impl Work<'_> {
                 format!("the member {name} heals"),
                 self.call(run, DriverAction::Heal, name).await,
             ),
+            UndoEntry::Disconnection => (
+                "the implementation is connected again".to_owned(),
+                self.call(run, DriverAction::Reconnect, "").await,
+            ),
             UndoEntry::Placement { name } => (
                 format!("the placement {name} is taken back"),
                 self.call(run, DriverAction::Unplace, name).await,
@@ -293,6 +297,10 @@ impl Work<'_> {
             UndoEntry::Testbed { .. } => ("the testbed is deleted".to_owned(), Ok(())),
             UndoEntry::Profile { profile } => self.uncreate(run, ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.uncreate(run, ObjectKind::PlacementDecision, slice).await,
+            UndoEntry::Namespace { name } => (
+                format!("Namespace {name} goes"),
+                undo_namespace(client, run, name).await.map_err(UndoError::Hub),
+            ),
             UndoEntry::Field(change) => (
                 format!(
                     "{} of ClusterProfile {}/{} is as before",
@@ -342,7 +350,7 @@ impl Work<'_> {
         };
         let is_on_placements = action.is_on_placements();
         let call = Call {
-            member: (!is_on_placements).then_some(&member),
+            member: Some(&member).filter(|_| !is_on_placements && !name.is_empty()),
             profile,
             placement: is_on_placements.then_some(&placement),
             ..Call::of(action)

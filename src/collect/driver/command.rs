@@ -116,6 +116,7 @@ impl Commands {
                     .map(|key| format!("{}/{}", key.namespace, key.name)),
             ),
             ("VERSION", call.version.clone()),
+            ("NAMESPACE", call.namespace.map(str::to_owned)),
             (
                 "PLACEMENT",
                 call.placement.map(|placement| placement.name.clone()),

@@ -47,6 +47,8 @@ pub struct DriverFile {
     pub members: Members,
     /// The version that members are upgraded to which are no stand-ins.
     pub upgrade_to: Option<String>,
+    /// The namespace that the run may create and delete.
+    pub own_namespace: Option<String>,
     /// How long the implementation may take to answer.
     pub patience: Patience,
     /// The scale scenario, where there is to be one.
@@ -158,6 +160,7 @@ impl DriverFile {
             scale,
             consumer,
             upgrade_to: text.upgrade_to,
+            own_namespace: text.own_namespace,
             patience: Patience {
                 usual: text.patience.usual.map_or(PATIENCE, |span| span.0),
                 to: text
@@ -181,6 +184,8 @@ impl text::Hooks {
             (DriverAction::Heal, &self.heal),
             (DriverAction::Upgrade, &self.upgrade),
             (DriverAction::Restart, &self.restart),
+            (DriverAction::Disconnect, &self.disconnect),
+            (DriverAction::Reconnect, &self.reconnect),
             (DriverAction::Place, &self.place),
             (DriverAction::Reschedule, &self.reschedule),
             (DriverAction::Unplace, &self.unplace),
@@ -206,6 +211,9 @@ fn check_together(text: &text::Text) -> Result<(), DriverFileFlaw> {
     }
     if hooks.break_down.is_some() != hooks.heal.is_some() {
         return Err(DriverFileFlaw::BreakAndHeal);
+    }
+    if hooks.disconnect.is_some() != hooks.reconnect.is_some() {
+        return Err(DriverFileFlaw::DisconnectAndReconnect);
     }
     if hooks.stop.is_some() != hooks.start.is_some() {
         return Err(DriverFileFlaw::StopAndStart);

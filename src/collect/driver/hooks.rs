@@ -29,6 +29,8 @@ pub struct Call<'a> {
     pub profile: Option<ObjectKey>,
     /// The version that the member is to have, for an upgrade.
     pub version: Option<String>,
+    /// The namespace of the run's own in which the member's profile is to be; none if the implementation chooses it.
+    pub namespace: Option<&'a str>,
     /// What is asked of a scheduler, or taken back.
     pub placement: Option<&'a PlacementRequest>,
 }
@@ -37,7 +39,7 @@ pub struct Call<'a> {
 pub(super) fn undoes(action: DriverAction) -> bool {
     matches!(
         action,
-        DriverAction::Leave | DriverAction::Heal | DriverAction::Unplace
+        DriverAction::Leave | DriverAction::Heal | DriverAction::Reconnect | DriverAction::Unplace
     )
 }
 
@@ -49,6 +51,7 @@ impl<'a> Call<'a> {
             member: None,
             profile: None,
             version: None,
+            namespace: None,
             placement: None,
         }
     }

@@ -70,12 +70,16 @@ pub(crate) enum UndoEntry {
     Member { name: String },
     /// A member was broken: heal it.
     Outage { name: String },
+    /// The implementation was cut off from where its members come from: connect it again.
+    Disconnection,
     /// A profile was created: delete it.
     Profile { profile: ObjectKey },
     /// A slice was created: delete it.
     Slice { slice: ObjectKey },
     /// A testbed publishes objects in these namespaces: delete those with the label of the run.
     Testbed { namespaces: Vec<String> },
+    /// A namespace was created: delete it.
+    Namespace { name: String },
     /// A scheduler was asked for clusters: take that back.
     Placement { name: String },
     /// A field of a profile was changed: restore it.
@@ -87,6 +91,7 @@ impl UndoEntry {
     pub(super) fn undone_by(&self) -> Option<DriverAction> {
         match self {
             UndoEntry::Outage { .. } => Some(DriverAction::Heal),
+            UndoEntry::Disconnection => Some(DriverAction::Reconnect),
             _ => None,
         }
     }

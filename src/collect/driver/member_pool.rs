@@ -53,6 +53,23 @@ impl MemberPool {
         own.split_off(left)
     }
 
+    /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
+    pub fn similar(&self) -> Vec<OwnMember> {
+        if self.own.is_some() {
+            return Vec::new();
+        }
+        let name = self.name();
+        let names = [format!("{name}-b"), name];
+        names
+            .into_iter()
+            .rev()
+            .map(|name| OwnMember {
+                name,
+                ..OwnMember::default()
+            })
+            .collect()
+    }
+
     /// Returns a member that has left.
     pub fn give_back(&self, member: OwnMember) {
         if let Some((permits, own)) = &self.own {

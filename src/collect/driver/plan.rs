@@ -35,6 +35,8 @@ pub struct DriverPlan {
     pub patience: Patience,
     /// The scale scenario; none: it is left out.
     pub scale: Option<Scale>,
+    /// The namespace that the run may create and delete; none if it must not.
+    pub own_namespace: Option<String>,
     /// Whether the run may write to profiles of its own members, and put one of its own beside.
     pub mutations: bool,
     /// Where it is written down what is to be undone; none where the hub goes with the run.

@@ -47,6 +47,10 @@ enum Order {
 enum Actors {
     /// A member.
     Member,
+    /// A member whose profile is in the namespace of the run's own.
+    MemberInOwnNamespace,
+    /// Two members with similar names.
+    SimilarMembers,
     /// As many members as the plan says.
     Fleet,
     /// A placement on at most that many clusters. Members join until at least `members` are joined and healthy.
@@ -79,6 +83,8 @@ struct StepSpec {
 enum Act {
     /// Calls the hook for the whole implementation.
     Hook,
+    /// Calls the hook for the whole implementation. The member's profile shows the effect.
+    SourceHook,
     /// Calls the hook for the member.
     MemberHook,
     /// Upgrades the member.
@@ -87,12 +93,20 @@ enum Act {
     Set(&'static ProfileField),
     /// Deletes the member's profile.
     DeleteProfile,
+    /// Deletes the run's own namespace, with the member's profile in it.
+    DeleteNamespace,
+    /// Creates that namespace again once it is gone.
+    CreateNamespace,
     /// Deletes a slice of the placement.
     DeleteSlice,
     /// Takes the clusters out of a slice of the placement.
     EmptySlice,
     /// Creates the object of another implementation.
     CreateForeignObject,
+    /// Changes the spec of that object, which is a profile, so that its generation increases.
+    ChangeForeignObject,
+    /// Deletes that object, and creates it again under its name before another client can react.
+    RecreateForeignObject,
 }
 
 /// Until when the run observes a step.
@@ -106,6 +120,8 @@ enum Until {
     Placed,
     /// Until the implementation's time to react is over.
     Deadline,
+    /// Until that, and for that long afterwards.
+    LongAfterDeadline(Duration),
     /// Until then, and until all other scenarios have ended.
     OthersEnd,
 }
@@ -115,7 +131,13 @@ impl Act {
     fn is_on_member(self) -> bool {
         matches!(
             self,
-            Act::MemberHook | Act::Upgrade | Act::Set(_) | Act::DeleteProfile
+            Act::SourceHook
+                | Act::MemberHook
+                | Act::Upgrade
+                | Act::Set(_)
+                | Act::DeleteProfile
+                | Act::DeleteNamespace
+                | Act::CreateNamespace
         )
     }
 }

@@ -8,11 +8,10 @@ use evidence::{
 };
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     answers,
-    hooks::{Call, Called, Member, OfferError, Offered, Way, undoes},
+    hooks::{Call, Called, Member, OfferError, Offered, Way},
     journal::UndoEntry,
     plan::{Fleet, OwnMember},
     recognise::Traits,
@@ -36,6 +35,8 @@ pub(super) struct ScenarioMember {
     /// Whether the implementation may have joined it.
     invited: bool,
     undo: Option<u64>,
+    /// The namespace of the run's own in which its profile is to be.
+    namespace: Option<String>,
     turns: Option<Arc<Semaphore>>,
 }
 
@@ -69,14 +70,15 @@ impl ScenarioMember {
             uid: None,
             invited: false,
             undo: None,
+            namespace: None,
             turns: None,
         })
     }
 
-    /// Takes members for a scenario once they are free. A member that cannot be offered gets a skipped step.
-    pub async fn take(session: &Session<'_>, scenario: Scenario, count: usize) -> Vec<Self> {
+    /// Takes members of the pool for a scenario. A member that cannot be offered gets a skipped step.
+    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<OwnMember>) -> Vec<Self> {
         let mut members = Vec::new();
-        for own in session.pool.take(count).await {
+        for own in own {
             match Self::of(session, scenario, own.clone()).await {
                 Ok(member) => members.push(member),
                 Err(reason) => {
@@ -89,6 +91,11 @@ impl ScenarioMember {
             }
         }
         members
+    }
+
+    /// Has the profile of the member be in a namespace of the run's own.
+    pub fn place_in(&mut self, namespace: &str) {
+        self.namespace = Some(namespace.to_owned());
     }
 
     /// Makes the member wait for its turn to join and to leave.
@@ -288,20 +295,16 @@ impl ScenarioMember {
                 return Called::done();
             }
         }
-        let stop = if undoes(action) {
-            CancellationToken::new()
-        } else {
-            session.stop.clone()
-        };
         let call = Call {
             member: Some(&self.member),
             profile: self
                 .profile(&session.record())
                 .map(|profile| ObjectKey::from(&ObjectRef::from(profile))),
             version,
+            namespace: self.namespace.as_deref(),
             ..Call::of(action)
         };
-        session.call(call, stop).await
+        session.call(call, session.stop_of(action)).await
     }
 
     /// Forgets the profile: the implementation may create another one.

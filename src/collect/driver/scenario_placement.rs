@@ -5,7 +5,6 @@ use evidence::{
     api::{ObjectKind, PlacementDecision},
     runs::names_placement,
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
     hooks::Call,
@@ -116,8 +115,7 @@ impl ScenarioPlacement {
             placement: Some(&self.request),
             ..Call::of(DriverAction::Unplace)
         };
-        // What undoes something runs even when the run stops.
-        let called = session.call(call, CancellationToken::new()).await;
+        let called = session.call(call, session.stop_of(DriverAction::Unplace)).await;
         session.did(&mut step, called);
         let is_done = step.outcome == StepOutcome::Done;
         self.look(session, &mut step, |slices| slices.is_empty()).await;

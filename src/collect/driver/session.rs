@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     capabilities::Capabilities,
-    hooks::{Call, Called, Member, Offered},
+    hooks::{Call, Called, Member, Offered, undoes},
     journal::UndoEntry,
     member_pool::MemberPool,
     plan::{DriverPlan, Fleet},
@@ -21,6 +21,7 @@ use super::{
     writes::Writes,
 };
 use crate::{
+    connect::failure::Failure,
     hub::permissions::written,
     watch::{record::Record, timeline},
 };
@@ -175,6 +176,34 @@ impl<'a> Session<'a> {
         self.end(refused(step, reason));
     }
 
+    /// What stops the hook of an action: nothing if it undoes what another one did.
+    pub fn stop_of(&self, action: DriverAction) -> CancellationToken {
+        if undoes(action) {
+            CancellationToken::new()
+        } else {
+            self.stop.clone()
+        }
+    }
+
+    /// Creates an object as soon as its name is free.
+    pub async fn create_once_free<F>(
+        &self,
+        within: Duration,
+        retry: Duration,
+        create: impl Fn() -> F,
+    ) -> Result<ObjectRef, Failure>
+    where
+        F: Future<Output = Result<ObjectRef, Failure>>,
+    {
+        let deadline = self.after(within);
+        loop {
+            match create().await {
+                Err(failure) if failure.code() == 409 && self.now() < deadline => self.pause(retry).await,
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Has the implementation act.
     pub async fn call(&self, call: Call<'_>, stop: CancellationToken) -> Called {
         if stop.is_cancelled() {
@@ -280,14 +309,14 @@ impl<'a> Session<'a> {
         self.state().profiles_tell
     }
 
-    /// The namespace of a profile that is known to be some member's of the run.
+    /// The namespace of a profile that is known to be some member's of the run, and not in the run's own namespace.
     pub fn first_place(&self) -> Option<String> {
         let record = self.record();
         let state = self.state();
-        let mut claimed = state.claimed.iter().filter_map(|uid| record.history(uid));
-        claimed
-            .next()
-            .map(|history| history.last().metadata.namespace.to_string())
+        let claimed = state.claimed.iter().filter_map(|uid| record.history(uid));
+        let mut namespaces = claimed.map(|history| &*history.last().metadata.namespace);
+        let namespace = namespaces.find(|namespace| Some(*namespace) != self.plan.own_namespace.as_deref());
+        namespace.map(str::to_owned)
     }
 
     /// Whether a profile is known to be some member's of the run.

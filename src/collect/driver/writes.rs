@@ -29,6 +29,8 @@ use crate::{
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
 pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
 
+const NAMESPACE: &str = "Namespace";
+
 /// The objects that a run wrote to or created. A clone shares them.
 #[derive(Clone, Default)]
 pub(crate) struct Touched(Arc<Mutex<BTreeMap<ObjectKind, BTreeSet<ObjectKey>>>>);
@@ -184,6 +186,27 @@ impl<'a> Writes<'a> {
         Ok(created)
     }
 
+    /// Creates a namespace of the run.
+    pub async fn create_namespace(&self, name: &str, run: &str) -> Result<ObjectRef, Failure> {
+        let namespace = json!({
+            "apiVersion": "v1",
+            "kind": NAMESPACE,
+            "metadata": {"name": name, "labels": {LABEL_RUN: run}},
+        });
+        let path = format!("/api/v1/namespaces?fieldManager={OURSELVES}");
+        let created: Value = call(self.client, Method::POST, &path, Some(&namespace)).await?;
+        let created = ObjectRef::of_value(&created, NAMESPACE);
+        self.allow(&created);
+        Ok(created)
+    }
+
+    /// Deletes a namespace of the run, with all that is in it.
+    pub async fn delete_namespace(&self, namespace: &ObjectRef) -> Result<(), Failure> {
+        self.check(namespace)
+            .map_err(|error| Failure::broken(error.to_string()))?;
+        delete(self.client, &namespace_path(&namespace.name), &namespace.uid).await
+    }
+
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
         self.decide(slice, &json!([]))
@@ -249,6 +272,10 @@ fn version(object: &Value) -> String {
     version.unwrap_or_default().to_owned()
 }
 
+fn namespace_path(name: &str) -> String {
+    format!("/api/v1/namespaces/{}", segment(name))
+}
+
 /// Deletes what is at `path`, where it has that uid. That it is gone already is as good.
 async fn delete(client: &TimedClient, path: &str, uid: &str) -> Result<(), Failure> {
     let options = json!({
@@ -307,6 +334,11 @@ pub(super) async fn undo_creation(
 ) -> Result<(), Failure> {
     let path = Writes::new(client, target).path(kind, key, false);
     undo_creation_at(client, run, &path).await
+}
+
+/// Deletes the namespace that a run has created under that name.
+pub(super) async fn undo_namespace(client: &TimedClient, run: &str, name: &str) -> Result<(), Failure> {
+    undo_creation_at(client, run, &namespace_path(name)).await
 }
 
 /// What a run has created under that name, if it is still there.

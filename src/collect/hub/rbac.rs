@@ -29,6 +29,8 @@ pub struct Grants {
     /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Role>,
+    /// Create and delete a namespace of the run's own, which needs a role for the cluster.
+    pub own_namespace: bool,
     /// Where a consumer makes something of profiles, which a run reads.
     pub outputs: Vec<OutputPlace>,
 }
@@ -112,6 +114,10 @@ impl Grants {
                 None,
                 "get, update, patch",
             );
+        }
+        if self.own_namespace && namespace.is_none() {
+            let comment = "For the run's own namespace: RBAC cannot distinguish it from others.";
+            rule(Some(comment), "", "namespaces", None, "get, create, delete");
         }
         for role in &self.mutations {
             let plural = role.objects().plural();

@@ -207,6 +207,7 @@ impl Driving {
             },
             patience: file.patience.clone(),
             scale: file.scale,
+            own_namespace: file.own_namespace.clone(),
             mutations: *mutations,
             journal: Some(Arc::new(journal)),
         }))
@@ -375,6 +376,7 @@ fn of_reference(hooks: Arc<dyn Hooks>, fleet: Fleet, mutations: bool) -> DriverP
         fleet,
         patience: Patience::default(),
         scale: Some(Scale::default()),
+        own_namespace: None,
         mutations,
         journal: None,
     }

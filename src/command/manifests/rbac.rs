@@ -4,11 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use collect::{
-    Grants, ServiceAccount,
-    driver::{ConsumerFile, DriverFile},
-    member_manifest, member_manifest_bound_to,
-};
+use collect::{Grants, ServiceAccount, driver::DriverFile, member_manifest, member_manifest_bound_to};
 use evidence::api::Role;
 
 use crate::command::{
@@ -28,7 +24,8 @@ pub struct Rbac {
     /// Who is judged: manager, scheduler, or both, with a comma between them, or consumer
     #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(Role::ALL))]
     roles: Vec<Role>,
-    /// Grant what the run of a consumer with this driver file needs besides: its decisions, and reading what it makes
+    /// Grant what a run with this driver file needs besides: a namespace of its own with --allow-mutations; for a consumer,
+    /// its decisions, and reading what it makes
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
     /// Grant no access to consumer Secrets: the rules that need them are skipped
@@ -57,7 +54,8 @@ impl Rbac {
     /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let judges = |role| self.roles.contains(&role);
-        let consumer = self.consumer()?.unwrap_or_default();
+        let file = self.driver_file()?;
+        let consumer = file.consumer.unwrap_or_default();
         let reads_placements = consumer.claims.reads_placements();
         // Without its own profiles, a run shows a consumer nothing.
         let written = Role::ALL
@@ -71,6 +69,7 @@ impl Rbac {
             secrets: !self.no_secrets && judges(Role::Manager),
             probe: !self.no_probe && judges(Role::Manager),
             mutations: written.collect(),
+            own_namespace: self.allow_mutations && file.own_namespace.is_some(),
             outputs: consumer.outputs,
         };
         let manifest = match (&self.bind, self.members) {
@@ -82,17 +81,18 @@ impl Rbac {
         print(&manifest).map(|()| Exit::Success)
     }
 
-    /// What the driver file says of its consumer.
-    fn consumer(&self) -> Result<Option<ConsumerFile>, Failure> {
+    /// The driver file, which may ask for more; an empty one without the flag.
+    fn driver_file(&self) -> Result<DriverFile, Failure> {
         let Some(path) = &self.driver else {
-            return Ok(None);
+            return Ok(DriverFile::default());
         };
-        if !self.roles.contains(&Role::Consumer) {
+        let file = DriverFile::read(path).map_err(Failure::usage)?;
+        if !self.roles.contains(&Role::Consumer) && file.own_namespace.is_none() {
             return Err(Failure::usage(anyhow!(
-                "--driver is for a consumer: add --role consumer"
+                "--driver is for a consumer, or for a file with `ownNamespace`: add --role consumer"
             )));
         }
-        let file = DriverFile::read(path).map_err(Failure::usage)?;
-        Ok(file.consumer)
+        let consumer = file.consumer.filter(|_| self.roles.contains(&Role::Consumer));
+        Ok(DriverFile { consumer, ..file })
     }
 }

@@ -165,12 +165,18 @@ pub enum Scenario {
     Upgrade,
     /// The run tampers with a profile of the implementation.
     Tampering,
-    /// The run creates a profile of another manager, or a slice of another scheduler.
+    /// The run creates a profile of another manager, changes and re-creates it, or a slice of another scheduler.
     ForeignProfile,
+    /// Two members join of which one has the other's name and a suffix.
+    SimilarNames,
     /// Many members join.
     Scale,
+    /// The implementation is cut off from where its members come from.
+    CutOff,
     /// The implementation restarts.
     Restart,
+    /// A namespace with a member's profile is deleted and created again.
+    NamespaceGone,
     /// A scheduler is asked for a few clusters, then for none; the run tampers with the slices in between.
     Placement,
     /// A decision grows past the largest slice, and shrinks again.
@@ -203,6 +209,18 @@ pub enum DriverAction {
     SetDisplayName,
     /// Creates a profile of another manager (a write on the hub).
     PutForeignProfile,
+    /// Changes the spec of that profile (a write on the hub).
+    ChangeForeignProfile,
+    /// Deletes that profile and creates it again under its name (writes on the hub).
+    RecreateForeignProfile,
+    /// Cuts the implementation off from where its members come from (hook).
+    Disconnect,
+    /// Connects it again (hook).
+    Reconnect,
+    /// Deletes the run's own namespace, with a member's profile in it (a write on the hub).
+    DeleteNamespace,
+    /// Creates that namespace again (a write on the hub).
+    CreateNamespace,
     /// Asks a scheduler for clusters (hook).
     Place,
     /// Asks it for another number of clusters (hook).
@@ -258,8 +276,11 @@ impl Scenario {
             Scenario::Upgrade => "upgrade",
             Scenario::Tampering => "tampering",
             Scenario::ForeignProfile => "foreign-profile",
+            Scenario::SimilarNames => "similar-names",
             Scenario::Scale => "scale",
+            Scenario::CutOff => "cut-off",
             Scenario::Restart => "restart",
+            Scenario::NamespaceGone => "namespace-gone",
             Scenario::Placement => "placement",
             Scenario::SliceLimit => "slice-limit",
         }
@@ -268,7 +289,7 @@ impl Scenario {
 
 impl DriverAction {
     /// All actions.
-    pub const ALL: [DriverAction; 21] = [
+    pub const ALL: [DriverAction; 27] = [
         DriverAction::Join,
         DriverAction::Leave,
         DriverAction::Break,
@@ -280,6 +301,12 @@ impl DriverAction {
         DriverAction::RemoveLabel,
         DriverAction::SetDisplayName,
         DriverAction::PutForeignProfile,
+        DriverAction::ChangeForeignProfile,
+        DriverAction::RecreateForeignProfile,
+        DriverAction::Disconnect,
+        DriverAction::Reconnect,
+        DriverAction::DeleteNamespace,
+        DriverAction::CreateNamespace,
         DriverAction::Place,
         DriverAction::Reschedule,
         DriverAction::Unplace,
@@ -328,6 +355,12 @@ impl DriverAction {
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
             | DriverAction::PutForeignProfile
+            | DriverAction::ChangeForeignProfile
+            | DriverAction::RecreateForeignProfile
+            | DriverAction::Disconnect
+            | DriverAction::Reconnect
+            | DriverAction::DeleteNamespace
+            | DriverAction::CreateNamespace
             | DriverAction::Work
             | DriverAction::Stop
             | DriverAction::Start
@@ -344,6 +377,8 @@ impl DriverAction {
             | DriverAction::Heal
             | DriverAction::Upgrade
             | DriverAction::Restart
+            | DriverAction::Disconnect
+            | DriverAction::Reconnect
             | DriverAction::Place
             | DriverAction::Reschedule
             | DriverAction::Unplace
@@ -356,6 +391,10 @@ impl DriverAction {
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
             | DriverAction::PutForeignProfile
+            | DriverAction::ChangeForeignProfile
+            | DriverAction::RecreateForeignProfile
+            | DriverAction::DeleteNamespace
+            | DriverAction::CreateNamespace
             | DriverAction::DeleteSlice
             | DriverAction::EmptySlice
             | DriverAction::PutForeignSlice => true,
@@ -376,6 +415,12 @@ impl DriverAction {
             DriverAction::RemoveLabel => "remove-label",
             DriverAction::SetDisplayName => "set-display-name",
             DriverAction::PutForeignProfile => "put-foreign-profile",
+            DriverAction::ChangeForeignProfile => "change-foreign-profile",
+            DriverAction::RecreateForeignProfile => "recreate-foreign-profile",
+            DriverAction::Disconnect => "disconnect",
+            DriverAction::Reconnect => "reconnect",
+            DriverAction::DeleteNamespace => "delete-namespace",
+            DriverAction::CreateNamespace => "create-namespace",
             DriverAction::Place => "place",
             DriverAction::Reschedule => "reschedule",
             DriverAction::Unplace => "unplace",

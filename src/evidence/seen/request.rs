@@ -97,6 +97,13 @@ impl Request {
         !self.dry_run && (200..300).contains(&self.code)
     }
 
+    /// Returns `true` for a write that the hub refused for good: sending it again cannot help. After a conflict or too many
+    /// requests, it can.
+    pub fn is_refused(&self) -> bool {
+        let is_conflict = self.code == 409 && &*self.verb != "create";
+        !self.dry_run && (400..500).contains(&self.code) && self.code != 429 && !is_conflict
+    }
+
     /// Returns `true` for a write of a profile's status.
     pub fn is_status_write(&self) -> bool {
         self.is_write() && &*self.subresource == "status" && matches!(&*self.verb, "update" | "patch")

@@ -13,6 +13,8 @@ pub(crate) struct StepRule {
     check: Check,
     /// Whether the actions of other scenarios are judged, too.
     is_of_all_scenarios: bool,
+    /// Whether the rule has nothing to say if the run took no such action.
+    is_optional: bool,
     /// Without a version for which this holds, the rule does not apply to the run.
     applies_if_any: Option<fn(&ClusterProfile) -> bool>,
 }
@@ -58,6 +60,7 @@ impl StepRule {
             action,
             check,
             is_of_all_scenarios: false,
+            is_optional: false,
             applies_if_any: None,
         }
     }
@@ -66,6 +69,14 @@ impl StepRule {
     pub(crate) fn applies_if_any(self, has: fn(&ClusterProfile) -> bool) -> Self {
         Self {
             applies_if_any: Some(has),
+            ..self
+        }
+    }
+
+    /// Judges the action only if the run took it: another one already shows whether the rule is kept.
+    pub(crate) fn if_taken(self) -> Self {
+        Self {
+            is_optional: true,
             ..self
         }
     }
@@ -102,10 +113,11 @@ impl StepRule {
             is_taken = true;
             match &taken.outcome {
                 StepOutcome::Done => self.judge(hub, taken, findings),
+                StepOutcome::Failed { .. } if self.is_optional => {}
                 StepOutcome::Failed { reason } => findings.cannot_tell(failed(taken, reason)),
             }
         }
-        if !is_taken {
+        if !is_taken && !self.is_optional {
             self.say_why_none(driver, findings);
         }
         let is_elsewhere =
@@ -135,6 +147,10 @@ impl StepRule {
     fn say_why_none(&self, driver: &Driver, findings: &mut Findings) {
         if let Some(reason) = driver.lacking.get(&self.action) {
             findings.not_asked(reason.clone());
+            return;
+        }
+        if !driver.able.contains(&self.action) {
+            findings.not_asked(format!("the run was recorded without the step `{}`", self.action));
             return;
         }
         let mut steps = driver

@@ -84,19 +84,24 @@ impl<T: Judged> Untouched<T> {
         }
     }
 
-    /// Kept if the implementation leaves alone what the run created for another implementation.
+    /// Kept if the implementation leaves alone what the run created for another implementation, since the end of the action,
+    /// or since the creation if the run replaced the object in the action.
     pub(crate) fn judge_created(&self, hub: &Hub, taken: &DriverStep, created: Option<&ObjectRef>) -> Answer {
         let Some(created) = created else {
             return Answer::Unknown("the object that the run created is unknown".into());
         };
-        let is_created = |life: &&History<T>| key(life) == (&*created.namespace, &*created.name);
+        let replaced = taken.profile.as_ref().filter(|before| before.uid != created.uid);
+        let is_created = |life: &&History<T>| {
+            key(life) == (&*created.namespace, &*created.name)
+                && replaced.is_none_or(|before| before.uid != *life.last().metadata().uid)
+        };
         let lives: Vec<&History<T>> = T::histories(hub.evidence).iter().filter(is_created).collect();
         if lives.is_empty() {
             return Answer::Unknown(format!("the watch never showed {created}").into());
         }
         let guarded = Guarded {
             lives: &lives,
-            from: taken.until.as_microsecond(),
+            from: replaced.map_or(taken.until, |_| taken.from).as_microsecond(),
             until: None,
             is_created_by_run: true,
         };

@@ -167,18 +167,36 @@ fn manager() -> Vec<Binding> {
     "consumers/secret-labelled" => [unlabelled_secret(consumers::secret_labelled)],
     "updates/status-writes-within-budget" => [writes(Count::Status, updates::status_writes_within_budget)],
     "updates/writes-within-burst" => [writes(Count::Changing, updates::writes_within_burst)],
+    "updates/refused-writes-within-budget" => [writes(Count::Refused, updates::refused_writes_within_budget)],
     "updates/no-empty-writes" => [writes(Count::Logged, updates::no_empty_writes).needs(updates::shows_effect, NO_RESPONSES)],
     "updates/status-by-subresource" => [writes(Count::Logged, updates::status_by_subresource).needs(updates::shows_body, NO_BODIES)],
     "updates/distinct-appliers" => [state(updates::distinct_appliers).reads(same_writers)],
     "updates/no-dynamic-data" => [writes(Count::Observed, updates::no_dynamic_data)],
-    "lifecycle/join-creates-profile" => [action(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_creates_profile)],
+    "lifecycle/join-creates-profile" => [
+            action(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_creates_profile),
+            action(Scenario::SimilarNames, DriverAction::Join, lifecycle::join_creates_profile).if_taken()
+        ],
     "lifecycle/join-fills-status" => [step(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_fills_status)],
-    "lifecycle/deleted-profile-restored" => [step(Scenario::Tampering, DriverAction::DeleteProfile, lifecycle::deleted_profile_restored)],
+    "lifecycle/deleted-profile-restored" => [
+            step(Scenario::Tampering, DriverAction::DeleteProfile, lifecycle::deleted_profile_restored),
+            step(Scenario::NamespaceGone, DriverAction::CreateNamespace, lifecycle::deleted_profile_restored).if_taken()
+        ],
     "lifecycle/status-restored" => [step(Scenario::Tampering, DriverAction::TamperStatus, lifecycle::status_restored)],
     "lifecycle/label-restored" => [step(Scenario::Tampering, DriverAction::RemoveLabel, lifecycle::label_restored)],
-    "lifecycle/foreign-profiles-untouched" => [action(Scenario::ForeignProfile, DriverAction::PutForeignProfile, lifecycle::foreign_profiles_untouched)],
+    "lifecycle/foreign-profiles-untouched" => [
+            action(Scenario::ForeignProfile, DriverAction::PutForeignProfile, lifecycle::foreign_profiles_untouched),
+            action(Scenario::ForeignProfile, DriverAction::ChangeForeignProfile, lifecycle::foreign_profiles_untouched).if_taken(),
+            action(Scenario::ForeignProfile, DriverAction::RecreateForeignProfile, lifecycle::foreign_profiles_untouched).if_taken()
+        ],
     "lifecycle/restart-keeps-profiles" => [action(Scenario::Restart, DriverAction::Restart, lifecycle::restart_keeps_profiles)],
-    "lifecycle/heal-restores-status" => [step(Scenario::Outage, DriverAction::Heal, lifecycle::heal_restores_status)],
+    "lifecycle/cut-off-keeps-profiles" => [
+            action(Scenario::CutOff, DriverAction::Disconnect, lifecycle::cut_off_keeps_profiles),
+            action(Scenario::NamespaceGone, DriverAction::DeleteNamespace, lifecycle::cut_off_keeps_profiles).if_taken()
+        ],
+    "lifecycle/heal-restores-status" => [
+            step(Scenario::Outage, DriverAction::Heal, lifecycle::heal_restores_status),
+            step(Scenario::CutOff, DriverAction::Reconnect, lifecycle::heal_restores_status).if_taken()
+        ],
     }
 }
 

@@ -43,6 +43,8 @@ impl ReferenceHooks {
             }
             (DriverAction::Leave, _) => self.remote.leave(name).await,
             (DriverAction::Restart, _) => self.remote.restart().await,
+            (DriverAction::Disconnect, _) => self.remote.cut_off(true).await,
+            (DriverAction::Reconnect, _) => self.remote.cut_off(false).await,
             // The run never asks for these: the members are stand-ins.
             _ => Ok(()),
         }

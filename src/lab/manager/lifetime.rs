@@ -172,8 +172,11 @@ impl Life {
             }
             Action::Request { by, via, patch } => {
                 let profile = self.world.profile(&member);
-                hub.patch(&profile.target(), &by, via, &patch).await?;
-                Ok(())
+                match hub.patch(&profile.target(), &by, via, &patch).await {
+                    // A fault may send what the hub refuses.
+                    Err(error) if error.is_invalid() => Ok(()),
+                    done => done.map(|_| ()),
+                }
             }
         }
     }

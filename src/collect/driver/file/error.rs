@@ -79,6 +79,11 @@ pub enum DriverFileFlaw {
     /// Members could break and never heal, or the reverse.
     #[error("give both of the hooks `break` and `heal`, or neither: what is broken must be healed")]
     BreakAndHeal,
+    /// The implementation could be cut off and never be connected again, or the reverse.
+    #[error(
+        "give both of the hooks `disconnect` and `reconnect`, or neither: what is cut off must be connected again"
+    )]
+    DisconnectAndReconnect,
     /// A consumer could be stopped and never be started again, or the reverse.
     #[error("give both of the hooks `stop` and `start`, or neither: what is stopped must be started again")]
     StopAndStart,

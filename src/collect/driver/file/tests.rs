@@ -194,6 +194,10 @@ fn parts_that_contradict_each_other_are_refused() {
             "what is broken must be healed",
         ),
         (
+            "hooks: {join: [a], leave: [b], disconnect: [c]}",
+            "what is cut off must be connected again",
+        ),
+        (
             "hooks: {join: [a], leave: [b], break: [c], heal: [d]}",
             "the run breaks, heals and upgrades",
         ),

@@ -41,6 +41,8 @@ pub(super) struct Text {
     pub members: Vec<Member>,
     /// The version that the hook `upgrade` brings.
     pub upgrade_to: Option<String>,
+    /// A namespace that the run creates, and deletes with a member's profile in it. It must not exist before.
+    pub own_namespace: Option<String>,
     /// How many members join at the same time.
     pub scale: Scale,
     /// What a consumer's author says of it: with `--role consumer`.
@@ -114,6 +116,8 @@ pub(super) struct Hooks {
     pub heal: Option<Hook>,
     pub upgrade: Option<Hook>,
     pub restart: Option<Hook>,
+    pub disconnect: Option<Hook>,
+    pub reconnect: Option<Hook>,
     pub place: Option<Hook>,
     pub reschedule: Option<Hook>,
     pub unplace: Option<Hook>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evidence::{
-    DriverAction, DriverStep, StepOutcome,
+    DriverAction, DriverStep, ObjectRef, StepOutcome,
     api::{ObjectKind, Role},
 };
 use futures::future::join_all;
@@ -30,6 +30,8 @@ pub(super) struct Cast {
     /// Members that are needed only for their number. The steps in which they join have not ended.
     fleet: Vec<(ScenarioMember, DriverStep)>,
     pub placement: Option<ScenarioPlacement>,
+    /// The run's own namespace.
+    pub namespace: Option<ObjectRef>,
     pub foreign_object: Option<ForeignObject>,
 }
 
@@ -38,6 +40,11 @@ impl ScenarioRun<'_, '_> {
     pub(super) async fn join(&mut self) -> bool {
         match self.spec.actors {
             Actors::Member => self.join_member().await,
+            Actors::MemberInOwnNamespace => self.join_in_own_namespace().await,
+            Actors::SimilarMembers => {
+                self.join_similar_members().await;
+                true
+            }
             Actors::Fleet => {
                 self.join_fleet(self.session.plan.scale.unwrap_or_default()).await;
                 true
@@ -52,8 +59,8 @@ impl ScenarioRun<'_, '_> {
     }
 
     /// Has the actors leave.
-    pub(super) async fn leave(self) {
-        let (session, cast) = (self.session, self.cast);
+    pub(super) async fn leave(&mut self) {
+        let (session, cast) = (self.session, std::mem::take(&mut self.cast));
         if let Some(placement) = cast.placement {
             placement.unplace(session).await;
         }
@@ -65,19 +72,46 @@ impl ScenarioRun<'_, '_> {
     }
 
     async fn join_member(&mut self) -> bool {
-        let taken = ScenarioMember::take(self.session, self.spec.scenario, 1).await;
+        let own = self.session.pool.take(1).await;
+        let taken = ScenarioMember::take(self.session, self.spec.scenario, own).await;
         let Some(mut member) = taken.into_iter().next() else {
             return false;
         };
+        if let Some(namespace) = &self.cast.namespace {
+            member.place_in(&namespace.name);
+        }
         member.join(self.session).await;
         self.cast.member = Some(member);
         true
     }
 
+    async fn join_in_own_namespace(&mut self) -> bool {
+        let session = self.session;
+        match self.create_own_namespace().await {
+            Ok(()) => self.join_member().await,
+            Err(reason) => {
+                let step = session.begin(self.spec.scenario, DriverAction::DeleteNamespace, "", None);
+                session.skip_step(step, reason);
+                false
+            }
+        }
+    }
+
+    /// Has two members join, one after the other: the profile of the first one is known then.
+    async fn join_similar_members(&mut self) {
+        let session = self.session;
+        let own = session.pool.similar();
+        for mut member in ScenarioMember::take(session, self.spec.scenario, own).await {
+            let step = member.enter(session).await;
+            self.cast.fleet.push((member, step));
+        }
+    }
+
     /// Has many members join, so many at once as the plan says.
     async fn join_fleet(&mut self, scale: Scale) {
         let session = self.session;
-        let members = ScenarioMember::take(session, self.spec.scenario, scale.members).await;
+        let own = session.pool.take(scale.members).await;
+        let members = ScenarioMember::take(session, self.spec.scenario, own).await;
         let turns = Arc::new(Semaphore::new(scale.at_once.min(Semaphore::MAX_PERMITS)));
         let joining = members.into_iter().map(async |mut member| {
             member.take_turns(&turns);

@@ -1,8 +1,10 @@
 //! An object that the run creates for another implementation, which the judged one must not touch.
 
+use std::time::Duration;
+
 use evidence::{
     ObjectKey, ObjectRef,
-    api::{ObjectKind, names},
+    api::{ClusterProfile, ObjectKind, names},
     runs::LABEL_RUN,
 };
 use serde_json::{Value, json};
@@ -12,10 +14,17 @@ use crate::{
     driver::{journal::UndoEntry, scenario_placement, session::Session, writes::OURSELVES},
 };
 
+/// How long the hub may take to delete an object without finalizers.
+const DELETION: Duration = Duration::from_secs(10);
+/// How soon the run tries again to create an object whose name is still in use.
+const RETRY: Duration = Duration::from_millis(5);
+
 /// An object of another implementation.
 pub(super) struct ForeignObject {
     kind: ObjectKind,
     key: ObjectKey,
+    /// The object on the hub, once the run has created it.
+    pub created: Option<ObjectRef>,
 }
 
 impl ForeignObject {
@@ -25,6 +34,7 @@ impl ForeignObject {
         Self {
             kind,
             key: ObjectKey { namespace, name },
+            created: None,
         }
     }
 
@@ -37,34 +47,57 @@ impl ForeignObject {
         }
     }
 
+    /// The display name that the run gives to a profile.
+    pub fn display_name(&self) -> &str {
+        &self.key.name
+    }
+
     /// Creates the object.
-    pub async fn create(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
-        match self.kind {
-            ObjectKind::ClusterProfile => self.create_profile(session).await,
-            ObjectKind::PlacementDecision => self.create_slice(session).await,
+    pub async fn create(&mut self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
+        let created = self.create_bare(session).await?;
+        self.fill(session, created).await
+    }
+
+    /// Deletes the object, and creates it again as soon as its name is free.
+    pub async fn recreate(&mut self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
+        let before = self.created.clone().unwrap_or_default();
+        let delete = session.writes.delete(self.kind, &before);
+        let create = session.create_once_free(DELETION, RETRY, || self.create_bare(session));
+        let (deleted, created) = futures::join!(delete, create);
+        deleted?;
+        let created = created?;
+        match self.fill(session, created.clone()).await {
+            // Another client has deleted it already.
+            Err(failure) if failure.code() == 404 => Ok(created),
+            outcome => outcome,
         }
     }
 
-    async fn create_profile(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
-        let profile = json!({
-            "metadata": self.metadata(session, names::LABEL_MANAGER, OURSELVES),
-            "spec": {"displayName": self.key.name, "clusterManager": {"name": OURSELVES}},
-        });
-        let created = session.writes.create(self.kind, &self.key, profile).await?;
-        let created = ObjectRef::of_value(&created, self.kind.name());
-        let stored = session.writes.set_status(&created, &status(session)).await?;
-        Ok(ObjectRef::of_value(&stored, self.kind.name()))
+    async fn create_bare(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
+        let object = match self.kind {
+            ObjectKind::ClusterProfile => json!({
+                "metadata": self.metadata(session, names::LABEL_MANAGER, OURSELVES),
+                "spec": {"displayName": self.display_name(), "clusterManager": {"name": OURSELVES}},
+            }),
+            // A decision for no cluster: a consumer that finds it does nothing.
+            ObjectKind::PlacementDecision => json!({
+                "metadata": self.metadata(session, names::LABEL_DECISION_KEY, &self.key.name),
+                "schedulerName": OURSELVES,
+                "decisions": [],
+            }),
+        };
+        let created = session.writes.create(self.kind, &self.key, object).await?;
+        Ok(ObjectRef::of_value(&created, self.kind.name()))
     }
 
-    /// A decision for no cluster: a consumer that finds it does nothing.
-    async fn create_slice(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
-        let slice = json!({
-            "metadata": self.metadata(session, names::LABEL_DECISION_KEY, &self.key.name),
-            "schedulerName": OURSELVES,
-            "decisions": [],
-        });
-        let created = session.writes.create(self.kind, &self.key, slice).await?;
-        Ok(ObjectRef::of_value(&created, self.kind.name()))
+    /// Fills the status of a profile.
+    async fn fill(&mut self, session: &Session<'_>, mut created: ObjectRef) -> Result<ObjectRef, Failure> {
+        self.created = Some(created.clone());
+        if self.kind == ObjectKind::ClusterProfile {
+            let stored = session.writes.set_status(&created, &status(session)).await?;
+            created = ObjectRef::of_value(&stored, self.kind.name());
+        }
+        Ok(created)
     }
 
     fn metadata(&self, session: &Session<'_>, label: &str, value: &str) -> Value {
@@ -112,6 +145,8 @@ pub(super) fn any_namespace(session: &Session<'_>, kind: ObjectKind) -> Option<S
     let scope = session.context.scope;
     let record = session.record();
     let mut current = record.after(0).iter().filter_map(|history| history.current());
-    let profile = current.find(|profile| scope.holds(profile))?;
+    let own = session.plan.own_namespace.as_deref();
+    let is_elsewhere = |profile: &&ClusterProfile| Some(&*profile.metadata.namespace) != own;
+    let profile = current.find(|profile| scope.holds(profile) && is_elsewhere(profile))?;
     Some(profile.metadata.namespace.to_string())
 }

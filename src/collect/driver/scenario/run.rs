@@ -1,14 +1,18 @@
 //! Runs one scenario: for each step, checks what it requires, writes down how to undo it, acts, and observes what follows.
 
+use std::time::Duration;
+
 use evidence::{
     Change, DriverAction, DriverStep, ObjectKey, ObjectRef, StepOutcome,
     api::{ObjectKind, Role},
 };
+use jiff::Timestamp;
 use tokio::{select, sync::watch};
 
 use super::{
-    Act, Actors, Condition, Line, Past, ProfileField, ScenarioSpec, StepSpec, Until, actors::Cast,
-    table::is_restored,
+    Act, Actors, Condition, Line, Past, ProfileField, ScenarioSpec, StepSpec, Until,
+    actors::Cast,
+    table::{DISPLAY_NAME, is_restored},
 };
 use crate::{
     connect::failure::Failure,
@@ -19,7 +23,7 @@ use crate::{
         scenario_member::ScenarioMember,
         scenario_placement::ScenarioPlacement,
         session::{STOPPED, Session, UndoNotRecorded},
-        writes::{NotOurs, undo_creation},
+        writes::{NotOurs, undo_creation, undo_namespace},
     },
 };
 
@@ -40,15 +44,19 @@ pub(super) struct ScenarioRun<'s, 'a> {
 
 /// Why a step cannot be taken.
 #[derive(Debug, thiserror::Error)]
-enum NotTaken {
+pub(super) enum NotTaken {
     #[error("{0}")]
     Unmet(&'static str),
+    #[error("failed to create the run's own namespace {0}: {1}")]
+    NoNamespace(String, #[source] Failure),
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
     #[error(transparent)]
     UndoNotRecorded(#[from] UndoNotRecorded),
 }
 
+/// How often the run tries to create a namespace that is still terminating.
+const NAMESPACE_RETRY: Duration = Duration::from_millis(500);
 const NO_PROFILE: NotTaken = NotTaken::Unmet("no profile of the member was found");
 const NO_SLICE: NotTaken = NotTaken::Unmet("no slice was found that the scheduler made for the placement");
 /// The panic if the table is wrong.
@@ -82,6 +90,7 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         }
         self.undo_all().await;
         self.leave().await;
+        self.undo_namespace().await;
     }
 
     fn is_supported(&self) -> bool {
@@ -92,7 +101,7 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         };
         session.capabilities.support(self.spec.needs)
             && match self.spec.actors {
-                Actors::Member => joins(),
+                Actors::Member | Actors::MemberInOwnNamespace | Actors::SimilarMembers => joins(),
                 Actors::Fleet => joins() && session.plan.scale.is_some(),
                 Actors::Placement { .. } | Actors::MemberAndPlacement | Actors::ForeignObject(_) => true,
             }
@@ -154,6 +163,11 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
     fn begin(&self, spec: &StepSpec) -> DriverStep {
         let session = self.session;
         match spec.act {
+            Act::SourceHook => {
+                let current = self.member().profile(&session.record()).map(ObjectRef::from);
+                let profile = current.or_else(|| self.past.before.as_ref().map(ObjectRef::from));
+                session.begin(self.spec.scenario, spec.action, "", profile)
+            }
             act if act.is_on_member() => self.member().begin(session, spec.action),
             Act::DeleteSlice | Act::EmptySlice => self.placement().begin(session, spec.action),
             _ => session.begin(self.spec.scenario, spec.action, "", None),
@@ -165,18 +179,28 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         if let Some((condition, reason)) = spec.requires {
             self.require(condition, reason).await?;
         }
-        if !undoes(spec.action) {
-            let member = self.cast.member.as_ref();
-            self.past.before = member.and_then(|member| member.profile(&self.session.record()).cloned());
+        if !undoes(spec.action)
+            && let Some(member) = &self.cast.member
+            && let Some(profile) = member.profile(&self.session.record())
+        {
+            self.past.before = Some(profile.clone());
         }
         match spec.act {
             Act::MemberHook if spec.action == DriverAction::Break => self.record_undo(UndoEntry::Outage {
                 name: step.member.clone(),
             }),
+            Act::SourceHook if spec.action == DriverAction::Disconnect => {
+                self.record_undo(UndoEntry::Disconnection)
+            }
             Act::Set(field) => self.prepare_change(field, step),
             Act::DeleteProfile => {
                 let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
                 Ok(self.session.writes.check(profile)?)
+            }
+            Act::DeleteNamespace => self.check_own_namespace(step),
+            Act::CreateNamespace => {
+                step.profile = self.past.before.as_ref().map(ObjectRef::from);
+                Ok(())
             }
             Act::DeleteSlice | Act::EmptySlice => {
                 step.slice = Some(self.placement().take_slice(self.session).ok_or(NO_SLICE)?);
@@ -187,7 +211,20 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
                 let undo = object.ok_or_else(|| self.no_namespace())?.undo();
                 self.record_undo(undo)
             }
-            Act::Hook | Act::MemberHook | Act::Upgrade => Ok(()),
+            Act::ChangeForeignObject => {
+                let object = self.cast.foreign_object.as_ref().expect(NO_ACTOR);
+                let profile = object.created.clone().unwrap_or_default();
+                let before = Some(object.display_name().to_owned());
+                self.plan_change(&DISPLAY_NAME, profile.clone(), before, step);
+                step.profile = Some(profile);
+                Ok(())
+            }
+            Act::RecreateForeignObject => {
+                let object = self.cast.foreign_object.as_ref().expect(NO_ACTOR);
+                step.profile.clone_from(&object.created);
+                Ok(())
+            }
+            Act::Hook | Act::SourceHook | Act::MemberHook | Act::Upgrade => Ok(()),
         }
     }
 
@@ -224,12 +261,25 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         if let (None, Some(missing)) = (before, field.missing) {
             return Err(NotTaken::Unmet(missing));
         }
+        let (profile, before) = (profile.clone(), before.map(str::to_owned));
+        let change = self.plan_change(field, profile, before, step);
+        self.record_undo(UndoEntry::Field(change))
+    }
+
+    /// Notes which change the step makes.
+    fn plan_change(
+        &mut self,
+        field: &'static ProfileField,
+        profile: ObjectRef,
+        before: Option<String>,
+        step: &mut DriverStep,
+    ) -> FieldUndo {
         let change = FieldUndo {
-            profile: ObjectKey::from(profile),
-            uid: profile.uid.clone(),
+            profile: ObjectKey::from(&profile),
+            uid: profile.uid,
             status: field.pointer.starts_with("/status/"),
             pointer: field.pointer.to_owned(),
-            before: before.map(str::to_owned),
+            before,
             after: (field.value)(&self.session.plan.run),
         };
         step.change = Some(Change {
@@ -240,19 +290,25 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         self.past.field = Some(field);
         self.past.value.clone_from(&change.after);
         self.change = Some(change.clone());
-        self.record_undo(UndoEntry::Field(change))
+        change
     }
 
     async fn act(&mut self, spec: &StepSpec, step: &mut DriverStep) -> Called {
         let session = self.session;
         match spec.act {
-            Act::Hook => session.call(Call::of(spec.action), session.stop.clone()).await,
+            Act::Hook | Act::SourceHook => {
+                let stop = session.stop_of(spec.action);
+                session.call(Call::of(spec.action), stop).await
+            }
             Act::MemberHook => self.member().call(session, spec.action, None).await,
             Act::Upgrade => self.upgrade(step).await,
-            Act::Set(_) => called(self.set_field().await),
+            Act::Set(_) | Act::ChangeForeignObject => called(self.set_field().await),
             Act::DeleteProfile => called(self.delete_profile(step).await),
+            Act::DeleteNamespace => called(self.delete_namespace(step).await),
+            Act::CreateNamespace => called(self.create_namespace_again().await),
             Act::DeleteSlice | Act::EmptySlice => called(self.write_slice(spec.act, step).await),
             Act::CreateForeignObject => called(self.create_foreign_object(step).await),
+            Act::RecreateForeignObject => called(self.recreate_foreign_object(step).await),
         }
     }
 
@@ -290,6 +346,69 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         Ok(())
     }
 
+    /// Creates the run's own namespace. Fails if it is there already.
+    pub(super) async fn create_own_namespace(&mut self) -> Result<(), NotTaken> {
+        let session = self.session;
+        let name = session.plan.own_namespace.clone().unwrap_or_default();
+        self.record_undo(UndoEntry::Namespace { name: name.clone() })?;
+        let created = session.writes.create_namespace(&name, &session.plan.run).await;
+        self.cast.namespace = Some(created.map_err(|failure| NotTaken::NoNamespace(name, failure))?);
+        Ok(())
+    }
+
+    /// Checks that the run may delete its namespace: it has the profile of the member, and no other one.
+    fn check_own_namespace(&self, step: &DriverStep) -> Result<(), NotTaken> {
+        let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
+        self.session.writes.check(profile)?;
+        let namespace = self.cast.namespace.as_ref().expect(NO_ACTOR);
+        if profile.namespace != namespace.name {
+            return Err(NotTaken::Unmet(
+                "the profile is not in the run's own namespace: let the hook `join` use CONFORMANCE_NAMESPACE",
+            ));
+        }
+        if self.has_other_profiles(&namespace.name) {
+            return Err(NotTaken::Unmet(
+                "the run's own namespace has profiles of other members",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether the namespace has a profile of a member that the run did not join.
+    fn has_other_profiles(&self, namespace: &str) -> bool {
+        let record = self.session.record();
+        let mut current = record.after(0).iter().filter_map(|history| history.current());
+        current.any(|profile| {
+            &*profile.metadata.namespace == namespace && !self.session.is_claimed(&profile.metadata.uid)
+        })
+    }
+
+    async fn delete_namespace(&mut self, step: &DriverStep) -> Result<(), Failure> {
+        let profile = step.profile.as_ref().expect("the step requires a profile");
+        let namespace = self.cast.namespace.as_ref().expect(NO_ACTOR);
+        let writes = &self.session.writes;
+        writes.touch(ObjectKind::ClusterProfile, ObjectKey::from(profile));
+        writes.delete_namespace(namespace).await?;
+        self.cast.member.as_mut().expect(NO_ACTOR).forget_profile();
+        Ok(())
+    }
+
+    async fn create_namespace_again(&mut self) -> Result<(), Failure> {
+        let session = self.session;
+        let namespace = self.cast.namespace.as_ref().expect(NO_ACTOR);
+        let patience = session.plan.patience.with(DriverAction::CreateNamespace);
+        let create = || {
+            session
+                .writes
+                .create_namespace(&namespace.name, &session.plan.run)
+        };
+        let created = session
+            .create_once_free(patience, NAMESPACE_RETRY, create)
+            .await?;
+        self.cast.namespace = Some(created);
+        Ok(())
+    }
+
     async fn write_slice(&mut self, act: Act, step: &DriverStep) -> Result<(), Failure> {
         let slice = step.slice.as_ref().expect("the step requires a slice");
         let writes = &self.session.writes;
@@ -304,7 +423,7 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
     }
 
     async fn create_foreign_object(&mut self, step: &mut DriverStep) -> Result<(), Failure> {
-        let object = self.cast.foreign_object.as_ref().expect(NO_ACTOR);
+        let object = self.cast.foreign_object.as_mut().expect(NO_ACTOR);
         let created = object.create(self.session).await?;
         self.written = Some(created.clone());
         if created.kind == ObjectKind::PlacementDecision.name() {
@@ -312,6 +431,14 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         } else {
             step.profile = Some(created);
         }
+        Ok(())
+    }
+
+    async fn recreate_foreign_object(&mut self, step: &mut DriverStep) -> Result<(), Failure> {
+        let object = self.cast.foreign_object.as_mut().expect(NO_ACTOR);
+        let created = object.recreate(self.session).await?;
+        self.written = Some(created.clone());
+        step.profile_after = Some(created);
         Ok(())
     }
 
@@ -333,6 +460,10 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
             Until::Placed => self.observe_slices(step).await,
             Until::Deadline => {
                 session.look(step, |_| false).await;
+            }
+            Until::LongAfterDeadline(duration) => {
+                let deadline = step.deadline().saturating_add(duration).unwrap_or(Timestamp::MAX);
+                session.look_until(deadline, step, |_| false).await;
             }
             Until::OthersEnd => {
                 session.look(step, |_| false).await;
@@ -376,13 +507,32 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
         }
     }
 
-    /// Undoes what no step has undone, the last first.
+    /// Undoes what no step has undone, the last first. The namespace stays until the member has left.
     async fn undo_all(&mut self) {
-        while let Some((undo, number)) = self.undos.pop() {
+        let is_namespace = |undo: &UndoEntry| matches!(undo, UndoEntry::Namespace { .. });
+        while let Some((undo, number)) = self.undos.pop_if(|(undo, _)| !is_namespace(undo)) {
             match self.undo(&undo).await {
                 Ok(()) => self.session.undone(number),
                 Err(leftover) => self.session.report_leftover(leftover),
             }
+        }
+    }
+
+    /// Deletes the run's own namespace, unless it has profiles of other members.
+    async fn undo_namespace(&mut self) {
+        let session = self.session;
+        let Some((UndoEntry::Namespace { name }, number)) = self.undos.pop() else {
+            return;
+        };
+        if self.has_other_profiles(&name) {
+            session.report_leftover(format!(
+                "Namespace {name} is left: it has profiles of other members"
+            ));
+            return;
+        }
+        match undo_namespace(session.context.client, &session.plan.run, &name).await {
+            Ok(()) => session.undone(number),
+            Err(failure) => session.report_leftover(format!("Namespace {name} is left: {failure}")),
         }
     }
 
@@ -395,6 +545,12 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
                 let failed = called.failure.map(|_| format!("the member {name} is still broken"));
                 failed.map_or(Ok(()), Err)
             }
+            UndoEntry::Disconnection => {
+                let stop = session.stop_of(DriverAction::Reconnect);
+                let called = session.call(Call::of(DriverAction::Reconnect), stop).await;
+                let left = "the implementation is still cut off from where its members come from".to_owned();
+                called.failure.map_or(Ok(()), |_| Err(left))
+            }
             UndoEntry::Field(change) => self.set_back(change).await.map_err(|failure| {
                 let FieldUndo { pointer, profile, .. } = change;
                 let (namespace, name) = (&profile.namespace, &profile.name);
@@ -404,8 +560,11 @@ impl<'s, 'a> ScenarioRun<'s, 'a> {
             }),
             UndoEntry::Profile { profile } => self.delete_own(ObjectKind::ClusterProfile, profile).await,
             UndoEntry::Slice { slice } => self.delete_own(ObjectKind::PlacementDecision, slice).await,
-            // Members, placements, and testbeds undo these themselves.
-            UndoEntry::Member { .. } | UndoEntry::Placement { .. } | UndoEntry::Testbed { .. } => Ok(()),
+            // Members, placements, and testbeds undo these themselves, and the namespace comes last.
+            UndoEntry::Member { .. }
+            | UndoEntry::Placement { .. }
+            | UndoEntry::Namespace { .. }
+            | UndoEntry::Testbed { .. } => Ok(()),
         }
     }
 

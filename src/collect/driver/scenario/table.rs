@@ -20,6 +20,8 @@ pub(super) const FEW: usize = 3;
 const SPARE: usize = 3;
 /// How long all members of the scale scenario stay.
 const FLEET_STAYS: Duration = Duration::from_secs(60);
+/// How long the implementation stays cut off beyond its time to react: a lease may have to expire first.
+const CUT_OFF: Duration = Duration::from_secs(120);
 /// How long a decision of several slices stays. It is judged once it has lasted for longer than 30 s.
 const DECISION_STAYS: Duration = Duration::from_secs(40);
 /// A version that no member has, and that every schema accepts.
@@ -57,6 +59,11 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
     scenario(Scenario::Tampering, Actors::Member, &[DriverAction::SetDisplayName], &[
         step(DriverAction::SetDisplayName, Act::Set(&DISPLAY_NAME), Until::Deadline),
     ]),
+    scenario(Scenario::NamespaceGone, Actors::MemberInOwnNamespace, &[DriverAction::DeleteNamespace, DriverAction::CreateNamespace], &[
+        step_if(exists, "", DriverAction::DeleteNamespace, Act::DeleteNamespace, Until::Deadline),
+        step(DriverAction::CreateNamespace, Act::CreateNamespace, Until::ProfileFound),
+    ]),
+    scenario(Scenario::SimilarNames, Actors::SimilarMembers, &[], &[]),
     scenario(Scenario::Scale, Actors::Fleet, &[], &[Line::Pause(FLEET_STAYS)]),
     scenario(Scenario::Placement, A_FEW_CLUSTERS, &[DriverAction::Place], &[
         step(DriverAction::DeleteSlice, Act::DeleteSlice, Until::Placed),
@@ -70,11 +77,17 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
         Line::Reschedule(LARGEST_SLICE),
         Line::Pause(DECISION_STAYS),
     ]),
+    scenario(Scenario::CutOff, Actors::Member, &[DriverAction::Disconnect, DriverAction::Reconnect], &[
+        step_if(is_healthy, NOT_HEALTHY, DriverAction::Disconnect, Act::SourceHook, Until::LongAfterDeadline(CUT_OFF)),
+        step(DriverAction::Reconnect, Act::SourceHook, Until::Profile(is_as_before)),
+    ]).in_order(Order::AfterOthers),
     scenario(Scenario::Restart, Actors::MemberAndPlacement, &[DriverAction::Restart], &[
         step(DriverAction::Restart, Act::Hook, Until::Deadline),
     ]).in_order(Order::AfterOthers),
     scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::ClusterProfile), &[DriverAction::PutForeignProfile], &[
-        step(DriverAction::PutForeignProfile, Act::CreateForeignObject, Until::OthersEnd),
+        step(DriverAction::PutForeignProfile, Act::CreateForeignObject, Until::Deadline),
+        step(DriverAction::ChangeForeignProfile, Act::ChangeForeignObject, Until::Deadline),
+        step(DriverAction::RecreateForeignProfile, Act::RecreateForeignObject, Until::OthersEnd),
     ]).in_order(Order::UntilOthersEnd),
     scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::PlacementDecision), &[DriverAction::PutForeignSlice], &[
         step(DriverAction::PutForeignSlice, Act::CreateForeignObject, Until::OthersEnd),
@@ -95,7 +108,7 @@ const MANAGER_LABEL: ProfileField = ProfileField {
     value: |_| None,
     missing: Some("the profile has no manager label that could be removed"),
 };
-const DISPLAY_NAME: ProfileField = ProfileField {
+pub(super) const DISPLAY_NAME: ProfileField = ProfileField {
     path: "spec.displayName",
     pointer: "/spec/displayName",
     read: |profile| profile.spec.display_name.as_deref(),
@@ -103,6 +116,7 @@ const DISPLAY_NAME: ProfileField = ProfileField {
     missing: None,
 };
 
+const NOT_HEALTHY: &str = "the profile does not report that the member is healthy";
 const NEVER_HEALTHY: &str =
     "the profile does not say that the member is healthy, though nothing was broken yet";
 

@@ -236,7 +236,10 @@ impl<'e> Authors<'e> {
             None => self.hub_span(gone, LOG_TOLERANCE),
         };
         let by_version = terminating.and_then(|object| self.of_version(object));
-        self.first_known([by_version, self.deleted_during(object, span)])
+        self.first_known([
+            by_version,
+            self.deleted_during(object, span, self.created_at(life)),
+        ])
     }
 
     /// When an object was deleted, by the requests in the log, on the runner's clock; none if the log has no such request.
@@ -281,7 +284,7 @@ impl<'e> Authors<'e> {
         let span = self.hub_span(at, LOG_TOLERANCE);
         let was_terminating = before.is_some_and(|before| before.deletion_timestamp.is_some());
         if object.deletion_timestamp.is_some() && !was_terminating {
-            return self.deleted_during(object, span);
+            return self.deleted_during(object, span, created_by_metadata(object));
         }
         let is_complete = log.covers(self.hub_span(at, 0))
             && !is_log_broken(self.evidence, at.earliest, at.latest)
@@ -298,8 +301,12 @@ impl<'e> Authors<'e> {
     }
 
     /// The common sender of all requests that may have deleted an object.
-    fn deleted_during(&self, object: &'e Metadata, span: HubSpan) -> Option<Attribution<'e>> {
-        let created = object.creation_timestamp.as_deref().and_then(parse_time);
+    fn deleted_during(
+        &self,
+        object: &'e Metadata,
+        span: HubSpan,
+        created: Option<Timestamp>,
+    ) -> Option<Attribution<'e>> {
         let mut requests = self.log()?.during(object, span, deletes);
         // The name may have been deleted and created again just before.
         requests.retain(|request| created.is_none_or(|created| created <= request.at));
@@ -314,6 +321,19 @@ impl<'e> Authors<'e> {
         } else {
             attribution
         })
+    }
+
+    /// When an object was created: by the request in the log, or to the second by its metadata.
+    fn created_at<T: Tracked>(&self, life: &'e History<T>) -> Option<Timestamp> {
+        let object = life.first().metadata();
+        let second = created_by_metadata(object)?;
+        let span = HubSpan::second(second.as_microsecond(), 0);
+        let logged = self.log().map(|log| log.during(object, span, creates));
+        match logged.as_deref() {
+            // A deletion at the same time made room for it.
+            Some([creation]) => Timestamp::from_microsecond(creation.at.as_microsecond() + 1).ok(),
+            _ => Some(second),
+        }
     }
 
     fn first_known(&self, answers: impl IntoIterator<Item = Option<Attribution<'e>>>) -> Attribution<'e> {
@@ -353,4 +373,8 @@ impl<'e> Authors<'e> {
             until: at.latest.saturating_add(skew).saturating_add(error),
         }
     }
+}
+
+fn created_by_metadata(object: &Metadata) -> Option<Timestamp> {
+    object.creation_timestamp.as_deref().and_then(parse_time)
 }

@@ -50,6 +50,8 @@ pub(crate) enum Count {
     Observed,
     /// Creations, updates, and patches in the audit log, also those that change nothing.
     Logged,
+    /// Requests in the audit log that the hub refused, whether there is an object of the name or not.
+    Refused,
 }
 
 /// A write to an object.

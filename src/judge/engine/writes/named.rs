@@ -30,7 +30,7 @@ pub(super) struct NamedWrites<'h, 'e, T> {
     /// The objects that the watch or a list shows, in order; none if only the audit log knows the name.
     lives: &'h [&'e History<T>],
     first_touch: Option<Micros>,
-    /// The successful writes in the audit log, without those of the suite, in order.
+    /// The successful writes in the audit log, or the refused ones, without those of the suite, in order.
     pub(super) requests: Vec<&'e Request>,
 }
 
@@ -41,14 +41,24 @@ pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<N
     let mut requests: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
     for request in log.iter().flat_map(|log| &log.events) {
         let name = request.namespace_and_name();
-        if request.is_write() && !request.is_the_suites() && !name.1.is_empty() {
+        let is_of_sort = if count == Count::Refused {
+            request.is_refused()
+        } else {
+            request.is_write()
+        };
+        if is_of_sort && !request.is_the_suites() && !name.1.is_empty() {
             requests.entry(name).or_default().push(request);
         }
     }
+    let ahead = skew(evidence);
     let mut all: Vec<NamedWrites<T>> = Vec::new();
     for object in T::in_scope(hub) {
-        let of_name = requests.remove(&object.name());
-        all.push(NamedWrites::of_object(hub, object, of_name.unwrap_or_default()));
+        let mut of_name = requests.remove(&object.name()).unwrap_or_default();
+        // Whatever the run does to an object, a refused request need not be repeated.
+        if let Some(touch) = object.first_touch.filter(|_| count != Count::Refused) {
+            of_name.retain(|request| request.at.as_microsecond() - ahead < touch);
+        }
+        all.push(NamedWrites::of_object(hub, object, of_name));
     }
     let scope = &evidence.header.scope;
     let known: HashSet<(&str, &str)> = T::histories(evidence).iter().map(key).collect();
@@ -77,12 +87,8 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
     pub(super) fn of_object(
         hub: &'h Hub<'e>,
         object: &'h JudgedObject<'e, T>,
-        mut requests: Vec<&'e Request>,
+        requests: Vec<&'e Request>,
     ) -> Self {
-        let ahead = skew(hub.evidence);
-        if let Some(touch) = object.first_touch {
-            requests.retain(|request| request.at.as_microsecond() - ahead < touch);
-        }
         Self {
             evidence: hub.evidence,
             name: object.name(),
@@ -145,7 +151,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
         };
         match count {
             Count::Observed => return false,
-            Count::Logged => return true,
+            Count::Logged | Count::Refused => return true,
             Count::Status | Count::Changing if !is_watched::<T>(self.evidence) => return true,
             Count::Status | Count::Changing => {}
         }
@@ -238,7 +244,8 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
 
     /// When objects of the name were created, by the hub's clock. An audit policy may leave creations out.
     fn creations(&self) -> Vec<Micros> {
-        let logged = self.requests.iter().filter(|request| creates(request));
+        let is_creation = |request: &&&Request| request.is_write() && creates(request);
+        let logged = self.requests.iter().filter(is_creation);
         let logged = logged.map(|request| request.at.as_microsecond());
         let observed = self.lives.iter().filter_map(|life| {
             let created = life.last().metadata().creation_timestamp.as_deref();
@@ -258,6 +265,7 @@ fn is_counted(request: &Request, count: Count) -> bool {
         Count::Status => request.is_status_write(),
         Count::Changing => is_update && request.changed != Some(false),
         Count::Logged => is_update || creates(request),
+        Count::Refused => true,
         Count::Observed => false,
     }
 }
@@ -266,7 +274,7 @@ fn is_counted_step<T: Written>(before: &Version<T>, after: &Version<T>, count: C
     match count {
         Count::Status => after.object.has_other_status(&before.object),
         Count::Changing | Count::Observed => true,
-        Count::Logged => false,
+        Count::Logged | Count::Refused => false,
     }
 }
 

@@ -91,7 +91,13 @@ impl StepText {
         let done = self.at.saturating_add(self.took.unwrap_or_default());
         let patience = self.patience.unwrap_or(SignedDuration::from_mins(2));
         let profile = match (self.action, &self.profile) {
-            (DriverAction::Join | DriverAction::Restart, None) => None,
+            (
+                DriverAction::Join
+                | DriverAction::Restart
+                | DriverAction::Disconnect
+                | DriverAction::Reconnect,
+                None,
+            ) => None,
             (action, None) if action.is_on_placements() => None,
             (_, path) => Some(key(path.as_deref().unwrap_or("a"))),
         };
@@ -102,16 +108,13 @@ impl StepText {
                 .member
                 .clone()
                 .unwrap_or_else(|| match (self.action, &profile) {
-                    (DriverAction::Restart | DriverAction::PutForeignProfile, _) => String::new(),
+                    (action, _) if is_on_whole_implementation(action) => String::new(),
                     (action, _) if action.is_on_placements() => String::new(),
                     (_, Some(key)) => key.name.clone(),
                     (_, None) => "a".to_owned(),
                 }),
             profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
-            profile_after: self
-                .profile_after
-                .as_deref()
-                .map(|name| profile_reference("default", name)),
+            profile_after: self.profile_after(),
             from: moment(self.at),
             until: moment(done),
             outcome: match &self.failed {
@@ -133,6 +136,18 @@ impl StepText {
 }
 
 impl StepText {
+    /// The object that the run re-created is the second one of its name.
+    fn profile_after(&self) -> Option<ObjectRef> {
+        if self.action == DriverAction::RecreateForeignProfile {
+            let key = key(self.profile.as_deref().unwrap_or("foreign"));
+            let mut created = profile_reference(&key.namespace, &key.name);
+            created.uid += "-2";
+            return Some(created);
+        }
+        let name = self.profile_after.as_deref()?;
+        Some(profile_reference("default", name))
+    }
+
     fn placement(&self) -> Option<PlacementRequest> {
         let is_placed = self.action.is_on_placements() && self.action != DriverAction::PutForeignSlice;
         is_placed.then(|| PlacementRequest {
@@ -167,6 +182,19 @@ fn key(path: &str) -> ObjectKey {
     }
 }
 
+/// Whether an action concerns no member.
+fn is_on_whole_implementation(action: DriverAction) -> bool {
+    matches!(
+        action,
+        DriverAction::Restart
+            | DriverAction::Disconnect
+            | DriverAction::Reconnect
+            | DriverAction::PutForeignProfile
+            | DriverAction::ChangeForeignProfile
+            | DriverAction::RecreateForeignProfile
+    )
+}
+
 /// The scenario that an action belongs to.
 fn scenario(action: DriverAction) -> Scenario {
     match action {
@@ -174,7 +202,12 @@ fn scenario(action: DriverAction) -> Scenario {
         DriverAction::Break | DriverAction::Heal => Scenario::Outage,
         DriverAction::Upgrade => Scenario::Upgrade,
         DriverAction::Restart => Scenario::Restart,
-        DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => Scenario::ForeignProfile,
+        DriverAction::PutForeignProfile
+        | DriverAction::ChangeForeignProfile
+        | DriverAction::RecreateForeignProfile
+        | DriverAction::PutForeignSlice => Scenario::ForeignProfile,
+        DriverAction::Disconnect | DriverAction::Reconnect => Scenario::CutOff,
+        DriverAction::DeleteNamespace | DriverAction::CreateNamespace => Scenario::NamespaceGone,
         DriverAction::Place
         | DriverAction::Reschedule
         | DriverAction::Unplace

@@ -329,6 +329,8 @@ fn driven() -> Value {
                 {"action": "set-display-name", "at": "9m", "profile": "tampered",
                  "change": {"path": "spec.displayName", "before": "tampered", "after": "Blue"}},
                 {"action": "restart", "at": "12m", "took": "10s"},
+                {"action": "disconnect", "at": "19m", "took": "10s", "profile": "upgraded"},
+                {"action": "reconnect", "at": "22m", "took": "10s", "profile": "upgraded"},
                 {"action": "join", "scenario": "scale", "at": "15m", "profile": "one"},
                 {"action": "join", "scenario": "scale", "at": "15m", "profile": "two"},
                 {"action": "leave", "scenario": "scale", "at": "18m", "profile": "one"},

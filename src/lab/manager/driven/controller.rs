@@ -26,6 +26,8 @@ pub(super) const ROUND: Duration = Duration::from_secs(10);
 const INVENTORY: Duration = Duration::from_secs(60);
 /// How long it waits for further joins before a round.
 const TOGETHER: Duration = Duration::from_secs(1);
+/// How long the manager takes to notice that it is cut off, or connected again.
+const NOTICE: Duration = Duration::from_secs(5);
 /// How long a restart takes.
 const RESTART: Duration = Duration::from_secs(5);
 
@@ -50,6 +52,11 @@ impl Controller {
                         }
                         Order::Restart => {
                             self.restart().await?;
+                            let _ = taken.send(());
+                            next = Instant::now();
+                        }
+                        Order::CutOff(is_cut_off) => {
+                            self.cut_off(is_cut_off).await?;
                             let _ = taken.send(());
                             next = Instant::now();
                         }
@@ -101,6 +108,13 @@ impl Controller {
         self.mirror = Mirror::new(profile_resource(), FLEET);
         sleep(RESTART).await;
         self.misbehave_after_restart().await
+    }
+
+    /// A manager that is cut off keeps the members that it knows.
+    async fn cut_off(&mut self, is_cut_off: bool) -> Result<(), RequestError> {
+        self.is_cut_off = is_cut_off;
+        sleep(NOTICE).await;
+        self.misbehave_when_cut_off().await
     }
 
     async fn round(&mut self) -> Result<(), RequestError> {

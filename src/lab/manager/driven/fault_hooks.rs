@@ -39,6 +39,17 @@ impl Controller {
         let is_new = member.is_first && member.since.elapsed() < LATE;
         (is_new && self.misbehaviours.has(Misbehaviour::CreatesLate))
             || (member.has_profile && self.misbehaviours.has(Misbehaviour::CreatesOnce))
+            || self.is_confused(name)
+            || (self.is_cut_off && self.misbehaviours.has(Misbehaviour::ForgetsUnlisted))
+    }
+
+    /// True if the name of a member is that of another one and a suffix, and the manager confuses them.
+    fn is_confused(&self, name: &str) -> bool {
+        let is_prefix = |other: &String| {
+            name.strip_prefix(&**other)
+                .is_some_and(|rest| rest.starts_with('-'))
+        };
+        self.misbehaviours.has(Misbehaviour::ConfusesNames) && self.members.keys().any(is_prefix)
     }
 
     /// True if writes of a member's status are skipped.
@@ -105,12 +116,22 @@ impl Controller {
     }
 
     /// Changes profiles that a conforming manager would leave as they are.
-    pub(super) async fn meddle(&self) -> Result<(), RequestError> {
+    pub(super) async fn meddle(&mut self) -> Result<(), RequestError> {
         for foreign in self.mirror.all().filter(|profile| !is_ours(profile)) {
             let Some(target) = foreign.metadata.name.clone().map(named) else {
                 continue;
             };
-            if self.misbehaviours.has(Misbehaviour::Tidies) {
+            let is_changed = foreign
+                .metadata
+                .generation
+                .is_some_and(|generation| generation > 1);
+            let uid = foreign.metadata.uid.clone().unwrap_or_default();
+            let known = self.foreign_uids.insert(target.name.clone(), uid.clone());
+            let is_recreated = known.is_some_and(|known| known != uid);
+            if self.misbehaviours.has(Misbehaviour::Tidies)
+                || (is_changed && self.misbehaviours.has(Misbehaviour::TidiesChanged))
+                || (is_recreated && self.misbehaviours.has(Misbehaviour::TidiesRecreated))
+            {
                 self.hub.delete(&target).await?;
             }
             let label = foreign
@@ -134,6 +155,19 @@ impl Controller {
                     .patch(&target(name), MANAGER, Via::Object, &patch)
                     .await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Acts when the manager is cut off, and when it is connected again.
+    pub(super) async fn misbehave_when_cut_off(&mut self) -> Result<(), RequestError> {
+        if !self.misbehaviours.has(Misbehaviour::ForgetsUnlisted) {
+            return Ok(());
+        }
+        self.memory.clear();
+        for name in self.members.keys().filter(|_| self.is_cut_off) {
+            credentials::take(&self.hub, name).await?;
+            self.hub.delete(&target(name)).await?;
         }
         Ok(())
     }

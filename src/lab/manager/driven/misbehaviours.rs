@@ -9,6 +9,8 @@ use std::{collections::BTreeSet, time::Duration};
 pub(in crate::manager) enum Misbehaviour {
     /// The first member's profile is created too late.
     CreatesLate,
+    /// A member has no profile if its name begins with that of another member.
+    ConfusesNames,
     /// The first member's status is filled too late.
     FillsLate,
     /// A member is asked for its inventory only once.
@@ -37,6 +39,12 @@ pub(in crate::manager) enum Misbehaviour {
     Claims,
     /// Profiles of other managers are deleted.
     Tidies,
+    /// Profiles of other managers are deleted once their generation has increased.
+    TidiesChanged,
+    /// A profile of another manager is deleted if one of that name was deleted before.
+    TidiesRecreated,
+    /// Members that the manager cannot list are taken for gone.
+    ForgetsUnlisted,
     /// After a restart, every profile is deleted and created anew.
     Recreates,
 }

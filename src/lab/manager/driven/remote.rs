@@ -24,6 +24,8 @@ pub(in crate::manager) enum Order {
     Leave { name: String },
     /// Restart.
     Restart,
+    /// Cut the manager off from its list of members, or connect it again.
+    CutOff(bool),
 }
 
 /// The orders, each with a channel that confirms it.
@@ -61,6 +63,14 @@ impl Remote {
     /// When the manager does not run.
     pub async fn restart(&self) -> Result<(), RemoteError> {
         self.send(Order::Restart).await
+    }
+
+    /// Cuts the manager off from its list of members, or connects it again. Returns once the manager noticed.
+    ///
+    /// # Errors
+    /// When the manager does not run.
+    pub async fn cut_off(&self, is_cut_off: bool) -> Result<(), RemoteError> {
+        self.send(Order::CutOff(is_cut_off)).await
     }
 
     /// Namespace and name of the profile of the member of that name.

@@ -31,6 +31,10 @@ pub(in crate::manager) struct Controller {
     pub(super) memory: BTreeMap<String, Memory>,
     /// The profiles on the hub.
     pub(super) mirror: Mirror,
+    /// Whether the manager cannot list its members.
+    pub(super) is_cut_off: bool,
+    /// The uids of other managers' profiles, by name.
+    pub(super) foreign_uids: BTreeMap<String, String>,
     /// How many members have ever joined.
     pub(super) taken: usize,
 }
@@ -81,6 +85,8 @@ impl Controller {
             members: BTreeMap::new(),
             memory: BTreeMap::new(),
             mirror: Mirror::new(profile_resource(), FLEET),
+            is_cut_off: false,
+            foreign_uids: BTreeMap::new(),
             taken: 0,
         }
     }

@@ -17,6 +17,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "consumers/secrets-retired",
     ]),
     FaultInfo::new(
+        "lifecycle/join-creates-profile:similar",
+        "takes a member whose name begins with that of another one for that one",
+        |world| world.misbehaviours.add(Misbehaviour::ConfusesNames),
+    )
+    .driven(),
+    FaultInfo::new(
         "lifecycle/join-fills-status",
         "fills the status of a member's profile minutes after it joined",
         |world| world.misbehaviours.add(Misbehaviour::FillsLate),
@@ -61,6 +67,26 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     )
     // A deletion of another manager's profile is a write. Only the log shows which client sent it.
     .also_in_audit_log(&["identity/one-manager-per-profile"])
+    .driven(),
+    FaultInfo::new(
+        "lifecycle/foreign-profiles-untouched:changed",
+        "deletes a profile that it does not know once its generation has increased",
+        |world| world.misbehaviours.add(Misbehaviour::TidiesChanged),
+    )
+    .also_in_audit_log(&["identity/one-manager-per-profile"])
+    .driven(),
+    FaultInfo::new(
+        "lifecycle/foreign-profiles-untouched:recreated",
+        "deletes a profile if one of that name was deleted before",
+        |world| world.misbehaviours.add(Misbehaviour::TidiesRecreated),
+    )
+    .also_in_audit_log(&["identity/one-manager-per-profile"])
+    .driven(),
+    FaultInfo::new(
+        "lifecycle/cut-off-keeps-profiles",
+        "takes the members that it cannot list for gone",
+        |world| world.misbehaviours.add(Misbehaviour::ForgetsUnlisted),
+    )
     .driven(),
     FaultInfo::new(
         "lifecycle/restart-keeps-profiles",

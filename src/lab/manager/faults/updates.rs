@@ -48,6 +48,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
+        "updates/refused-writes-within-budget",
+        "sends a condition without a status, which the hub refuses, again every four seconds",
+        |world| {
+            for turn in 1..=20 {
+                let at = minutes(4) + Duration::from_secs(4) * turn;
+                let patch = json!({"status": {"conditions": [{"type": CONDITION_HEALTHY}]}});
+                world.request(at, QUIET, MANAGER, Via::Status, patch);
+            }
+        },
+    )
+    .in_audit_log_only(),
+    FaultInfo::new(
         "updates/no-empty-writes",
         "sends a version that has not changed, again every four minutes",
         |world| {

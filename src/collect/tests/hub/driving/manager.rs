@@ -44,6 +44,8 @@ pub struct ManagerHooks {
     /// Members that the run does not offer.
     own: Mutex<BTreeMap<String, Box<dyn Offered>>>,
     joined: Mutex<BTreeSet<String>>,
+    /// The members whose profiles are to be in the namespace of the run's own.
+    in_namespace: Mutex<BTreeSet<String>>,
     /// Everything that the hooks were asked for, in its order: `join conformance-t-1`.
     pub calls: Mutex<Vec<String>>,
     at_work: AtomicUsize,
@@ -70,6 +72,7 @@ impl Manager {
             reference: ReferenceHooks::new(manager.remote(), world.clock),
             own: Mutex::default(),
             joined: Mutex::default(),
+            in_namespace: Mutex::default(),
             calls: Mutex::default(),
             at_work: AtomicUsize::default(),
             most_at_work: AtomicUsize::default(),
@@ -99,6 +102,13 @@ impl ManagerHooks {
     /// The members that have joined and not left.
     pub fn joined(&self) -> BTreeSet<String> {
         self.joined.lock().expect("no panic").clone()
+    }
+
+    /// The joined members whose profiles are to be in the namespace of the run's own.
+    pub fn in_namespace(&self) -> BTreeSet<String> {
+        let joined = self.joined();
+        let names = self.in_namespace.lock().expect("no panic");
+        names.intersection(&joined).cloned().collect()
     }
 
     /// The profile of a member.
@@ -131,6 +141,12 @@ impl ManagerHooks {
         self.at_work.fetch_sub(1, Ordering::Relaxed);
         if call.action == DriverAction::Leave && before < self.habits.clings {
             return Called::failed("it does not let go");
+        }
+        if call.namespace.is_some() {
+            self.in_namespace
+                .lock()
+                .expect("no panic")
+                .insert(name.to_owned());
         }
         if call.action == DriverAction::Join {
             self.joined.lock().expect("no panic").insert(name.to_owned());

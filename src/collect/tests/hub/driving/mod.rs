@@ -1,6 +1,7 @@
 //! The lab's implementations, driven by a run, and what is seen of them.
 
 mod manager;
+mod namespace;
 mod placements;
 mod rights;
 mod safety;
@@ -70,6 +71,7 @@ fn driving(manager: &Manager) -> Plan {
                 members: 6,
                 at_once: 2,
             }),
+            own_namespace: None,
             mutations: true,
             journal: None,
         }),

@@ -14,7 +14,11 @@ const LISTED: usize = 5;
 ///
 /// Once the member is back, the profile reports again all that it reported before the outage.
 pub(in crate::rules) fn heal_restores_status(step: &Step) -> Answer {
-    let Some(broken) = step.earlier(DriverAction::Break) else {
+    let outage = match step.taken.action {
+        DriverAction::Reconnect => DriverAction::Disconnect,
+        _ => DriverAction::Break,
+    };
+    let Some(broken) = step.earlier(outage) else {
         return Answer::NotApplicable;
     };
     let before = match broken.before_surely() {

@@ -47,6 +47,21 @@ pub(in crate::rules) fn writes_within_burst(writes: &Writes<'_, '_, ClusterProfi
     }
 }
 
+/// `updates/refused-writes-within-budget`
+///
+/// The implementation's requests on one name that the hub refuses never exceed 10 at once and one more every 30 s.
+pub(in crate::rules) fn refused_writes_within_budget(
+    writes: &Writes<'_, '_, ClusterProfile>,
+    _: &Hub,
+) -> Answer {
+    let message = "the hub refuses requests on one name more often than the budget allows";
+    writes.within(
+        BUDGET,
+        "refused requests",
+        Finding::at_path("metadata.name", message),
+    )
+}
+
 /// `updates/no-empty-writes`
 ///
 /// No status write of the implementation leaves the object unchanged. A single one is a warning.
