@@ -6,6 +6,8 @@ mod broken;
 mod consumers;
 mod managers;
 mod matrix;
+// Adverse conditions are for the tests of the lab.
+#[allow(dead_code)]
 #[path = "../support/observed_consumer.rs"]
 mod observed_consumer;
 #[path = "../support/observed_scheduler.rs"]
