@@ -51,9 +51,10 @@ impl Player<'_> {
             return;
         };
         profile.changed_at = answered;
-        profile.deletion = match is_deleted {
-            true => Deletion::Deleted(answered),
-            false => Deletion::Terminating,
+        profile.deletion = if is_deleted {
+            Deletion::Deleted(answered)
+        } else {
+            Deletion::Terminating
         };
         // A stopped consumer removes no finalizer.
         if self.last_hook() != Some(DriverAction::Stop) {

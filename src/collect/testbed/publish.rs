@@ -320,13 +320,15 @@ impl Player<'_> {
             ..self.new_address(key)
         };
         let address = members.open(&new).await?;
-        let other_ca = match entry.other_authority {
-            true => Some(members.open(&self.new_address(AUTHORITY)).await?.ca_data),
-            false => None,
+        let other_ca = if entry.other_authority {
+            Some(members.open(&self.new_address(AUTHORITY)).await?.ca_data)
+        } else {
+            None
         };
-        let proxy = match entry.proxy {
-            true => Some(members.open_proxy().await?),
-            false => None,
+        let proxy = if entry.proxy {
+            Some(members.open_proxy().await?)
+        } else {
+            None
         };
         if let Some(profile) = self.profiles.get_mut(key) {
             profile.addresses.insert(entry.address, address);

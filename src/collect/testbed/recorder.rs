@@ -195,7 +195,7 @@ mod tests {
         let reply = tell_recorder(&path, run("https://b")).await.expect("an answer");
         assert!(matches!(reply, PluginReply::Failure(_)), "{reply:?}");
         let second = Recorder::listen(&path, Arc::clone(&calls)).await;
-        assert_eq!(second.err().expect("it is used").kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(second.expect_err("it is used").kind(), io::ErrorKind::AddrInUse);
         // Who does not know the key.
         let text = fs::read_to_string(&path).expect("the file");
         let mut way: Way = serde_json::from_str(&text).expect("its way");

@@ -87,7 +87,10 @@ impl<'e> ImplementationNames<'e> {
         let has_candidate = self.candidates.iter().any(is_of_sort);
         let publishers = writers.iter().filter(|(_, written)| written.publishes);
         let mut names: Vec<WriterName> = publishers.map(|(name, _)| *name).filter(is_of_sort).collect();
-        names.retain(|name| !name.is_hub() && !name.is_suite() && !(name.is_kubectl() && has_candidate));
+        names.retain(|name| !name.is_hub() && !name.is_suite());
+        if has_candidate {
+            names.retain(|name| !name.is_kubectl());
+        }
         names
     }
 

@@ -136,7 +136,6 @@ impl<'e> PublishedObjects<'e> {
             hook_calls: text.hook_calls.iter().map(HookText::call).collect(),
             outputs: text.outputs.iter().flatten().map(OutputText::snapshot).collect(),
             user_in_audit_log: !text.user_not_in_audit_log,
-            ..Testbed::default()
         })
     }
 
