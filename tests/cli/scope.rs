@@ -169,11 +169,11 @@ fn header_of(evidence: &str) -> Value {
 fn a_configuration_may_serve_runs_of_either_role() {
     let folder = Folder::new();
     let config = folder.flag("conformance.yaml");
-    let text = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\nconsumerUser: reader\n";
+    let text = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\nschedulerUser: reader\n";
     fs::write(&config, text).expect("written");
     refused_in_the_lab(
         &["--config", &config],
-        &["line 3: `consumerUser` is for the role scheduler", "remove it"],
+        &["line 3: `schedulerUser` is for the role scheduler", "remove it"],
     );
     fs::write(&config, format!("{text}role: [manager, scheduler]\n")).expect("written");
     let shown = expect(0, &["run", "--config", &config, "--print-config"]);

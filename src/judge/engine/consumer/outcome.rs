@@ -93,6 +93,9 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn called_as(&self, other: &ObjectKey) -> Answer {
+        if self.run.consumer().one_shot {
+            return Answer::NotApplicable;
+        }
         let closed = self.last_closed(&self.expectation.url);
         let Some(closed) = closed else {
             return Answer::Unknown("the member did not end its connections".into());
