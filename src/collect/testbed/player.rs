@@ -435,9 +435,9 @@ impl<'a> Player<'a> {
         is_named.then_some(snapshot.at)
     }
 
-    /// Reads the outputs of the consumer, if any are declared, and records them.
+    /// Reads the outputs of the consumer, if any are declared, and records them. A consumer that does not run may serve none.
     async fn read_outputs(&mut self) {
-        if !self.plan.outputs.is_empty() && !self.is_stopped() {
+        if !self.plan.outputs.is_empty() && self.is_running() && !self.is_stopped() {
             let snapshot = self.snapshot().await;
             self.testbed.outputs.push(snapshot);
         }
