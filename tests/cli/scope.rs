@@ -190,7 +190,7 @@ fn a_configuration_may_serve_runs_of_either_role() {
     );
     assert_eq!(done.code, Some(0), "{}", done.err);
     assert!(
-        done.err.contains("`consumerUser` gives way to --role"),
+        done.err.contains("`schedulerUser` gives way to --role"),
         "{}",
         done.err
     );
