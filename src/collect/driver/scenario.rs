@@ -17,7 +17,7 @@ use futures::{
 };
 use tokio::sync::watch;
 
-use self::{run::ScenarioRun, table::SCENARIOS};
+use self::{run::DriverScenario, table::SCENARIOS};
 use super::session::Session;
 
 /// A scenario: its actors join before the steps and leave after them, in any case.
@@ -175,7 +175,7 @@ pub(super) async fn all(session: &Session<'_>) {
         let specs = SCENARIOS.iter().filter(move |spec| spec.order == order);
         specs
             .map(|spec| {
-                ScenarioRun::new(session, spec, others_ended.clone())
+                DriverScenario::new(session, spec, others_ended.clone())
                     .run()
                     .boxed()
             })

@@ -12,7 +12,7 @@ use tokio::{select, sync::Semaphore};
 use super::{
     Actors,
     foreign_object::{ForeignObject, any_namespace, first_namespace},
-    run::ScenarioRun,
+    run::DriverScenario,
     table::FEW,
 };
 use crate::driver::{
@@ -35,7 +35,7 @@ pub(super) struct Cast {
     pub foreign_object: Option<ForeignObject>,
 }
 
-impl ScenarioRun<'_, '_> {
+impl DriverScenario<'_, '_> {
     /// Has the actors join. Returns `false` if the steps cannot be taken.
     pub(super) async fn join(&mut self) -> bool {
         match self.spec.actors {

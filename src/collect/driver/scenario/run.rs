@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// A scenario that is running.
-pub(super) struct ScenarioRun<'s, 'a> {
+pub(super) struct DriverScenario<'s, 'a> {
     pub(super) session: &'s Session<'a>,
     pub(super) spec: &'static ScenarioSpec,
     pub(super) others_ended: watch::Receiver<bool>,
@@ -62,7 +62,7 @@ const NO_SLICE: NotTaken = NotTaken::Unmet("no slice was found that the schedule
 /// The panic if the table is wrong.
 const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
 
-impl<'s, 'a> ScenarioRun<'s, 'a> {
+impl<'s, 'a> DriverScenario<'s, 'a> {
     pub fn new(
         session: &'s Session<'a>,
         spec: &'static ScenarioSpec,
