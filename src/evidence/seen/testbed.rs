@@ -15,12 +15,6 @@ use crate::{
     api::{ClusterProfile, Json, PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
-/// A consumer may take at least this many seconds to follow a change: connections that failed are often tried again
-/// from 5 s on, and health is asked every 10 s.
-const LEAST_SETTLE_SECONDS: i64 = 10;
-/// A consumer may take so many times what it took for the control.
-const SETTLE_FACTOR: i64 = 3;
-
 /// The testbed of one run: who was judged on it, which members it had, and when.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -404,11 +398,11 @@ pub enum PluginAnswer {
         #[schemars(with = "Option<crate::json_schema::Time>")]
         expires: Option<Timestamp>,
     },
-    /// It failed, as it was told to.
+    /// It failed, as the run had planned.
     Failed {},
-    /// It hung, as it was told to.
+    /// It hung, as the run had planned.
     Hung {},
-    /// It printed what is no answer, as it was told to.
+    /// It printed an invalid ExecCredential, as the run had planned.
     #[serde(rename = "invalidOutput")]
     Garbage {},
     /// It knows no member of that URL and that server name.
@@ -438,18 +432,5 @@ impl MemberCall {
     /// Whether both sides went past the handshake.
     pub fn was_trusted(&self) -> bool {
         !matches!(self.what, CallEvent::Failed { .. } | CallEvent::Closed {})
-    }
-}
-
-impl Testbed {
-    /// For how many seconds the consumer may go on as before a change: three times what it took for the slowest control,
-    /// and at least 10 s. None if it never called a control.
-    pub fn settle_seconds(&self) -> Option<i64> {
-        let took = |scene: &ScenarioRun| Some(scene.called_at?.duration_since(scene.from).as_secs());
-        let free = self.scenarios.iter().filter(|scene| !scene.may_delay);
-        let longest = free.filter_map(took).max()?;
-        // The next whole second.
-        let longest = longest.saturating_add(1);
-        Some(LEAST_SETTLE_SECONDS.max(longest.saturating_mul(SETTLE_FACTOR)))
     }
 }

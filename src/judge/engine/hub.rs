@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use evidence::{
-    Claim, Credential, DriverStep, Evidence, Kind, Namespace,
+    Claim, Credential, DriverStep, Evidence, Kind, Namespace, Reason,
     api::{ClusterProfile, Edition, PlacementDecision, Role, names},
 };
 
 use super::{
     at_end::{ConsumerSecret, by_credential, consumer_secrets},
     author::Authors,
+    consumer::ConsumerRun,
     driver_steps::{has_left, observed_until},
     judged::{JudgedObject, judged_profiles, judged_slices, slices_in_scope},
 };
@@ -27,6 +28,7 @@ pub(crate) struct Hub<'e> {
     credentials: OnceLock<BTreeMap<&'e Credential, Vec<usize>>>,
     profile_authors: OnceLock<Authors<'e>>,
     slice_authors: OnceLock<Authors<'e>>,
+    consumer_run: OnceLock<Result<ConsumerRun<'e>, Reason>>,
 }
 
 impl<'e> Hub<'e> {
@@ -42,6 +44,7 @@ impl<'e> Hub<'e> {
             credentials: OnceLock::new(),
             profile_authors: OnceLock::new(),
             slice_authors: OnceLock::new(),
+            consumer_run: OnceLock::new(),
         }
     }
 
@@ -117,6 +120,12 @@ impl<'e> Hub<'e> {
             before.is_some_and(|profile| !has_left(self.evidence, profile, taken.from))
                 && object.first_touch.is_none_or(|touch| touch >= until)
         })
+    }
+
+    /// The run of a consumer on the testbed, or why it cannot be judged.
+    pub(super) fn consumer_run(&self) -> Result<&ConsumerRun<'e>, &Reason> {
+        let run = self.consumer_run.get_or_init(|| ConsumerRun::of(self.evidence));
+        run.as_ref()
     }
 
     /// The judged Secrets of consumers.

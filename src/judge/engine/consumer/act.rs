@@ -45,14 +45,13 @@ impl<'e> ConsumerRun<'e> {
 
     /// All calls and plugin runs of the consumer.
     pub(crate) fn all_acts(&self) -> Vec<Act<'e>> {
-        let calls = self.evidence.member_calls.iter().flat_map(|log| &log.events);
-        let calls = calls.filter(|call| is_act(call)).map(Act::call);
+        let calls = self.member_calls().filter(|call| is_act(call)).map(Act::call);
         calls.chain(self.plugin_runs().map(Act::plugin_run)).collect()
     }
 
     /// The requests to a proxy for a way to a URL.
     fn ways_to<'u>(&self, url: &'u str) -> impl Iterator<Item = &'e MemberCall> + use<'e, 'u> {
-        let calls = self.evidence.member_calls.iter().flat_map(|log| &log.events);
+        let calls = self.member_calls();
         calls.filter(move |call| matches!(&call.what, CallEvent::Proxied { host } if is_way_to(url, host)))
     }
 

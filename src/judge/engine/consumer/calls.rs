@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{ConsumerSpec, MemberCall, PluginCall, Reason, api::AccessProvider};
 use jiff::Timestamp;
 
-use super::{ConsumerRun, is_connection, micros, server};
+use super::{ConsumerRun, is_connection, judged_run, micros, server};
 use crate::{
     engine::{Answer, Evaluate, Hub},
     subjects::Findings,
@@ -31,8 +31,7 @@ pub(crate) trait ConsumerCall: Sized {
 
 impl ConsumerCall for MemberCall {
     fn all<'e>(run: &ConsumerRun<'e>) -> Vec<&'e Self> {
-        let calls = run.evidence.member_calls.iter().flat_map(|log| &log.events);
-        calls.filter(|call| is_connection(call)).collect()
+        run.member_calls().filter(|call| is_connection(call)).collect()
     }
 
     fn at(&self) -> Timestamp {
@@ -108,16 +107,12 @@ impl<C: ConsumerCall + std::fmt::Debug> Evaluate for CallRule<C> {
 
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         findings.nothing_happened(self.nothing_happened);
-        let run = match ConsumerRun::of(hub.evidence) {
-            Ok(run) => run,
-            Err(reason) => return findings.cannot_tell(reason),
+        let Some(run) = judged_run(hub, self.skipped, findings) else {
+            return;
         };
-        if let Some(reason) = (self.skipped)(run.consumer()) {
-            return findings.not_asked(reason);
-        }
         let mut reported = BTreeSet::new();
-        for call in C::all(&run) {
-            let answer = least_severe(&run, call, self.check);
+        for call in C::all(run) {
+            let answer = least_severe(run, call, self.check);
             let is_new = answer.findings().first().is_none_or(|finding| {
                 reported.insert((
                     finding.object.to_string(),

@@ -2,7 +2,7 @@
 
 use evidence::{ConsumerSpec, Expectation, Reason, ScenarioRun};
 
-use super::{Act, ConsumerRun, micros};
+use super::{Act, ConsumerRun, judged_run, micros};
 use crate::{
     engine::{Answer, Evaluate, Hub},
     rules::{ExpectationWords, FindingWords},
@@ -63,21 +63,15 @@ pub(crate) struct Case<'r, 'e> {
 impl Evaluate for Expected {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         findings.nothing_happened(self.words.nothing_happened.clone());
-        let run = match ConsumerRun::of(hub.evidence) {
-            Ok(run) => run,
-            Err(reason) => return findings.cannot_tell(reason),
+        let Some(run) = judged_run(hub, self.cases.skipped, findings) else {
+            return;
         };
-        if let Some(reason) = (self.cases.skipped)(run.consumer()) {
-            return findings.not_asked(reason);
-        }
         let own = run
             .testbed
             .expectations
             .iter()
             .filter(|expectation| expectation.rule == self.rule);
-        let cases: Vec<Case> = own
-            .map(|expectation| Case::new(&run, self, expectation))
-            .collect();
+        let cases: Vec<Case> = own.map(|expectation| Case::new(run, self, expectation)).collect();
         let answers: Vec<Answer> = cases.iter().map(Case::answer).collect();
         let is_kept = |(case, answer): (&Case, &Answer)| case.scenario().is_some() && *answer == Answer::Kept;
         let is_any_control_kept = cases.iter().zip(&answers).any(is_kept);
@@ -159,13 +153,10 @@ impl<'r, 'e> Case<'r, 'e> {
         if until < settled {
             return Some(TOO_SHORT.into());
         }
-        let mut called = self
+        let is_alive = self
             .run
-            .testbed
-            .scenarios
-            .iter()
-            .filter_map(|scenario| scenario.called_at);
-        let is_alive = called.any(|called| (from..=until).contains(&micros(called)));
+            .control_calls()
+            .any(|called| (from..=until).contains(&called));
         (!is_alive).then(|| self.why_dead())
     }
 

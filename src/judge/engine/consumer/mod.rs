@@ -88,6 +88,11 @@ impl<'e> ConsumerRun<'e> {
         &self.testbed.consumer
     }
 
+    /// All that reached members, in order of time.
+    pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
+        self.evidence.member_calls.iter().flat_map(|log| &log.events)
+    }
+
     /// All that reached an address, in order of time.
     pub(crate) fn calls_to(&self, url: &str) -> &[&'e MemberCall] {
         self.calls.get(url).map_or(&[], Vec::as_slice)
@@ -112,6 +117,12 @@ impl<'e> ConsumerRun<'e> {
     pub(crate) fn hooks(&self, action: DriverAction) -> impl Iterator<Item = &'e HookCall> {
         let calls = self.testbed.hook_calls.iter();
         calls.filter(move |call| call.action == action)
+    }
+
+    /// When the consumer first called the member of each control.
+    fn control_calls(&self) -> impl Iterator<Item = Micros> {
+        let scenarios = self.testbed.scenarios.iter();
+        scenarios.filter_map(|scenario| scenario.called_at.map(micros))
     }
 
     /// The published object of that name.
@@ -217,13 +228,33 @@ impl Evaluate for OnceOnTestbed {
 
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         findings.nothing_happened(self.nothing_happened);
-        match ConsumerRun::of(hub.evidence) {
-            Ok(run) => (self.check)(&run)
-                .into_iter()
-                .for_each(|answer| findings.count(answer)),
-            Err(reason) => findings.cannot_tell(reason),
+        let Some(run) = judged_run(hub, |_| None, findings) else {
+            return;
+        };
+        for answer in (self.check)(run) {
+            findings.count(answer);
         }
     }
+}
+
+/// The run, if it can be judged and the rule is not skipped for its consumer. Otherwise the findings get the reason.
+fn judged_run<'h, 'e>(
+    hub: &'h Hub<'e>,
+    skipped: fn(&ConsumerSpec) -> Option<Reason>,
+    findings: &mut Findings,
+) -> Option<&'h ConsumerRun<'e>> {
+    let run = match hub.consumer_run() {
+        Ok(run) => run,
+        Err(reason) => {
+            findings.cannot_tell(reason.clone());
+            return None;
+        }
+    };
+    if let Some(reason) = skipped(run.consumer()) {
+        findings.not_asked(reason);
+        return None;
+    }
+    Some(run)
 }
 
 /// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.

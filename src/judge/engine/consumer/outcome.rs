@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     CallEvent, Expect, MemberCall, MemberCredential, Mention, MentionLocation, ObjectKey, PluginAnswer,
-    ScenarioRun,
+    Reason, ScenarioRun,
 };
 use jiff::Timestamp;
 
@@ -76,13 +76,8 @@ impl<'e> Case<'_, 'e> {
         }
         let acts = self.run.all_acts();
         let is_just_before = |act: &Act| (begin - settle..=begin).contains(&micros(act.at));
-        let called = self
-            .run
-            .testbed
-            .scenarios
-            .iter()
-            .filter_map(|scenario| scenario.called_at);
-        let (before, after): (Vec<Micros>, Vec<Micros>) = called.map(micros).partition(|at| *at < begin);
+        let (before, after): (Vec<Micros>, Vec<Micros>) =
+            self.run.control_calls().partition(|at| *at < begin);
         let is_called_after = !after.is_empty() || !self.acts.is_empty();
         let was_called = before.iter().any(|at| is_called_after || begin - at <= settle);
         if was_called || acts.iter().any(is_just_before) {
@@ -218,44 +213,33 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn refuses_certificate(&self) -> Answer {
-        let url = &*self.expectation.url;
-        let trusted = self
-            .run
-            .connections_to(url, self.period())
-            .find(|call| call.was_trusted());
-        if let Some(call) = trusted {
-            return self.wrong(connection(call));
-        }
-        if let Some(reason) = self.run.why_unlogged(self.period()) {
-            return Answer::Unknown(reason);
-        }
-        if self.run.connections_to(url, self.period()).next().is_some() {
-            return Answer::Kept;
-        }
-        let reason = format!(
+        let never_tried = format!(
             "the consumer never tried to reach {}, whose certificate is of another authority",
-            redacted(url)
+            redacted(&self.expectation.url)
         );
-        Answer::Unknown(reason.into())
+        self.each_connection(|call| !call.was_trusted(), never_tried)
     }
 
     fn uses_proxy(&self) -> Answer {
-        let mut connections = self.run.connections_to(&self.expectation.url, self.period());
-        if let Some(direct) = connections.find(|call| !call.via_proxy) {
-            return self.wrong(connection(direct));
+        let no_connection = "the consumer made no connection to the member behind a proxy";
+        self.each_connection(|call| call.via_proxy, no_connection)
+    }
+
+    /// Kept if all connections in the period are as expected. The reason is for a period without any.
+    fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, none: impl Into<Reason>) -> Answer {
+        let mut is_any = false;
+        for call in self.run.connections_to(&self.expectation.url, self.period()) {
+            if !is_expected(call) {
+                let (url, at) = (redacted(&call.url), call.at);
+                return self.wrong(format!("a connection to {url} at {at}"));
+            }
+            is_any = true;
         }
-        if let Some(reason) = self.run.why_unlogged(self.period()) {
-            return Answer::Unknown(reason);
+        match self.run.why_unlogged(self.period()) {
+            Some(reason) => Answer::Unknown(reason),
+            None if is_any => Answer::Kept,
+            None => Answer::Unknown(none.into()),
         }
-        if self
-            .run
-            .connections_to(&self.expectation.url, self.period())
-            .next()
-            .is_some()
-        {
-            return Answer::Kept;
-        }
-        Answer::Unknown("the consumer made no connection to the member behind a proxy".into())
     }
 
     fn renews_credential(&self) -> Answer {
@@ -319,8 +303,10 @@ impl<'e> Case<'_, 'e> {
     /// The requests to the member in the period with a credential of its own, each with the number of that and the status.
     fn requests(&self) -> impl Iterator<Item = (&'e MemberCall, u64, u16)> {
         let (from, until) = self.period();
-        let calls = self.run.evidence.member_calls.iter().flat_map(|log| &log.events);
-        let calls = calls.filter(move |call| (from..=until).contains(&micros(call.at)));
+        let calls = self
+            .run
+            .member_calls()
+            .filter(move |call| (from..=until).contains(&micros(call.at)));
         let member = &*self.expectation.member;
         calls.filter_map(move |call| match &call.what {
             CallEvent::Request {
@@ -447,9 +433,4 @@ impl<'e> Case<'_, 'e> {
         }
         self.missing("neither names this profile")
     }
-}
-
-/// A connection, in words.
-fn connection(call: &MemberCall) -> String {
-    format!("a connection to {} at {}", redacted(&call.url), call.at)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{ConsumerSpec, Log, ObjectKey, Published, Reason, Request, api::ObjectKind};
 
-use super::{ConsumerRun, micros, object_ref};
+use super::{ConsumerRun, judged_run, micros, object_ref};
 use crate::{
     engine::{Answer, Evaluate, Hub},
     reasons::CONSUMER_NOT_NAMED,
@@ -44,13 +44,9 @@ impl Evaluate for ConsumerWritesRule {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let kind = self.kind.name();
         findings.nothing_happened(format!("no {kind} was published"));
-        let run = match ConsumerRun::of(hub.evidence) {
-            Ok(run) => run,
-            Err(reason) => return findings.cannot_tell(reason),
+        let Some(run) = judged_run(hub, self.skipped, findings) else {
+            return;
         };
-        if let Some(reason) = (self.skipped)(run.consumer()) {
-            return findings.not_asked(reason);
-        }
         let log = match self.kind {
             ObjectKind::ClusterProfile => &hub.evidence.requests,
             ObjectKind::PlacementDecision => &hub.evidence.slice_requests,
@@ -67,13 +63,13 @@ impl Evaluate for ConsumerWritesRule {
         {
             return findings.not_asked(CONSUMER_NOT_NAMED);
         }
-        if let Some(reason) = why_unlogged(&run, log, kind) {
+        if let Some(reason) = why_unlogged(run, log, kind) {
             return findings.cannot_tell(reason);
         }
-        for (object, requests) in self.by_object(&run, log) {
+        for (object, requests) in self.by_object(run, log) {
             let answer = match &*requests {
                 [] => Answer::Kept,
-                _ => (self.check)(&ConsumerWrites { run: &run, requests }),
+                _ => (self.check)(&ConsumerWrites { run, requests }),
             };
             findings.count(answer.on(|| object_ref(kind, &object)));
         }
@@ -139,9 +135,7 @@ impl ConsumerRun<'_> {
         let is_its_program = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
         *request.user == *self.consumer().user && is_its_program
     }
-}
 
-impl ConsumerRun<'_> {
     /// Whether an audit log, on the clock of the API server, covers the time since an object was published.
     pub(crate) fn log_covers(&self, log: &Log<Request>, object: &ObjectKey) -> bool {
         let mut published = self.testbed.published.iter();

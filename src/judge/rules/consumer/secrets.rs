@@ -19,10 +19,9 @@ const LISTED: usize = 3;
 ///
 /// With fewer than two members, no credential can go to another one.
 pub(in crate::rules) fn credential_to_its_member_only(run: &ConsumerRun) -> Vec<Answer> {
-    let calls = run.evidence.member_calls.iter().flat_map(|log| &log.events);
     let mut members = BTreeSet::new();
     let mut misused: BTreeMap<(&str, &str), &MemberCall> = BTreeMap::new();
-    for call in calls {
+    for call in run.member_calls() {
         let CallEvent::Request {
             credential: MemberCredential::Of { member, .. },
             ..
