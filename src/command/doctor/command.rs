@@ -1,24 +1,23 @@
-//! The flags, and what is checked of them before a hub is asked.
+//! The flags of `doctor`, and its steps.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
+use ::evidence::{Asked, Claim, Evidence, Kind, Scope, api::Role};
 use clap::{Args, ValueEnum};
-use collect::Members;
-use evidence::{Claim, Scope};
+use collect::{Members, Plan, Survey};
 
 use super::{
-    audit_log,
     check::{self, Check},
-    conclude::conclude,
     document::Diagnosis,
-    examine::{Examined, examine},
+    evidence::{self, EvidenceChecks},
+    examine::{Examined, examine, sample},
 };
 use crate::command::{
     flags::{
         audit,
         claim::ClaimFlags,
         config::ConfigFlags,
-        driver::DriverFlags,
+        driver::{DriverFlags, Driving},
         members,
         output::FileFlags,
         plan::PlanFlags,
@@ -34,9 +33,17 @@ use crate::command::{
     },
 };
 
-/// How long a request to the hub may take, unless the user says otherwise.
+/// What a run collects of a consumer.
+const TESTBED_KINDS: [Kind; 5] = [
+    Kind::Testbed,
+    Kind::MemberCalls,
+    Kind::PluginCalls,
+    Kind::Mentions,
+    Kind::Outputs,
+];
+/// The default limit of a request to the hub.
 const REQUEST: Duration = Duration::from_secs(10);
-/// How many times as long the hub may take in all, and then the members.
+/// The survey may take so many times as long, and then the members.
 const REQUESTS: u32 = 3;
 
 const EXAMPLES: &str = "\
@@ -49,7 +56,7 @@ Examples:
 Exit codes: 0 a run can begin, 2 bad usage, a file that cannot be used, or nothing on the hub matches --namespace,
 --cluster-manager or --scheduler, 4 a run could not begin.";
 
-/// Check in seconds what stands in the way of a run with the same flags
+/// Check in seconds what a run with the same flags would collect and judge
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Doctor {
@@ -69,8 +76,8 @@ pub struct Doctor {
     pub claim: ClaimFlags,
     #[command(flatten)]
     files: FileFlags,
-    /// How to print what was found
-    // Another id than that of `run`, whose formats are others.
+    /// How to print the diagnosis
+    // `run` has a flag of the same name with other values.
     #[arg(
         id = "diagnosis",
         long = "format",
@@ -81,7 +88,7 @@ pub struct Doctor {
     format: Format,
 }
 
-/// How to print what was found.
+/// How to print the diagnosis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -92,7 +99,7 @@ enum Format {
 }
 
 impl Doctor {
-    /// Checks everything and prints what was found.
+    /// Checks everything and prints the diagnosis.
     ///
     /// # Errors
     /// When the flags contradict each other, or standard output cannot be written to.
@@ -114,84 +121,149 @@ impl Doctor {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
         self.claim.apply(&mut claim)?;
         self.scope.apply(&mut scope);
-        let edition = claim.edition;
-        let selection = self.selection.resolve(&claim)?;
-        let mut target = self.target.resolve(&claim)?;
+        let selection = self.selection.clone().resolve(&claim)?;
+        let mut target = self.target.clone().resolve(&claim)?;
         target.claim(&mut claim);
         target.scope(&claim, &mut scope);
-        let limit = be_quick(&mut target);
+        let limit = limit_requests(&mut target);
 
-        // What is wrong with files, which `run` would end with: here all of it is told.
-        let mut flaws = Vec::new();
-        if let Err(failure) = waivers::read(self.claim.waivers.as_deref()) {
-            flaws.push(Check::error("files/waivers", &failure));
-        }
-        let given = [
-            (&*self.plan.members, None),
-            (&[][..], self.plan.provider_file.as_deref()),
-        ];
-        let (mut asked, mut read) = (Members::default(), Vec::new());
-        for ((members, providers), check) in given.into_iter().zip(["evidence/members", "evidence/plugins"]) {
-            match members::resolve(members, providers, &target) {
-                Ok((found, files)) => {
-                    asked.ways.extend(found.ways);
-                    asked.from_secrets |= found.from_secrets;
-                    asked.plugins = asked.plugins.or(found.plugins);
-                    read.extend(files);
-                }
-                Err(failure) => flaws.push(Check::error(check, &failure)),
-            }
-        }
-        let mut plan = self.plan.plan(claim, scope, &target, asked)?;
+        let mut errors = Vec::new();
+        let (members, mut inputs) = self.members(&target, &mut errors);
+        let mut plan = self.plan.plan(claim, scope, &target, members)?;
         plan.wait |= self.driver.file().is_some();
         let driving = self.driver.resolve(&target, &plan).unwrap_or_else(|failure| {
-            flaws.push(Check::error("evidence/driver", &failure));
+            errors.push(Check::error(
+                "evidence/driver",
+                &failure,
+                "fix the file, or leave out --driver",
+            ));
             None
         });
-        let unread = audit::check(&plan.audit_logs).err();
-        let has_log = unread.is_none();
-        flaws.extend(unread.map(|failure| Check::error("evidence/audit-log", &failure)));
-        let files = read.iter().chain(&plan.audit_logs);
-        let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
-        let outputs = match self.files.prepare(inputs) {
-            Ok(prepared) if prepared.0.is_empty() => None,
-            Ok(prepared) => {
-                let fact = format!("{} can be written", report::count(prepared.0.len(), "file"));
-                Some(Check::ok("files/outputs", &fact))
-            }
-            Err(failure) => Some(Check::error("files/outputs", &failure)),
-        };
-        flaws.extend(outputs);
+        inputs.extend(plan.audit_logs.clone());
+        let mut files = self.files(&target, &inputs);
+        if let Err(failure) = audit::check(&plan.audit_logs) {
+            let remedy = "pass the API server's log, or leave out --audit-log";
+            errors.push(Check::error("evidence/audit-log", &failure, remedy));
+            plan.audit_logs.clear();
+        }
 
-        let logs = if has_log {
-            plan.audit_logs.clone()
-        } else {
-            Vec::new()
-        };
-        let source = target.name();
         let own = self.plan.own();
+        let logs = plan.audit_logs.clone();
         let runtime = runtime(&target)?;
-        let examined = runtime.block_on(async {
-            let seen = examine(&target, plan, driving.as_ref(), own, limit);
-            futures::join!(seen, audit_log::sample(&logs))
+        let (examined, sample) = runtime.block_on(async {
+            let examining = examine(&target, plan, driving.as_ref(), own, limit);
+            futures::join!(examining, sample(&logs))
         });
         // A credential plugin may hang.
         runtime.shutdown_background();
-        let (examined, sample) = examined;
-        let examined = Examined { sample, ..examined };
-        Ok(conclude(
-            examined,
-            edition,
-            source,
-            &selection,
-            driving.as_ref(),
-            flaws,
-        ))
+
+        let Examined {
+            plan,
+            mut hub,
+            mut checks,
+            survey,
+            reached,
+        } = examined;
+        if hub.source.is_empty() {
+            hub.source = target.name();
+        }
+        let reads_own_log = own.audit_log && target.reference().is_some();
+        let (mut gains, mut rules) = (Vec::new(), None);
+        if let Some(survey) = &survey {
+            let requested = requested(survey, &plan, driving.as_ref(), reads_own_log);
+            let mut of_evidence = EvidenceChecks {
+                requested: &requested,
+                selection: &selection,
+                gains: Vec::new(),
+            };
+            checks.extend(of_evidence.rows(&plan, driving.as_ref(), &reached, &errors));
+            let counts = of_evidence.count_rules();
+            files.push(evidence::judged_rules(&counts, &plan));
+            (gains, rules) = (of_evidence.gains, Some(counts));
+        }
+        checks.extend(evidence::incomplete_members(&reached));
+        if let Some(driving) = &driving {
+            let permissions = survey.as_ref().map(|survey| &*survey.evidence.header.permissions);
+            checks.extend(evidence::driver(driving, permissions.unwrap_or_default()));
+        }
+        checks.extend(sample.iter().flat_map(evidence::audit_log));
+        if let Some(survey) = &survey {
+            let sample = sample.as_ref().and_then(|sample| sample.as_ref().ok());
+            checks.extend(evidence::writers(&plan, &survey.profiles, sample));
+        }
+        checks.extend(errors);
+        checks.extend(files);
+        Ok(Diagnosis::new(plan.claim.edition, hub, checks, rules, gains))
+    }
+
+    /// Reads the files of members and of access providers. Adds errors of each file.
+    fn members(&self, target: &Target, errors: &mut Vec<Check>) -> (Members, Vec<PathBuf>) {
+        let mut paths = Vec::new();
+        let mut resolve =
+            |members, providers, check, remedy| match members::resolve(members, providers, target) {
+                Ok((found, read)) => {
+                    paths.extend(read);
+                    found
+                }
+                Err(failure) => {
+                    errors.push(Check::error(check, &failure, remedy));
+                    Members::default()
+                }
+            };
+        let remedy = "fix the file, or leave out --members";
+        let mut members = resolve(&self.plan.members, None, "evidence/members", remedy);
+        let providers = self.plan.provider_file.as_deref();
+        let remedy = "fix the file, or leave out --provider-file";
+        members.plugins = resolve(&[], providers, "evidence/plugins", remedy).plugins;
+        (members, paths)
+    }
+
+    /// Checks the waivers and the reports.
+    fn files(&self, target: &Target, inputs: &[PathBuf]) -> Vec<Check> {
+        let mut checks = Vec::new();
+        if let Err(failure) = waivers::read(self.claim.waivers.as_deref()) {
+            checks.push(Check::error(
+                "files/waivers",
+                &failure,
+                "fix the file, or leave out --waivers",
+            ));
+        }
+        let inputs = target.inputs(&self.driver, &self.claim, &self.config, inputs.iter());
+        match self.files.prepare(inputs) {
+            Ok(prepared) if prepared.0.is_empty() => {}
+            Ok(prepared) => {
+                let fact = format!("{} can be written", report::count(prepared.0.len(), "file"));
+                checks.push(Check::ok("files/outputs", &fact));
+            }
+            Err(failure) => {
+                let remedy = "name a file in a folder that you may write to";
+                checks.push(Check::error("files/outputs", &failure, remedy));
+            }
+        }
+        checks
     }
 }
 
-/// Limits the requests to the user's hub, and returns how long it may take in all.
-fn be_quick(target: &mut Target) -> Duration {
+/// What a run would request: the survey's, and what a run plans later.
+fn requested(survey: &Survey, plan: &Plan, driving: Option<&Driving>, reads_own_log: bool) -> Evidence {
+    let mut requested = survey.evidence.clone();
+    let is_consumer = plan.claim.edition_of(Role::Consumer).is_some();
+    // The reference consumer needs no driver file.
+    let planned: &[Kind] = match (is_consumer, driving) {
+        (true, Some(_)) => &TESTBED_KINDS,
+        (true, None) if reads_own_log => &TESTBED_KINDS,
+        (false, Some(_)) => &[Kind::Driver],
+        (_, None) => &[],
+    };
+    let own_log = reads_own_log.then_some(&Kind::Requests);
+    for kind in planned.iter().chain(own_log) {
+        requested.header.asked.insert(*kind, Asked::Yes);
+    }
+    requested
+}
+
+/// Limits the requests to the user's hub, and returns how long the survey may take in all.
+fn limit_requests(target: &mut Target) -> Duration {
     let limit = match target {
         Target::Kubeconfig(options) => *options.request_timeout.get_or_insert(REQUEST),
         Target::Lab(_) | Target::Envtest(_) | Target::K3s(_) => REQUEST,

@@ -1,62 +1,56 @@
 //! The diagnosis as it is printed: for people in 80 columns, and as JSON.
 
+use std::fmt;
+
 use evidence::api::Edition;
+use judge::rules::Level;
 use report::{count, page::Page};
 use serde::Serialize;
 
-use super::{
-    check::{Check, State},
-    gain::{Gain, Rules},
-};
+use super::check::{Check, State, exit};
 use crate::command::terminal::exit::Exit;
 
 /// The version of the document's format.
 const API_VERSION: &str = "conformance.clusterprofile/v1";
 
-/// What `doctor` found. Fields may be added, none is renamed.
+/// The output of `doctor`. Fields may be added; none is renamed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
-    /// `conformance.clusterprofile/v1`.
     pub api_version: &'static str,
-    /// The suite that checked.
     pub suite: Suite,
     /// The edition whose rules were counted.
     pub edition: Edition,
-    /// The hub.
     pub hub: Hub,
     /// Whether a run with the same flags can begin.
     pub ready: bool,
-    /// The exit code: 0 if a run can begin, else the code that it would exit with.
+    /// 0 if a run can begin, else the exit code of that run.
     pub exit_code: u8,
-    /// All checks, in the order in which they are made.
     pub checks: Vec<Check>,
-    /// The rules that a run can judge; absent if the hub could not be asked.
+    /// Absent if the hub did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rules: Option<Rules>,
-    /// What more evidence would let a run judge, each kind alone. Only what gains a rule.
+    pub rules: Option<RuleCounts>,
+    /// The rules that one more kind of evidence lets a run judge; only kinds that add a rule.
     pub gains: Vec<Gain>,
 }
 
-/// The suite that checked.
 #[derive(Debug, Serialize)]
 pub struct Suite {
     version: &'static str,
 }
 
-/// The hub, as far as it is known.
+/// The hub; what is unknown is absent.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hub {
-    /// What the hub is, such as `context kind-hub` or `lab`.
+    /// For example `context kind-hub` or `lab`.
     pub source: String,
-    /// The API server's address.
+    /// The address of the API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The API server's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_version: Option<String>,
-    /// The runner's user name there.
+    /// The runner's user name on the hub.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The version of ClusterProfile that a run reads.
@@ -67,16 +61,42 @@ pub struct Hub {
     pub profiles: Option<usize>,
 }
 
+/// The number of rules of each level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Amount {
+    pub must: usize,
+    pub should: usize,
+    pub may: usize,
+}
+
+/// The rules that one more kind of evidence lets a run judge.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gain {
+    /// The flag or the permission to add.
+    pub with: String,
+    #[serde(flatten)]
+    pub amount: Amount,
+    /// Ids of rules.
+    pub rules: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleCounts {
+    /// The selected rules of the edition.
+    pub selected: Amount,
+    /// Those that a run can judge.
+    pub judged: Amount,
+}
+
 impl Diagnosis {
-    /// Puts the parts together.
     pub fn new(
         edition: Edition,
         hub: Hub,
         checks: Vec<Check>,
-        rules: Option<Rules>,
+        rules: Option<RuleCounts>,
         gains: Vec<Gain>,
     ) -> Self {
-        let exit = super::check::exit(&checks);
+        let exit = exit(&checks);
         Self {
             api_version: API_VERSION,
             suite: Suite {
@@ -92,13 +112,12 @@ impl Diagnosis {
         }
     }
 
-    /// As JSON.
     pub fn json(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
         format!("{value:#}\n")
     }
 
-    /// For people, so many columns wide ([`Page::new`]). The text has colours.
+    /// The diagnosis for people, wrapped at `width` columns.
     pub fn page(&self, width: Option<usize>) -> String {
         let mut page = Page::new(width);
         let mut group = "";
@@ -116,31 +135,63 @@ impl Diagnosis {
             }
         }
         page.gap();
-        self.conclude(&mut page);
+        let (verdict, style, rest) = self.conclusion();
+        page.sentence(verdict, style, &rest);
         page.into_text()
     }
 
-    fn conclude(&self, page: &mut Page) {
+    fn conclusion(&self) -> (&'static str, owo_colors::Style, String) {
         let number = |state| self.checks.iter().filter(|check| check.state == state).count();
-        let (errors, warnings) = (number(State::Error), number(State::Warn));
-        if errors > 0 {
-            let stand = if errors == 1 { "stands" } else { "stand" };
+        if !self.ready {
+            let errors = count(number(State::Error), "error");
             let rest = format!(
-                "{} {stand} in the way of a run (exit code {})",
-                count(errors, "error"),
+                "{errors} to fix before a run can begin (exit code {})",
                 self.exit_code
             );
-            page.sentence("not ready:", State::Error.style(), &rest);
-            return;
+            return ("not ready:", State::Error.style(), rest);
         }
-        let rules = self.rules.map(|rules| {
-            let (judged, selected) = (rules.judged.must, count(rules.selected.must, "MUST rule"));
-            format!("a run can judge {judged} of {selected}")
-        });
-        let mut rest = rules.unwrap_or_else(|| "a run can begin".to_owned());
-        if warnings > 0 {
-            rest += &format!("; {}", count(warnings, "warning"));
+        let mut rest = match self.rules {
+            Some(rules) => {
+                let selected = count(rules.selected.must, "MUST rule");
+                format!("a run can judge {} of {selected}", rules.judged.must)
+            }
+            None => "a run can begin".to_owned(),
+        };
+        if number(State::Warn) > 0 {
+            rest += &format!("; {}", count(number(State::Warn), "warning"));
         }
-        page.sentence("ready:", State::Ok.style(), &rest);
+        ("ready:", State::Ok.style(), rest)
+    }
+}
+
+impl FromIterator<Level> for Amount {
+    fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
+        let mut amount = Self::default();
+        for level in levels {
+            match level {
+                Level::Must => amount.must += 1,
+                Level::Should => amount.should += 1,
+                Level::May => amount.may += 1,
+            }
+        }
+        amount
+    }
+}
+
+impl fmt::Display for Amount {
+    /// For example `5 MUST, 9 SHOULD rules`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let levels = [(self.must, "MUST"), (self.should, "SHOULD"), (self.may, "MAY")];
+        let words: Vec<String> = levels
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, level)| format!("{number} {level}"))
+            .collect();
+        let noun = if self.must + self.should + self.may == 1 {
+            "rule"
+        } else {
+            "rules"
+        };
+        write!(f, "{} {noun}", words.join(", "))
     }
 }

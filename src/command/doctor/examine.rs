@@ -1,20 +1,19 @@
-//! Asks the hub and the members.
+//! Asks the hub and the members, within a limit.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::anyhow;
 use collect::{
-    Plan, Reached,
+    Inventory, Plan, Reached, Survey,
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
     reach_members,
-    requests::{AuditSample, RequestsError},
+    requests::{AuditSample, RequestsError, sample_audit_log},
     survey,
 };
-use evidence::{Evidence, api::ClusterProfile};
 use tokio::time::timeout;
 
-use super::{check::Check, document::Hub, hub, outputs::of_consumer};
+use super::{check::Check, document::Hub, hub};
 use crate::command::{
     flags::{
         driver::Driving,
@@ -25,39 +24,20 @@ use crate::command::{
     terminal::exit::Failure,
 };
 
-/// What was found out of a hub and its members.
+/// How long an audit log is read.
+const LOG_LIMIT: Duration = Duration::from_secs(5);
+
+/// The answers of a hub and its members.
 pub struct Examined {
     pub plan: Plan,
-    /// What is known of the hub.
     pub hub: Hub,
-    /// What is wrong with the hub, and what is not.
     pub checks: Vec<Check>,
-    /// What a run would ask for; none if the hub could not be asked.
-    pub evidence: Option<Evidence>,
-    /// Some of the profiles that a run would judge.
-    pub profiles: Vec<ClusterProfile>,
+    /// `None` if the hub did not answer.
+    pub survey: Option<Survey>,
     pub reached: Vec<Reached>,
-    pub sample: Option<Result<AuditSample, RequestsError>>,
-    /// Whether the hub's own audit log is read, without being named.
-    pub own_log: bool,
 }
 
-impl Examined {
-    fn nothing(plan: Plan, checks: Vec<Check>) -> Self {
-        Self {
-            plan,
-            checks,
-            hub: Hub::default(),
-            evidence: None,
-            profiles: Vec::new(),
-            reached: Vec::new(),
-            sample: None,
-            own_log: false,
-        }
-    }
-}
-
-/// Asks the hub, then the members.
+/// Asks the hub and the members.
 pub async fn examine(
     target: &Target,
     plan: Plan,
@@ -65,27 +45,28 @@ pub async fn examine(
     own: Own,
     limit: Duration,
 ) -> Examined {
-    let clock = Clock::system();
-    match (target, target.reference()) {
+    let unanswered = plan.clone();
+    let examined = match (target, target.reference()) {
         (Target::Kubeconfig(options), _) => match connect(options, limit).await {
-            Ok(hub) => ask(&hub, plan, driving, clock, limit).await,
-            Err(failure) => Examined {
-                reached: reach_members(&plan.members, &plan.scope, clock, limit).await,
-                ..Examined::nothing(plan, vec![Check::error("hub/reached", &failure)])
-            },
+            Ok(hub) => Ok(ask(&hub, plan, driving, limit).await),
+            Err(failure) => Err(failure),
         },
-        (_, Some(reference)) => match ask_own(target, reference, &plan, driving, own, limit).await {
-            Ok(examined) => Examined {
-                own_log: own.audit_log,
-                ..examined
-            },
-            Err(failure) => Examined::nothing(plan, vec![Check::error("hub/reached", &failure)]),
+        (_, Some(reference)) => ask_test_hub(target, reference, plan, driving, own, limit).await,
+        (_, None) => Err(Failure::usage(anyhow!("there is no hub to ask"))),
+    };
+    match examined {
+        Ok(examined) => examined,
+        Err(failure) => Examined {
+            reached: reach_members(&unanswered.members, &unanswered.scope, Clock::system(), limit).await,
+            plan: unanswered,
+            hub: Hub::default(),
+            checks: vec![Check::error("hub/reached", &failure, hub::OTHER_HUB)],
+            survey: None,
         },
-        (_, None) => Examined::nothing(plan, Vec::new()),
     }
 }
 
-/// Connects to the user's hub. A credential plugin of the kubeconfig may wait for somebody.
+/// Connects to the user's hub. A credential plugin of the kubeconfig may wait for input.
 async fn connect(options: &KubeconfigOptions, limit: Duration) -> Result<Connection, Failure> {
     let options = options.clone();
     let connecting = tokio::spawn(async move { Connection::from_kubeconfig(&options).await });
@@ -99,63 +80,89 @@ async fn connect(options: &KubeconfigOptions, limit: Duration) -> Result<Connect
     }
 }
 
-/// Starts a hub with the reference manager's first objects on it, asks it, and stops it.
-async fn ask_own(
+/// Starts a test hub with the first objects of the reference implementations, asks it, and stops it.
+async fn ask_test_hub(
     target: &Target,
     reference: &Reference,
-    plan: &Plan,
+    mut plan: Plan,
     driving: Option<&Driving>,
     own: Own,
     limit: Duration,
 ) -> Result<Examined, Failure> {
     let clock = Clock::system();
     let hub = start(target, &plan.claim, clock).await?;
-    let mut plan = plan.clone();
     let references = References::set_up(&hub, reference.clone(), &plan.claim, clock).await?;
     references.complete(&mut plan, own);
-    let examined = ask(&hub.connection, plan, driving, clock, limit).await;
+    let examined = ask(&hub.connection, plan, driving, limit).await;
     hub.stop().await.map_err(Failure::no_hub)?;
     Ok(examined)
 }
 
-async fn ask(
-    connection: &Connection,
-    plan: Plan,
-    driving: Option<&Driving>,
-    clock: Clock,
-    limit: Duration,
-) -> Examined {
+async fn ask(connection: &Connection, plan: Plan, driving: Option<&Driving>, limit: Duration) -> Examined {
+    let clock = Clock::system();
     let writes = driving.is_some_and(Driving::mutations);
-    let members = reach_members(&plan.members, &plan.scope, clock, limit);
-    let (surveyed, reached) = futures::join!(survey(connection, &plan, writes, clock, limit), members);
-    let manager = plan.scope.cluster_manager.clone();
-    let mut profiles = Vec::new();
-    let (hub, evidence, mut checks) = match surveyed {
-        Ok(mut found) => {
-            profiles = std::mem::take(&mut found.profiles);
-            (
-                hub::describe(connection, &found),
-                Some(found.evidence.clone()),
-                hub::checks(connection, found, manager.as_deref()),
-            )
+    let (surveyed, reached) = futures::join!(
+        survey(connection, &plan, writes, clock, limit),
+        reach_members(&plan.members, &plan.scope, clock, limit)
+    );
+    let (described, mut checks, survey) = match surveyed {
+        Ok(mut survey) => {
+            let described = hub::describe(connection, &survey);
+            let inventory = std::mem::replace(&mut survey.inventory, Ok(Inventory::default()));
+            let checks = hub::checks(connection, &survey, inventory, &plan);
+            (described, checks, Some(survey))
         }
-        Err(error) => {
-            let known = Hub {
-                server: hub::address(connection),
-                ..Hub::default()
-            };
-            (known, None, hub::failed(connection, error))
-        }
+        Err(error) => (hub::unsurveyed(connection), hub::failed(connection, error), None),
     };
-    if evidence.is_some() {
-        checks.extend(of_consumer(connection, driving, limit).await);
+    if survey.is_some() {
+        checks.extend(consumer_outputs(connection, driving, limit).await);
     }
     Examined {
-        hub,
+        plan,
+        hub: described,
         checks,
-        evidence,
-        profiles,
+        survey,
         reached,
-        ..Examined::nothing(plan, Vec::new())
     }
+}
+
+/// Checks that the run can read the outputs that the driver file declares for its consumer.
+async fn consumer_outputs(hub: &Connection, driving: Option<&Driving>, limit: Duration) -> Vec<Check> {
+    const CHECK: &str = "evidence/outputs";
+    let Some(Driving::File { file, .. }) = driving else {
+        return Vec::new();
+    };
+    let outputs = file.consumer.iter().flat_map(|consumer| &consumer.outputs);
+    let mut checks = Vec::new();
+    for output in outputs {
+        let reader = output.reader().name();
+        let late = || {
+            format!(
+                "{reader} did not list the consumer's outputs within {} s",
+                limit.as_secs()
+            )
+        };
+        let read = timeout(limit, output.check(hub))
+            .await
+            .unwrap_or_else(|_| Err(late()));
+        checks.push(match read {
+            Ok(()) => Check::ok(CHECK, &format!("the consumer's outputs can be read: {reader}")),
+            Err(why) => Check::warn(
+                CHECK,
+                &why,
+                "start the consumer first, and grant what `clusterprofile-conformance rbac --role consumer --driver FILE` prints",
+            ),
+        });
+    }
+    checks
+}
+
+/// Reads a sample of the audit logs; `None` without logs.
+pub async fn sample(logs: &[PathBuf]) -> Option<Result<AuditSample, RequestsError>> {
+    if logs.is_empty() {
+        return None;
+    }
+    let logs = logs.to_vec();
+    let reading = tokio::task::spawn_blocking(move || sample_audit_log(&logs, LOG_LIMIT));
+    reading.await.ok()
 }

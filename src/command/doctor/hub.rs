@@ -1,6 +1,7 @@
-//! What is wrong with the hub, by its survey.
+//! Checks of the hub: whether it answers, who the runner is, which API it serves, and which profiles it has.
 
-use collect::{CollectError, Inventory, Survey, connect::Connection};
+use anyhow::anyhow;
+use collect::{CollectError, Inventory, Plan, Survey, connect::Connection};
 use evidence::{api::Role, redact::without_credentials};
 use jiff::SignedDuration;
 use report::count;
@@ -8,138 +9,158 @@ use report::count;
 use super::{check::Check, document::Hub};
 use crate::command::terminal::exit::Failure;
 
-/// The largest skew that goes unmentioned.
-const AGREE: SignedDuration = SignedDuration::from_secs(10);
+/// The largest skew of the clocks that is not a warning.
+const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
 /// How many managers are named.
 const NAMED: usize = 5;
-/// How the API server calls who shows no credentials.
+/// The API server's user name for requests without credentials.
 const ANONYMOUS: &str = "system:anonymous";
-/// Where the role for a run comes from.
 pub const ROLE: &str = "grant it: `clusterprofile-conformance rbac` prints the role";
+pub const OTHER_HUB: &str = "remove the cause, or choose another hub with --context";
 
-/// Notes what is known of the hub.
 pub fn describe(connection: &Connection, survey: &Survey) -> Hub {
-    let known = &survey.evidence.header.hub;
+    let header = &survey.evidence.header.hub;
     Hub {
-        source: known.source.clone(),
-        server: address(connection),
-        server_version: known.server_version.clone(),
+        source: header.source.clone(),
+        server_version: header.server_version.clone(),
         user: survey.user.clone(),
-        api_version: known.api_version.clone(),
+        api_version: header.api_version.clone(),
         profiles: survey.inventory.as_ref().ok().map(|found| found.profiles),
+        ..unsurveyed(connection)
     }
 }
 
-/// The address of the API server; none for a hub of the suite's own.
-pub fn address(connection: &Connection) -> Option<String> {
-    let access = connection.access()?;
-    Some(without_credentials(&access.server).into_owned())
+/// Describes a hub of which only the address is known. A test hub of the suite has none.
+pub fn unsurveyed(connection: &Connection) -> Hub {
+    let access = connection.access();
+    Hub {
+        server: access.map(|access| without_credentials(&access.server).into_owned()),
+        ..Hub::default()
+    }
 }
 
-/// Tells of a hub of which no run could see anything.
+/// Checks a hub of which a run could not read anything.
 pub fn failed(connection: &Connection, error: CollectError) -> Vec<Check> {
-    let answers = || Check::ok("hub/reached", &reached(connection, None));
-    let (mut checks, name) = match &error {
-        CollectError::Unauthorized { .. } => (vec![answers()], "hub/user"),
+    let name = match &error {
+        CollectError::Unauthorized { .. } => "hub/user",
         CollectError::CrdMissing { .. }
         | CollectError::PlacementsMissing { .. }
-        | CollectError::VersionNotServed { .. } => (vec![answers()], "hub/api"),
-        _ => (Vec::new(), "hub/reached"),
+        | CollectError::VersionNotServed { .. } => "hub/api",
+        _ => "hub/reached",
     };
-    checks.push(Check::error(name, &Failure::no_evidence(error, connection)));
+    let mut checks = Vec::new();
+    if name != "hub/reached" {
+        checks.push(answers(connection, None));
+    }
+    checks.push(Check::error(
+        name,
+        &Failure::no_evidence(error, connection),
+        OTHER_HUB,
+    ));
     checks
 }
 
-/// Tells of a hub that can be judged.
-pub fn checks(connection: &Connection, survey: Survey, manager: Option<&str>) -> Vec<Check> {
+/// Checks a hub that answers.
+pub fn checks(
+    connection: &Connection,
+    survey: &Survey,
+    inventory: Result<Inventory, CollectError>,
+    plan: &Plan,
+) -> Vec<Check> {
     let header = &survey.evidence.header;
     let mut checks = vec![
-        Check::ok(
-            "hub/reached",
-            &reached(connection, header.hub.server_version.as_deref()),
-        ),
+        answers(connection, header.hub.server_version.as_deref()),
         user(survey.user.as_deref()),
+        api(survey),
+        clocks(header.clock_skew_ms),
     ];
-    let read = header.hub.api_version.as_deref().unwrap_or_default();
-    let served: Vec<&str> = header.hub.served.iter().map(|version| &*version.name).collect();
-    checks.push(if served.is_empty() {
-        let fact = format!(
-            "a run reads the profiles in {read}; it may not read their CRD, so it does not know its rules"
-        );
-        Check::missing("hub/api", &fact, ROLE)
-    } else {
-        let fact = format!("the CRD serves {}; a run reads {read}", served.join(", "));
-        Check::ok("hub/api", &fact)
-    });
-    checks.push(clocks(header.clock_skew_ms));
-    match survey.inventory {
-        // A run publishes a consumer's profiles itself.
-        Ok(found) if found.profiles == 0 && header.claim.edition_of(Role::Consumer).is_some() => {}
-        Ok(found) => checks.extend(inventory(&found, manager)),
+    match inventory {
+        Ok(found) => checks.extend(profiles(&found, plan)),
         Err(error) => {
-            let is_forbidden = matches!(error, CollectError::Forbidden { .. });
-            let check = Check::error("hub/profiles", &Failure::no_evidence(error, connection));
-            checks.push(if is_forbidden {
-                check.with_remedy(ROLE)
-            } else {
-                check
-            });
+            let remedy = match error {
+                CollectError::Forbidden { .. } => ROLE,
+                _ => OTHER_HUB,
+            };
+            let failure = Failure::no_evidence(error, connection);
+            checks.push(Check::error("hub/profiles", &failure, remedy));
         }
     }
     checks
 }
 
-fn reached(connection: &Connection, version: Option<&str>) -> String {
-    let place = address(connection)
-        .map(|address| format!(" at {address}"))
-        .unwrap_or_default();
-    let version = version
-        .map(|version| format!(", Kubernetes {version}"))
-        .unwrap_or_default();
-    format!("{}{place} answers{version}", connection.source)
+fn answers(connection: &Connection, version: Option<&str>) -> Check {
+    let address = unsurveyed(connection).server;
+    let address = address.map_or_else(String::new, |address| format!(" at {address}"));
+    let version = version.map_or_else(String::new, |version| format!(", Kubernetes {version}"));
+    Check::ok(
+        "hub/reached",
+        &format!("{}{address} answers{version}", connection.source),
+    )
 }
 
 fn user(name: Option<&str>) -> Check {
     match name {
         Some(ANONYMOUS) => Check::warn(
             "hub/user",
-            &format!("the hub takes the runner for {ANONYMOUS}: it was shown no credential"),
+            &format!("the runner sends no credentials; the hub knows it as {ANONYMOUS}"),
             "add a user to the kubeconfig's context, and check it with `kubectl auth whoami`",
         ),
         Some(name) => Check::ok("hub/user", &format!("the hub knows the runner as {name}")),
-        None => Check::ok("hub/user", "the hub does not say who the runner is"),
+        None => Check::ok("hub/user", "the hub does not report the runner's user name"),
     }
+}
+
+fn api(survey: &Survey) -> Check {
+    let hub = &survey.evidence.header.hub;
+    let version = hub.api_version.as_deref().unwrap_or_default();
+    let served: Vec<&str> = hub.served.iter().map(|version| &*version.name).collect();
+    if served.is_empty() {
+        let fact = format!("a run reads the profiles in {version}; it may not read their CRD");
+        return Check::missing("hub/api", &fact, ROLE);
+    }
+    let fact = format!("the CRD serves {}; a run reads {version}", served.join(", "));
+    Check::ok("hub/api", &fact)
 }
 
 fn clocks(skew: Option<i64>) -> Check {
-    let Some(skew) = skew.map(SignedDuration::from_millis) else {
+    let Some(skew) = skew.map(|skew| SignedDuration::from_millis(skew).abs()) else {
         return Check::warn(
             "hub/clock",
-            "the hub's answers have no date, so its clock is unknown",
+            "the hub's responses have no Date header, so its clock is unknown",
             "let proxies in between keep the Date header",
         );
     };
-    let seconds = skew.abs().as_secs();
-    match skew {
-        SignedDuration::ZERO => Check::ok("hub/clock", "the clocks of hub and runner agree"),
-        _ if skew.abs() <= AGREE => Check::ok(
-            "hub/clock",
-            &format!("the clocks of hub and runner differ by {seconds} s"),
-        ),
-        _ => {
-            let way = if skew.is_negative() { "behind" } else { "ahead of" };
-            Check::warn(
-                "hub/clock",
-                &format!(
-                    "the hub's clock is {seconds} s {way} the runner's, so ages and graces are less certain"
-                ),
-                "synchronize both clocks (NTP)",
-            )
-        }
+    let fact = format!("the clocks of hub and runner differ by {} s", skew.as_secs());
+    if skew > MAX_SKEW {
+        return Check::warn("hub/clock", &fact, "synchronize both clocks (NTP)");
     }
+    Check::ok("hub/clock", &fact)
 }
 
-fn inventory(found: &Inventory, manager: Option<&str>) -> Vec<Check> {
+fn profiles(found: &Inventory, plan: &Plan) -> Vec<Check> {
+    const CHECK: &str = "hub/profiles";
+    let is_consumer = plan.claim.edition_of(Role::Consumer).is_some();
+    if found.profiles == 0 {
+        return match &plan.scope.cluster_manager {
+            // The run publishes the profiles of a consumer.
+            _ if is_consumer => Vec::new(),
+            Some(manager) if found.left_out > 0 => {
+                let fact =
+                    format!("no ClusterProfile is of the manager `{manager}`; other managers have some");
+                vec![Check::warn(CHECK, &fact, "check the name of --cluster-manager")]
+            }
+            _ if plan.wait => vec![Check::warn(
+                CHECK,
+                "there is no ClusterProfile yet; a run waits for the first one",
+                "let the manager publish a profile",
+            )],
+            _ => {
+                let empty = Failure::inconclusive(anyhow!("there is no ClusterProfile on the hub"));
+                let remedy = "let the manager publish a profile first, add --wait, or check --namespace";
+                vec![Check::error(CHECK, &empty, remedy)]
+            }
+        };
+    }
     let least = if found.is_whole { "" } else { "at least " };
     let mut fact = format!(
         "{least}{} in {}, of {}",
@@ -148,58 +169,37 @@ fn inventory(found: &Inventory, manager: Option<&str>) -> Vec<Check> {
         managers(found)
     );
     if found.left_out > 0 {
-        fact += &format!(
-            "; {} of other managers or runs left out",
-            count(found.left_out, "profile")
-        );
+        let left_out = count(found.left_out, "profile");
+        fact += &format!("; {left_out} of other managers or runs left out");
     }
-    let mut checks = vec![match (found.profiles, manager) {
-        (0, Some(manager)) if found.left_out > 0 => {
-            let fact = format!("no ClusterProfile is of the manager `{manager}`; others are");
-            Check::warn("hub/profiles", &fact, "check the name of --cluster-manager")
-        }
-        (0, _) => Check::warn(
-            "hub/profiles",
-            "there is no ClusterProfile, so every rule would be inconclusive",
-            "let the manager publish a profile first, or check --namespace",
-        ),
-        _ if !found.is_whole => Check::warn(
-            "hub/profiles",
-            &format!("{fact}: the hub did not list them all in time"),
-            "give a slow hub more time with --request-timeout",
-        ),
-        _ => Check::ok("hub/profiles", &fact),
+    let mut checks = vec![if found.is_whole {
+        Check::ok(CHECK, &fact)
+    } else {
+        fact += ": the hub did not list all of them in time";
+        Check::warn(CHECK, &fact, "give a slow hub more time with --request-timeout")
     }];
     if found.unreadable > 0 {
+        let fact = format!("{} cannot be read", count(found.unreadable, "profile"));
         checks.push(Check::warn(
-            "hub/profiles",
-            &format!("{} cannot be read", count(found.unreadable, "profile")),
-            "a run names each, and why: no rule examines it",
+            CHECK,
+            &fact,
+            "a run lists each with the reason; no rule examines it",
         ));
     }
     checks
 }
 
 fn managers(found: &Inventory) -> String {
-    let names: Vec<String> = found
-        .managers
-        .keys()
-        .take(NAMED)
-        .map(|name| {
-            if name.is_empty() {
-                "no manager".to_owned()
-            } else {
-                name.clone()
-            }
-        })
-        .collect();
+    let mut names: Vec<&str> = found.managers.keys().take(NAMED).map(String::as_str).collect();
+    for name in &mut names {
+        if name.is_empty() {
+            *name = "no manager";
+        }
+    }
     let more = match found.managers.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!(
-        "{}: {}{more}",
-        count(found.managers.len(), "manager"),
-        names.join(", ")
-    )
+    let managers = count(found.managers.len(), "manager");
+    format!("{managers}: {}{more}", names.join(", "))
 }

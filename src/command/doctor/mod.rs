@@ -1,20 +1,10 @@
-//! `doctor`: the preflight check of a run.
-//!
-//! The hub and the members are asked side by side, within a limit. What is found becomes a list of checks, each with what
-//! to do about it.
+//! `doctor`: what a run with the same flags would collect, which rules that judges, and what is in its way.
 
-mod audit_log;
 mod check;
 mod command;
-mod conclude;
 mod document;
-mod driver;
+mod evidence;
 mod examine;
-mod gain;
 mod hub;
-mod kinds;
-mod members;
-mod outputs;
-mod writers;
 
 pub use command::Doctor;
