@@ -1,6 +1,9 @@
 //! The configuration file, and what becomes of it under a command line.
 
-use super::*;
+use super::{
+    call::{command, done},
+    *,
+};
 
 const HEAD: &str = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\n";
 
@@ -53,6 +56,30 @@ fn a_file_stands_for_flags_and_flags_win() {
     );
     let report = folder.json("report.json");
     assert!(judged(&report).iter().all(|rule| rule.contains("conditions/")));
+}
+
+#[test]
+fn a_variable_wins_over_the_file_and_gives_way_to_a_flag() {
+    let folder = Folder::new();
+    let config = folder.config("hub: lab\nmanager: reference\nobserve: 7m\nsettle: 20s\nstrict: true");
+    let shown = |arguments: &[&str]| {
+        let mut command = command(&[&["run", "--print-config"], arguments].concat());
+        command
+            .env("CLUSTERPROFILE_CONFORMANCE_CONFIG", &config)
+            .env("CLUSTERPROFILE_CONFORMANCE_OBSERVE", "8m")
+            .env("CLUSTERPROFILE_CONFORMANCE_NO_PROBE", "true");
+        let done = done(&mut command);
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        done.out
+    };
+    let text = shown(&[]);
+    for line in ["observe: 8m", "settle: 20s", "noProbe: true", "strict: true"] {
+        assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
+    }
+    assert!(shown(&["--observe", "9m"]).contains("\nobserve: 9m\n"));
+    let wrong = done(command(&["run", "--hub", "lab"]).env("CLUSTERPROFILE_CONFORMANCE_OBSERVE", "soon"));
+    assert_eq!(wrong.code, Some(2), "{}", wrong.err);
+    assert!(wrong.err.contains("--observe"), "{}", wrong.err);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use report::escape;
 use super::{Cli, help::command_line};
 use crate::command::{
     config::{
+        environment::{CONFIGURABLE, with_environment},
         file::{File, Setting, unusable},
         keys::{Key, WORDS, keys},
         show::shown,
@@ -50,11 +51,11 @@ const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features
 /// When the file cannot be used.
 pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     color::choose(given);
-    let first = command_line().get_matches_from(given);
+    let first = with_environment(command_line()).get_matches_from(given);
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
-    if !matches!(name, "run" | "replay" | "doctor") {
+    if !CONFIGURABLE.contains(&name) {
         return Ok(cli(&first));
     }
     let whole = Cli::command();
@@ -69,7 +70,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
             }
             let tokens = tokens(&file, path, subcommand(&whole, name), flags);
             let arguments = insert(given, name, tokens);
-            let merged = Cli::command()
+            let merged = with_environment(Cli::command())
                 .try_get_matches_from(arguments)
                 .map_err(|error| unusable(path, &in_one_line(&error)))?;
             (Some(file), merged)
@@ -126,7 +127,7 @@ fn check_roles(
 ) -> Result<(), Failure> {
     for flag in command.get_arguments() {
         let id = flag.get_id().as_str();
-        if flags.value_source(id) != Some(ValueSource::CommandLine) {
+        if !is_given(flags, id) {
             continue;
         }
         let reason = roles::useless_for(id, flags).map(|role| useless(role, flags));
@@ -197,10 +198,16 @@ impl Tokens {
     }
 }
 
+/// Whether the command line or the environment sets a flag.
+fn is_given(flags: &ArgMatches, id: &str) -> bool {
+    let source = flags.value_source(id);
+    matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+}
+
 /// Returns what the file adds to a command line with these flags.
 fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> Tokens {
     let own: Vec<Key> = keys(command);
-    let is_given = |id: &str| flags.value_source(id) == Some(ValueSource::CommandLine);
+    let is_given = |id: &str| is_given(flags, id);
     let mut tokens = Tokens::default();
     // Ignore keys of `run` that this command does not have.
     let has = |setting: &&Setting| own.iter().any(|key| key.id() == setting.key.id());

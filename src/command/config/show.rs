@@ -24,10 +24,9 @@ pub fn shown(command: &Command, flags: &ArgMatches, about: &About) -> Result<Str
         if let Some(source) = source.filter(|_| is_key)
             && let Some(value) = value(&key, flags)?
         {
-            let margin = if source == ValueSource::CommandLine {
-                ""
-            } else {
-                "# "
+            let margin = match source {
+                ValueSource::DefaultValue => "# ",
+                _ => "",
             };
             _ = write!(text, "{margin}{}: {}", key.name, in_one_line(&value));
         }
