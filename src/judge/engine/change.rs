@@ -9,8 +9,7 @@ use evidence::{
 
 use super::{
     Answer, Evaluate, Hub, Judged,
-    attribution::author_of_moment,
-    author::{Attribution, Author},
+    author::{Attribution, Author, author_of_moment},
     judged::JudgedObject,
     part::part,
 };
@@ -120,7 +119,6 @@ impl<T: Judged> ChangeRule<T> {
         let mut judging = Judging {
             rule: self,
             hub,
-            object,
             timeline: &timeline,
             reported: BTreeSet::new(),
         };
@@ -134,7 +132,6 @@ impl<T: Judged> ChangeRule<T> {
 struct Judging<'c, 'e, T> {
     rule: &'c ChangeRule<T>,
     hub: &'c Hub<'e>,
-    object: &'c JudgedObject<'e, T>,
     timeline: &'c Timeline<'e, T>,
     /// The paths of violations that are reported already.
     reported: BTreeSet<String>,
@@ -200,7 +197,7 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
     }
 
     fn author(&self, place: usize, path: &str) -> Option<Attribution<'e>> {
-        author_of_moment(self.hub, self.timeline, &self.object.lives, place, path)
+        author_of_moment(self.hub, self.timeline, place, path, &|_| true)
     }
 
     /// Whether another client is known to have made the last change of a part before a moment.

@@ -6,7 +6,7 @@ use evidence::{Evidence, ObjectRef, Request, api::names::KIND};
 
 use super::{
     Hub,
-    author::{Attribution, Author, creates, is_kubectl},
+    author::{Attribution, Author, creates, is_kubectl, owners},
 };
 use crate::hash::HashMap;
 
@@ -85,7 +85,7 @@ fn clients_in_managed_fields<'h>(hub: &'h Hub) -> Clients<'h> {
     let mut clients = Clients::new();
     let profiles = hub.evidence.inventory();
     for profile in profiles.filter(|profile| !profile.manager().is_empty()) {
-        let owners = authors.owners(profile, "spec.clusterManager").into_iter();
+        let owners = owners(profile, "spec.clusterManager").into_iter();
         for name in owners.filter(|name| !name.is_empty()) {
             let attribution = authors.of_field_manager(name);
             // It has a field manager for each of its subcommands.

@@ -5,7 +5,6 @@
 
 mod answer;
 mod at_end;
-mod attribution;
 pub(crate) mod author;
 mod calls;
 mod change;
@@ -47,7 +46,7 @@ pub(crate) use answer::Answer;
 pub(crate) use at_end::{
     ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
-pub(crate) use author::{Attribution, Author, ProgramEntry};
+pub(crate) use author::{Attribution, Author, OwnedFields};
 pub use author::{WriterList, WriterNames, writers};
 pub(crate) use calls::calls;
 pub(crate) use change::{Change, change, creation, slice_change};

@@ -6,7 +6,7 @@ use evidence::{DriverAction, Evidence, ObjectKey, ProfileHistory, api::ClusterPr
 
 use super::{
     Hub,
-    author::Author,
+    author::{Author, owners},
     judged::{JudgedObject, by_name, key},
 };
 use crate::hash::HashMap;
@@ -70,14 +70,14 @@ fn own_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
         attribution.author == Author::Implementation && !attribution.is_inferred
     };
     let profiles = hub.evidence.profiles.iter().map(|life| life.last());
-    let own = profiles.filter(|profile| authors.owners(*profile, MANAGER).iter().any(is_own));
+    let own = profiles.filter(|profile| owners(*profile, MANAGER).iter().any(is_own));
     own.map(ClusterProfile::manager).collect()
 }
 
 /// Whether a profile has the name of another manager, and another client set it.
 fn has_other_owner(profile: &ClusterProfile, own_names: &BTreeSet<&str>, hub: &Hub) -> bool {
     let authors = hub.profile_authors();
-    let owners = authors.owners(profile, MANAGER);
+    let owners = owners(profile, MANAGER);
     !own_names.is_empty()
         && !own_names.contains(profile.manager())
         && !owners.is_empty()

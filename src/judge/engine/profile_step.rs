@@ -7,8 +7,7 @@ use evidence::{DriverAction, DriverStep, History, ObjectRef, Reason, api::Cluste
 
 use super::{
     Hub,
-    attribution::author_of_moment,
-    author::Attribution,
+    author::{Attribution, author_of_moment},
     driver_steps::{describe, is_on_profile},
 };
 use crate::{text::redacted, time::Micros, timeline::Timeline};
@@ -22,7 +21,6 @@ pub(crate) struct Step<'s, 'e> {
     pub(crate) profile: &'s ObjectRef,
     /// The profile over time.
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
-    lives: Vec<&'e History<ClusterProfile>>,
 }
 
 impl<'s, 'e> Step<'s, 'e> {
@@ -43,7 +41,6 @@ impl<'s, 'e> Step<'s, 'e> {
             taken,
             profile,
             timeline: Timeline::of_name(hub.evidence, &lives),
-            lives,
         })
     }
 
@@ -139,7 +136,7 @@ impl<'s, 'e> Step<'s, 'e> {
 
     /// Who made the change of a field with which a moment began; none if nothing changed.
     pub(super) fn author_of_moment(&self, place: usize, field: &str) -> Option<Attribution<'e>> {
-        author_of_moment(self.hub, &self.timeline, &self.lives, place, field)
+        author_of_moment(self.hub, &self.timeline, place, field, &|_| true)
     }
 
     /// The profile as last seen before a moment; none if there was none.

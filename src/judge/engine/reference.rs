@@ -12,7 +12,7 @@ use evidence::{
 
 use super::{
     Answer, Evaluate, Hub,
-    attribution::{author_of_group, not_begun_by_others},
+    author::{author_of_moment, not_begun_by_others},
     named_profiles::{NamedProfiles, ProfileName},
     naming_entries::{DecisionSlices, NamingEntry, naming_entries},
     reference_findings::{Lasted, ReferenceFindings},
@@ -96,7 +96,7 @@ impl References {
             let timeline = Timeline::of_group_by(hub.evidence, &decision.lives, same_slice);
             for (name, entries) in decision.entries_of(&timeline, &suspicious) {
                 let timelines = (&timeline, &profiles.timeline(name));
-                let pair = Pair::of(hub, decision, name, &entries, timelines);
+                let pair = Pair::of(hub, name, &entries, timelines);
                 applies |= self.judge_pair(hub, profiles, decision, &pair, found);
             }
         }
@@ -283,7 +283,6 @@ impl<'p, 'e> Pair<'p, 'e> {
     /// The reference, without entries that another client is known to have begun.
     fn of(
         hub: &Hub<'e>,
-        decision: &DecisionSlices<'e>,
         name: ProfileName<'e>,
         entries: &[Option<NamingEntry<'e>>],
         (timeline, profiles): (
@@ -295,7 +294,7 @@ impl<'p, 'e> Pair<'p, 'e> {
             naming_entries(&version.object).any(|entry| entry.name == name)
         };
         let began_with_others = |place: usize| {
-            let author = author_of_group(hub, timeline, &decision.lives, place, "decisions", &names_profile);
+            let author = author_of_moment(hub, timeline, place, "decisions", &names_profile);
             author.is_some_and(|author| author.is_of_others())
         };
         let is_named = |place: usize| entries[place].is_some();

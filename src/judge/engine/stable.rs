@@ -5,8 +5,8 @@ use std::{ops::Range, ptr};
 use evidence::{Evidence, History, Version, api::ClusterProfile};
 
 use super::{
-    Evaluate, EvaluatePart, Hub, Judged,
-    author::{Author, AuthoredChange, NOTHING_RECORDED},
+    Evaluate, EvaluatePart, Hub,
+    author::{Author, NOTHING_RECORDED},
     judged::JudgedObject,
 };
 use crate::{
@@ -83,14 +83,12 @@ impl Stable {
         findings: &mut Findings,
     ) {
         let mut known: Option<Known> = None;
-        let mut before: Option<&'e Version> = None;
         let mut is_examined = false;
         for version in life
             .versions
             .iter()
             .filter(|version| object.judges(version.received()))
         {
-            let previous = before.replace(version);
             known = known.filter(|known| self.is_of_one_scope(known.at, version));
             let Some(value) = (self.value)(&version.object) else {
                 continue;
@@ -101,14 +99,13 @@ impl Stable {
                 continue;
             };
             let last = std::mem::replace(&mut known.last, value.value.clone());
-            let at = std::mem::replace(&mut known.at, version);
+            known.at = version;
             // Another client may have changed the value, and the implementation restored it.
             if value.value == last || value.value == known.own.value {
                 continue;
             }
             let change = ValueChange {
                 life,
-                previous: previous.unwrap_or(at),
                 after: version,
                 old: &known.own,
                 new: &value,
@@ -141,13 +138,7 @@ impl Stable {
             return false;
         }
         if !self.is_anyone {
-            let attribution = ClusterProfile::authors(hub).of_change(&AuthoredChange {
-                before: Some(change.previous),
-                after: change.after,
-                at: made.at,
-                is_over_gap: made.is_over_gap,
-                field: &change.new.path,
-            });
+            let attribution = hub.profile_authors().of_change(&made, &change.new.path);
             match attribution.author {
                 Author::Implementation => {}
                 // Without any record of writers, the judged implementation is the only known one.
@@ -192,8 +183,6 @@ impl<'e> Known<'e> {
 /// A value that differs from the last one, and from the one of the implementation.
 struct ValueChange<'e, 'v> {
     life: &'e History<ClusterProfile>,
-    /// The version before the new value, with the old value or without any.
-    previous: &'e Version,
     after: &'e Version,
     old: &'v Value,
     new: &'v Value,

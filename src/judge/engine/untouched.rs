@@ -4,7 +4,7 @@ use evidence::{DriverStep, History, ObjectRef, Reason, Tracked};
 
 use super::{
     Answer, Hub, Judged,
-    author::{Attribution, Author, AuthoredChange, Authors},
+    author::{Attribution, Author},
     driver_steps::{cut_short, missed_after, observed_until, to_the_second},
     judged::key,
 };
@@ -129,7 +129,7 @@ impl<T: Judged> Untouched<T> {
             if before.object.is_terminating() {
                 return Answer::Kept;
             }
-            let by = authors.of_deletion(change.life, change.at);
+            let by = authors.of_change(change, "");
             let at = authors.deleted_at(change.life, change.at).unwrap_or(change.at);
             let made = Made {
                 path: "metadata.name",
@@ -144,7 +144,7 @@ impl<T: Judged> Untouched<T> {
         let Some(part) = (self.changed)(&before.object, &after.object) else {
             return Answer::Kept;
         };
-        let by = author_of_part(authors, change, part);
+        let by = authors.of_change(change, part);
         let made = Made {
             path: part,
             at: change.at,
@@ -180,21 +180,6 @@ impl<T: Judged> Untouched<T> {
             Author::Unknown(reason) => Answer::Unknown(reason.after(format!("{message}{by_whom}"))),
         }
     }
-}
-
-fn author_of_part<'e, T: Tracked>(
-    authors: &Authors<'e>,
-    change: &Change<'e, T>,
-    part: &str,
-) -> Attribution<'e> {
-    let after = change.after.expect("a change that is no deletion has a version");
-    authors.of_change(&AuthoredChange {
-        before: change.before,
-        after,
-        at: change.at,
-        is_over_gap: false,
-        field: part,
-    })
 }
 
 impl Span<'_> {

@@ -6,7 +6,7 @@ use evidence::{History, Reason, Version};
 
 use super::{
     Answer, Hub, Judged,
-    attribution::{author_of_group, not_begun_by_others},
+    author::{author_of_moment, not_begun_by_others},
 };
 use crate::{
     subjects::{Finding, Findings, Length},
@@ -138,7 +138,7 @@ impl<T: Judged> Violations<'_, '_, T> {
 
     /// Whether the run or another client is known to have begun the violation of a field at a moment.
     fn began_with_others(&self, place: usize, path: &str) -> bool {
-        let attribution = author_of_group(self.hub, self.timeline, self.lives, place, path, self.is_member);
+        let attribution = author_of_moment(self.hub, self.timeline, place, path, self.is_member);
         attribution.is_some_and(|attribution| attribution.is_of_others())
     }
 

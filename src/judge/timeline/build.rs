@@ -42,7 +42,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     ) -> Self {
         let is_watched = is_watched::<T>(evidence);
         let gaps = if is_watched {
-            Gaps::of_any::<T>(evidence, arrivals.names.iter().copied())
+            Gaps::of::<T>(evidence, arrivals.names.iter().copied())
         } else {
             Gaps::default()
         };

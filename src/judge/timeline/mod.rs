@@ -85,6 +85,7 @@ pub(crate) struct Objects<'t, 'e, T> {
 }
 
 /// A creation, an update, or a deletion.
+#[derive(Clone, Debug)]
 pub(crate) struct Change<'e, T> {
     /// The object.
     pub(crate) life: &'e History<T>,
@@ -220,16 +221,32 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// The changes up to the end of the window. An object that appears after a gap was created unobserved.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'e, T>> {
         let window_end = self.window_end.unwrap_or(Micros::MAX);
-        let changes = self.changes.iter().map(|record| Change {
+        let changes = self.changes.iter().map(|record| self.change(record));
+        changes.filter(move |change| change.seen_at <= window_end)
+    }
+
+    /// The change to a version of an object with which a moment began.
+    pub(crate) fn change_to(&self, place: usize, version: &Version<T>) -> Option<Change<'e, T>> {
+        let first = self.changes.partition_point(|record| record.place < place);
+        let is_wanted =
+            |record: &&ChangeRecord<T>| record.after.is_some_and(|after| std::ptr::eq(after, version));
+        self.changes[first..]
+            .iter()
+            .find(is_wanted)
+            .map(|record| self.change(record))
+    }
+
+    fn change(&self, record: &ChangeRecord<'e, T>) -> Change<'e, T> {
+        let moment = &self.moments[record.place];
+        Change {
             life: record.life,
             before: record.before,
             after: record.after,
-            at: self.moments[record.place].since,
-            seen_at: self.moments[record.place].seen_at,
+            at: moment.since,
+            seen_at: moment.seen_at,
             is_over_gap: record.is_over_gap,
             place: record.place,
-        });
-        changes.filter(move |change| change.seen_at <= window_end)
+        }
     }
 
     /// Since when the object of a moment has had its value. Equal values on both sides of a gap may be the same one.

@@ -168,7 +168,7 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
         let lives = lives.iter().chain(later).copied();
         for history in lives.filter(|history| history.deleted.is_some()) {
             self.all.push(Draft {
-                by: T::deleted(&stories.authors, history),
+                by: stories.authors.of_deletion(history),
                 ..Draft::new(history.deleted, Source::Deleted)
             });
         }
@@ -184,7 +184,7 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
             };
             let sets_field = !self.field.is_empty() && find(seen, &self.field).is_some();
             let by = match history.origin {
-                Origin::Created => T::wrote(&stories.authors, history, place),
+                Origin::Created => stories.authors.of_version(history, &history.versions[place]),
                 Origin::Listed | Origin::Relisted if sets_field => owners(object, &self.field),
                 Origin::Listed | Origin::Relisted => BTreeSet::new(),
             };
@@ -198,7 +198,7 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
         let sets_field = !self.field.is_empty() && paths.iter().any(|path| is_of(path, &self.field));
         let is_noise = paths.iter().all(|path| path.ends_with("Time"));
         Draft {
-            by: T::wrote(&stories.authors, history, place),
+            by: stories.authors.of_version(history, &history.versions[place]),
             // A finding on all of the status is not about each time in it.
             sets_field: sets_field && (!is_noise || self.field.contains('[')),
             is_noise,

@@ -1,23 +1,14 @@
 //! The kinds of objects that have stories.
 
-use std::collections::BTreeSet;
-
 use evidence::{
-    DriverStep, History, ProfileHistory, SliceHistory, Tracked,
+    DriverStep, Tracked,
     api::{ClusterProfile, PlacementDecision, names},
     runs::names_placement,
 };
-use judge::WriterNames;
 use serde::Serialize;
 
 /// A kind of objects whose stories are told.
 pub(super) trait StoryObject: Tracked + Serialize {
-    /// Who wrote the version at that place.
-    fn wrote<'e>(authors: &WriterNames<'e>, history: &'e History<Self>, place: usize) -> BTreeSet<&'e str>;
-
-    /// Who deleted it.
-    fn deleted<'e>(authors: &WriterNames<'e>, history: &'e History<Self>) -> BTreeSet<&'e str>;
-
     /// The servers and proxies that it names, for a consumer to call.
     fn servers(&self) -> Vec<&str>;
 
@@ -26,14 +17,6 @@ pub(super) trait StoryObject: Tracked + Serialize {
 }
 
 impl StoryObject for ClusterProfile {
-    fn wrote<'e>(authors: &WriterNames<'e>, history: &'e ProfileHistory, place: usize) -> BTreeSet<&'e str> {
-        authors.of_profile(history, place)
-    }
-
-    fn deleted<'e>(authors: &WriterNames<'e>, history: &'e ProfileHistory) -> BTreeSet<&'e str> {
-        authors.of_profile_deletion(history)
-    }
-
     fn servers(&self) -> Vec<&str> {
         let entries = self.access();
         let addresses = entries.flat_map(|entry| [&entry.cluster.server, &entry.cluster.proxy_url]);
@@ -46,14 +29,6 @@ impl StoryObject for ClusterProfile {
 }
 
 impl StoryObject for PlacementDecision {
-    fn wrote<'e>(authors: &WriterNames<'e>, history: &'e SliceHistory, place: usize) -> BTreeSet<&'e str> {
-        authors.of_slice(history, place)
-    }
-
-    fn deleted<'e>(authors: &WriterNames<'e>, history: &'e SliceHistory) -> BTreeSet<&'e str> {
-        authors.of_slice_deletion(history)
-    }
-
     fn servers(&self) -> Vec<&str> {
         Vec::new()
     }

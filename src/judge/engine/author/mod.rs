@@ -3,42 +3,40 @@
 //! Authors are attributed by name. The user configures the names of the implementation, or the only writer of its objects
 //! is inferred to be the implementation. No source other than the audit log and managedFields counts.
 
-mod listing;
+mod log;
+mod managed_fields;
+mod moment;
 mod names;
-mod owned;
-mod sources;
 #[cfg(test)]
 mod tests;
-mod writer_names;
 mod writers;
 
-use std::{collections::BTreeSet, sync::OnceLock};
+use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, History, Origin, Reason, ReasonId, Request, Tracked, Version,
+    Evidence, History, Origin, Reason, ReasonId, Request, Tracked,
     api::{Metadata, ObjectKind, Role},
     parse_time,
 };
-use jiff::Timestamp;
 
-pub(crate) use self::owned::{OwnedFields, ProgramEntry};
-pub use self::{
-    listing::{WriterList, writers},
-    writer_names::WriterNames,
-};
+pub(crate) use self::managed_fields::OwnedFields;
+pub use self::writers::{WriterList, WriterNames, writers};
 use self::{
-    names::ImplementationNames,
-    sources::{
-        HubSpan, RequestIndex, deletes, entries, field_managers, is_partly_removed, moved_entries, owners,
-        owning_entries, updates,
-    },
-    writers::{WriterName, Writers},
+    log::Log,
+    managed_fields::{entries, field_managers, is_partly_removed, moved_entries},
+    names::{ImplementationNames, WriterName},
+    writers::Writers,
 };
 pub(in crate::engine) use self::{
-    sources::{creates, is_touched, requests},
-    writers::is_kubectl,
+    log::{creates, is_touched, requests},
+    managed_fields::owners,
+    moment::{author_of_moment, not_begun_by_others},
+    names::is_kubectl,
 };
-use crate::time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew};
+use crate::{
+    time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew},
+    timeline::Change,
+};
 
 /// The largest difference between the time of a request in the audit log and the change that it made.
 const LOG_TOLERANCE: Micros = 2 * SECOND;
@@ -86,27 +84,13 @@ pub(crate) struct Attribution<'e> {
     pub(crate) is_kubectl_or_hub: bool,
 }
 
-/// A change of one field between two versions of an object, or its creation.
-pub(crate) struct AuthoredChange<'e, 'c, T> {
-    /// The version before; none for a creation.
-    pub(crate) before: Option<&'e Version<T>>,
-    /// The version after.
-    pub(crate) after: &'e Version<T>,
-    /// When the change took place, by the runner's clock.
-    pub(crate) at: Edge,
-    /// True if the watch may have missed versions in between.
-    pub(crate) is_over_gap: bool,
-    /// Path of the field, for example `metadata.labels[x-k8s.io/cluster-manager]` or `status.conditions`.
-    pub(crate) field: &'c str,
-}
-
 /// Attributes writes of one role's objects.
 pub(crate) struct Authors<'e> {
     evidence: &'e Evidence,
     kind: ObjectKind,
     names: ImplementationNames<'e>,
     writers: Writers<'e>,
-    log: OnceLock<Option<RequestIndex<'e>>>,
+    log: Option<Log<'e>>,
 }
 
 impl<'e> Attribution<'e> {
@@ -119,43 +103,51 @@ impl<'e> Attribution<'e> {
         }
     }
 
+    /// Whether the run or another client is known to be the author.
+    pub(super) fn is_of_others(&self) -> bool {
+        matches!(self.author, Author::Run | Author::Other)
+    }
+
     /// The common author of several; unknown if they differ, none if there are none.
-    pub(in crate::engine) fn common(attributions: impl IntoIterator<Item = Self>) -> Option<Self> {
-        let mut attributions = attributions.into_iter();
-        let mut common = attributions.next()?;
-        for attribution in attributions {
+    fn common(attributions: impl IntoIterator<Item = Self>) -> Option<Self> {
+        attributions.into_iter().reduce(|mut common, attribution| {
             common.names.extend(attribution.names);
             common.is_inferred |= attribution.is_inferred;
             common.is_kubectl_or_hub &= attribution.is_kubectl_or_hub;
             if common.author != attribution.author {
                 common.author = Author::Unknown(SEVERAL);
             }
-        }
-        Some(common)
+            common
+        })
     }
 }
 
 impl<'e> Authors<'e> {
     /// Reads the configured names, and infers those that are missing.
     pub(crate) fn of(evidence: &'e Evidence, role: Role) -> Self {
-        let writers = writers::all(evidence, role);
+        let writers = writers::of_role(evidence, role);
         Self {
             evidence,
             kind: role.objects(),
             names: ImplementationNames::of(evidence, role, &writers),
             writers,
-            log: OnceLock::new(),
+            log: Log::of(evidence, role.objects()),
         }
+    }
+
+    /// Why authors may be unknown, with the flags that are missing and their values.
+    pub(crate) fn advice(&self) -> Reason {
+        self.names.not_configured.clone()
+    }
+
+    /// The reason if none of the configured names wrote an object, but another client did.
+    pub(crate) fn why_misspelt(&self) -> Option<Reason> {
+        self.names.why_misspelt()
     }
 
     /// The sender of a request.
     pub(crate) fn of_request(&self, request: &'e Request) -> Attribution<'e> {
         self.names.of_writer(WriterName::sent(request))
-    }
-
-    /// The field managers that own a field of an object.
-    pub(crate) fn owners<'o, T: Tracked>(&self, object: &'o T, field: &str) -> BTreeSet<&'o str> {
-        owners(object, field)
     }
 
     /// The client with a field manager's name.
@@ -164,64 +156,63 @@ impl<'e> Authors<'e> {
         names.of_writer(WriterName::FieldManager(name))
     }
 
-    /// The author of a change: the first source that knows it. Over a gap, only the owner of the field counts.
-    pub(crate) fn of_change<T: Tracked>(&self, change: &AuthoredChange<'e, '_, T>) -> Attribution<'e> {
-        let before = change.before.map(|before| &before.object);
-        let after = &change.after.object;
+    /// The author of the change of a field: the first source that knows it. Over a gap, only the owner of the field counts.
+    pub(crate) fn of_change<T: Tracked>(&self, change: &Change<'e, T>, field: &str) -> Attribution<'e> {
+        let (before, after) = match (change.before, change.after) {
+            (Some(before), Some(after)) => (&before.object, &after.object),
+            (None, _) => return self.of_creation(change.life),
+            (_, None) => return self.of_deletion(change.life, change.at),
+        };
         if self.is_nothing_recorded(after) {
             return Attribution::unknown(NOTHING_RECORDED);
         }
-        let is_removal = before.is_some_and(|before| is_partly_removed(before, after, change.field));
-        let owners = if is_removal {
+        let owners = if is_partly_removed(before, after, field) {
             BTreeSet::new()
         } else {
-            owners(after, change.field)
+            owners(after, field)
         };
         let by_owner = self.of_field_managers(owners);
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
+        let (was, is) = (before.metadata(), after.metadata());
+        if is.deletion_timestamp.is_some() && was.deletion_timestamp.is_none() {
+            return self.of_deletion(change.life, change.at);
+        }
         self.first_known([
-            self.of_version(after.metadata()),
+            self.of_version(is),
             self.of_field_managers(moved_entries(before, after)),
-            self.written_during(before.map(T::metadata), after.metadata(), change.at),
+            self.written_during(is, change.at),
             by_owner,
         ])
     }
 
     /// The only owner of a field in a first list or a dump.
-    pub(crate) fn of_listed<T: Tracked>(&self, version: &'e T, field: &str) -> Attribution<'e> {
-        let missing = if self.is_nothing_recorded(version) {
-            NOTHING_RECORDED
-        } else {
-            NO_OWNER
-        };
-        let owner = self.of_field_managers(owners(version, field));
-        owner.unwrap_or_else(|| Attribution::unknown(missing))
-    }
-
-    /// When the owners of a field last wrote to the object; none without an owner.
-    pub(crate) fn last_write_of<T: Tracked>(&self, object: &T, field: &str) -> Option<Timestamp> {
-        let times = owning_entries(object, field).map(|entry| entry.time.as_deref().and_then(parse_time));
-        times.max().flatten()
+    pub(crate) fn of_listed<T: Tracked>(&self, object: &'e T, field: &str) -> Attribution<'e> {
+        let owner = self.of_field_managers(owners(object, field));
+        owner.unwrap_or_else(|| {
+            Attribution::unknown(if self.is_nothing_recorded(object) {
+                NOTHING_RECORDED
+            } else {
+                NO_OWNER
+            })
+        })
     }
 
     /// The author of an object's creation.
     pub(crate) fn of_creation<T: Tracked>(&self, life: &'e History<T>) -> Attribution<'e> {
-        let metadata = life.first().metadata();
-        let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
-        let by_time = self.log().zip(created).and_then(|(log, created)| {
-            let span = HubSpan::second(created.as_microsecond(), LOG_TOLERANCE);
-            self.of_requests(log.during(metadata, span, creates))
+        let first = life.first();
+        let second = time_of(first.metadata().creation_timestamp.as_deref());
+        let by_time = second.and_then(|at| {
+            self.of_requests(self.logged(first.metadata(), second_of(at, LOG_TOLERANCE), creates))
         });
         if life.origin != Origin::Created {
             return self.first_known([by_time]);
         }
-        let managers = field_managers(entries(life.first()).iter());
         self.first_known([
-            self.of_version(metadata),
+            self.of_version(first.metadata()),
             by_time,
-            self.of_field_managers(managers),
+            self.of_field_managers(field_managers(entries(first))),
         ])
     }
 
@@ -230,15 +221,22 @@ impl<'e> Authors<'e> {
         let mut objects = life.versions.iter().map(|version| version.object.metadata());
         let terminating = objects.find(|object| object.deletion_timestamp.is_some());
         let object = terminating.unwrap_or(life.last().metadata());
-        let requested = object.deletion_timestamp.as_deref().and_then(parse_time);
-        let span = match requested {
-            Some(at) => HubSpan::second(at.as_microsecond(), LOG_TOLERANCE),
+        let span = match time_of(object.deletion_timestamp.as_deref()) {
+            Some(at) => second_of(at, LOG_TOLERANCE),
             None => self.hub_span(gone, LOG_TOLERANCE),
         };
-        let by_version = terminating.and_then(|object| self.of_version(object));
+        let mut requests = self.logged(object, span, deletes);
+        // The name may have been deleted and created again just before.
+        let created = self.created_at(life);
+        requests.retain(|request| created.is_none_or(|created| created <= request.at.as_microsecond()));
+        // A collection may have a selector, unless its namespace is deleted.
+        let is_certain =
+            |request: &&Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
+        let is_certain = requests.iter().any(is_certain);
+        let by_time = self.of_requests(requests);
         self.first_known([
-            by_version,
-            self.deleted_during(object, span, self.created_at(life)),
+            terminating.and_then(|object| self.of_version(object)),
+            by_time.filter(|by| is_certain || by.author != Author::Other),
         ])
     }
 
@@ -246,22 +244,15 @@ impl<'e> Authors<'e> {
     pub(crate) fn deleted_at<T: Tracked>(&self, life: &'e History<T>, gone: Edge) -> Option<Edge> {
         let skew = known_skew(self.evidence)?;
         let span = self.hub_span(gone, LOG_TOLERANCE);
-        let requests = self.log()?.during(life.last().metadata(), span, deletes);
-        let times = requests
-            .iter()
-            .map(|request| request.at.as_microsecond().saturating_sub(skew));
+        let requests = self.logged(life.last().metadata(), span, deletes);
+        let times = requests.iter().map(|request| request.at.as_microsecond() - skew);
         let (first, last) = (times.clone().min()?, times.max()?);
         Some(Edge::between(first - SECOND, last + SECOND))
     }
 
-    /// Why an author is unknown, with the flags that are missing and their values.
-    pub(crate) fn advice(&self) -> Reason {
-        self.names.not_configured.clone()
-    }
-
     /// The sender of the request with this resourceVersion in its response.
     fn of_version(&self, object: &'e Metadata) -> Option<Attribution<'e>> {
-        self.of_requests(self.log()?.with_version(object))
+        self.of_requests(self.log.as_ref()?.with_version(object))
     }
 
     fn of_requests(&self, requests: Vec<&'e Request>) -> Option<Attribution<'e>> {
@@ -274,25 +265,16 @@ impl<'e> Authors<'e> {
     }
 
     /// The common sender of all requests that may have made a version.
-    fn written_during(
-        &self,
-        before: Option<&Metadata>,
-        object: &'e Metadata,
-        at: Edge,
-    ) -> Option<Attribution<'e>> {
-        let log = self.log()?;
-        let span = self.hub_span(at, LOG_TOLERANCE);
-        let was_terminating = before.is_some_and(|before| before.deletion_timestamp.is_some());
-        if object.deletion_timestamp.is_some() && !was_terminating {
-            return self.deleted_during(object, span, created_by_metadata(object));
-        }
+    fn written_during(&self, object: &'e Metadata, at: Edge) -> Option<Attribution<'e>> {
+        let log = self.log.as_ref()?;
+        let is_touched = || is_touched(self.evidence, self.kind, (&object.namespace, &object.name));
         let is_complete = log.covers(self.hub_span(at, 0))
             && !is_log_broken(self.evidence, at.earliest, at.latest)
-            && self.has_suite_requests(object);
+            && (log.has_suite_requests || !is_touched());
         if !is_complete {
             return Some(Attribution::unknown(NOT_IN_LOG));
         }
-        let mut requests = log.during(object, span, updates);
+        let mut requests = self.logged(object, self.hub_span(at, LOG_TOLERANCE), updates);
         requests.retain(|request| {
             let version = request.resource_version.as_deref();
             version.is_none_or(|version| version == object.resource_version)
@@ -300,40 +282,21 @@ impl<'e> Authors<'e> {
         self.of_requests(requests)
     }
 
-    /// The common sender of all requests that may have deleted an object.
-    fn deleted_during(
-        &self,
-        object: &'e Metadata,
-        span: HubSpan,
-        created: Option<Timestamp>,
-    ) -> Option<Attribution<'e>> {
-        let mut requests = self.log()?.during(object, span, deletes);
-        // The name may have been deleted and created again just before.
-        requests.retain(|request| created.is_none_or(|created| created <= request.at));
-        // A collection may have a selector, unless its namespace is deleted.
-        let is_certain =
-            |request: &&Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
-        let is_certain = requests.iter().any(is_certain);
-        let attribution = self.of_requests(requests)?;
-        let is_doubtful = attribution.author == Author::Other && !is_certain;
-        Some(if is_doubtful {
-            Attribution::unknown(NOT_IN_LOG)
-        } else {
-            attribution
+    /// When an object was created: by the request in the log, or to the second by its metadata.
+    fn created_at<T: Tracked>(&self, life: &'e History<T>) -> Option<Micros> {
+        let object = life.first().metadata();
+        let second = time_of(object.creation_timestamp.as_deref())?;
+        Some(match self.logged(object, second_of(second, 0), creates)[..] {
+            // A deletion at the same time made room for it.
+            [creation] => creation.at.as_microsecond() + 1,
+            _ => second,
         })
     }
 
-    /// When an object was created: by the request in the log, or to the second by its metadata.
-    fn created_at<T: Tracked>(&self, life: &'e History<T>) -> Option<Timestamp> {
-        let object = life.first().metadata();
-        let second = created_by_metadata(object)?;
-        let span = HubSpan::second(second.as_microsecond(), 0);
-        let logged = self.log().map(|log| log.during(object, span, creates));
-        match logged.as_deref() {
-            // A deletion at the same time made room for it.
-            Some([creation]) => Timestamp::from_microsecond(creation.at.as_microsecond() + 1).ok(),
-            _ => Some(second),
-        }
+    /// The requests of one sort on an object in a span by the hub's clock; none without a log.
+    fn logged(&self, object: &Metadata, span: Edge, is_of_sort: fn(&Request) -> bool) -> Vec<&'e Request> {
+        let log = self.log.as_ref();
+        log.map_or_else(Vec::new, |log| log.during(object, span, is_of_sort))
     }
 
     fn first_known(&self, answers: impl IntoIterator<Item = Option<Attribution<'e>>>) -> Attribution<'e> {
@@ -344,37 +307,43 @@ impl<'e> Authors<'e> {
             }
             unknown.get_or_insert(answer);
         }
-        let missing = if self.log().is_some() { NOT_IN_LOG } else { NO_LOG };
+        let missing = if self.log.is_some() { NOT_IN_LOG } else { NO_LOG };
         unknown.unwrap_or_else(|| Attribution::unknown(missing))
     }
 
     fn is_nothing_recorded<T: Tracked>(&self, object: &T) -> bool {
-        object.metadata().writers.is_none() && self.log().is_none()
-    }
-
-    fn log(&self) -> Option<&RequestIndex<'e>> {
-        self.log
-            .get_or_init(|| RequestIndex::of(self.evidence, self.kind))
-            .as_ref()
-    }
-
-    /// Whether the log has all that the suite wrote to an object.
-    fn has_suite_requests(&self, object: &Metadata) -> bool {
-        let has_requests = self.log().is_some_and(|log| log.has_suite_requests);
-        has_requests || !is_touched(self.evidence, self.kind, (&object.namespace, &object.name))
+        object.metadata().writers.is_none() && self.log.is_none()
     }
 
     /// A time of the runner's clock on the hub's clock, with a tolerance on both sides.
-    fn hub_span(&self, at: Edge, tolerance: Micros) -> HubSpan {
+    fn hub_span(&self, at: Edge, tolerance: Micros) -> Edge {
         let (skew, error) = known_skew(self.evidence).map_or((0, CLOCKS_APART), |skew| (skew, 0));
-        let error = error.saturating_add(tolerance);
-        HubSpan {
-            from: at.earliest.saturating_add(skew).saturating_sub(error),
-            until: at.latest.saturating_add(skew).saturating_add(error),
+        let error = error + tolerance;
+        Edge {
+            earliest: at.earliest.saturating_add(skew).saturating_sub(error),
+            latest: at.latest.saturating_add(skew).saturating_add(error),
         }
     }
 }
 
-fn created_by_metadata(object: &Metadata) -> Option<Timestamp> {
-    object.creation_timestamp.as_deref().and_then(parse_time)
+fn time_of(timestamp: Option<&str>) -> Option<Micros> {
+    Some(parse_time(timestamp?)?.as_microsecond())
+}
+
+/// The second that begins with a timestamp, with a tolerance on both sides.
+fn second_of(at: Micros, tolerance: Micros) -> Edge {
+    Edge::between(
+        at.saturating_sub(tolerance),
+        at.saturating_add(SECOND + tolerance),
+    )
+}
+
+/// Whether a request deletes one object, or all objects of a namespace.
+fn deletes(request: &Request) -> bool {
+    request.subresource.is_empty() && matches!(&*request.verb, "delete" | "deletecollection")
+}
+
+/// Whether a request changes an object that exists.
+fn updates(request: &Request) -> bool {
+    !creates(request) && !deletes(request)
 }

@@ -2,27 +2,103 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Identity, Reason, ReasonId, api::Role};
+use evidence::{Evidence, Identity, Reason, ReasonId, Request, api::Role};
 
-use super::{
-    Attribution, Author,
-    writers::{WriterName, Writers, Written, is_kubectl},
-};
+use super::{Attribution, Author, writers::Writers};
 use crate::text::redacted;
 
 /// The largest number of writers in a reason.
 const LISTED_WRITERS: usize = 4;
 
+/// The program and the field manager of a run.
+const SUITE: &str = "clusterprofile-conformance";
+
+/// The program and the field manager of the hub's own controllers.
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+
+/// Users, programs, and field managers of the hub itself.
+const HUB: [&str; 6] = [
+    "kube-apiserver",
+    CONTROLLER_MANAGER,
+    "system:apiserver",
+    "system:kube-controller-manager",
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:serviceaccount:kube-system:namespace-controller",
+];
+
+/// The ends of user agents of the hub's own controllers. In a test environment they share one user with all clients.
+const HUB_AGENTS: [&str; 2] = ["/generic-garbage-collector", "/namespace-controller"];
+
+/// A name by which the hub records a writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WriterName<'e> {
+    /// From the audit log: the user, and the user agent up to the first `/`.
+    Client { user: &'e str, program: &'e str },
+    /// From managedFields.
+    FieldManager(&'e str),
+}
+
+impl<'e> WriterName<'e> {
+    /// The sender of a request.
+    pub(super) fn sent(request: &'e Request) -> Self {
+        let is_hub_agent = HUB_AGENTS.iter().any(|end| request.user_agent.ends_with(end));
+        let program = request.user_agent.split('/').next().unwrap_or_default();
+        Self::Client {
+            user: &request.user,
+            program: if is_hub_agent { CONTROLLER_MANAGER } else { program },
+        }
+    }
+
+    pub(super) fn is_client(self) -> bool {
+        matches!(self, Self::Client { .. })
+    }
+
+    /// The user or the field manager.
+    fn text(self) -> &'e str {
+        match self {
+            Self::Client { user, .. } => user,
+            Self::FieldManager(name) => name,
+        }
+    }
+
+    fn program(self) -> &'e str {
+        match self {
+            Self::Client { program, .. } => program,
+            Self::FieldManager(name) => name,
+        }
+    }
+
+    fn is_suite(self) -> bool {
+        self.program() == SUITE
+    }
+
+    fn is_kubectl(self) -> bool {
+        is_kubectl(self.program())
+    }
+
+    /// Whether it is the hub itself.
+    pub(super) fn is_hub(self) -> bool {
+        HUB.contains(&self.text()) || HUB.contains(&self.program())
+    }
+}
+
+/// Whether a program or a field manager is kubectl, which has a field manager for each subcommand.
+pub(in crate::engine) fn is_kubectl(program: &str) -> bool {
+    matches!(program, "kubectl" | "kubectl.exe")
+        || program.starts_with("kubectl-")
+        || program.starts_with("kubectl_")
+}
+
 /// The names of the judged implementation. Configured names are exhaustive; inferred names are not.
 pub(super) struct ImplementationNames<'e> {
     role: Role,
     configured: Identity,
-    /// The writers that may be the implementation, by what they wrote.
-    candidates: BTreeSet<WriterName<'e>>,
+    /// The writers that publish, without the hub and the suite.
+    publishers: BTreeSet<WriterName<'e>>,
     /// The inferred names: at most one client and one field manager.
     inferred: Vec<WriterName<'e>>,
-    /// The other writers that publish, if none has a configured name of their sort: that name may be misspelt.
-    doubtful: BTreeSet<WriterName<'e>>,
+    /// The publishers if no writer has a configured name of their sort: that name may be misspelt.
+    doubtful: Vec<WriterName<'e>>,
     /// True if the implementation is known, and does not use kubectl.
     excludes_kubectl: bool,
     /// The reason for an unknown author.
@@ -36,62 +112,45 @@ impl<'e> ImplementationNames<'e> {
         let mut names = Self {
             role,
             configured: configured(evidence, role),
-            candidates: publishers
-                .filter(|name| !name.is_hub() && !name.is_suite() && !name.is_kubectl())
+            publishers: publishers
+                .filter(|name| !name.is_hub() && !name.is_suite())
                 .collect(),
             inferred: Vec::new(),
-            doubtful: BTreeSet::new(),
+            doubtful: Vec::new(),
             excludes_kubectl: false,
             not_configured: Reason::default(),
         };
-        names.inferred = [true, false]
-            .into_iter()
-            .filter_map(|is_client| names.infer(is_client))
-            .collect();
-        names.doubtful = names.doubtful(writers);
+        for are_clients in [true, false] {
+            names.inferred.extend(names.infer(are_clients));
+            let is_used = |name: &WriterName| name.is_client() == are_clients && names.is_configured(*name);
+            if names.has_names(are_clients) && !writers.keys().any(is_used) {
+                names.doubtful.extend(names.candidates(are_clients));
+            }
+        }
         names.excludes_kubectl = names.excludes_kubectl(writers);
-        let generic = || names.reason(names.not_configured_in_words());
-        names.not_configured = names.advice(writers).unwrap_or_else(generic);
+        names.not_configured = names.advice(writers);
+        names
+    }
+
+    /// The clients or the field managers that may be the implementation: kubectl only if no other one publishes.
+    fn candidates(&self, are_clients: bool) -> Vec<WriterName<'e>> {
+        let mut names: Vec<WriterName> = self.publishers.iter().copied().collect();
+        names.retain(|name| name.is_client() == are_clients);
+        if names.iter().any(|name| !name.is_kubectl()) {
+            names.retain(|name| !name.is_kubectl());
+        }
         names
     }
 
     /// The only candidate among the clients or the field managers, if no such name is configured. It may be another writer
     /// if the configured names of the other sort do not include all of its candidates.
-    fn infer(&self, is_client: bool) -> Option<WriterName<'e>> {
-        let is_other = |name: &&WriterName<'e>| name.is_client() != is_client && !self.is_configured(**name);
-        let has_other = self.has_names(!is_client) && self.candidates.iter().any(|name| is_other(&name));
-        let mut of_sort = self
-            .candidates
-            .iter()
-            .filter(|name| name.is_client() == is_client);
-        let only = of_sort.next()?;
-        let is_only = of_sort.next().is_none() && !self.has_names(is_client) && !has_other;
-        is_only.then_some(*only)
-    }
-
-    fn doubtful(&self, writers: &Writers<'e>) -> BTreeSet<WriterName<'e>> {
-        let has_writer = |are_clients: bool| {
-            let mut of_sort = writers.keys().filter(|name| name.is_client() == are_clients);
-            of_sort.any(|name| self.is_configured(*name))
-        };
-        let sorts = [true, false].into_iter();
-        let unused = sorts.filter(|are_clients| self.has_names(*are_clients) && !has_writer(*are_clients));
-        unused
-            .flat_map(|are_clients| self.publishers(are_clients, writers))
-            .collect()
-    }
-
-    /// The clients or the field managers that publish. kubectl may be the implementation only if no other one publishes.
-    fn publishers(&self, are_clients: bool, writers: &Writers<'e>) -> Vec<WriterName<'e>> {
-        let is_of_sort = |name: &WriterName| name.is_client() == are_clients;
-        let has_candidate = self.candidates.iter().any(is_of_sort);
-        let publishers = writers.iter().filter(|(_, written)| written.publishes);
-        let mut names: Vec<WriterName> = publishers.map(|(name, _)| *name).filter(is_of_sort).collect();
-        names.retain(|name| !name.is_hub() && !name.is_suite());
-        if has_candidate {
-            names.retain(|name| !name.is_kubectl());
+    fn infer(&self, are_clients: bool) -> Option<WriterName<'e>> {
+        let is_other = |name: &WriterName| !name.is_kubectl() && !self.is_configured(*name);
+        let has_other = self.has_names(!are_clients) && self.candidates(!are_clients).iter().any(is_other);
+        match self.candidates(are_clients)[..] {
+            [only] if !only.is_kubectl() && !self.has_names(are_clients) && !has_other => Some(only),
+            _ => None,
         }
-        names
     }
 
     /// The author with a name.
@@ -102,7 +161,7 @@ impl<'e> ImplementationNames<'e> {
         } else if self.is_configured(name) || is_inferred {
             Author::Implementation
         } else if self.doubtful.contains(&name) {
-            Author::Unknown(self.reason(self.misspelt_in_words(name)))
+            Author::Unknown(self.misspelt(name))
         } else if self.is_other(name) {
             Author::Other
         } else {
@@ -116,30 +175,35 @@ impl<'e> ImplementationNames<'e> {
         }
     }
 
-    /// Whether a name that is not the implementation's is known to be another client's.
+    /// Whether a name that is not the implementation's is known to be another client's. A service account of kube-system may
+    /// be the hub's or an implementation's.
     fn is_other(&self, name: WriterName<'e>) -> bool {
+        let is_system = name.is_client() && name.text().starts_with("system:serviceaccount:kube-system:");
         self.has_names(name.is_client())
             || name.is_hub()
-            || (name.is_kube_system_account() && !self.candidates.contains(&name))
+            || (is_system && !self.publishers.contains(&name))
             || (name.is_kubectl() && self.excludes_kubectl)
     }
 
     fn excludes_kubectl(&self, writers: &Writers<'e>) -> bool {
-        let mut programs = self
-            .configured
-            .agents
-            .iter()
-            .chain(&self.configured.field_managers)
-            .peekable();
-        if programs.peek().is_some() {
-            return !programs.any(|program| is_kubectl(program));
+        let Identity {
+            agents,
+            field_managers,
+            ..
+        } = &self.configured;
+        if !agents.is_empty() || !field_managers.is_empty() {
+            return !agents
+                .iter()
+                .chain(field_managers)
+                .any(|program| is_kubectl(program));
         }
         // A script that creates the objects with kubectl may be the implementation.
         let has_client = self.inferred.iter().any(|name| name.is_client());
-        let creates = |(name, written): (&WriterName, &Written)| {
-            name.is_client() && name.is_kubectl() && written.counts.contains_key("create")
-        };
-        has_client || (!self.inferred.is_empty() && !writers.iter().any(creates))
+        let mut by_kubectl = writers
+            .iter()
+            .filter(|(name, _)| name.is_client() && name.is_kubectl());
+        let creates = by_kubectl.any(|(_, written)| written.counts.contains_key("create"));
+        has_client || (!self.inferred.is_empty() && !creates)
     }
 
     /// Whether clients or field managers are configured.
@@ -164,44 +228,52 @@ impl<'e> ImplementationNames<'e> {
         }
     }
 
-    /// The flags that are missing, with their values.
-    fn advice(&self, writers: &Writers<'e>) -> Option<Reason> {
+    /// Why authors are unknown, with the flags that are missing and their values.
+    fn advice(&self, writers: &Writers<'e>) -> Reason {
+        let words = format!("the names of the {} are not configured", self.role.noun());
         let missing = [true, false]
             .into_iter()
             .filter(|are_clients| !self.has_names(*are_clients));
-        let publishers = missing.flat_map(|are_clients| self.publishers(are_clients, writers));
-        let mut flags: Vec<String> = publishers.map(|name| self.flags(name, writers)).collect();
+        let candidates = missing.flat_map(|are_clients| self.candidates(are_clients));
+        let mut flags: Vec<String> = candidates.map(|name| self.flags(name, writers)).collect();
+        if flags.is_empty() {
+            return self.reason(words);
+        }
         let more = flags.len().saturating_sub(LISTED_WRITERS);
         flags.truncate(LISTED_WRITERS);
         if more > 0 {
             flags.push(format!("{more} more"));
         }
-        (!flags.is_empty()).then(|| {
-            let words = self.not_configured_in_words();
-            self.reason(format!(
-                "{words}; pass those that belong to it: {}",
-                flags.join(", ")
-            ))
-        })
+        self.reason(format!(
+            "{words}; pass those that belong to it: {}",
+            flags.join(", ")
+        ))
     }
 
     /// The flags that name a writer. A user needs an agent only if another program uses it too.
     pub(super) fn flags(&self, name: WriterName<'e>, writers: &Writers<'e>) -> String {
-        let role = self.role.noun().replace(' ', "-");
         let text = shell_word(name.text());
-        match name {
-            WriterName::FieldManager(_) => format!("--{role}-field-manager {text}"),
-            WriterName::Client { user, program } => {
-                let shares_user = |other: &&WriterName| other.is_client() && other.text() == user;
-                let is_shared = writers.keys().filter(shares_user).count() > 1 && !program.is_empty();
-                let agent = is_shared.then(|| format!(" --{role}-agent {}", shell_word(program)));
-                format!("--{role}-user {text}{}", agent.unwrap_or_default())
-            }
+        let WriterName::Client { user, program } = name else {
+            return format!("{} {text}", self.flag("field-manager"));
+        };
+        let shares_user = |other: &&WriterName| other.is_client() && other.text() == user;
+        let mut flags = format!("{} {text}", self.flag("user"));
+        if writers.keys().filter(shares_user).count() > 1 && !program.is_empty() {
+            flags.push_str(&format!(" {} {}", self.flag("agent"), shell_word(program)));
         }
+        flags
     }
 
-    /// Says that a writer publishes, and that none with a configured name does.
-    fn misspelt_in_words(&self, writer: WriterName) -> String {
+    fn flag(&self, sort: &str) -> String {
+        format!("--{}-{sort}", self.role.noun().replace(' ', "-"))
+    }
+
+    /// The reason if a client publishes, and no writer has a configured name.
+    pub(super) fn why_misspelt(&self) -> Option<Reason> {
+        self.doubtful.first().map(|name| self.misspelt(*name))
+    }
+
+    fn misspelt(&self, writer: WriterName) -> Reason {
         let Identity { users, agents, .. } = &self.configured;
         let sorts: &[&str] = match writer {
             WriterName::FieldManager(_) => &["field-manager"],
@@ -209,19 +281,14 @@ impl<'e> ImplementationNames<'e> {
             WriterName::Client { .. } if users.is_empty() => &["agent"],
             WriterName::Client { .. } => &["user", "agent"],
         };
-        let (role, name) = (self.role.noun(), redacted(writer.text()));
-        let flags = sorts
-            .iter()
-            .map(|sort| format!("--{}-{sort}", role.replace(' ', "-")));
-        format!(
-            "none of the configured {}s of the {role} wrote an object, but {name} did: check {}",
+        let flags: Vec<String> = sorts.iter().map(|sort| self.flag(sort)).collect();
+        self.reason(format!(
+            "none of the configured {}s of the {} wrote an object, but {} did: check {}",
             sorts[0].replace('-', " "),
-            flags.collect::<Vec<_>>().join(" and "),
-        )
-    }
-
-    fn not_configured_in_words(&self) -> String {
-        format!("the names of the {} are not configured", self.role.noun())
+            self.role.noun(),
+            redacted(writer.text()),
+            flags.join(" and "),
+        ))
     }
 
     fn reason(&self, words: String) -> Reason {

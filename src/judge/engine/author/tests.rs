@@ -26,16 +26,19 @@ fn authors(evidence: &Evidence) -> Authors<'_> {
 
 /// The author of the last change of the first profile.
 fn last_change(evidence: &Evidence, field: &str, is_over_gap: bool) -> Author {
-    let (before, after) = evidence.profiles[0].steps().last().expect("a change");
+    let life = &evidence.profiles[0];
+    let (before, after) = life.steps().last().expect("a change");
     let arrival = after.received().as_microsecond();
-    let change = AuthoredChange {
+    let change = Change {
+        life,
         before: Some(before),
-        after,
+        after: Some(after),
         at: Edge::between(arrival - LATE, arrival),
+        seen_at: arrival,
         is_over_gap,
-        field,
+        place: 0,
     };
-    authors(evidence).of_change(&change).author
+    authors(evidence).of_change(&change, field).author
 }
 
 /// The author of a request of the log.

@@ -116,7 +116,7 @@ impl<'e, T: Written> Writes<'_, 'e, T> {
     pub(crate) fn tally(&self, writes: &[&Write<'e, T>]) -> Tally {
         let mut tally = Tally::default();
         for write in writes {
-            match (write.request, write.versions) {
+            match (write.request, write.versions()) {
                 (Some(request), _) => tally.add_request(request),
                 (None, Some((before, after))) => {
                     let fields = after.object.changed_fields(&before.object);

@@ -30,13 +30,14 @@ use self::{
 };
 use super::{
     Answer, Evaluate, EvaluatePart, Hub, Value,
-    author::{Attribution, Author, AuthoredChange, creates},
+    author::{Attribution, Author, creates},
 };
 use crate::{
     rules::Facts,
     subjects::Findings,
     text::redacted,
     time::{Edge, LATE, Micros},
+    timeline::Change,
 };
 
 /// The writes that a rule counts.
@@ -65,10 +66,8 @@ pub(crate) struct Write<'e, T> {
     pub(crate) reported: Micros,
     /// The request; none if the watch observed the write.
     pub(crate) request: Option<&'e Request>,
-    /// The versions before and after; none for a write of the audit log.
-    pub(crate) versions: Option<(&'e Version<T>, &'e Version<T>)>,
-    /// Whether the watch was interrupted meanwhile.
-    is_over_gap: bool,
+    /// What the watch observed; none for a write of the audit log.
+    change: Option<Change<'e, T>>,
 }
 
 /// Writes by their authors, without those that are known to be another client's.
@@ -100,10 +99,16 @@ const NO_RESPONSES: Reason = Reason::known(
     "the audit log does not show which writes changed the object: log them at level RequestResponse",
 );
 
-impl<T: Written> Write<'_, T> {
+impl<'e, T: Written> Write<'e, T> {
+    /// The versions before and after; none for a write of the audit log.
+    pub(crate) fn versions(&self) -> Option<(&'e Version<T>, &'e Version<T>)> {
+        let change = self.change.as_ref()?;
+        change.before.zip(change.after)
+    }
+
     /// Whether it writes the status.
     fn is_of_status(&self) -> bool {
-        match (self.request, self.versions) {
+        match (self.request, self.versions()) {
             (Some(request), _) => request.is_status_write(),
             (None, Some((before, after))) => after.object.has_other_status(&before.object),
             (None, None) => false,
@@ -150,7 +155,7 @@ impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
     /// The author of a write.
     pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {
         let authors = T::authors(self.hub);
-        let Some((before, after)) = write.versions else {
+        let (Some(change), Some((before, after))) = (&write.change, write.versions()) else {
             return match write.request {
                 Some(request) if self.count == Count::Changing && request.changed.is_none() => {
                     Attribution::unknown(NO_RESPONSES)
@@ -163,13 +168,7 @@ impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
             Some(field) => field.clone(),
             None => common_field(&after.object.changed_fields(&before.object)),
         };
-        authors.of_change(&AuthoredChange {
-            before: Some(before),
-            after,
-            at: write.at,
-            is_over_gap: write.is_over_gap,
-            field: &field,
-        })
+        authors.of_change(change, &field)
     }
 
     /// The author of the object's creation. The owner of a field counts for an object that was there from the beginning.
@@ -203,7 +202,7 @@ impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
         let mut last: BTreeMap<String, String> = BTreeMap::new();
         let mut changes: BTreeMap<String, Vec<Write<'e, T>>> = BTreeMap::new();
         for write in self.all() {
-            let Some((before, after)) = write.versions else {
+            let Some((before, after)) = write.versions() else {
                 continue;
             };
             last.extend(single(values(&before.object)));

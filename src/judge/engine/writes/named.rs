@@ -189,8 +189,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
                 likely_at: Edge::between(usual, change.seen_at),
                 reported: change.seen_at,
                 request: None,
-                versions: Some((before, after)),
-                is_over_gap: change.is_over_gap,
+                change: Some(change.clone()),
             })
         });
         writes.collect()
@@ -230,8 +229,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
                 likely_at: Edge::at(at),
                 reported: at,
                 request: Some(request),
-                versions: None,
-                is_over_gap: false,
+                change: None,
             });
         }
         objects.retain(|writes| !writes.is_empty());

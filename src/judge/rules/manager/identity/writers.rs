@@ -3,11 +3,7 @@
 use evidence::{Reason, Request, api::ClusterProfile};
 
 use crate::{
-    engine::{
-        Answer, Creator, Hub,
-        author::{Author, OwnedFields},
-        creators, names_of_others, profile_of,
-    },
+    engine::{Answer, Author, Creator, Hub, OwnedFields, creators, names_of_others, profile_of},
     subjects::Finding,
 };
 
@@ -78,7 +74,10 @@ pub(in crate::rules) fn written_by_its_manager(profile: &ClusterProfile, hub: &H
         return Answer::Unknown(reason);
     }
     match authors.owned_fields(&profile.metadata) {
-        Some(owned) => Answer::each(owned, |owned| owns_no_field(profile, &owned)).or_kept(),
+        Some(mut owned) => {
+            owned.retain(OwnedFields::is_of_implementation);
+            Answer::each(owned, |owned| owns_no_field(profile, &owned)).or_kept()
+        }
         None => Answer::Unknown(Reason::from(
             "managedFields do not show which client wrote the profile",
         )),
@@ -86,21 +85,22 @@ pub(in crate::rules) fn written_by_its_manager(profile: &ClusterProfile, hub: &H
 }
 
 fn owns_no_field(profile: &ClusterProfile, owned: &OwnedFields) -> Answer {
-    let Some(field) = owned.fields.iter().find(|field| is_managers_field(field)) else {
+    let mut fields = owned.entry.owns.iter().map(|field| &**field);
+    let Some(field) = fields.clone().find(|field| is_managers_field(field)) else {
         return Answer::Kept;
     };
-    if owned.is_inferred && owned.fields.contains(&MANAGER_PATH) {
+    if owned.attribution.is_inferred && fields.any(|field| field == MANAGER_PATH) {
         return Answer::Unknown(Reason::from(
             "one field manager sets the names of two cluster managers",
         ));
     }
     Answer::broken(
         Finding::at_path(
-            *field,
+            field,
             "profile is written by the field manager of another manager",
         )
         .expected(format!("written for {} only", profile.manager()))
-        .observed(format!("written by {}", owned.field_manager)),
+        .observed(format!("written by {}", owned.entry.manager)),
     )
 }
 
@@ -114,7 +114,8 @@ fn is_managers_field(field: &str) -> bool {
 
 /// `identity/one-manager-per-profile`
 ///
-/// By the audit log, the implementation changes and deletes no profile of another manager.
+/// By the audit log, the implementation changes and deletes no profile of another manager. A sender may be the
+/// implementation if its configured name is misspelt.
 pub(in crate::rules) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
     let Some(requests) = &hub.evidence.requests else {
         return Vec::new();
@@ -124,9 +125,13 @@ pub(in crate::rules) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
     let writes = requests.events.iter().filter(|request| {
         request.is_write() && is_managers_write(request) && others.contains(&request.namespace_and_name())
     });
-    let own = writes.filter(|request| authors.of_request(request).author == Author::Implementation);
-    own.map(|request| Answer::broken(request_finding(request)))
-        .collect()
+    let is_misspelt = authors.why_misspelt().is_some();
+    let answers = writes.filter_map(|request| match authors.of_request(request).author {
+        Author::Implementation => Some(Answer::broken(request_finding(request))),
+        Author::Unknown(reason) if is_misspelt => Some(Answer::Unknown(reason)),
+        _ => None,
+    });
+    answers.collect()
 }
 
 /// Whether a write changes or deletes what belongs to the manager of a profile.

@@ -14,15 +14,20 @@ use crate::{
 /// `placement-ownership/one-writer`
 ///
 /// The scheduler writes no slice of another scheduler, and no other program changes what it publishes in its own. Edits with
-/// kubectl do not count. Writes of other programs are warnings: a scheduler cannot prevent them.
+/// kubectl do not count. Writes of other programs are warnings: a scheduler cannot prevent them. If the configured name of
+/// the scheduler is misspelt, any program may be the scheduler.
 pub(in crate::rules) fn one_writer(writes: &Writes<'_, '_, PlacementDecision>, hub: &Hub) -> Answer {
     let creator = writes.creator("schedulerName");
-    match creator.author {
+    let answer = match creator.author {
         Author::Run => Answer::NotApplicable,
         Author::Other => writes.unless_missed(of_another_scheduler(writes, &creator, hub)),
         Author::Implementation | Author::Unknown(_) => {
             writes.unless_missed(of_implementation(writes, &creator))
         }
+    };
+    match hub.slice_authors().why_misspelt() {
+        Some(reason) if answer == Answer::Kept => Answer::Unknown(reason),
+        _ => answer,
     }
 }
 
@@ -103,7 +108,7 @@ fn written_by<'e>(
 
 /// Whether a write changes what a scheduler publishes.
 fn changes_published(write: &Write<PlacementDecision>) -> bool {
-    let Some((before, after)) = write.versions else {
+    let Some((before, after)) = write.versions() else {
         return false;
     };
     let (before, after) = (&before.object, &after.object);
