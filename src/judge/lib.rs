@@ -20,6 +20,6 @@ mod timeline;
 pub use engine::{WriterList, WriterNames, writers};
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
-    Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch,
-    prospects, unsettled, web_page,
+    Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch, prospects,
+    unsettled, web_page,
 };

@@ -8,7 +8,7 @@ use evidence::{
 use jiff::Timestamp;
 use judge::{
     Decision, Judgement, RuleVerdict, Selection, Tally, Verdict, judge,
-    rules::{Facts, Finding, Rule, Unlisted, example::Example},
+    rules::{Facts, Finding, Rule, example::Example},
 };
 
 use super::*;
@@ -52,7 +52,6 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
             .into_iter()
             .collect(),
         findings,
-        unlisted: Unlisted::default(),
         waived: Vec::new(),
         doubts: Vec::new(),
         notes: Vec::new(),

@@ -82,6 +82,11 @@ impl Answer {
         }
     }
 
+    /// Whether it is neither kept nor not applicable.
+    pub(super) fn is_wrong(&self) -> bool {
+        !matches!(self, Self::NotApplicable | Self::Kept)
+    }
+
     /// Kept instead of not applicable; other answers are unchanged.
     pub(crate) fn or_kept(self) -> Self {
         match self {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use evidence::{
     Asked, Credential, Evidence, Kind, Login, LoginOutcome, LoginWith, Namespace, ProfileHistory, Reason,
-    Secret, UnlabelledSecret,
+    Secret, UnlabelledSecret, Version,
     api::{ClusterProfile, Feature, names},
 };
 use jiff::Timestamp;
@@ -152,22 +152,11 @@ impl<'e> Hub<'e> {
         let mut is_any = false;
         let mut missed = None;
         for history in histories {
-            let timeline = Timeline::of_name(self.evidence, &[*history]);
             // Members are called when the watch has ended, too.
-            let moment = at.as_microsecond().min(timeline.end());
-            match timeline.during(moment, moment) {
+            match Timeline::of_name(self.evidence, &[*history]).at(at) {
                 Err(reason) => missed = Some(reason),
-                Ok(versions) => {
-                    let versions: Vec<&ClusterProfile> = versions
-                        .into_iter()
-                        .flatten()
-                        .map(|version| &version.object)
-                        .collect();
-                    if versions.iter().any(|profile| !holds(profile)) {
-                        return Certainty::No;
-                    }
-                    is_any |= !versions.is_empty();
-                }
+                Ok(profiles) if profiles.iter().any(|profile| !holds(profile)) => return Certainty::No,
+                Ok(profiles) => is_any |= !profiles.is_empty(),
             }
         }
         match missed {
@@ -216,12 +205,10 @@ impl Evaluate for AtEnd {
                     if let Some(profile) = object.current() {
                         let is_settled = || {
                             let timeline = Timeline::of_name(hub.evidence, &object.lives);
-                            let holds = |place| {
-                                timeline
-                                    .object(place)
-                                    .is_some_and(|version| settled(&version.object))
-                            };
-                            timeline.intervals(holds).throughout_the_last(GRACE + 1)
+                            let holds = |version: &Version| settled(&version.object);
+                            let intervals =
+                                timeline.intervals(|place| timeline.object(place).is_some_and(holds));
+                            intervals.throughout_the_last(GRACE + 1)
                         };
                         findings.count(answer_if_settled(
                             check(profile, hub),

@@ -17,35 +17,30 @@ pub(crate) trait MemberCall: fmt::Debug + Sized + 'static {
     const IS_SETTLED_FIRST: bool;
 
     /// The calls of this kind.
-    fn all(evidence: &Evidence) -> impl Iterator<Item = &Self>;
+    fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>>;
+}
 
-    /// The profile.
-    fn profile(&self) -> &ObjectRef;
-
-    /// When the call was made.
-    fn at(&self) -> Timestamp;
-
+/// A call, with the profile that it concerns.
+#[derive(Clone, Copy)]
+pub(crate) struct ProfileCall<'e, C> {
+    call: &'e C,
+    profile: &'e ObjectRef,
+    at: Timestamp,
     /// What must hold of the profile, or the member owes no answer.
-    fn precondition(&self) -> fn(&ClusterProfile) -> bool;
+    precondition: fn(&ClusterProfile) -> bool,
 }
 
 impl MemberCall for EndpointCall {
     const IS_SETTLED_FIRST: bool = false;
 
-    fn all(evidence: &Evidence) -> impl Iterator<Item = &Self> {
-        evidence.endpoint_calls.iter()
-    }
-
-    fn profile(&self) -> &ObjectRef {
-        &self.profile
-    }
-
-    fn at(&self) -> Timestamp {
-        self.at
-    }
-
-    fn precondition(&self) -> fn(&ClusterProfile) -> bool {
-        is_reachable
+    fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>> {
+        let calls = evidence.endpoint_calls.iter().map(|call| ProfileCall {
+            call,
+            profile: &call.profile,
+            at: call.at,
+            precondition: is_reachable,
+        });
+        calls.collect()
     }
 }
 
@@ -53,24 +48,19 @@ impl MemberCall for EndpointCall {
 impl MemberCall for Login {
     const IS_SETTLED_FIRST: bool = true;
 
-    fn all(evidence: &Evidence) -> impl Iterator<Item = &Self> {
+    fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>> {
         let logins = evidence.logins.iter();
-        logins.filter(|login| matches!(login.with, LoginWith::Plugin(_)))
-    }
-
-    fn profile(&self) -> &ObjectRef {
-        &self.profile
-    }
-
-    fn at(&self) -> Timestamp {
-        self.at
-    }
-
-    fn precondition(&self) -> fn(&ClusterProfile) -> bool {
-        match self.outcome {
-            LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => is_joined,
-            LoginOutcome::NoCredential { .. } | LoginOutcome::Unanswered { .. } => is_reachable,
-        }
+        let by_plugins = logins.filter(|login| matches!(login.with, LoginWith::Plugin(_)));
+        let calls = by_plugins.map(|login| ProfileCall {
+            call: login,
+            profile: &login.profile,
+            at: login.at,
+            precondition: match login.outcome {
+                LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => is_joined,
+                LoginOutcome::NoCredential { .. } | LoginOutcome::Unanswered { .. } => is_reachable,
+            },
+        });
+        calls.collect()
     }
 }
 
@@ -89,28 +79,27 @@ const NEW: &str =
     "too early to tell: its profile was not yet older than the grace of 2 min when its member was called";
 
 impl<C: MemberCall> Calls<C> {
-    fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, ClusterProfile>, calls: &[&'e C]) -> Answer {
+    fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, ClusterProfile>,
+        calls: &[ProfileCall<'e, C>],
+    ) -> Answer {
         let timeline = Timeline::of_name(hub.evidence, &object.lives);
         let mut last = None;
         let mut counted = Vec::new();
         let mut is_any_missed = false;
         for call in calls {
             // Members are called when the watch has ended, too.
-            let at = call.at().as_microsecond().min(timeline.end());
-            let Ok(versions) = timeline.during(at, at) else {
+            let Ok(profiles) = timeline.at(call.at) else {
                 is_any_missed = true;
                 continue;
             };
-            let profiles: Vec<&ClusterProfile> = versions
-                .into_iter()
-                .flatten()
-                .map(|version| &version.object)
-                .collect();
-            if profiles.iter().all(|profile| call.precondition()(profile))
+            if profiles.iter().all(|profile| (call.precondition)(profile))
                 && let Some(profile) = profiles.last()
             {
-                last = Some((*profile, call.at()));
-                counted.push(*call);
+                last = Some((*profile, call.at));
+                counted.push(call.call);
             }
         }
         let Some((profile, at)) = last else {
@@ -150,13 +139,10 @@ fn is_new(
 
 impl<C: MemberCall> Evaluate for Calls<C> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        let mut calls: HashMap<(&str, &str), Vec<&C>> = HashMap::new();
+        let mut calls: HashMap<(&str, &str), Vec<ProfileCall<C>>> = HashMap::new();
         for call in C::all(hub.evidence) {
-            let profile = call.profile();
-            calls
-                .entry((&profile.namespace, &profile.name))
-                .or_default()
-                .push(call);
+            let name = (&*call.profile.namespace, &*call.profile.name);
+            calls.entry(name).or_default().push(call);
         }
         if calls.is_empty() {
             for profile in hub.profiles().iter().filter_map(|object| object.current()) {
@@ -165,12 +151,11 @@ impl<C: MemberCall> Evaluate for Calls<C> {
         }
         let mut unknowns = Unknowns::default();
         for object in hub.profiles() {
-            let metadata = &object.lives[0].last().metadata;
-            let Some(calls) = calls.get(&(&*metadata.namespace, &*metadata.name)) else {
+            let Some(calls) = calls.get(&object.name()) else {
                 continue;
             };
             match self.judge(hub, object, calls) {
-                Answer::Unknown(reason) => unknowns.add(calls[0].profile(), reason.to_string()),
+                Answer::Unknown(reason) => unknowns.add(calls[0].profile, reason.to_string()),
                 answer => findings.count(answer),
             }
         }

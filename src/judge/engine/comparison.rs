@@ -18,48 +18,27 @@ pub(super) struct Comparison<'e> {
     pub(super) until: Micros,
     /// The profile at that time.
     pub(super) profile: Option<&'e ClusterProfile>,
-    pub(super) outcome: Outcome,
+    /// What it contradicts of all versions of the profile since the sample before.
+    pub(super) answer: Answer,
 }
 
-/// What one sample shows of all versions of the profile since the sample before.
-pub(super) enum Outcome {
-    NotApplicable,
-    Unknown(Reason),
-    /// What it contradicts; nothing if it agrees.
-    Known(Vec<Finding>),
+/// What a sample contradicts of two versions: only what both report.
+pub(super) fn of_both(before: Answer, after: Answer) -> Answer {
+    match (before, after) {
+        (Answer::NotApplicable, _) | (_, Answer::NotApplicable) => Answer::NotApplicable,
+        (Answer::Kept, _) | (_, Answer::Kept) => Answer::Kept,
+        (unknown @ Answer::Unknown(_), _) | (_, unknown @ Answer::Unknown(_)) => unknown,
+        (before, after) => {
+            let is_same = |old: &Finding, new: &Finding| old.path == new.path && old.observed == new.observed;
+            let is_in_both = |new: &&Finding| before.findings().iter().any(|old| is_same(old, new));
+            Answer::all(after.findings().iter().filter(is_in_both).cloned())
+        }
+    }
 }
 
-impl Outcome {
-    pub(super) fn of(answer: Answer) -> Self {
-        match answer {
-            Answer::NotApplicable => Self::NotApplicable,
-            Answer::Unknown(reason) => Self::Unknown(reason),
-            Answer::Kept => Self::Known(Vec::new()),
-            Answer::Warning(findings) | Answer::Broken(findings) => Self::Known(findings),
-        }
-    }
-
-    /// What holds of both versions.
-    pub(super) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::NotApplicable, _) | (_, Self::NotApplicable) => Self::NotApplicable,
-            (Self::Known(findings), _) | (_, Self::Known(findings)) if findings.is_empty() => {
-                Self::Known(findings)
-            }
-            (unknown @ Self::Unknown(_), _) | (_, unknown @ Self::Unknown(_)) => unknown,
-            (Self::Known(before), Self::Known(mut findings)) => {
-                findings.retain(|finding| {
-                    let is_same =
-                        |old: &Finding| old.path == finding.path && old.observed == finding.observed;
-                    before.iter().any(is_same)
-                });
-                Self::Known(findings)
-            }
-        }
-    }
-
+impl Comparison<'_> {
     fn is_unknown(&self) -> bool {
-        matches!(self, Self::Unknown(_))
+        matches!(self.answer, Answer::Unknown(_))
     }
 }
 
@@ -79,19 +58,14 @@ struct Run {
 impl<'e> Comparisons<'e> {
     /// Whether the member answered in any sample that the rule applies to.
     pub(super) fn is_examined(&self) -> bool {
-        self.all
-            .iter()
-            .any(|sample| matches!(sample.outcome, Outcome::Known(_)))
+        let mut answers = self.all.iter().map(|sample| &sample.answer);
+        answers.any(|answer| !matches!(answer, Answer::NotApplicable | Answer::Unknown(_)))
     }
 
     /// Reports each violation, and returns why there may be others.
     pub(super) fn judge(&self, findings: &mut Findings) -> Vec<Reason> {
-        let outcomes = self.all.iter().map(|sample| &sample.outcome);
-        let paths = outcomes.flat_map(|outcome| match outcome {
-            Outcome::Known(findings) => findings.as_slice(),
-            _ => &[],
-        });
-        let paths: BTreeSet<&str> = paths.map(|finding| &*finding.path).collect();
+        let all = self.all.iter().flat_map(|sample| sample.answer.findings());
+        let paths: BTreeSet<&str> = all.map(|finding| &*finding.path).collect();
         let mut reasons: Vec<Reason> = paths
             .into_iter()
             .filter_map(|path| self.judge_path(path, findings))
@@ -116,10 +90,8 @@ impl<'e> Comparisons<'e> {
 
     /// The finding of a sample at a path.
     fn at(&self, place: usize, path: &str) -> Option<&Finding> {
-        match &self.all[place].outcome {
-            Outcome::Known(findings) => findings.iter().find(|finding| finding.path == path),
-            _ => None,
-        }
+        let mut all = self.all[place].answer.findings().iter();
+        all.find(|finding| finding.path == path)
     }
 
     /// The runs of samples that contradict one value.
@@ -156,7 +128,7 @@ impl<'e> Comparisons<'e> {
         let value = self.at(run.first, path).map(|finding| &finding.observed);
         let may_be_wrong = |place: &usize| {
             let is_same = || self.at(*place, path).map(|finding| &finding.observed) == value;
-            self.all[*place].outcome.is_unknown() || is_same()
+            self.all[*place].is_unknown() || is_same()
         };
         let first = (0..run.first)
             .rev()
@@ -177,7 +149,7 @@ impl<'e> Comparisons<'e> {
         let mut since: Option<Micros> = None;
         let mut reason = None;
         for sample in &self.all {
-            let Outcome::Unknown(why) = &sample.outcome else {
+            let Answer::Unknown(why) = &sample.answer else {
                 since = None;
                 continue;
             };
@@ -186,10 +158,9 @@ impl<'e> Comparisons<'e> {
                 reason = Some(why.clone());
             }
         }
-        let first = self.all.first().map(|sample| &sample.outcome);
-        match first {
-            Some(Outcome::Unknown(why)) if self.all.iter().all(|sample| sample.outcome.is_unknown()) => {
-                reason.or_else(|| Some(why.clone()))
+        match &self.all.first()?.answer {
+            Answer::Unknown(why) if self.all.iter().all(Comparison::is_unknown) => {
+                reason.or(Some(why.clone()))
             }
             _ => reason,
         }

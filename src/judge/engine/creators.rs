@@ -16,21 +16,14 @@ pub(crate) struct Creator<'e> {
     pub(crate) name: &'e str,
     /// Its author.
     pub(crate) attribution: Attribution<'e>,
-    /// The first profile that it created.
-    pub(crate) created: ObjectRef,
+    /// The first profile that it created; none for clients that created none.
+    pub(crate) created: Option<ObjectRef>,
     /// True if the audit log shows that it wrote the status of a profile with that manager name.
     pub(crate) wrote_status: bool,
 }
 
-/// What a client wrote under one manager name.
-struct Client<'e> {
-    attribution: Attribution<'e>,
-    created: Option<ObjectRef>,
-    wrote_status: bool,
-}
-
 /// Clients by manager name, and by their own name. With configured agents, one user may be two clients.
-type Clients<'e> = BTreeMap<&'e str, BTreeMap<(&'e str, bool), Client<'e>>>;
+type Clients<'e> = BTreeMap<&'e str, BTreeMap<(&'e str, bool), Creator<'e>>>;
 
 /// The creators of the judged profiles, by manager name: the users in the audit log or, if it has no creation, the field
 /// managers that own the manager's name.
@@ -40,21 +33,11 @@ pub(crate) fn creators<'h>(hub: &'h Hub) -> BTreeMap<&'h str, Vec<Creator<'h>>> 
     if clients.is_empty() {
         clients = clients_in_managed_fields(hub);
     }
-    let creators = |clients: BTreeMap<(&'h str, bool), Client<'h>>| {
-        let creators = clients.into_iter().filter_map(|((name, _), client)| {
-            Some(Creator {
-                name,
-                attribution: client.attribution,
-                created: client.created?,
-                wrote_status: client.wrote_status,
-            })
-        });
-        creators.collect()
-    };
-    clients
-        .into_iter()
-        .map(|(manager, clients)| (manager, creators(clients)))
-        .collect()
+    let creators = clients.into_iter().map(|(manager, clients)| {
+        let creators = clients.into_values().filter(|client| client.created.is_some());
+        (manager, creators.collect())
+    });
+    creators.collect()
 }
 
 fn clients_in_log<'h>(hub: &'h Hub) -> Clients<'h> {
@@ -102,10 +85,11 @@ fn client<'c, 'h>(
     manager: &'h str,
     name: &'h str,
     attribution: Attribution<'h>,
-) -> &'c mut Client<'h> {
+) -> &'c mut Creator<'h> {
     let is_implementation = attribution.author == Author::Implementation;
     let of_manager = clients.entry(manager).or_default();
-    of_manager.entry((name, is_implementation)).or_insert(Client {
+    of_manager.entry((name, is_implementation)).or_insert(Creator {
+        name,
         attribution,
         created: None,
         wrote_status: false,

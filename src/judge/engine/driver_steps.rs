@@ -55,6 +55,18 @@ pub(super) fn is_on_profile(taken: &DriverStep, namespace: &str, name: &str) -> 
     profile.is_some_and(|profile| profile.namespace == namespace && profile.name == name)
 }
 
+/// The driver's next action of some sort.
+pub(super) fn next_action<'e>(
+    evidence: &'e Evidence,
+    after: &DriverStep,
+    is_wanted: impl Fn(&DriverStep) -> bool,
+) -> Option<&'e DriverStep> {
+    let later = evidence
+        .driver_steps()
+        .filter(|step| step.from > after.from && is_wanted(step));
+    later.min_by_key(|step| step.from)
+}
+
 /// When the driver next acts on the member of a profile.
 pub(crate) fn next_action_on(
     evidence: &Evidence,
@@ -62,9 +74,8 @@ pub(crate) fn next_action_on(
     after: &DriverStep,
 ) -> Option<Micros> {
     let metadata = &profile.metadata;
-    let steps = evidence.driver_steps().filter(|step| step.from > after.from);
-    let on_profile = steps.filter(|step| is_on_profile(step, &metadata.namespace, &metadata.name));
-    on_profile.map(|step| step.from.as_microsecond()).min()
+    let is_on = |step: &DriverStep| is_on_profile(step, &metadata.namespace, &metadata.name);
+    next_action(evidence, after, is_on).map(|next| next.from.as_microsecond())
 }
 
 /// Whether the driver had made the member of a profile leave, and had not joined it again, by a moment.

@@ -1,22 +1,16 @@
 //! How a rule's functions are called.
 
-use std::{fmt, ops::Range};
+use std::fmt;
 
 use evidence::{Claim, Evidence, Reason};
 
 use super::Hub;
-use crate::{rules::Facts, subjects::Findings};
+use crate::subjects::Findings;
 
 /// A function of a rule, with what it is called on.
 pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
     /// Judges all that was observed.
     fn evaluate(&self, hub: &Hub, findings: &mut Findings);
-
-    /// Judges some profiles only. The results of all parts add up ([`Findings::absorb`]). None for rules that compare
-    /// objects, or that read other evidence.
-    fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
-        None
-    }
 
     /// Why the rule is skipped, if the user claims nothing that it could judge.
     fn not_claimed(&self, _claim: &Claim) -> Option<Reason> {
@@ -32,12 +26,6 @@ pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
     fn judges_published_objects(&self) -> bool {
         false
     }
-}
-
-/// A function on each profile.
-pub(crate) trait EvaluatePart: Sync {
-    /// Judges the profiles at these places among the judged ones of the hub.
-    fn evaluate_part(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings);
 }
 
 /// A function on all evidence that handles time and authors by itself.

@@ -136,7 +136,9 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .map(|life| ptr::from_ref(*life))
             .collect();
         let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
-        let touches = Touches::of::<T>(hub);
+        let touched = T::judged(hub).iter();
+        let touched = touched.filter_map(|object| Some((object.name(), object.first_touch?)));
+        let touches: Touches = touched.collect();
         let mut groups: BTreeMap<K, Vec<&'e History<T>>> = BTreeMap::new();
         let comparable = T::comparable(hub);
         for life in &comparable {
@@ -189,7 +191,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     fn keys_of(&self, life: &History<T>, touches: &Touches, hub: &Hub) -> Vec<K> {
         let mut keys = Vec::new();
         let mut last: Option<&T> = None;
-        let compared = life.versions.iter().filter(|version| touches.compares(version));
+        let compared = life.versions.iter().filter(|version| compares(touches, version));
         for version in compared {
             if last.is_none_or(|last| !(self.same)(last, &version.object)) {
                 keys.extend((self.keys)(&version.object, hub));
@@ -212,16 +214,13 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     ) {
         let lives = &[others, own].concat()[..];
         let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
-        let is_member = |version: &Version<T>| touches.compares(version) && self.has_key(key, version, hub);
+        let is_member = |version: &Version<T>| compares(touches, version) && self.has_key(key, version, hub);
         let mut answers = self.answers(hub, key, &timeline, (lives, others), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
         if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {
             own.iter().for_each(|_| findings.examine());
         }
-        let is_kept = answers
-            .iter()
-            .all(|answer| matches!(**answer, Answer::NotApplicable | Answer::Kept));
-        if is_kept {
+        if !answers.iter().any(|answer| answer.is_wrong()) {
             return;
         }
         if !timeline.is_watched() && self.is_too_early(hub, lives) {
@@ -259,14 +258,13 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     ) -> Vec<Rc<Answer>> {
         let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
         let mut known: Vec<&T> = Vec::new();
-        let mut objects = timeline.walk();
         let places: HashMap<&str, usize> = lives
             .iter()
             .enumerate()
             .map(|(place, life)| (&*life.last().metadata().uid, place))
             .collect();
         for place in 0..timeline.moments().len() {
-            let objects = objects.at(place).unwrap_or_default();
+            let objects = timeline.objects(place).unwrap_or_default();
             let members = objects.iter().filter(|version| is_member(version));
             let mut members: Vec<&T> = members.map(|version| &version.object).collect();
             members.sort_by_key(|object| places.get(&*object.metadata().uid));
@@ -306,23 +304,12 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
 }
 
 /// When the run first wrote to each object that it touched. The object is not compared from then on.
-struct Touches<'e>(HashMap<(&'e str, &'e str), Micros>);
+type Touches<'e> = HashMap<(&'e str, &'e str), Micros>;
 
-impl<'e> Touches<'e> {
-    fn of<T: Judged>(hub: &Hub<'e>) -> Self {
-        let objects = T::judged(hub).iter();
-        Self(
-            objects
-                .filter_map(|object| Some((object.name(), object.first_touch?)))
-                .collect(),
-        )
-    }
-
-    fn compares<T: Judged>(&self, version: &Version<T>) -> bool {
-        let metadata = version.object.metadata();
-        let touch = self.0.get(&(&*metadata.namespace, &*metadata.name));
-        touch.is_none_or(|touch| version.received().as_microsecond() < *touch)
-    }
+fn compares<T: Judged>(touches: &Touches, version: &Version<T>) -> bool {
+    let metadata = version.object.metadata();
+    let touch = touches.get(&(&*metadata.namespace, &*metadata.name));
+    touch.is_none_or(|touch| version.received().as_microsecond() < *touch)
 }
 
 /// The answer without findings on objects of other implementations.

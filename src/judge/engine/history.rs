@@ -2,10 +2,10 @@
 //!
 //! An interruption of the watch ends a history and begins another one.
 
-use std::{collections::BTreeMap, mem, ptr};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    SliceHistory, Version,
+    SliceHistory,
     api::{DecisionId, PlacementDecision},
 };
 
@@ -14,9 +14,9 @@ use super::{
     naming_entries::naming_entries,
 };
 use crate::{
-    hash::{HashMap, HashSet},
+    hash::HashMap,
     subjects::Findings,
-    time::Micros,
+    time::{Micros, end},
     timeline::Timeline,
 };
 
@@ -54,19 +54,23 @@ pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> Histories {
     Histories(check)
 }
 
-/// How one moment changes the number of slices with a cluster.
-#[derive(Clone, Copy, Default)]
-struct Move<'e> {
-    difference: isize,
-    added: Option<&'e PlacementDecision>,
-    removed: Option<&'e PlacementDecision>,
+/// In how many slices each cluster is, and one of them.
+type Clusters<'e> = BTreeMap<ProfileName<'e>, (usize, &'e PlacementDecision)>;
+
+fn clusters<'e>(slices: &[&'e PlacementDecision]) -> Clusters<'e> {
+    let mut clusters = Clusters::new();
+    for slice in slices {
+        for entry in naming_entries(slice) {
+            let known = clusters.entry(entry.name).or_insert((0, *slice));
+            *known = (known.0 + 1, *slice);
+        }
+    }
+    clusters
 }
 
 /// A decision from moment to moment.
 struct Progress<'e> {
-    present: Vec<&'e Version<PlacementDecision>>,
-    /// In how many slices each cluster is.
-    counts: HashMap<ProfileName<'e>, isize>,
+    clusters: Clusters<'e>,
     /// When slices were first seen to wait for their finalizers, by uid.
     terminating: HashMap<&'e str, Micros>,
     absent: BTreeMap<ProfileName<'e>, Absence<'e>>,
@@ -74,10 +78,10 @@ struct Progress<'e> {
 }
 
 impl<'e> Progress<'e> {
-    fn new(id: DecisionId<'e>) -> Self {
-        Self {
-            present: Vec::new(),
-            counts: HashMap::default(),
+    /// Begins with the slices that a list shows.
+    fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision], at: Micros) -> Self {
+        let mut progress = Self {
+            clusters: clusters(slices),
             terminating: HashMap::default(),
             absent: BTreeMap::new(),
             history: DecisionHistory {
@@ -86,61 +90,54 @@ impl<'e> Progress<'e> {
                 absences: Vec::new(),
                 end: Micros::MAX,
             },
-        }
-    }
-
-    /// Begins with the slices that a list shows.
-    fn begin(&mut self, present: Vec<&'e Version<PlacementDecision>>, at: Micros) {
-        for entry in present.iter().flat_map(|version| naming_entries(&version.object)) {
-            *self.counts.entry(entry.name).or_default() += 1;
-        }
-        self.note_terminating(&present, at);
-        self.present = present;
+        };
+        progress.note_terminating(slices, at);
+        progress
     }
 
     /// Takes the slices of the next moment.
-    fn advance(&mut self, present: Vec<&'e Version<PlacementDecision>>, at: Micros) {
-        self.note_terminating(&present, at);
-        let moves = moves(&self.present, &present);
-        self.history.changes += usize::from(!moves.is_empty());
-        if present.is_empty() {
-            self.absent
-                .values_mut()
-                .for_each(|absence| absence.was_without_slices = true);
+    fn advance(&mut self, slices: &[&'e PlacementDecision], at: Micros) {
+        self.note_terminating(slices, at);
+        let now = clusters(slices);
+        let is_same = self.clusters.len() == now.len()
+            && self
+                .clusters
+                .iter()
+                .zip(&now)
+                .all(|(one, other)| one.0 == other.0 && one.1.0 == other.1.0);
+        self.history.changes += usize::from(!is_same);
+        if slices.is_empty() {
+            let absent = self.absent.values_mut();
+            absent.for_each(|absence| absence.was_without_slices = true);
         }
-        for (cluster, step) in moves {
-            let count = self.counts.entry(cluster).or_default();
-            let before = mem::replace(count, *count + step.difference);
-            match (before, *count, step.added, step.removed) {
-                (0, _, Some(slice), _) => {
-                    let absence = self.absent.remove(&cluster).map(|absence| Absence {
-                        back: Some((slice, at)),
-                        ..absence
-                    });
-                    self.history.absences.extend(absence);
-                }
-                (_, 0, _, Some(left)) => {
-                    let terminating = self.terminating.get(&*left.metadata.uid);
-                    let absence = Absence {
-                        cluster,
-                        left,
-                        since: terminating.copied().unwrap_or(at),
-                        back: None,
-                        was_without_slices: present.is_empty(),
-                    };
-                    self.absent.insert(cluster, absence);
-                }
-                _ => {}
-            }
+        for (cluster, (_, slice)) in &now {
+            let absence = self.absent.remove(cluster).map(|absence| Absence {
+                back: Some((slice, at)),
+                ..absence
+            });
+            self.history.absences.extend(absence);
         }
-        self.present = present;
+        let gone = self
+            .clusters
+            .iter()
+            .filter(|(cluster, _)| !now.contains_key(*cluster));
+        for (cluster, (_, left)) in gone {
+            let terminating = self.terminating.get(&*left.metadata.uid);
+            let absence = Absence {
+                cluster: *cluster,
+                left,
+                since: terminating.copied().unwrap_or(at),
+                back: None,
+                was_without_slices: slices.is_empty(),
+            };
+            self.absent.insert(*cluster, absence);
+        }
+        self.clusters = now;
     }
 
-    fn note_terminating(&mut self, present: &[&'e Version<PlacementDecision>], at: Micros) {
-        for slice in present.iter().map(|version| &version.object) {
-            if slice.is_terminating() {
-                self.terminating.entry(&slice.metadata.uid).or_insert(at);
-            }
+    fn note_terminating(&mut self, slices: &[&'e PlacementDecision], at: Micros) {
+        for slice in slices.iter().filter(|slice| slice.is_terminating()) {
+            self.terminating.entry(&slice.metadata.uid).or_insert(at);
         }
     }
 
@@ -151,41 +148,6 @@ impl<'e> Progress<'e> {
     }
 }
 
-/// The clusters that more, or fewer, slices have than before.
-fn moves<'e>(
-    before: &[&'e Version<PlacementDecision>],
-    after: &[&'e Version<PlacementDecision>],
-) -> BTreeMap<ProfileName<'e>, Move<'e>> {
-    let pointers =
-        |versions: &[&'e Version<PlacementDecision>]| -> HashSet<*const Version<PlacementDecision>> {
-            versions.iter().map(|version| ptr::from_ref(*version)).collect()
-        };
-    let (old, new) = (pointers(before), pointers(after));
-    let mut moves: BTreeMap<ProfileName, Move> = BTreeMap::new();
-    for version in after
-        .iter()
-        .filter(|version| !old.contains(&ptr::from_ref(**version)))
-    {
-        for entry in naming_entries(&version.object) {
-            let step = moves.entry(entry.name).or_default();
-            step.difference += 1;
-            step.added = Some(&version.object);
-        }
-    }
-    for version in before
-        .iter()
-        .filter(|version| !new.contains(&ptr::from_ref(**version)))
-    {
-        for entry in naming_entries(&version.object) {
-            let step = moves.entry(entry.name).or_default();
-            step.difference -= 1;
-            step.removed = Some(&version.object);
-        }
-    }
-    moves.retain(|_, step| step.difference != 0);
-    moves
-}
-
 /// The histories of a decision, one for each time without an interruption. What begins after the window does not count.
 fn histories<'e>(
     hub: &Hub<'e>,
@@ -194,27 +156,20 @@ fn histories<'e>(
 ) -> Vec<DecisionHistory<'e>> {
     let mut histories = Vec::new();
     let mut progress: Option<Progress> = None;
-    let mut objects = timeline.walk();
     for (place, moment) in timeline.moments().iter().enumerate() {
-        let Some(slices) = objects.at(place) else {
+        let Some(slices) = timeline.objects(place) else {
             histories.extend(progress.take().map(|progress| progress.finish(moment.seen_at)));
             continue;
         };
-        let slices = slices.iter().copied();
-        let present = slices
-            .filter(|version| DecisionId::of(&version.object) == id)
-            .collect();
+        let slices = slices.iter().map(|version| &version.object);
+        let present: Vec<&PlacementDecision> = slices.filter(|slice| DecisionId::of(slice) == id).collect();
         match &mut progress {
-            Some(progress) => progress.advance(present, moment.seen_at),
-            None => progress.insert(Progress::new(id)).begin(present, moment.seen_at),
+            Some(progress) => progress.advance(&present, moment.seen_at),
+            None => progress = Some(Progress::begin(id, &present, moment.seen_at)),
         }
     }
     histories.extend(progress.map(|progress| progress.finish(timeline.end())));
-    let window_end = hub
-        .evidence
-        .header
-        .window
-        .map_or(Micros::MAX, |window| window.until.as_microsecond());
+    let window_end = end(hub.evidence).unwrap_or(Micros::MAX);
     for history in &mut histories {
         history.absences.retain(|absence| absence.since <= window_end);
     }
@@ -225,14 +180,11 @@ impl Evaluate for Histories {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let mut decisions: BTreeMap<DecisionId, Vec<&SliceHistory>> = BTreeMap::new();
         for life in hub.slices().iter().flat_map(|object| &object.lives) {
-            let mut ids: Vec<DecisionId> = life
+            let ids = life
                 .versions
                 .iter()
-                .map(|version| DecisionId::of(&version.object))
-                .collect();
-            ids.sort_unstable();
-            ids.dedup();
-            for id in ids {
+                .map(|version| DecisionId::of(&version.object));
+            for id in ids.collect::<BTreeSet<DecisionId>>() {
                 decisions.entry(id).or_default().push(life);
             }
         }
@@ -240,10 +192,8 @@ impl Evaluate for Histories {
             let timeline = Timeline::of_group(hub.evidence, &lives);
             let histories = histories(hub, id, &timeline);
             let mut answer = Answer::each(&histories, self.0);
-            if lives
-                .iter()
-                .any(|life| has_unknown_publisher(hub.slice_authors(), life))
-            {
+            let mut lives_of = lives.iter();
+            if lives_of.any(|life| has_unknown_publisher(hub.slice_authors(), life)) {
                 answer = answer.as_warning();
             }
             if matches!(answer, Answer::Unknown(_)) {

@@ -20,30 +20,32 @@ use crate::subjects::sets::ClusterSets;
 pub(crate) struct Hub<'e> {
     /// All that was observed.
     pub(crate) evidence: &'e Evidence,
-    profiles: OnceLock<Vec<JudgedObject<'e, ClusterProfile>>>,
-    slices: OnceLock<Vec<JudgedObject<'e, PlacementDecision>>>,
-    slices_in_scope: OnceLock<Vec<JudgedObject<'e, PlacementDecision>>>,
-    clustersets: OnceLock<ClusterSets<'e>>,
-    consumer_secrets: OnceLock<Vec<ConsumerSecret<'e>>>,
-    credentials: OnceLock<BTreeMap<&'e Credential, Vec<usize>>>,
-    profile_authors: OnceLock<Authors<'e>>,
-    slice_authors: OnceLock<Authors<'e>>,
+    profiles: Vec<JudgedObject<'e, ClusterProfile>>,
+    slices: Vec<JudgedObject<'e, PlacementDecision>>,
+    slices_in_scope: Vec<JudgedObject<'e, PlacementDecision>>,
+    clustersets: ClusterSets<'e>,
+    consumer_secrets: Vec<ConsumerSecret<'e>>,
+    credentials: BTreeMap<&'e Credential, Vec<usize>>,
+    profile_authors: Authors<'e>,
+    slice_authors: Authors<'e>,
     consumer_run: OnceLock<Result<ConsumerRun<'e>, Reason>>,
 }
 
 impl<'e> Hub<'e> {
     /// The hub that the evidence is about.
     pub(crate) fn of(evidence: &'e Evidence) -> Self {
+        let slice_authors = Authors::of(evidence, Role::Scheduler);
+        let consumer_secrets = consumer_secrets(evidence);
         Self {
             evidence,
-            profiles: OnceLock::new(),
-            slices: OnceLock::new(),
-            slices_in_scope: OnceLock::new(),
-            clustersets: OnceLock::new(),
-            consumer_secrets: OnceLock::new(),
-            credentials: OnceLock::new(),
-            profile_authors: OnceLock::new(),
-            slice_authors: OnceLock::new(),
+            profiles: judged_profiles(evidence),
+            slices: judged_slices(evidence, &slice_authors),
+            slices_in_scope: slices_in_scope(evidence),
+            clustersets: ClusterSets::of(evidence),
+            credentials: by_credential(&consumer_secrets),
+            consumer_secrets,
+            profile_authors: Authors::of(evidence, Role::Manager),
+            slice_authors,
             consumer_run: OnceLock::new(),
         }
     }
@@ -79,29 +81,27 @@ impl<'e> Hub<'e> {
 
     /// The ClusterSet that a namespace stands for, by its label or the user's declaration.
     pub(crate) fn clusterset_of_namespace(&self, namespace: &str) -> Option<&'e str> {
-        self.clustersets().of_namespace(namespace)
+        self.clustersets.of_namespace(namespace)
     }
 
     /// The ClusterSet of a profile: the one that it names, or that of its namespace.
     pub(crate) fn clusterset_of<'a>(&'a self, profile: &'a ClusterProfile) -> Option<&'a str> {
-        self.clustersets().of_profile(profile)
+        self.clustersets.of_profile(profile)
     }
 
     /// The profiles that are judged, in the order of their first appearance.
     pub(crate) fn profiles(&self) -> &[JudgedObject<'e, ClusterProfile>] {
-        self.profiles.get_or_init(|| judged_profiles(self.evidence))
+        &self.profiles
     }
 
     /// The slices that are judged, in the order of their first appearance.
     pub(crate) fn slices(&self) -> &[JudgedObject<'e, PlacementDecision>] {
-        self.slices
-            .get_or_init(|| judged_slices(self.evidence, self.slice_authors()))
+        &self.slices
     }
 
     /// The slices in scope, those of other publishers included.
     pub(super) fn slices_in_scope(&self) -> &[JudgedObject<'e, PlacementDecision>] {
-        self.slices_in_scope
-            .get_or_init(|| slices_in_scope(self.evidence))
+        &self.slices_in_scope
     }
 
     /// Whether other clients are known to publish all slices in scope.
@@ -130,14 +130,12 @@ impl<'e> Hub<'e> {
 
     /// The judged Secrets of consumers.
     pub(crate) fn consumer_secrets(&self) -> &[ConsumerSecret<'e>] {
-        self.consumer_secrets
-            .get_or_init(|| consumer_secrets(self.evidence))
+        &self.consumer_secrets
     }
 
     /// The places of the consumers' Secrets with each credential.
     pub(super) fn credentials(&self) -> &BTreeMap<&'e Credential, Vec<usize>> {
-        self.credentials
-            .get_or_init(|| by_credential(self.consumer_secrets()))
+        &self.credentials
     }
 
     /// Whether a profile of that name may exist that could not be read.
@@ -152,17 +150,11 @@ impl<'e> Hub<'e> {
 
     /// Who wrote profiles.
     pub(crate) fn profile_authors(&self) -> &Authors<'e> {
-        self.profile_authors
-            .get_or_init(|| Authors::of(self.evidence, Role::Manager))
+        &self.profile_authors
     }
 
     /// Who wrote slices.
     pub(crate) fn slice_authors(&self) -> &Authors<'e> {
-        self.slice_authors
-            .get_or_init(|| Authors::of(self.evidence, Role::Scheduler))
-    }
-
-    fn clustersets(&self) -> &ClusterSets<'e> {
-        self.clustersets.get_or_init(|| ClusterSets::of(self.evidence))
+        &self.slice_authors
     }
 }

@@ -1,9 +1,12 @@
 //! Which objects are judged, and from when on they no longer are.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use evidence::{
-    DriverStep, Evidence, History, ObjectKey, Requests, Tracked,
+    DriverAction, DriverStep, Evidence, History, ObjectKey, Requests, Tracked, Version,
     api::{ClusterProfile, PlacementDecision, Role},
 };
 use jiff::Timestamp;
@@ -15,7 +18,9 @@ use super::{
 };
 use crate::{
     hash::{HashMap, HashSet},
+    shared::changed_fields::changed_fields,
     subjects::Findings,
+    text::redacted,
     time::Micros,
     timeline::Timeline,
 };
@@ -56,6 +61,12 @@ pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
     /// Records that an object has a violation that was open at the end.
     fn wait_for(&self, findings: &mut Findings);
 
+    /// Whether two versions have different statuses.
+    fn has_other_status(&self, before: &Self) -> bool;
+
+    /// The fields in which two versions differ.
+    fn changed_fields(&self, before: &Self) -> BTreeSet<String>;
+
     /// Whether the object waits for its finalizers.
     fn is_terminating(&self) -> bool {
         self.metadata().deletion_timestamp.is_some()
@@ -90,6 +101,14 @@ impl Judged for ClusterProfile {
     fn wait_for(&self, findings: &mut Findings) {
         findings.wait_for_profile(&self.metadata.namespace, &self.metadata.name);
     }
+
+    fn has_other_status(&self, before: &Self) -> bool {
+        self.status != before.status
+    }
+
+    fn changed_fields(&self, before: &Self) -> BTreeSet<String> {
+        changed_fields(before, self)
+    }
 }
 
 impl Judged for PlacementDecision {
@@ -114,6 +133,26 @@ impl Judged for PlacementDecision {
 
     fn wait_for(&self, findings: &mut Findings) {
         findings.wait_for_slice(&self.object_ref());
+    }
+
+    /// A slice has no status.
+    fn has_other_status(&self, _: &Self) -> bool {
+        false
+    }
+
+    fn changed_fields(&self, before: &Self) -> BTreeSet<String> {
+        let mut fields = BTreeSet::new();
+        if self.decisions != before.decisions {
+            fields.insert("decisions".to_owned());
+        }
+        if self.scheduler_name != before.scheduler_name {
+            fields.insert("schedulerName".to_owned());
+        }
+        let (old, new) = (&before.metadata.labels, &self.metadata.labels);
+        let keys = old.iter().chain(new.iter()).map(|(key, _)| key);
+        let changed = keys.filter(|key| old.get(key) != new.get(key));
+        fields.extend(changed.map(|key| format!("metadata.labels[{}]", redacted(key))));
+        fields
     }
 }
 
@@ -153,6 +192,13 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
                 .map(|version| &version.object)
         };
         self.lives.iter().find_map(|life| seen(life))
+    }
+
+    /// The versions of a history that are judged.
+    pub(super) fn judged_versions(&self, life: &'e History<T>) -> impl Iterator<Item = &'e Version<T>> + '_ {
+        life.versions
+            .iter()
+            .filter(|version| self.judges(version.received()))
     }
 
     /// Whether a version that arrived then is judged.
@@ -261,7 +307,7 @@ fn first_touches(evidence: &Evidence) -> BTreeMap<(&str, &str), Micros> {
 /// When a step began to write. What the run created, it touched from the beginning.
 fn first_moment(step: &DriverStep) -> Micros {
     match step.action {
-        evidence::DriverAction::PutForeignProfile => Micros::MIN,
+        DriverAction::PutForeignProfile => Micros::MIN,
         _ => step.from.as_microsecond(),
     }
 }

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use evidence::{Look, Member, Reason, Version, api::ClusterProfile};
+use evidence::{Look, Member, Reason, api::ClusterProfile};
 use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, Hub, Sample,
-    comparison::{Comparison, Comparisons, Outcome},
+    comparison::{Comparison, Comparisons, of_both},
     is_joined, is_reachable,
     judged::{JudgedObject, is_any},
     sample::SampledMember,
@@ -38,7 +38,7 @@ pub(crate) struct MemberRule {
 /// What a version must have, and what did not happen then.
 type NothingHappened = (fn(&ClusterProfile) -> bool, &'static str);
 
-/// A rule on each sample of a member, with a grace period of 2 min. CallEvent while the profile reports the member as joined
+/// A rule on each sample of a member, with a grace period of 2 min. Called while the profile reports the member as joined
 /// and healthy, or does not report that.
 pub(crate) fn member(check: fn(&ClusterProfile, &Sample, &Hub) -> Answer) -> MemberRule {
     MemberRule {
@@ -55,7 +55,7 @@ impl MemberRule {
         Self { grace, ..self }
     }
 
-    /// CallEvent while the member is joined, healthy or not.
+    /// Called while the member is joined, healthy or not.
     pub(crate) fn while_joined(self) -> Self {
         Self {
             is_maintained: is_joined,
@@ -96,37 +96,28 @@ impl MemberRule {
         for answers in judged_samples(object, member.member, end) {
             let (from, until) = (answers.from.as_microsecond(), answers.until.as_microsecond());
             let since = all.last().map_or(from, |before| before.until.min(from));
-            let (profile, outcome) = match timeline.during(since, until.min(end)) {
+            let (profile, answer) = match timeline.during(since, until.min(end)) {
                 Ok(versions) => {
-                    let versions: Vec<&Version<ClusterProfile>> = versions.into_iter().flatten().collect();
-                    let outcome = self.outcome(hub, &versions, &member.sample(answers));
-                    (versions.last().map(|version| &version.object), outcome)
+                    let sample = member.sample(answers);
+                    let profiles = versions.into_iter().flatten().map(|version| &version.object);
+                    let answers = profiles.clone().map(|profile| self.answer(hub, profile, &sample));
+                    let answer = answers.reduce(of_both).unwrap_or(Answer::NotApplicable);
+                    (profiles.last(), answer)
                 }
-                Err(_) if self.may_apply(hub, object, member) => (None, Outcome::Unknown(MISSED.into())),
-                Err(_) => (None, Outcome::NotApplicable),
+                Err(_) if self.may_apply(hub, object, member) => (None, Answer::Unknown(MISSED.into())),
+                Err(_) => (None, Answer::NotApplicable),
             };
             all.push(Comparison {
                 from,
                 until,
                 profile,
-                outcome,
+                answer,
             });
         }
         Comparisons {
             all,
             grace: self.grace,
         }
-    }
-
-    /// What a sample shows of all versions since the sample before.
-    fn outcome(&self, hub: &Hub, versions: &[&Version<ClusterProfile>], sample: &Sample) -> Outcome {
-        let answers = versions
-            .iter()
-            .map(|version| self.answer(hub, &version.object, sample));
-        answers
-            .map(Outcome::of)
-            .reduce(Outcome::and)
-            .unwrap_or(Outcome::NotApplicable)
     }
 
     /// Whether a version needs the member's answers.
@@ -207,8 +198,7 @@ impl Evaluate for MemberRule {
             members.insert((namespace, name), member);
         }
         for object in hub.profiles() {
-            let metadata = &object.lives[0].last().metadata;
-            if let Some(member) = members.get(&(&*metadata.namespace, &*metadata.name)) {
+            if let Some(member) = members.get(&object.name()) {
                 let sampled = SampledMember::of(evidence, member);
                 for reason in self.judge(hub, object, &sampled, findings) {
                     unknowns.add(&member.profile, reason.to_string());

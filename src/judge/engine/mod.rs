@@ -42,6 +42,7 @@ mod untouched;
 mod violation;
 mod writes;
 
+pub(crate) use crate::time::CLOCKS_APART;
 pub(crate) use answer::Answer;
 pub(crate) use at_end::{
     ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
@@ -54,7 +55,7 @@ pub(crate) use creators::{Creator, creators, profile_of};
 pub(crate) use driver_steps::{
     cut_short, describe, in_the_end, next_action_on, nothing_appeared, to_the_second, within,
 };
-pub(crate) use evaluator::{Evaluate, EvaluatePart, Fleet};
+pub(crate) use evaluator::{Evaluate, Fleet};
 pub(crate) use group::{DECISION_GRACE, DecisionKey, decision, group, slice_group};
 pub(crate) use history::{Absence, DecisionHistory, history};
 pub(crate) use hub::Hub;
@@ -70,7 +71,7 @@ pub(crate) use same::{
     same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice, same_writers,
 };
 pub(crate) use sample::Sample;
-pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
+pub(crate) use seen::{Ahead, Seen};
 pub(crate) use stable::{Value, stable};
 pub(crate) use state::{slice, state, state_seen};
 pub(crate) use step::{action, placement_step, step};

@@ -1,17 +1,14 @@
 //! The slices of a decision, and the profiles that they name.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ptr,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    SliceHistory, Version,
+    SliceHistory,
     api::{ClusterDecision, PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
-use super::{Hub, Judged, judged::has_unknown_publisher, named_profiles::ProfileName, same_slice};
-use crate::{hash::HashMap, shared::placement::owner_uid, timeline::Timeline};
+use super::{Hub, Judged, judged::has_unknown_publisher, named_profiles::ProfileName};
+use crate::{shared::placement::owner_uid, timeline::Timeline};
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
 type SharedBy<'e> = (&'e str, &'e str, &'e str);
@@ -65,18 +62,17 @@ impl<'e> DecisionSlices<'e> {
         versions.any(|slice| self.holds(slice) && naming_entries(slice).next().is_some())
     }
 
-    /// The entries of all versions, without those of a version that equals the one before.
+    /// An entry for each profile and each reason for choosing it.
     pub(super) fn distinct_entries(&self) -> impl Iterator<Item = NamingEntry<'e>> {
-        let versions = self.lives.iter().flat_map(|life| {
-            let is_new = |place: usize, slice: &PlacementDecision| {
-                let before = place.checked_sub(1).map(|before| &life.versions[before].object);
-                before.is_none_or(|before| !same_slice(before, slice))
-            };
-            let versions = life.versions.iter().enumerate();
-            versions.filter(move |(place, version)| is_new(*place, &version.object))
-        });
-        let slices = versions.map(|(_, version)| &version.object);
-        slices.filter(|slice| self.holds(slice)).flat_map(naming_entries)
+        let versions = self.lives.iter().flat_map(|life| &life.versions);
+        let slices = versions
+            .map(|version| &version.object)
+            .filter(|slice| self.holds(slice));
+        let entries = slices.flat_map(naming_entries);
+        let distinct: BTreeMap<(ProfileName, &str), NamingEntry> = entries
+            .map(|entry| ((entry.name, entry.reason()), entry))
+            .collect();
+        distinct.into_values()
     }
 
     /// The first entry that names each of some profiles in each moment.
@@ -87,23 +83,18 @@ impl<'e> DecisionSlices<'e> {
     ) -> BTreeMap<ProfileName<'e>, Vec<Option<NamingEntry<'e>>>> {
         let count = timeline.moments().len();
         let mut by_name: BTreeMap<_, _> = wanted.iter().map(|name| (*name, vec![None; count])).collect();
-        let mut of_version: HashMap<*const Version<PlacementDecision>, Vec<NamingEntry>> = HashMap::default();
-        let mut objects = timeline.walk();
         for place in 0..count {
-            for version in objects.at(place).unwrap_or_default() {
-                let found = of_version.entry(ptr::from_ref(*version)).or_insert_with(|| {
-                    let slice = Some(&version.object).filter(|slice| self.holds(slice));
-                    let all = slice.into_iter().flat_map(naming_entries);
-                    all.filter(|entry| wanted.contains(&entry.name)).collect()
-                });
-                for entry in found {
-                    let Some(places) = by_name.get_mut(&entry.name) else {
-                        continue;
-                    };
-                    let is_first = |first: &NamingEntry| entry.place() < first.place();
-                    if places[place].as_ref().is_none_or(is_first) {
-                        places[place] = Some(*entry);
-                    }
+            let versions = timeline.objects(place).unwrap_or_default().iter();
+            let slices = versions
+                .map(|version| &version.object)
+                .filter(|slice| self.holds(slice));
+            for entry in slices.flat_map(naming_entries) {
+                let Some(places) = by_name.get_mut(&entry.name) else {
+                    continue;
+                };
+                let is_first = |first: &NamingEntry| entry.place() < first.place();
+                if places[place].as_ref().is_none_or(is_first) {
+                    places[place] = Some(entry);
                 }
             }
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    DriverStep, ObjectRef, Origin, PlacementRequest, PlacementSlices, Reason, SliceHistory,
+    DriverStep, ObjectRef, PlacementRequest, PlacementSlices, Reason, SliceHistory,
     api::{PlacementDecision, names},
     clusters_of,
 };
@@ -14,7 +14,7 @@ use evidence::{
 use super::{
     Answer, Hub,
     author::{Author, NOTHING_RECORDED},
-    driver_steps::{cut_short_before, describe, missed_after, observed_until, to_the_second},
+    driver_steps::{cut_short_before, describe, missed_after, next_action, observed_until, to_the_second},
 };
 use crate::{
     subjects::Finding,
@@ -170,11 +170,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         let evidence = self.hub.evidence;
         let mut histories = evidence.slices.iter();
         let life = histories.find(|life| life.last().metadata.uid == slice.metadata.uid)?;
-        let authors = self.hub.slice_authors();
-        Some(match life.origin {
-            Origin::Created => authors.of_creation(life).author,
-            _ => authors.of_listed(life.first(), "decisions").author,
-        })
+        Some(self.hub.slice_authors().creator(life, "decisions").author)
     }
 
     /// The object of a finding: the first of these slices, the last one that the placement had, or the placement.
@@ -210,13 +206,11 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// When the driver next acts on the placement.
     fn next_action(&self) -> Option<Micros> {
-        let steps = self.hub.evidence.driver_steps();
-        let is_same = |step: &&DriverStep| {
+        let next = next_action(self.hub.evidence, self.taken, |step| {
             let placement = step.placement.as_ref();
-            step.from > self.taken.from
-                && placement.is_some_and(|placement| placement.name == self.request.name)
-        };
-        steps.filter(is_same).map(|step| step.from.as_microsecond()).min()
+            placement.is_some_and(|placement| placement.name == self.request.name)
+        });
+        next.map(|next| next.from.as_microsecond())
     }
 
     /// Why nothing proves that an answer is missing, if so.
@@ -298,10 +292,11 @@ fn states<'s>(
             slices: Vec::new(),
         }];
     };
-    let mut walk = timeline.walk();
     let mut states = Vec::new();
     for (place, moment) in timeline.moments().iter().enumerate() {
-        let Some(versions) = walk.at(place) else { continue };
+        let Some(versions) = timeline.objects(place) else {
+            continue;
+        };
         let present = versions.iter().map(|version| &version.object);
         let is_part =
             |slice: &&PlacementDecision| slice.metadata.deletion_timestamp.is_none() && slices.hold(slice);

@@ -8,7 +8,7 @@ use evidence::{DriverAction, DriverStep, History, ObjectRef, Reason, api::Cluste
 use super::{
     Hub,
     author::{Attribution, author_of_moment},
-    driver_steps::{describe, is_on_profile},
+    driver_steps::{describe, is_on_profile, next_action},
 };
 use crate::{text::redacted, time::Micros, timeline::Timeline};
 
@@ -111,12 +111,9 @@ impl<'s, 'e> Step<'s, 'e> {
     /// The driver's next action on the same member or profile.
     pub(super) fn next_action(&self) -> Option<&'e DriverStep> {
         let (namespace, name) = (&*self.profile.namespace, &*self.profile.name);
-        let is_same = |step: &&DriverStep| {
-            step.from > self.taken.from
-                && (step.member == self.taken.member || is_on_profile(step, namespace, name))
-        };
-        let steps = self.hub.evidence.driver_steps();
-        steps.filter(is_same).min_by_key(|step| step.from)
+        next_action(self.hub.evidence, self.taken, |step| {
+            step.member == self.taken.member || is_on_profile(step, namespace, name)
+        })
     }
 
     /// When the run's own write was seen.

@@ -20,7 +20,6 @@ use super::{
     state::GRACE,
 };
 use crate::{
-    hash::HashMap,
     subjects::{Finding, Findings},
     time::{Micros, Set},
     timeline::{Certainty, Intervals, Timeline},
@@ -78,17 +77,15 @@ impl References {
         hub: &Hub<'e>,
         profiles: &NamedProfiles<'e>,
         decision: &DecisionSlices<'e>,
-        known: &mut HashMap<(ProfileName<'e>, &'e str), Precheck>,
         found: &mut ReferenceFindings<'e>,
         findings: &mut Findings,
     ) {
         let mut applies = false;
         let mut suspicious: BTreeSet<ProfileName> = BTreeSet::new();
         for entry in decision.distinct_entries() {
-            let precheck = known.entry((entry.name, entry.reason()));
-            let precheck = *precheck.or_insert_with(|| self.precheck(profiles, &entry));
-            applies |= precheck.applies;
-            if precheck.is_suspicious {
+            let (may_apply, is_suspicious) = self.precheck(profiles, &entry);
+            applies |= may_apply;
+            if is_suspicious {
                 suspicious.insert(entry.name);
             }
         }
@@ -107,7 +104,7 @@ impl References {
     }
 
     /// Whether the rule applies to a profile that always exists, and whether any state of the profile may be wrong.
-    fn precheck<'e>(&self, profiles: &NamedProfiles<'e>, entry: &NamingEntry<'e>) -> Precheck {
+    fn precheck<'e>(&self, profiles: &NamedProfiles<'e>, entry: &NamingEntry<'e>) -> (bool, bool) {
         let is_touched = profiles.is_of_run(entry.name);
         let mut answers: Vec<Answer> = Vec::new();
         for version in profiles.lives(entry.name).iter().flat_map(|life| &life.versions) {
@@ -118,12 +115,9 @@ impl References {
             answers.push(self.answer(entry, None, false));
             answers.push(self.answer(entry, None, true));
         }
-        let is_wrong = |answer: &Answer| !matches!(answer, Answer::NotApplicable | Answer::Kept);
         let is_unread = profiles.lives(entry.name).is_empty() && profiles.why_unknown(entry.name).is_some();
-        Precheck {
-            applies,
-            is_suspicious: !is_touched && (is_unread || answers.iter().any(is_wrong)),
-        }
+        let is_suspicious = !is_touched && (is_unread || answers.iter().any(Answer::is_wrong));
+        (applies, is_suspicious)
     }
 
     fn answer(&self, entry: &NamingEntry, profile: Option<&ClusterProfile>, was_there: bool) -> Answer {
@@ -272,13 +266,6 @@ impl References {
     }
 }
 
-/// What all states of a profile show of an entry.
-#[derive(Clone, Copy)]
-struct Precheck {
-    applies: bool,
-    is_suspicious: bool,
-}
-
 impl<'p, 'e> Pair<'p, 'e> {
     /// The reference, without entries that another client is known to have begun.
     fn of(
@@ -322,11 +309,10 @@ impl<'p, 'e> Pair<'p, 'e> {
 impl Evaluate for References {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let profiles = NamedProfiles::of(hub);
-        let mut known = HashMap::default();
         for decision in DecisionSlices::all(hub) {
             let mut found = ReferenceFindings::default();
             if profiles.is_watched() {
-                self.judge_decision(hub, &profiles, &decision, &mut known, &mut found, findings);
+                self.judge_decision(hub, &profiles, &decision, &mut found, findings);
             } else {
                 self.judge_list(hub, &profiles, &decision, &mut found, findings);
             }

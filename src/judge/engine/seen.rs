@@ -3,10 +3,7 @@
 use evidence::Evidence;
 use jiff::Timestamp;
 
-use crate::time::{Micros, SECOND, known_skew};
-
-/// How far the clocks of a hub and of a manager may be apart: 5 min.
-pub(crate) const CLOCKS_APART: Micros = 300 * SECOND;
+use crate::time::{Micros, known_skew};
 
 /// When a version of an object was seen.
 #[derive(Clone, Copy, Debug)]

@@ -1,16 +1,15 @@
 //! Evaluates a value that must not change as long as an object exists.
 
-use std::{ops::Range, ptr};
+use std::ptr;
 
-use evidence::{Evidence, History, Version, api::ClusterProfile};
+use evidence::{History, Version, api::ClusterProfile};
 
 use super::{
-    Evaluate, EvaluatePart, Hub,
+    Evaluate, Hub,
     author::{Author, NOTHING_RECORDED},
     judged::JudgedObject,
 };
 use crate::{
-    rules::Facts,
     subjects::{Finding, Findings},
     timeline::Timeline,
 };
@@ -45,6 +44,16 @@ pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>, message: &'sta
     }
 }
 
+/// The values that a profile has had.
+struct KnownValue<'e> {
+    /// The value by the implementation, or the first one.
+    own: Value,
+    /// The last value, by any client.
+    last: String,
+    /// The last version with a value.
+    at: &'e Version,
+}
+
 impl Stable {
     /// A change counts whoever made it.
     pub(crate) fn anyone(self) -> Self {
@@ -62,19 +71,6 @@ impl Stable {
         }
     }
 
-    fn judge_all<'e>(
-        &self,
-        hub: &Hub<'e>,
-        objects: &[JudgedObject<'e, ClusterProfile>],
-        findings: &mut Findings,
-    ) {
-        for object in objects {
-            for life in &object.lives {
-                self.judge(hub, object, life, findings);
-            }
-        }
-    }
-
     fn judge<'e>(
         &self,
         hub: &Hub<'e>,
@@ -82,35 +78,24 @@ impl Stable {
         life: &'e History<ClusterProfile>,
         findings: &mut Findings,
     ) {
-        let mut known: Option<Known> = None;
+        let mut known: Option<KnownValue> = None;
         let mut is_examined = false;
-        for version in life
-            .versions
-            .iter()
-            .filter(|version| object.judges(version.received()))
-        {
+        for version in object.judged_versions(life) {
             known = known.filter(|known| self.is_of_one_scope(known.at, version));
             let Some(value) = (self.value)(&version.object) else {
                 continue;
             };
             is_examined = true;
-            let Some(known) = &mut known else {
-                known = Some(Known::first(value, version));
-                continue;
-            };
-            let last = std::mem::replace(&mut known.last, value.value.clone());
+            let known = known.get_or_insert_with(|| KnownValue {
+                own: value.clone(),
+                last: value.value.clone(),
+                at: version,
+            });
             known.at = version;
+            let last = std::mem::replace(&mut known.last, value.value.clone());
             // Another client may have changed the value, and the implementation restored it.
-            if value.value == last || value.value == known.own.value {
-                continue;
-            }
-            let change = ValueChange {
-                life,
-                after: version,
-                old: &known.own,
-                new: &value,
-            };
-            if self.judge_change(hub, &change, findings) {
+            let is_changed = value.value != last && value.value != known.own.value;
+            if is_changed && self.judge_change(hub, life, version, (&known.own, &value), findings) {
                 known.own = value;
             }
         }
@@ -127,19 +112,24 @@ impl Stable {
     }
 
     /// Reports a change by the implementation. Returns whether it made the change.
-    fn judge_change<'e>(&self, hub: &Hub<'e>, change: &ValueChange<'e, '_>, findings: &mut Findings) -> bool {
-        let timeline = Timeline::of_name(hub.evidence, &[change.life]);
-        let made = timeline
-            .changes()
-            .find(|made| made.after.is_some_and(|after| ptr::eq(after, change.after)));
-        let Some(made) = made else { return false };
-        if made.is_over_gap && self.within.is_some() {
-            findings.cannot_tell(OVER_GAP);
+    fn judge_change<'e>(
+        &self,
+        hub: &Hub<'e>,
+        life: &'e History<ClusterProfile>,
+        version: &'e Version,
+        (old, new): (&Value, &Value),
+        findings: &mut Findings,
+    ) -> bool {
+        let timeline = Timeline::of_name(hub.evidence, &[life]);
+        let mut changes = timeline.changes();
+        let change = changes.find(|change| change.after.is_some_and(|after| ptr::eq(after, version)));
+        let Some(change) = change else { return false };
+        if change.is_over_gap && self.within.is_some() {
+            findings.cannot_tell("the value changed while the watch was interrupted");
             return false;
         }
         if !self.is_anyone {
-            let attribution = hub.profile_authors().of_change(&made, &change.new.path);
-            match attribution.author {
+            match hub.profile_authors().of_change(&change, &new.path).author {
                 Author::Implementation => {}
                 // Without any record of writers, the judged implementation is the only known one.
                 Author::Unknown(reason) if reason == NOTHING_RECORDED => {}
@@ -151,62 +141,25 @@ impl Stable {
             }
         }
         findings.report(
-            Finding::on(&change.after.object, self.message)
-                .at(&change.new.path)
-                .expected(&change.old.value)
-                .observed(&change.new.value),
+            Finding::on(&version.object, self.message)
+                .at(&new.path)
+                .expected(&old.value)
+                .observed(&new.value),
         );
         true
     }
 }
 
-/// The values that a profile has had.
-struct Known<'e> {
-    /// The value by the implementation, or the first one.
-    own: Value,
-    /// The last value, by any client.
-    last: String,
-    /// The last version with a value.
-    at: &'e Version,
-}
-
-impl<'e> Known<'e> {
-    fn first(value: Value, at: &'e Version) -> Self {
-        Self {
-            last: value.value.clone(),
-            own: value,
-            at,
-        }
-    }
-}
-
-/// A value that differs from the last one, and from the one of the implementation.
-struct ValueChange<'e, 'v> {
-    life: &'e History<ClusterProfile>,
-    after: &'e Version,
-    old: &'v Value,
-    new: &'v Value,
-}
-
-/// The reason for no verdict if the object was unobserved between two values.
-const OVER_GAP: &str = "the value changed while the watch was interrupted";
-
 impl Evaluate for Stable {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, hub.profiles(), findings);
-    }
-
-    fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
-        Some(self)
+        for object in hub.profiles() {
+            for life in &object.lives {
+                self.judge(hub, object, life, findings);
+            }
+        }
     }
 
     fn judges_published_objects(&self) -> bool {
         true
-    }
-}
-
-impl EvaluatePart for Stable {
-    fn evaluate_part(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
-        self.judge_all(hub, &hub.profiles()[places], findings);
     }
 }

@@ -3,22 +3,18 @@
 //! A violation counts if it was observed for longer than the grace period, once or repeatedly. Violations at one path are
 //! one violation, whatever else the finding says.
 
-use std::{ops::Range, ptr, rc::Rc};
+use std::{ptr, rc::Rc};
 
 use evidence::{
-    Evidence, Version,
+    Version,
     api::{ClusterProfile, PlacementDecision},
 };
 
 use super::{
-    Answer, Evaluate, EvaluatePart, Hub, Judged, Seen,
-    judged::{JudgedObject, is_any},
-    others::profiles_of_others,
-    snapshot,
+    Answer, Evaluate, Hub, Judged, Seen, judged::JudgedObject, others::profiles_of_others, snapshot,
     violation::Violations,
 };
 use crate::{
-    rules::Facts,
     subjects::Findings,
     time::{Micros, SECOND},
 };
@@ -47,10 +43,8 @@ pub(crate) struct State<T> {
     is_filled_later: bool,
     /// Whether a violation counts that another client's change began.
     is_anyone: bool,
-    /// Whether the objects of other implementations are judged instead.
-    is_of_others: bool,
-    /// Without a version for which this holds, the rule does not apply to the run.
-    applies_if_any: Option<fn(&T) -> bool>,
+    /// The objects of other implementations, if they are judged instead.
+    others: Option<for<'e> fn(&Hub<'e>) -> Vec<JudgedObject<'e, T>>>,
 }
 
 /// A rule on each version of a profile, with a grace period of 2 min.
@@ -68,6 +62,16 @@ pub(crate) fn slice(check: fn(&PlacementDecision, &Hub) -> Answer) -> State<Plac
     State::of(Check::OfVersion(check), 0)
 }
 
+impl State<ClusterProfile> {
+    /// Judges the profiles of other managers.
+    pub(crate) fn of_others(self) -> Self {
+        Self {
+            others: Some(profiles_of_others),
+            ..self
+        }
+    }
+}
+
 impl<T> State<T> {
     fn of(check: Check<T>, grace: Micros) -> Self {
         Self {
@@ -76,8 +80,7 @@ impl<T> State<T> {
             same: |one, other| ptr::eq(one, other),
             is_filled_later: false,
             is_anyone: false,
-            is_of_others: false,
-            applies_if_any: None,
+            others: None,
         }
     }
 
@@ -106,68 +109,37 @@ impl<T> State<T> {
             ..self
         }
     }
-
-    /// Judges the objects of other implementations.
-    pub(crate) fn of_others(self) -> Self {
-        Self {
-            is_of_others: true,
-            ..self
-        }
-    }
 }
 
 impl<T: Judged> State<T> {
-    fn judge_all<'e>(&self, hub: &Hub<'e>, objects: &[JudgedObject<'e, T>], findings: &mut Findings) {
-        if self.applies_if_any.is_some_and(|has| !is_any(hub.evidence, has)) {
-            return;
-        }
-        for object in objects {
-            self.judge(hub, object, findings);
-        }
-    }
-
     fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
-        let mut is_wrong = false;
+        let mut is_any_wrong = false;
         let mut applies = 0;
         for life in &object.lives {
-            let judged = life
-                .versions
-                .iter()
-                .filter(|version| object.judges(version.received()));
             let mut answers = Answers::new(self, hub);
             let mut is_examined = false;
-            for version in judged {
+            for version in object.judged_versions(life) {
                 let answer = answers.of(version);
                 is_examined |= *answer != Answer::NotApplicable;
-                is_wrong |= !matches!(*answer, Answer::NotApplicable | Answer::Kept);
+                is_any_wrong |= answer.is_wrong();
             }
             applies += usize::from(is_examined);
         }
         // Nearly all objects have no violation of nearly any rule.
-        let examined = if is_wrong {
-            self.judge_violations(hub, object, applies, findings)
-        } else {
-            applies
-        };
-        findings.examined += examined;
+        if is_any_wrong && !self.judge_violations(hub, object, findings) {
+            return;
+        }
+        findings.examined += applies;
     }
 
-    /// Judges what is wrong in any version. Returns how many lives count as examined.
+    /// Judges what is wrong in any version. Returns false if it is too early.
     fn judge_violations<'e>(
         &self,
         hub: &Hub<'e>,
         object: &JudgedObject<'e, T>,
-        applies: usize,
         findings: &mut Findings,
-    ) -> usize {
+    ) -> bool {
         let timeline = object.timeline(hub);
-        let mut answers = Answers::new(self, hub);
-        let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len())
-            .map(|place| match timeline.object(place) {
-                Some(version) => answers.of(version),
-                None => Rc::new(Answer::NotApplicable),
-            })
-            .collect();
         if !timeline.is_watched() {
             let newest = object.lives.iter().map(|life| life.last());
             let grace = if self.is_filled_later {
@@ -177,9 +149,17 @@ impl<T: Judged> State<T> {
             };
             if !snapshot::is_settled(hub.evidence, newest, grace) {
                 findings.cannot_tell_unless_examined(snapshot::TOO_EARLY);
-                return 0;
+                return false;
             }
         }
+        let mut answers = Answers::new(self, hub);
+        let places = 0..timeline.moments().len();
+        let of_moments: Vec<Rc<Answer>> = places
+            .map(|place| match timeline.object(place) {
+                Some(version) => answers.of(version),
+                None => Rc::new(Answer::NotApplicable),
+            })
+            .collect();
         let violations = Violations {
             hub,
             timeline: &timeline,
@@ -192,7 +172,7 @@ impl<T: Judged> State<T> {
             is_anyone: self.is_anyone,
         };
         violations.judge(findings);
-        applies
+        true
     }
 }
 
@@ -234,36 +214,15 @@ impl<'s, 'h, 'e, T: Judged> Answers<'s, 'h, 'e, T> {
     }
 }
 
-impl Evaluate for State<ClusterProfile> {
+impl<T: Judged> Evaluate for State<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        if self.is_of_others {
-            self.judge_all(hub, &profiles_of_others(hub), findings);
-        } else {
-            self.judge_all(hub, hub.profiles(), findings);
+        let others = self.others.map(|others| others(hub));
+        for object in others.as_deref().unwrap_or(T::judged(hub)) {
+            self.judge(hub, object, findings);
         }
     }
 
-    fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
-        (!self.is_of_others).then_some(self)
-    }
-
     fn judges_published_objects(&self) -> bool {
-        !self.is_of_others
-    }
-}
-
-impl EvaluatePart for State<ClusterProfile> {
-    fn evaluate_part(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
-        self.judge_all(hub, &hub.profiles()[places], findings);
-    }
-}
-
-impl Evaluate for State<PlacementDecision> {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, hub.slices(), findings);
-    }
-
-    fn judges_published_objects(&self) -> bool {
-        true
+        self.others.is_none()
     }
 }

@@ -4,14 +4,14 @@ use evidence::{DriverStep, History, ObjectRef, Reason, Tracked};
 
 use super::{
     Answer, Hub, Judged,
-    author::{Attribution, Author},
+    author::Author,
     driver_steps::{cut_short, missed_after, observed_until, to_the_second},
     judged::key,
 };
 use crate::{
     subjects::Finding,
     text::by,
-    time::{Edge, LATE, Micros, timestamp},
+    time::{LATE, Micros, timestamp},
     timeline::{Change, Timeline},
 };
 
@@ -27,14 +27,6 @@ pub(crate) struct Untouched<T> {
 
 /// The reason for no verdict if a change may have been made before the driver's action.
 const REPORTED_LATE: &str = "perhaps before the driver's action: a watch reports a change up to 10 s late";
-
-/// A change or a deletion.
-struct Made {
-    path: &'static str,
-    /// When the API server made it.
-    at: Edge,
-    seen_at: Micros,
-}
 
 /// The time after a driver's action.
 struct Span<'s> {
@@ -120,60 +112,43 @@ impl<T: Judged> Untouched<T> {
     }
 
     fn of_change<'e>(&self, hub: &Hub<'e>, change: &Change<'e, T>, span: &Span) -> Answer {
-        let Some(before) = change.before else {
+        let Some(before) = change.before.map(|version| &version.object) else {
             return Answer::Kept;
         };
         let authors = T::authors(hub);
-        let is_going = change.after.is_none_or(|after| after.object.is_terminating());
-        if is_going {
-            if before.object.is_terminating() {
-                return Answer::Kept;
+        let after = change.after.map(|version| &version.object);
+        let (object, path, at) = match after.filter(|after| !after.is_terminating()) {
+            None if before.is_terminating() => return Answer::Kept,
+            None => {
+                let at = authors.deleted_at(change.life, change.at);
+                (before, "metadata.name", at.unwrap_or(change.at))
             }
-            let by = authors.of_change(change, "");
-            let at = authors.deleted_at(change.life, change.at).unwrap_or(change.at);
-            let made = Made {
-                path: "metadata.name",
-                at,
-                seen_at: change.seen_at,
-            };
-            return self.of_author(hub, &before.object, &made, by, span);
-        }
-        let Some(after) = change.after else {
-            return Answer::Kept;
+            Some(after) => match (self.changed)(before, after) {
+                Some(part) => (after, part, change.at),
+                None => return Answer::Kept,
+            },
         };
-        let Some(part) = (self.changed)(&before.object, &after.object) else {
-            return Answer::Kept;
-        };
-        let by = authors.of_change(change, part);
-        let made = Made {
-            path: part,
-            at: change.at,
-            seen_at: change.seen_at,
-        };
-        self.of_author(hub, &after.object, &made, by, span)
-    }
-
-    fn of_author(&self, hub: &Hub, object: &T, made: &Made, attribution: Attribution, span: &Span) -> Answer {
-        let is_deletion = made.path == "metadata.name";
+        let is_deletion = path == "metadata.name";
         let (message, verb) = if is_deletion {
             (self.message_deleted, "deleted")
         } else {
             (self.message_changed, "changed")
         };
+        let attribution = authors.of_change(change, path);
         let by_whom = by(&attribution.names);
-        let seen_at = to_the_second(timestamp(made.seen_at));
+        let seen_at = to_the_second(timestamp(change.seen_at));
         let finding = Finding::on(object.object_ref(), message)
-            .at(made.path)
+            .at(path)
             .expected(span.expected())
             .observed(format!("{verb} at {seen_at}{by_whom}"));
         // Nothing but an audit log shows who deleted an object.
         let is_hint = is_deletion && T::log(hub.evidence).is_none();
         match attribution.author {
             Author::Run | Author::Other => Answer::Kept,
-            _ if made.at.latest < span.from => Answer::Kept,
+            _ if at.latest < span.from => Answer::Kept,
             Author::Unknown(_) if is_hint => Answer::warning(finding),
             Author::Implementation if span.is_created_by_run => Answer::broken(finding),
-            _ if made.at.earliest < span.from => {
+            _ if at.earliest < span.from => {
                 Answer::Unknown(format!("{message}{by_whom}, {REPORTED_LATE}").into())
             }
             Author::Implementation => Answer::broken(finding),

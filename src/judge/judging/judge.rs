@@ -1,52 +1,114 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    num::NonZero,
+    panic::resume_unwind,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
 
 use evidence::{
-    Asked, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
+    Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
     api::{Feature, ObjectKind, Role},
 };
 
 use crate::{
+    engine::Hub,
     judging::{
-        chunks::findings,
-        decision::Decision,
         judgement::{Judgement, RuleVerdict},
         missing::{missing, waits_for},
-        selection::Selection,
-        verdict::Verdict,
+        prospect::Selection,
+        verdict::{Decision, Verdict},
     },
     reasons, rules,
-    rules::{Applies, Conclusion, Finding, Findings, Rule, Unlisted},
+    rules::{Applies, Conclusion, Finding, Findings, Rule},
 };
+
+/// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
+const MANY: usize = 100;
+
+/// A rule, and how it stands in the edition that a claim names.
+type ClaimedRule = (&'static Rule, &'static Applies);
 
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
-    let rules = rules_of(&evidence.header.claim);
-    judgement(evidence, verdicts(&rules, evidence, selection))
+    judgement(
+        evidence,
+        verdicts(&rules_of(&evidence.header.claim), evidence, selection),
+    )
+}
+
+/// The objects with a violation that was open when the evidence ends, and that decides a verdict: one that lasts for longer
+/// than its grace period violates a rule. Rules that are violated anyway wait for nothing.
+pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
+    let mut rules = rules_of(&evidence.header.claim);
+    rules.retain(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
+    let hub = Hub::of(evidence);
+    let mut awaited = Awaited::default();
+    for found in each(&rules, evidence, |(rule, _)| rule.findings_on(&hub)) {
+        if found.list().iter().all(|finding| finding.advisory) {
+            awaited.add(found.open().clone());
+        }
+    }
+    awaited
 }
 
 /// The verdicts on rules, in their order.
-fn verdicts(
-    rules: &[(&'static Rule, &'static Applies)],
+fn verdicts(rules: &[ClaimedRule], evidence: &Evidence, selection: &Selection) -> Vec<RuleVerdict> {
+    let hub = Hub::of(evidence);
+    each(rules, evidence, |(rule, applies)| {
+        without_examining(rule, applies, evidence, selection)
+            .unwrap_or_else(|| conclude(rule, applies, evidence, rule.findings_on(&hub)))
+    })
+}
+
+/// What a function makes of each rule, in their order. Uses all cores if there is much evidence.
+///
+/// # Panics
+/// With the panic of the function.
+fn each<R: Send>(
+    rules: &[ClaimedRule],
     evidence: &Evidence,
-    selection: &Selection,
-) -> Vec<RuleVerdict> {
-    let unexamined: Vec<Option<RuleVerdict>> = rules
-        .iter()
-        .map(|(rule, applies)| without_examining(rule, applies, evidence, selection))
-        .collect();
-    let is_examined =
-        |((rule, _), verdict): (&(&'static Rule, _), &Option<_>)| verdict.is_none().then_some(*rule);
-    let examined: Vec<&'static Rule> = rules.iter().zip(&unexamined).filter_map(is_examined).collect();
-    let mut found = findings(&examined, evidence).into_iter();
-    let verdicts = rules.iter().zip(unexamined).map(|((rule, applies), verdict)| {
-        verdict.unwrap_or_else(|| {
-            let found = found.next().expect("what each examined rule found");
-            conclude(rule, applies, evidence, found)
-        })
+    examine: impl Fn(&ClaimedRule) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take_turns = || {
+        let mut done = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(rule) = rules.get(place) else {
+                return done;
+            };
+            done.push((place, examine(rule)));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        // This thread takes turns too, so that the work is done even if no other thread can be started.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, &take_turns).ok();
+        let others: Vec<_> = (1..threads(evidence)).filter_map(start).collect();
+        let mut done = take_turns();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
     });
-    verdicts.collect()
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How many threads examine the evidence.
+fn threads(evidence: &Evidence) -> usize {
+    let profiles = evidence.profiles.iter().map(|history| history.versions.len());
+    let slices = evidence.slices.iter().map(|history| history.versions.len());
+    let requests = evidence
+        .requests
+        .as_ref()
+        .map_or(0, |requests| requests.events.len());
+    if profiles.chain(slices).sum::<usize>() + requests < MANY {
+        return 1;
+    }
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The verdict on one rule; none if the claimed edition does not have it.
@@ -57,7 +119,7 @@ pub(crate) fn judge_rule(rule: &'static Rule, evidence: &Evidence) -> Option<Rul
 }
 
 /// The rules of the editions that a claim names, in the ledger's order.
-pub(super) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
+fn rules_of(claim: &Claim) -> Vec<ClaimedRule> {
     let rules = rules::all().iter();
     rules
         .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
@@ -113,7 +175,7 @@ fn is_any_touched(evidence: &Evidence, kind: ObjectKind) -> bool {
 }
 
 /// Returns the verdict on a rule that is not examined, if so.
-pub(super) fn without_examining(
+fn without_examining(
     rule: &'static Rule,
     applies: &'static Applies,
     evidence: &Evidence,
@@ -127,7 +189,6 @@ pub(super) fn without_examining(
             examined: 0,
             reasons,
             findings: Vec::new(),
-            unlisted: Unlisted::default(),
             waived: Vec::new(),
             doubts: Vec::new(),
             notes: Vec::new(),
@@ -159,7 +220,6 @@ fn conclude(
     findings: Findings,
 ) -> RuleVerdict {
     let mut found = findings.conclude();
-    found.notes.extend(found.unlisted.note());
     found.doubts.extend(missing(rule, evidence));
     let (verdict, reasons) = weigh(rule, applies, evidence, &found);
     RuleVerdict {
@@ -169,7 +229,6 @@ fn conclude(
         examined: found.examined,
         reasons,
         findings: found.list,
-        unlisted: found.unlisted,
         waived: Vec::new(),
         doubts: found.doubts,
         notes: found.notes,
@@ -237,13 +296,9 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
 fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
-    if let Some(told) = weigh_found(
-        applies,
-        (&found.list, found.unlisted),
-        &found.doubts,
-        evidence.header.claim.strict,
-    ) {
-        return told;
+    let strict = evidence.header.claim.strict;
+    if let Some(weighed) = weigh_found(applies, &found.list, &found.doubts, strict) {
+        return weighed;
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
     let kind = rule.role().objects();
@@ -278,11 +333,11 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
 /// Returns the verdict that violations or doubts lead to, if there are any.
 pub(crate) fn weigh_found(
     applies: &Applies,
-    (found, unlisted): (&[Finding], Unlisted),
+    found: &[Finding],
     doubts: &[Reason],
     strict: bool,
 ) -> Option<(Verdict, Vec<Reason>)> {
-    if unlisted.violations > 0 || found.iter().any(|finding| !finding.advisory) {
+    if found.iter().any(|finding| !finding.advisory) {
         let verdict = if applies.fails(strict) {
             Verdict::Fail
         } else {
@@ -293,7 +348,7 @@ pub(crate) fn weigh_found(
     if !doubts.is_empty() {
         return Some((Verdict::Inconclusive, doubts.to_vec()));
     }
-    (unlisted.hints > 0 || !found.is_empty()).then_some((Verdict::Warn, Vec::new()))
+    (!found.is_empty()).then_some((Verdict::Warn, Vec::new()))
 }
 
 #[cfg(test)]

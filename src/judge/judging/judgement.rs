@@ -7,12 +7,10 @@ use evidence::{
 
 use crate::{
     judging::{
-        decision::{Decision, Extent, decide},
-        tally::{Outcome, Tally},
-        verdict::Verdict,
+        verdict::{Decision, Extent, Outcome, Tally, Verdict, decide},
         waivers::WaiverOutcome,
     },
-    rules::{Applies, Basis, Finding, Level, Rule, Unlisted},
+    rules::{Applies, Basis, Finding, Level, Rule},
 };
 
 /// The verdict on one rule, with its basis.
@@ -28,10 +26,8 @@ pub struct RuleVerdict {
     pub examined: usize,
     /// Why it did not pass, fail or warn. For a waived rule, the reasons of its waivers.
     pub reasons: Vec<Reason>,
-    /// The first violations and hints that are not waived.
+    /// The violations and hints that are not waived.
     pub findings: Vec<Finding>,
-    /// How many more there are. Only a waiver for all objects covers them.
-    pub unlisted: Unlisted,
     /// The waived violations, each with the index of its waiver in [`Judgement::waivers`].
     pub waived: Vec<(Finding, usize)>,
     /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
@@ -96,22 +92,19 @@ impl Judgement {
     /// spoils the decision on the whole alone.
     pub fn parts(&self) -> Vec<Part> {
         let editions = [self.edition].into_iter().chain(self.also);
-        editions
-            .map(|edition| {
-                let own = |verdict: &&RuleVerdict| verdict.applies.edition == edition;
-                let tally = self
-                    .verdicts
-                    .iter()
-                    .filter(own)
-                    .map(RuleVerdict::outcome)
-                    .collect();
-                Part {
-                    edition,
-                    decision: decide(&tally, self.extent()),
-                    tally,
-                }
-            })
-            .collect()
+        let part = |edition| {
+            let own = self
+                .verdicts
+                .iter()
+                .filter(|verdict| verdict.applies.edition == edition);
+            let tally = own.map(RuleVerdict::outcome).collect();
+            Part {
+                edition,
+                decision: decide(&tally, self.extent()),
+                tally,
+            }
+        };
+        editions.map(part).collect()
     }
 
     /// What of the hub was seen.
@@ -139,11 +132,6 @@ impl Judgement {
         let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
         facts.filter(|facts| facts.unjudged.is_some()).count()
     }
-
-    /// What is wrong with the waivers themselves.
-    pub fn complaints(&self) -> impl Iterator<Item = String> {
-        self.waivers.iter().filter_map(WaiverOutcome::complaint)
-    }
 }
 
 impl RuleVerdict {
@@ -159,12 +147,13 @@ impl RuleVerdict {
 
     /// How many violations and hints are not waived.
     pub fn found(&self) -> usize {
-        self.findings.len() + self.unlisted.all()
+        self.findings.len()
     }
 
     /// Why it did not pass, fail or warn, in one sentence; none if it did.
     pub fn reason(&self) -> Option<String> {
-        joined(&self.reasons)
+        let words: Vec<&str> = self.reasons.iter().map(|reason| &**reason).collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 
     /// The sort of the first reason why it did not pass, fail or warn; none if it did.
@@ -196,10 +185,4 @@ impl RuleVerdict {
             reason: self.reason_id(),
         }
     }
-}
-
-/// Reasons in one sentence; none if there are none.
-pub(crate) fn joined(reasons: &[Reason]) -> Option<String> {
-    let words: Vec<&str> = reasons.iter().map(|reason| &**reason).collect();
-    (!words.is_empty()).then(|| words.join("; "))
 }

@@ -1,9 +1,9 @@
 //! Waivers: accepted violations, each with a reason and an end date. Reports show them as waived, never as passed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    ObjectRef, Scope,
+    ObjectRef, Reason, ReasonId, Scope,
     api::{Role, UnknownName},
     user_file,
     user_file::UserFileError,
@@ -12,8 +12,17 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_saphyr::Spanned;
+use url::Url;
 
-use crate::{judging::web_page::web_page, rules, rules::Finding};
+use crate::{
+    judging::{
+        judge::weigh_found,
+        judgement::{Judgement, RuleVerdict},
+        verdict::{Decision, Extent, Tally, Verdict, decide},
+    },
+    rules,
+    rules::Finding,
+};
 
 /// A file of waivers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -79,30 +88,7 @@ pub enum WaiversError {
         /// Which one, counted from 1.
         number: usize,
         /// What is wrong, and what to do.
-        flaw: WaiverFlaw,
-    },
-}
-
-/// What is wrong with one waiver, and what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum WaiverFlaw {
-    /// Its rule does not exist.
-    #[error("{0}")]
-    UnknownRule(#[from] UnknownName),
-    /// It gives no reason.
-    #[error("`reason` is empty: say why the violation is accepted")]
-    EmptyReason,
-    /// Its link is not one that reports may show.
-    #[error("`link` is not an http or https URL: say where the violation is discussed or tracked")]
-    Link,
-    /// Its object is not of the form `namespace/name`.
-    #[error("`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all")]
-    Object,
-    /// An earlier one has the same rule and object.
-    #[error("it is for the same violations as waiver {first}: keep one of them")]
-    Repeated {
-        /// The earlier one, counted from 1.
-        first: usize,
+        flaw: String,
     },
 }
 
@@ -132,7 +118,9 @@ impl Waivers {
             let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
             value.check().map_err(wrong)?;
             if let Some(first) = known.insert((&value.rule, &value.object), number) {
-                return Err(wrong(WaiverFlaw::Repeated { first }));
+                return Err(wrong(format!(
+                    "it is for the same violations as waiver {first}: keep one of them"
+                )));
             }
         }
         Ok(Self {
@@ -148,28 +136,32 @@ impl Waivers {
 }
 
 impl Waiver {
-    fn check(&self) -> Result<(), WaiverFlaw> {
+    /// What is wrong with it, and what to do, as an error.
+    fn check(&self) -> Result<(), String> {
         if rules::find(&self.rule).is_none() {
             let known = rules::all().iter().map(|rule| rule.id);
-            return Err(UnknownName::among("rule", &self.rule, known).into());
+            return Err(UnknownName::among("rule", &self.rule, known).to_string());
         }
         if self.reason.trim().is_empty() {
-            return Err(WaiverFlaw::EmptyReason);
+            return Err("`reason` is empty: say why the violation is accepted".to_owned());
         }
         // Reports turn it into a link, which must not run a script.
         if web_page(&self.link).is_none() {
-            return Err(WaiverFlaw::Link);
+            let link = "`link` is not an http or https URL: say where the violation is discussed or tracked";
+            return Err(link.to_owned());
         }
         match &self.object {
             Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => {
-                Err(WaiverFlaw::Object)
+                let object =
+                    "`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all";
+                Err(object.to_owned())
             }
             _ => Ok(()),
         }
     }
 
     /// Whether a run of that scope covers everything that the waiver is for, of a rule on that role.
-    pub(crate) fn is_within(&self, scope: &Scope, role: Role) -> bool {
+    fn is_within(&self, scope: &Scope, role: Role) -> bool {
         let namespace = self
             .object
             .as_deref()
@@ -181,12 +173,7 @@ impl Waiver {
                 || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
     }
 
-    /// Whether it is for all objects of a rule, also those of findings that are not listed.
-    pub(crate) fn covers_all(&self, rule: &str) -> bool {
-        self.rule == rule && self.object.is_none()
-    }
-
-    pub(crate) fn covers(&self, rule: &str, finding: &Finding) -> bool {
+    fn covers(&self, rule: &str, finding: &Finding) -> bool {
         self.rule == rule
             && self
                 .object
@@ -243,5 +230,103 @@ fn glob(pattern: &str, text: &str) -> bool {
     })
 }
 
+impl Judgement {
+    /// Takes out the violations that are waived on that day. Warnings are waived too, so that they do not count in
+    /// strict runs. A rule with incomplete evidence is inconclusive then, as it would be without the violation. With
+    /// `strict`, nothing is conformant while a waiver has expired or waives nothing.
+    pub fn waive(&mut self, waivers: &Waivers, on: Date, strict: bool) {
+        let mut outcomes: Vec<WaiverOutcome> = waivers
+            .waivers
+            .iter()
+            .map(|waiver| WaiverOutcome {
+                waiver: waiver.clone(),
+                waived: 0,
+                expired: waiver.expires < on,
+                judged: self.has_judged(waiver),
+            })
+            .collect();
+        for verdict in &mut self.verdicts {
+            waive(verdict, &mut outcomes, strict);
+        }
+        self.tally = self.verdicts.iter().map(RuleVerdict::outcome).collect();
+        self.decision = with_waivers(self.worst(), &outcomes, strict);
+        self.waivers = outcomes;
+    }
+
+    /// Whether everything that a waiver covers was judged.
+    fn has_judged(&self, waiver: &Waiver) -> bool {
+        let verdict = self
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.rule.id == waiver.rule);
+        let is_judged = |verdict: &RuleVerdict| {
+            matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn)
+                && waiver.is_within(&self.scope, verdict.rule.role())
+        };
+        !self.partial && verdict.is_some_and(is_judged)
+    }
+}
+
+/// The decision by one edition, given the outcomes of waivers.
+pub fn decide_with(tally: &Tally, extent: Extent, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
+    with_waivers(decide(tally, extent), outcomes, strict)
+}
+
+fn with_waivers(decision: Decision, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
+    match decision {
+        Decision::Conformant | Decision::NoViolation
+            if strict && outcomes.iter().any(|o| o.complaint().is_some()) =>
+        {
+            Decision::NotConformant
+        }
+        decision => decision,
+    }
+}
+
+/// Moves waived findings out of a verdict's findings.
+fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool) {
+    let rule = verdict.rule;
+    for finding in std::mem::take(&mut verdict.findings) {
+        let place = outcomes
+            .iter()
+            .position(|outcome| !outcome.expired && outcome.waiver.covers(rule.id, &finding));
+        match place {
+            Some(place) => {
+                outcomes[place].waived += 1;
+                verdict.waived.push((finding, place));
+            }
+            None => verdict.findings.push(finding),
+        }
+    }
+    if verdict.waived.is_empty() {
+        return;
+    }
+    let found = weigh_found(verdict.applies, &verdict.findings, &verdict.doubts, strict);
+    (verdict.verdict, verdict.reasons) =
+        found.unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
+}
+
+/// Returns why a rule counts as waived: the reasons of the waivers that cover it.
+fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
+    let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
+    let told = places.into_iter().map(|place| {
+        let waiver = &outcomes[place].waiver;
+        let told = format!(
+            "waived until {}: {} ({})",
+            waiver.expires, waiver.reason, waiver.link
+        );
+        Reason::of(ReasonId::Waived, told)
+    });
+    told.collect()
+}
+
+/// Reads the address of a web page. Any other, such as one of a script, gives none.
+pub fn web_page(address: &str) -> Option<Url> {
+    let url = Url::parse(address).ok()?;
+    matches!(url.scheme(), "http" | "https").then_some(url)
+}
+
+#[cfg(test)]
+mod applied_tests;
 #[cfg(test)]
 mod tests;

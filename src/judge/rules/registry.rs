@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Count, DECISION_GRACE, Evaluate, EvaluatePart, Fleet, Hub, action, calls, change,
+        Count, DECISION_GRACE, Evaluate, Fleet, Hub, action, calls, change,
         consumer::{Expected, connections, consumer_writes, on_testbed, plugin_runs},
         creation, decision, group, history, login, member, once, placement_step, reference, same_access,
         same_conditions, same_labels, same_outside_access, same_properties, same_writers, secret,
@@ -348,14 +348,6 @@ impl Rule {
         findings
     }
 
-    /// The parts of the rule that are on each profile by itself, if all are and the results add up.
-    pub(crate) fn per_profile(&self, evidence: &Evidence) -> Option<Vec<&dyn EvaluatePart>> {
-        self.evaluators
-            .iter()
-            .map(|evaluator| evaluator.per_profile(&self.facts, evidence))
-            .collect()
-    }
-
     /// Why the rule is skipped, if the user claims nothing that it could judge.
     pub(crate) fn not_claimed(&self, claim: &Claim) -> Option<Reason> {
         self.evaluators
@@ -378,7 +370,7 @@ impl Rule {
     }
 
     /// Nothing examined yet: says what the rule applies to if there turns out to be no such thing.
-    pub(crate) fn no_findings(&self) -> Findings {
+    fn no_findings(&self) -> Findings {
         let mut findings = Findings::default();
         if let Some(things) = &self.facts.applies_to {
             let words = format!("there are no {things}");

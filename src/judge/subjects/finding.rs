@@ -1,14 +1,8 @@
-//! The results of one rule.
-
-mod bounded;
-mod findings;
+//! One violation of a rule.
 
 use std::collections::BTreeSet;
 
-pub use bounded::Unlisted;
 use evidence::ObjectRef;
-pub(crate) use findings::Length;
-pub use findings::{Conclusion, Findings};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -37,11 +37,6 @@ impl Bucket {
         self.burst + span.max(0) / self.refill
     }
 
-    /// The least number of events that overdraw it.
-    pub(crate) fn fewest_to_overdraw(self) -> usize {
-        usize::try_from(self.allowed(self.at_least) + 1).unwrap_or(usize::MAX)
-    }
-
     /// The time that the events before a place cost.
     fn cost(self, place: usize) -> Micros {
         self.refill

@@ -37,6 +37,7 @@ impl Edge {
     }
 
     /// Whether a moment may be the one.
+    #[cfg(test)]
     pub(crate) fn holds(self, moment: Micros) -> bool {
         (self.earliest..=self.latest).contains(&moment)
     }

@@ -5,7 +5,7 @@ use std::vec;
 use evidence::{Evidence, History, Origin, Tracked, Version};
 
 use super::{
-    Moment, Step, Timeline,
+    Moment, Timeline,
     arrival::{Arrival, Arrivals, put_in_hub_order},
 };
 use crate::time::{Edge, Gaps, LATE, Micros, Set, is_watched, put_in_order};
@@ -28,10 +28,8 @@ pub(super) struct Build<'e, T> {
     gaps: Gaps<'e>,
     timeline: Timeline<'e, T>,
     unobserved: Vec<(Micros, Micros)>,
-    /// The uid of the present object of each name.
-    present: Vec<Option<&'e str>>,
-    /// How many objects are present.
-    count: usize,
+    /// The present object of each name.
+    present: Vec<Option<&'e Version<T>>>,
 }
 
 impl<'e, T: Tracked> Build<'e, T> {
@@ -46,17 +44,14 @@ impl<'e, T: Tracked> Build<'e, T> {
         } else {
             Gaps::default()
         };
-        let names = arrivals.names.len();
         Self {
-            present: vec![None; names],
+            present: vec![None; arrivals.names.len()],
             evidence,
             arrivals,
             is_same,
             gaps,
             timeline: Timeline {
                 moments: Vec::new(),
-                steps: Vec::new(),
-                names,
                 changes: Vec::new(),
                 unobserved: Set::default(),
                 end: Micros::MAX,
@@ -65,7 +60,6 @@ impl<'e, T: Tracked> Build<'e, T> {
                 cut: None,
             },
             unobserved: Vec::new(),
-            count: 0,
         }
     }
 
@@ -222,7 +216,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         let Some(last) = self.timeline.moments.last().filter(|last| last.is_observed()) else {
             return;
         };
-        if self.count > 0 {
+        if self.present.iter().any(Option::is_some) {
             return;
         }
         let gaps = self
@@ -263,8 +257,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         self.timeline.moments.push(Moment {
             since,
             seen_at,
-            is_observed,
-            steps: self.timeline.steps.len(),
+            objects: is_observed.then(|| self.present.iter().flatten().copied().collect()),
         });
     }
 
@@ -274,20 +267,13 @@ impl<'e, T: Tracked> Build<'e, T> {
         }
     }
 
-    /// Makes an arrival present. A new object of a name replaces the one before it.
+    /// Makes an arrival present. A new object of a name replaces the one before it, whose deletion changes nothing then.
     fn apply(&mut self, arrival: Arrival<'e, T>) {
         let uid: fn(&'e Version<T>) -> &'e str = |version| &version.object.metadata().uid;
         let present = &mut self.present[arrival.slot];
-        if arrival.version.is_none() && *present != arrival.before.map(uid) {
-            return;
+        if arrival.version.is_some() || present.map(uid) == arrival.before.map(uid) {
+            *present = arrival.version;
         }
-        self.count -= usize::from(present.is_some());
-        *present = arrival.version.map(uid);
-        self.count += usize::from(present.is_some());
-        self.timeline.steps.push(Step {
-            slot: arrival.slot,
-            version: arrival.version,
-        });
     }
 
     /// Records the change that an arrival is, which begins the next moment.

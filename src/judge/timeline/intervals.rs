@@ -28,100 +28,49 @@ pub(crate) struct Intervals {
     is_open: bool,
 }
 
-/// The moments of a timeline that count, and whether something was so in each; none while unobserved.
-struct Held {
-    by_place: Vec<Option<bool>>,
-    /// How many of them count: what begins after the window does not.
-    count: usize,
-}
-
-impl Held {
-    fn of<T: Tracked>(timeline: &Timeline<'_, T>, holds: impl Fn(usize) -> bool) -> Self {
-        let moments = timeline.moments.iter().enumerate();
-        let by_place = moments.map(|(place, moment)| moment.is_observed().then(|| holds(place)));
-        let by_place: Vec<Option<bool>> = by_place.collect();
-        let mut count = by_place.len();
-        if let Some(window_end) = timeline.window_end {
-            let in_window = timeline
-                .moments
-                .partition_point(|moment| moment.seen_at <= window_end);
-            let last = in_window.saturating_sub(1);
-            let over = (last..count).find(|place| by_place[*place] == Some(false));
-            count = over.unwrap_or(count).max(in_window);
-        }
-        Self { by_place, count }
-    }
-
-    /// The unbroken runs of places at which it was so.
-    fn runs(&self) -> Vec<(usize, usize)> {
-        let mut runs = Vec::new();
-        let mut since = None;
-        for place in 0..=self.count {
-            let is_held = place < self.count && self.by_place[place] == Some(true);
-            match since {
-                None if is_held => since = Some(place),
-                Some(first) if !is_held => {
-                    runs.push((first, place));
-                    since = None;
-                }
-                _ => {}
-            }
-        }
-        runs
-    }
-
-    /// How it was last; none if unobserved.
-    fn last(&self) -> Option<bool> {
-        self.count.checked_sub(1).and_then(|last| self.by_place[last])
-    }
-
-    /// When it was over, if that was seen after the window, and else when the run stopped watching for it.
-    fn end<T: Tracked>(&self, timeline: &Timeline<'_, T>) -> Micros {
-        if self.last() == Some(false) {
-            return timeline.window_end.unwrap_or(timeline.end);
-        }
-        let over = timeline.moments.get(self.count);
-        over.map_or(timeline.end, |moment| moment.seen_at)
-    }
-
-    /// The first observed moment.
-    fn first(&self) -> Option<(usize, bool)> {
-        let mut places = self.by_place[..self.count].iter().enumerate();
-        places.find_map(|(place, holds)| Some((place, (*holds)?)))
-    }
-}
-
 impl Intervals {
     pub(super) fn of<T: Tracked>(timeline: &Timeline<'_, T>, holds: impl Fn(usize) -> bool) -> Self {
-        let held = Held::of(timeline, holds);
+        let moments = timeline.moments.iter().enumerate();
+        let by_place = moments.map(|(place, moment)| moment.is_observed().then(|| holds(place)));
+        let mut by_place: Vec<Option<bool>> = by_place.collect();
+        by_place.truncate(counted(timeline, &by_place));
         let window_end = timeline.window_end.unwrap_or(Micros::MAX);
+        let seen_at = |place: usize| {
+            timeline
+                .moments
+                .get(place)
+                .map_or(timeline.end, |moment| moment.seen_at)
+        };
+        let last = by_place.last().copied().flatten();
+        // When it was over, if that was seen after the window, and else when the run stopped watching for it.
+        let end = match last {
+            Some(false) => timeline.window_end.unwrap_or(timeline.end),
+            _ => seen_at(by_place.len()),
+        };
+        let mut places = by_place.iter().enumerate();
+        let first = places.find_map(|(place, holds)| Some((place, (*holds)?)));
         let (mut observed, mut possible, mut seen) = (Vec::new(), Vec::new(), Vec::new());
-        let first = held.first();
-        let end = held.end(timeline);
-        for (from, until) in held.runs() {
+        let mut until = 0;
+        for run in by_place.chunk_by(|one, next| one == next) {
+            let from = until;
+            until += run.len();
+            if run[0] != Some(true) {
+                continue;
+            }
             let (since, stop) = (timeline.edge(from), timeline.edge(until));
-            let seen_at = timeline.moments[from].seen_at;
             // After an unobserved end of the window, it may have begun later.
-            if seen_at <= window_end {
+            if seen_at(from) <= window_end {
                 observed.push((since.latest, stop.earliest));
             }
             possible.push((since.earliest, stop.latest));
             let is_first = first.is_some_and(|(place, _)| place == from);
-            let seen_from = if is_first {
-                seen_at.min(since.latest)
-            } else {
-                seen_at
-            };
-            let seen_until = timeline
-                .moments
-                .get(until)
-                .map_or(timeline.end, |next| next.seen_at);
-            seen.push((seen_from, seen_until.min(end)));
+            let begins = if is_first { since.latest } else { Micros::MAX };
+            seen.push((seen_at(from).min(begins), seen_at(until).min(end)));
         }
-        let is_open =
-            timeline.cut.is_none() && held.count == timeline.moments.len() && held.last() != Some(false);
+        let is_last = by_place.len() == timeline.moments.len();
+        let is_open = timeline.cut.is_none() && is_last && last != Some(false);
         let unobserved = timeline.unobserved.until(end);
-        if is_open && held.last().is_none() {
+        if is_open && last.is_none() {
             possible.push((end, Micros::MAX));
         }
         possible.extend(unobserved.spans());
@@ -181,58 +130,46 @@ impl Intervals {
 
     /// The part between two moments. Time after the end is unobserved.
     pub(crate) fn within(&self, from: Micros, until: Micros) -> Self {
-        let time = Set::of([(from, until)]);
         let after = Set::of([(self.end.max(from), until)]);
-        let seen = self.seen.iter().map(|span| (span.0.max(from), span.1.min(until)));
+        let all = Self {
+            possible: self.possible.or(&after),
+            unobserved: self.unobserved.or(&after),
+            ..self.clone()
+        };
         Self {
-            observed: self.observed.and(&time),
-            possible: self.possible.or(&after).and(&time),
-            unobserved: self.unobserved.or(&after).and(&time),
-            seen: seen.filter(|(from, until)| from < until).collect(),
             counts_from: from,
             end: self.end.min(until),
-            is_open: self.is_open && until > self.end,
+            ..all.during(&Set::of([(from, until)]))
         }
-    }
-
-    /// The intervals if nothing is known of the time before a moment, for example the arrival of the first list.
-    pub(crate) fn unknown_before(mut self, moment: Micros) -> Self {
-        let before = Set::of([(Micros::MIN, moment)]);
-        self.observed = self.observed.and(&before.not());
-        self.unobserved = self.unobserved.or(&before);
-        self.possible = self.possible.or(&before);
-        self.seen = self
-            .seen
-            .iter()
-            .map(|span| (span.0.max(moment), span.1))
-            .collect();
-        self.seen.retain(|(from, until)| from < until);
-        self
     }
 
     /// The part from a moment on.
     pub(crate) fn since(&self, from: Micros) -> Self {
-        let time = Set::of([(from, Micros::MAX)]);
-        let seen = self.seen.iter().map(|span| (span.0.max(from), span.1));
         Self {
-            observed: self.observed.and(&time),
-            possible: self.possible.and(&time),
-            unobserved: self.unobserved.and(&time),
-            seen: seen.filter(|(from, until)| from < until).collect(),
             counts_from: self.counts_from.max(from),
-            end: self.end,
-            is_open: self.is_open,
+            ..self.during(&Set::of([(from, Micros::MAX)]))
+        }
+    }
+
+    /// The intervals if nothing is known of the time before a moment, for example the arrival of the first list.
+    pub(crate) fn unknown_before(self, moment: Micros) -> Self {
+        let before = Set::of([(Micros::MIN, moment)]);
+        Self {
+            observed: self.observed.and(&before.not()),
+            unobserved: self.unobserved.or(&before),
+            possible: self.possible.or(&before),
+            seen: self.seen_in(&before.not()),
+            ..self
         }
     }
 
     /// When both were so. Changes of one and of the other have no common order.
     pub(crate) fn and(&self, other: &Self) -> Self {
-        let seen = |intervals: &Self| Set::of(intervals.seen.iter().copied());
         Self {
             observed: self.observed.and(&other.observed),
             possible: self.possible.and(&other.possible),
             unobserved: self.unobserved.or(&other.unobserved),
-            seen: seen(self).and(&seen(other)).spans().to_vec(),
+            seen: self.seen_in(&Set::of(other.seen.iter().copied())),
             counts_from: self.counts_from.max(other.counts_from),
             end: self.end.min(other.end),
             is_open: self.is_open && other.is_open,
@@ -241,12 +178,13 @@ impl Intervals {
 
     /// When one of both was so.
     pub(crate) fn or(&self, other: &Self) -> Self {
-        let seen = self.seen.iter().chain(&other.seen).copied();
         Self {
             observed: self.observed.or(&other.observed),
             possible: self.possible.or(&other.possible),
             unobserved: self.unobserved.or(&other.unobserved),
-            seen: Set::of(seen).spans().to_vec(),
+            seen: Set::of(self.seen.iter().chain(&other.seen).copied())
+                .spans()
+                .to_vec(),
             counts_from: self.counts_from.min(other.counts_from),
             end: self.end.max(other.end),
             is_open: self.is_open || other.is_open,
@@ -259,7 +197,7 @@ impl Intervals {
             observed: self.observed.and(time),
             possible: self.possible.and(time),
             unobserved: self.unobserved.and(time),
-            seen: Set::of(self.seen.iter().copied()).and(time).spans().to_vec(),
+            seen: self.seen_in(time),
             counts_from: self.counts_from,
             end: self.end,
             is_open: self.is_open && time.spans().last().is_some_and(|last| last.1 > self.end),
@@ -282,6 +220,10 @@ impl Intervals {
         &self.seen
     }
 
+    fn seen_in(&self, time: &Set) -> Vec<(Micros, Micros)> {
+        Set::of(self.seen.iter().copied()).and(time).spans().to_vec()
+    }
+
     /// The stretches that lasted for longer than `grace`, as the run saw them.
     pub(crate) fn stretches(&self, grace: Micros) -> Vec<Stretch> {
         let seen = Set::of(self.seen.iter().copied());
@@ -295,6 +237,18 @@ impl Intervals {
         }
         stretches
     }
+}
+
+/// How many moments count, by whether something was so in each: what begins after the window does not.
+fn counted<T: Tracked>(timeline: &Timeline<'_, T>, by_place: &[Option<bool>]) -> usize {
+    let count = by_place.len();
+    let Some(window_end) = timeline.window_end else {
+        return count;
+    };
+    let moments = &timeline.moments;
+    let in_window = moments.partition_point(|moment| moment.seen_at <= window_end);
+    let over = (in_window.saturating_sub(1)..count).find(|place| by_place[*place] == Some(false));
+    over.unwrap_or(count).max(in_window)
 }
 
 /// From when on something counts. What the first list shows may be older, what it does not show is over.

@@ -37,11 +37,7 @@ pub(crate) enum Certainty {
 /// All versions of the objects that had one namespace and name, or of all objects of a group, in the order of the hub.
 pub(crate) struct Timeline<'e, T> {
     /// In order. Each lasts until the next one begins.
-    moments: Vec<Moment>,
-    /// What each change made of the objects, in order.
-    steps: Vec<Step<'e, T>>,
-    /// The number of names that the objects have had.
-    names: usize,
+    moments: Vec<Moment<'e, T>>,
     changes: Vec<ChangeRecord<'e, T>>,
     /// The time before the first list, in gaps, and between changes of unknown order.
     unobserved: Set,
@@ -56,32 +52,13 @@ pub(crate) struct Timeline<'e, T> {
 
 /// The time between two changes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Moment {
+pub(crate) struct Moment<'e, T> {
     /// When it began.
     pub(crate) since: Edge,
     /// When the run saw it begin.
     pub(crate) seen_at: Micros,
-    is_observed: bool,
-    /// The number of steps that led to it.
-    steps: usize,
-}
-
-/// The version that an object of a name has from a change on; none after its deletion.
-struct Step<'e, T> {
-    slot: usize,
-    version: Option<&'e Version<T>>,
-}
-
-/// The objects of successive moments. Going back to an earlier moment takes longer.
-pub(crate) struct Objects<'t, 'e, T> {
-    timeline: &'t Timeline<'e, T>,
-    present: Vec<&'e Version<T>>,
-    /// The name of each present object.
-    slots: Vec<usize>,
-    /// The place of each name among the present objects.
-    places: Vec<Option<usize>>,
-    /// How many steps led to it.
-    steps: usize,
+    /// The objects; none while unobserved.
+    objects: Option<Vec<&'e Version<T>>>,
 }
 
 /// A creation, an update, or a deletion.
@@ -103,10 +80,10 @@ pub(crate) struct Change<'e, T> {
     pub(crate) place: usize,
 }
 
-impl Moment {
+impl<T> Moment<'_, T> {
     /// Whether the run knows which objects existed.
     pub(crate) fn is_observed(&self) -> bool {
-        self.is_observed
+        self.objects.is_some()
     }
 }
 
@@ -169,35 +146,18 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 
     /// The moments, in order. The first one is unobserved, unless the evidence is a dump or a single list.
-    pub(crate) fn moments(&self) -> &[Moment] {
+    pub(crate) fn moments(&self) -> &[Moment<'e, T>] {
         &self.moments
     }
 
-    /// The objects of a moment, in no particular order; none while unobserved. See [`Timeline::walk`] for many moments.
-    pub(crate) fn objects(&self, place: usize) -> Option<Vec<&'e Version<T>>> {
-        if self.names == 1 {
-            let is_observed = self.moments[place].is_observed;
-            return is_observed.then(|| self.object(place).into_iter().collect());
-        }
-        self.walk().at(place).map(<[_]>::to_vec)
-    }
-
-    /// The objects of successive moments.
-    pub(crate) fn walk(&self) -> Objects<'_, 'e, T> {
-        Objects {
-            timeline: self,
-            present: Vec::new(),
-            slots: Vec::new(),
-            places: vec![None; self.names],
-            steps: 0,
-        }
+    /// The objects of a moment; none while unobserved.
+    pub(crate) fn objects(&self, place: usize) -> Option<&[&'e Version<T>]> {
+        self.moments[place].objects.as_deref()
     }
 
     /// The object of a moment, in the timeline of a name.
     pub(crate) fn object(&self, place: usize) -> Option<&'e Version<T>> {
-        let moment = &self.moments[place];
-        let last = moment.steps.checked_sub(1).filter(|_| moment.is_observed)?;
-        self.steps[last].version
+        self.objects(place)?.first().copied()
     }
 
     /// Whether the objects were watched. If not, the evidence is a dump or a single list.
@@ -281,43 +241,5 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     fn edge(&self, place: usize) -> Edge {
         let after = self.cut.unwrap_or(Edge::between(self.end, Micros::MAX));
         self.moments.get(place).map_or(after, |moment| moment.since)
-    }
-}
-
-impl<'e, T> Objects<'_, 'e, T> {
-    /// The objects of a moment, in no particular order; none while unobserved.
-    pub(crate) fn at(&mut self, place: usize) -> Option<&[&'e Version<T>]> {
-        let moment = &self.timeline.moments[place];
-        if moment.steps < self.steps {
-            self.present.clear();
-            self.slots.clear();
-            self.places.fill(None);
-            self.steps = 0;
-        }
-        for step in &self.timeline.steps[self.steps..moment.steps] {
-            self.apply(step);
-        }
-        self.steps = moment.steps;
-        moment.is_observed.then_some(&*self.present)
-    }
-
-    fn apply(&mut self, step: &Step<'e, T>) {
-        match (self.places[step.slot], step.version) {
-            (Some(place), Some(version)) => self.present[place] = version,
-            (None, Some(version)) => {
-                self.places[step.slot] = Some(self.present.len());
-                self.present.push(version);
-                self.slots.push(step.slot);
-            }
-            (Some(place), None) => {
-                self.places[step.slot] = None;
-                self.present.swap_remove(place);
-                self.slots.swap_remove(place);
-                if let Some(moved) = self.slots.get(place) {
-                    self.places[*moved] = Some(place);
-                }
-            }
-            (None, None) => {}
-        }
     }
 }

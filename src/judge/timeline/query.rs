@@ -1,6 +1,7 @@
 //! What an object was at a moment, during a time, and by a deadline.
 
 use evidence::{Reason, ReasonId, Tracked, Version};
+use jiff::Timestamp;
 
 use super::{Certainty, Timeline};
 use crate::time::Micros;
@@ -37,6 +38,16 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             return Err(UNOBSERVED);
         }
         Ok(places.map(|place| self.object(place)).collect())
+    }
+
+    /// What the object may have been at a moment, or at the end for a later moment; none if it was absent.
+    ///
+    /// # Errors
+    /// The reason why the evidence does not cover the moment.
+    pub(crate) fn at(&self, moment: Timestamp) -> Result<Vec<&'e T>, Reason> {
+        let moment = moment.as_microsecond().min(self.end);
+        let versions = self.during(moment, moment)?.into_iter().flatten();
+        Ok(versions.map(|version| &version.object).collect())
     }
 
     /// Whether the object was as expected by a deadline; none stands for its absence.

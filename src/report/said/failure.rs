@@ -48,10 +48,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
         page.gap();
         page.paragraph(2, &format!("… and {} of other kinds", count(hidden, "finding")));
     }
-    if let Some(told) = verdict.unlisted.note() {
-        page.gap();
-        page.paragraph(2, &told);
-    } else if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
+    if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
         page.gap();
         page.paragraph(2, "JSON and JUnit reports list all findings");
     }

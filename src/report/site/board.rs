@@ -145,7 +145,7 @@ impl RuleResult {
             verdict: verdict.verdict,
             reasons: Vec::from_iter(report.reason(verdict).map(|reason| shown(&reason))),
             findings: findings.collect(),
-            hidden: hidden + verdict.unlisted.all(),
+            hidden,
         }
     }
 

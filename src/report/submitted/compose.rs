@@ -81,8 +81,8 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
         verdict: verdict.verdict,
         title: verdict.rule.facts.title.clone(),
         examined: verdict.examined,
-        violations: verdict.findings.len() - hints + verdict.unlisted.violations,
-        hints: hints + verdict.unlisted.hints,
+        violations: verdict.findings.len() - hints,
+        hints,
         waived: verdict.waived.len(),
         reasons,
         reason_id: match verdict.verdict {

@@ -11,8 +11,10 @@ use crate::{hash::HashMap, time::Edge};
 /// The successful writes of an audit log, those of the suite included.
 pub(super) struct Log<'e> {
     log: &'e Requests,
-    /// By namespace and name. The log may omit a generated name, and a deleted collection has no name.
+    /// By namespace and name, in order of time.
     by_name: HashMap<(&'e str, &'e str), Vec<&'e Request>>,
+    /// By namespace, name, and resourceVersion in the response.
+    by_version: HashMap<(&'e str, &'e str, &'e str), Vec<&'e Request>>,
     /// True if the log has what the suite wrote.
     pub(super) has_suite_requests: bool,
 }
@@ -22,22 +24,25 @@ impl<'e> Log<'e> {
     pub(super) fn of(evidence: &'e Evidence, kind: ObjectKind) -> Option<Self> {
         let (log, own_requests) = requests(evidence, kind);
         let log = log?;
-        let mut by_name: HashMap<_, Vec<&Request>> = HashMap::default();
-        let mut has_suite_requests = false;
-        for request in log.events.iter().chain(own_requests) {
-            if request.is_write() && request.changed != Some(false) {
-                by_name
-                    .entry(request.namespace_and_name())
-                    .or_default()
-                    .push(request);
-                has_suite_requests |= request.is_the_suites();
+        let all = log.events.iter().chain(own_requests);
+        let mut writes: Vec<&Request> = all.filter(|request| request.is_write()).collect();
+        writes.retain(|request| request.changed != Some(false));
+        writes.sort_by_key(|request| request.at);
+        let mut index = Self {
+            log,
+            by_name: HashMap::default(),
+            by_version: HashMap::default(),
+            has_suite_requests: writes.iter().any(|request| request.is_the_suites()),
+        };
+        for request in writes {
+            let (namespace, name) = request.namespace_and_name();
+            index.by_name.entry((namespace, name)).or_default().push(request);
+            if let Some(version) = request.resource_version.as_deref() {
+                let key = (namespace, name, version);
+                index.by_version.entry(key).or_default().push(request);
             }
         }
-        Some(Self {
-            log,
-            by_name,
-            has_suite_requests,
-        })
+        Some(index)
     }
 
     /// Whether the log is complete in a span by the hub's clock.
@@ -46,18 +51,13 @@ impl<'e> Log<'e> {
         covers.from.as_microsecond() <= span.earliest && span.latest <= covers.until.as_microsecond()
     }
 
-    /// The requests that may be on an object.
-    fn on<'o>(&'o self, object: &'o Metadata) -> impl Iterator<Item = &'e Request> + 'o {
-        let names = [&*object.name, ""].into_iter();
-        let of_names = names.filter_map(|name| self.by_name.get(&(&*object.namespace, name)));
-        of_names.flatten().copied()
-    }
-
     /// The requests that were answered with this version of an object.
     pub(super) fn with_version(&self, object: &Metadata) -> Vec<&'e Request> {
-        let version = Some(&*object.resource_version);
-        let mut requests: Vec<&Request> = self.on(object).collect();
-        requests.retain(|request| request.resource_version.as_deref() == version);
+        let of_name = |name| {
+            let key = (&*object.namespace, name, &*object.resource_version);
+            self.by_version.get(&key).into_iter().flatten().copied()
+        };
+        let mut requests: Vec<&Request> = logged_names(object).flat_map(of_name).collect();
         // Without `changed`, a request that changed nothing has the version of the request before it.
         if requests.iter().any(|request| request.changed == Some(true)) {
             requests.retain(|request| request.changed == Some(true));
@@ -72,15 +72,26 @@ impl<'e> Log<'e> {
         span: Edge,
         is_of_sort: fn(&Request) -> bool,
     ) -> Vec<&'e Request> {
+        let of_name = |name| {
+            let all = self.by_name.get(&(&*object.namespace, name));
+            let all = all.map_or(&[][..], Vec::as_slice);
+            let first = all.partition_point(|request| request.at.as_microsecond() < span.earliest);
+            let last = all.partition_point(|request| request.at.as_microsecond() <= span.latest);
+            &all[first..last.max(first)]
+        };
         let may_be_unnamed = object.generate_name.is_some();
-        let requests = self.on(object).filter(|request| {
+        let mut requests: Vec<&Request> = logged_names(object).flat_map(of_name).copied().collect();
+        requests.retain(|request| {
             let is_unnamed = request.namespace_and_name().1.is_empty();
-            span.holds(request.at.as_microsecond())
-                && is_of_sort(request)
-                && (may_be_unnamed || !is_unnamed || deletes(request))
+            is_of_sort(request) && (may_be_unnamed || !is_unnamed || deletes(request))
         });
-        requests.collect()
+        requests
     }
+}
+
+/// The names of an object in an audit log. The log may omit a generated name, and a deleted collection has no name.
+fn logged_names(object: &Metadata) -> impl Iterator<Item = &str> {
+    [&*object.name, ""].into_iter()
 }
 
 /// The log of a kind, and the suite's own requests.

@@ -153,7 +153,7 @@ impl<'e> Authors<'e> {
     /// The client with a field manager's name.
     pub(crate) fn of_field_manager<'n>(&'n self, name: &'n str) -> Attribution<'n> {
         let names: &ImplementationNames<'n> = &self.names;
-        names.of_writer(WriterName::FieldManager(name))
+        names.of_writer(WriterName::field_manager(name))
     }
 
     /// The author of the change of a field: the first source that knows it. Over a gap, only the owner of the field counts.
@@ -216,6 +216,14 @@ impl<'e> Authors<'e> {
         ])
     }
 
+    /// The author of an object's creation. The owner of a field counts for an object that was there from the beginning.
+    pub(crate) fn creator<T: Tracked>(&self, life: &'e History<T>, field: &str) -> Attribution<'e> {
+        match life.origin {
+            Origin::Created => self.of_creation(life),
+            Origin::Listed | Origin::Relisted => self.of_listed(life.first(), field),
+        }
+    }
+
     /// The author of an object's deletion, which only an audit log shows. `gone` is when the watch reported it.
     pub(crate) fn of_deletion<T: Tracked>(&self, life: &'e History<T>, gone: Edge) -> Attribution<'e> {
         let mut objects = life.versions.iter().map(|version| version.object.metadata());
@@ -260,7 +268,7 @@ impl<'e> Authors<'e> {
     }
 
     fn of_field_managers(&self, managers: BTreeSet<&'e str>) -> Option<Attribution<'e>> {
-        let names = managers.into_iter().map(WriterName::FieldManager);
+        let names = managers.into_iter().map(WriterName::field_manager);
         Attribution::common(names.map(|name| self.names.of_writer(name)))
     }
 

@@ -20,7 +20,7 @@ pub(in crate::engine) fn author_of_moment<'e, T: Judged>(
     is_member: &dyn Fn(&Version<T>) -> bool,
 ) -> Option<Attribution<'e>> {
     let authors = T::authors(hub);
-    let mut now = timeline.objects(place)?;
+    let mut now = timeline.objects(place)?.to_vec();
     now.retain(|version| is_member(version));
     let Some(known) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
         return author_of_listed(authors, &now, field);

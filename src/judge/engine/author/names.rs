@@ -31,11 +31,11 @@ const HUB_AGENTS: [&str; 2] = ["/generic-garbage-collector", "/namespace-control
 
 /// A name by which the hub records a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum WriterName<'e> {
-    /// From the audit log: the user, and the user agent up to the first `/`.
-    Client { user: &'e str, program: &'e str },
-    /// From managedFields.
-    FieldManager(&'e str),
+pub(super) struct WriterName<'e> {
+    /// The user in the audit log; none for a field manager.
+    pub(super) user: Option<&'e str>,
+    /// The user agent up to the first `/`, or the field manager.
+    pub(super) program: &'e str,
 }
 
 impl<'e> WriterName<'e> {
@@ -43,42 +43,36 @@ impl<'e> WriterName<'e> {
     pub(super) fn sent(request: &'e Request) -> Self {
         let is_hub_agent = HUB_AGENTS.iter().any(|end| request.user_agent.ends_with(end));
         let program = request.user_agent.split('/').next().unwrap_or_default();
-        Self::Client {
-            user: &request.user,
+        Self {
+            user: Some(&request.user),
             program: if is_hub_agent { CONTROLLER_MANAGER } else { program },
         }
     }
 
+    pub(super) fn field_manager(program: &'e str) -> Self {
+        Self { user: None, program }
+    }
+
     pub(super) fn is_client(self) -> bool {
-        matches!(self, Self::Client { .. })
+        self.user.is_some()
     }
 
     /// The user or the field manager.
     fn text(self) -> &'e str {
-        match self {
-            Self::Client { user, .. } => user,
-            Self::FieldManager(name) => name,
-        }
-    }
-
-    fn program(self) -> &'e str {
-        match self {
-            Self::Client { program, .. } => program,
-            Self::FieldManager(name) => name,
-        }
+        self.user.unwrap_or(self.program)
     }
 
     fn is_suite(self) -> bool {
-        self.program() == SUITE
+        self.program == SUITE
     }
 
     fn is_kubectl(self) -> bool {
-        is_kubectl(self.program())
+        is_kubectl(self.program)
     }
 
     /// Whether it is the hub itself.
     pub(super) fn is_hub(self) -> bool {
-        HUB.contains(&self.text()) || HUB.contains(&self.program())
+        HUB.contains(&self.text()) || HUB.contains(&self.program)
     }
 }
 
@@ -218,14 +212,12 @@ impl<'e> ImplementationNames<'e> {
     /// Whether a name is configured. An agent narrows a user to one program.
     fn is_configured(&self, name: WriterName<'e>) -> bool {
         let Identity { users, agents, .. } = &self.configured;
-        match name {
-            WriterName::Client { user, program } => {
-                self.has_names(true)
-                    && (users.is_empty() || self.configured.has_user(user))
-                    && (agents.is_empty() || agents.iter().any(|agent| agent == program))
-            }
-            WriterName::FieldManager(name) => self.configured.has_field_manager(name),
-        }
+        let Some(user) = name.user else {
+            return self.configured.has_field_manager(name.program);
+        };
+        self.has_names(true)
+            && (users.is_empty() || self.configured.has_user(user))
+            && (agents.is_empty() || agents.iter().any(|agent| agent == name.program))
     }
 
     /// Why authors are unknown, with the flags that are missing and their values.
@@ -252,14 +244,11 @@ impl<'e> ImplementationNames<'e> {
 
     /// The flags that name a writer. A user needs an agent only if another program uses it too.
     pub(super) fn flags(&self, name: WriterName<'e>, writers: &Writers<'e>) -> String {
-        let text = shell_word(name.text());
-        let WriterName::Client { user, program } = name else {
-            return format!("{} {text}", self.flag("field-manager"));
-        };
-        let shares_user = |other: &&WriterName| other.is_client() && other.text() == user;
-        let mut flags = format!("{} {text}", self.flag("user"));
-        if writers.keys().filter(shares_user).count() > 1 && !program.is_empty() {
-            flags.push_str(&format!(" {} {}", self.flag("agent"), shell_word(program)));
+        let sort = if name.is_client() { "user" } else { "field-manager" };
+        let mut flags = format!("{} {}", self.flag(sort), shell_word(name.text()));
+        let shares_user = |other: &&WriterName| name.is_client() && other.user == name.user;
+        if writers.keys().filter(shares_user).count() > 1 && !name.program.is_empty() {
+            flags.push_str(&format!(" {} {}", self.flag("agent"), shell_word(name.program)));
         }
         flags
     }
@@ -275,11 +264,11 @@ impl<'e> ImplementationNames<'e> {
 
     fn misspelt(&self, writer: WriterName) -> Reason {
         let Identity { users, agents, .. } = &self.configured;
-        let sorts: &[&str] = match writer {
-            WriterName::FieldManager(_) => &["field-manager"],
-            WriterName::Client { .. } if agents.is_empty() => &["user"],
-            WriterName::Client { .. } if users.is_empty() => &["agent"],
-            WriterName::Client { .. } => &["user", "agent"],
+        let sorts: &[&str] = match (writer.user, users.is_empty(), agents.is_empty()) {
+            (None, ..) => &["field-manager"],
+            (Some(_), _, true) => &["user"],
+            (Some(_), true, false) => &["agent"],
+            (Some(_), false, false) => &["user", "agent"],
         };
         let flags: Vec<String> = sorts.iter().map(|sort| self.flag(sort)).collect();
         self.reason(format!(

@@ -95,7 +95,7 @@ fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, write
         .chunk_by(|one, next| ptr::eq(entries(&one.object), entries(&next.object)));
     for entry in distinct.flat_map(|versions| entries(&versions[0].object)) {
         if is_recorded_manager(&entry.manager) {
-            let name = WriterName::FieldManager(&entry.manager);
+            let name = WriterName::field_manager(&entry.manager);
             let mut paths = entry.owns.iter();
             sections.extend(paths.clone().map(|path| (name, section(path))));
             writers.entry(name).or_default().publishes |= paths.any(|path| is_published(role, path));
@@ -140,7 +140,9 @@ pub struct WriterList {
 pub fn writers(evidence: &Evidence, role: Role) -> WriterList {
     let mut list = WriterList::default();
     let authors = Authors::of(evidence, role);
-    for (name, written) in &authors.writers {
+    let (clients, managers): (Vec<_>, Vec<_>) =
+        authors.writers.iter().partition(|(name, _)| name.is_client());
+    for (name, written) in clients.into_iter().chain(managers) {
         let attribution = authors.names.of_writer(*name);
         let flags = authors.names.flags(*name, &authors.writers);
         list.lines.push(line(*name, &attribution.author, written));
@@ -155,11 +157,17 @@ pub fn writers(evidence: &Evidence, role: Role) -> WriterList {
 
 fn line(writer: WriterName, author: &Author, written: &Written) -> String {
     let name = match writer {
-        WriterName::Client { user, program: "" } => format!("user {}", redacted(user)),
-        WriterName::Client { user, program } => {
+        WriterName { user: None, program } => format!("field manager {}", redacted(program)),
+        WriterName {
+            user: Some(user),
+            program: "",
+        } => format!("user {}", redacted(user)),
+        WriterName {
+            user: Some(user),
+            program,
+        } => {
             format!("user {}, agent {}", redacted(user), redacted(program))
         }
-        WriterName::FieldManager(name) => format!("field manager {}", redacted(name)),
     };
     let counts = written.counts.iter();
     let counts: Vec<String> = counts

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Reason, ReasonId};
 
-use super::{Answer, Authored, Source, Value, Write, Writes, Written, tally::Tally};
+use super::{Answer, Authored, Judged, Source, Value, Write, Writes, tally::Tally};
 use crate::{
     subjects::Finding,
     text::listed,
@@ -33,10 +33,10 @@ const TIMES_TOO_COARSE: Reason = Reason::known(
     "writes were seen in quicker succession than the budget allows, but their times are not exact enough to tell",
 );
 
-impl<'e, T: Written> Writes<'_, 'e, T> {
+impl<'e, T: Judged> Writes<'_, 'e, T> {
     /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `what` names them in the plural.
     pub(crate) fn within(&self, bucket: Bucket, what: &str, finding: Finding) -> Answer {
-        if self.most < bucket.fewest_to_overdraw() || !is_likely_overdrawn(bucket, self.all()) {
+        if !is_likely_overdrawn(bucket, self.all()) {
             return self.unless_missed(Answer::Kept);
         }
         let Authored { own, unknown } = self.authored();
@@ -75,11 +75,7 @@ impl<'e, T: Written> Writes<'_, 'e, T> {
         if !self.versions().any(|object| !values(object).is_empty()) {
             return Answer::NotApplicable;
         }
-        if self.most < bucket.fewest_to_overdraw() {
-            return self.unless_missed(Answer::Kept);
-        }
-        let changes = self.changes(values);
-        let answer = Answer::each(changes, |(path, changes)| {
+        let answer = Answer::each(self.changes(values), |(path, changes)| {
             changes.within(bucket, "changes", finding(path))
         });
         self.unless_missed(answer.or_kept())

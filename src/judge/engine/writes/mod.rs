@@ -6,34 +6,25 @@ mod laws;
 mod named;
 mod spending;
 mod tally;
-mod written;
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Evidence, History, Origin, Reason, ReasonId, Request, Version,
+    History, Reason, ReasonId, Request, Version,
     api::{ClusterProfile, PlacementDecision},
 };
 
 pub(crate) use self::budget::BUDGET;
+use self::named::{NamedWrites, names};
 pub use self::{
     budget::{BURST, REFILL_SECONDS},
     spending::{Draw, Source, Spending, Spendings},
 };
-use self::{
-    named::{NamedWrites, names},
-    written::Written,
-};
 use super::{
-    Answer, Evaluate, EvaluatePart, Hub, Value,
+    Answer, Evaluate, Hub, Judged, Value,
     author::{Attribution, Author, creates},
 };
 use crate::{
-    rules::Facts,
     subjects::Findings,
     text::redacted,
     time::{Edge, LATE, Micros},
@@ -86,9 +77,7 @@ pub(crate) struct Writes<'h, 'e, T> {
     source: Source,
     /// The object; none if only the audit log knows it.
     life: Option<&'e History<T>>,
-    /// The number of writes, at most.
-    most: usize,
-    writes: OnceCell<Vec<Write<'e, T>>>,
+    writes: Vec<Write<'e, T>>,
     /// The field that all of them change; none for any field.
     field: Option<String>,
 }
@@ -99,7 +88,7 @@ const NO_RESPONSES: Reason = Reason::known(
     "the audit log does not show which writes changed the object: log them at level RequestResponse",
 );
 
-impl<'e, T: Written> Write<'e, T> {
+impl<'e, T: Judged> Write<'e, T> {
     /// The versions before and after; none for a write of the audit log.
     pub(crate) fn versions(&self) -> Option<(&'e Version<T>, &'e Version<T>)> {
         let change = self.change.as_ref()?;
@@ -116,11 +105,10 @@ impl<'e, T: Written> Write<'e, T> {
     }
 }
 
-impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
+impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The writes, in order.
     pub(crate) fn all(&self) -> &[Write<'e, T>] {
-        self.writes
-            .get_or_init(|| self.named.observed(self.life, self.count))
+        &self.writes
     }
 
     /// The writes of the status.
@@ -171,12 +159,10 @@ impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
         authors.of_change(change, &field)
     }
 
-    /// The author of the object's creation. The owner of a field counts for an object that was there from the beginning.
+    /// The author of the object's creation, or the owner of a field if it was there from the beginning.
     pub(crate) fn creator(&self, field: &str) -> Attribution<'e> {
-        let authors = T::authors(self.hub);
         match self.life {
-            Some(life) if life.origin == Origin::Created => authors.of_creation(life),
-            Some(life) => authors.of_listed(life.first(), field),
+            Some(life) => T::authors(self.hub).creator(life, field),
             None => Attribution::unknown(NO_RESPONSES),
         }
     }
@@ -221,8 +207,7 @@ impl<'h, 'e, T: Written> Writes<'h, 'e, T> {
     /// The writes of the object without some of them.
     fn only(&self, writes: Vec<Write<'e, T>>, field: Option<String>) -> Self {
         Self {
-            most: writes.len(),
-            writes: OnceCell::from(writes),
+            writes,
             field,
             ..*self
         }
@@ -329,7 +314,7 @@ impl<T> WritesRule<T> {
     }
 }
 
-impl<T: Written> WritesRule<T> {
+impl<T: Judged> WritesRule<T> {
     fn judge<'e>(&self, hub: &Hub<'e>, named: &NamedWrites<'_, 'e, T>, findings: &mut Findings) {
         if let Some((shows, missing)) = self.needs
             && named.requests.iter().any(|request| !shows(request))
@@ -346,35 +331,12 @@ impl<T: Written> WritesRule<T> {
             }
         }
     }
+}
 
-    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
+impl<T: Judged> Evaluate for WritesRule<T> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         for named in names(hub, self.count) {
             self.judge(hub, &named, findings);
         }
-    }
-}
-
-impl Evaluate for WritesRule<ClusterProfile> {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, findings);
-    }
-
-    fn per_profile(&self, _facts: &Facts, evidence: &Evidence) -> Option<&dyn EvaluatePart> {
-        // The requests of the audit log may be on objects that are in no part.
-        evidence.requests.is_none().then_some(self)
-    }
-}
-
-impl EvaluatePart for WritesRule<ClusterProfile> {
-    fn evaluate_part(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
-        for object in &hub.profiles()[places] {
-            self.judge(hub, &NamedWrites::of_object(hub, object, Vec::new()), findings);
-        }
-    }
-}
-
-impl Evaluate for WritesRule<PlacementDecision> {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, findings);
     }
 }

@@ -1,14 +1,14 @@
 //! The writes to the objects of one name, from the audit log or the watch.
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use evidence::{Evidence, History, Kind, ObjectRef, Request, Requests, Version, parse_time};
 use jiff::Timestamp;
 
-use super::{Count, Source, Write, Writes, Written};
+use super::{Count, Source, Write, Writes};
 use crate::{
     engine::{
-        Hub,
+        Hub, Judged,
         author::{creates, is_touched},
         judged::{JudgedObject, key},
     },
@@ -35,7 +35,7 @@ pub(super) struct NamedWrites<'h, 'e, T> {
 }
 
 /// All judged names with writes, those that only the audit log knows last.
-pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<NamedWrites<'h, 'e, T>> {
+pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<NamedWrites<'h, 'e, T>> {
     let evidence = hub.evidence;
     let log = T::log(evidence).filter(|_| count != Count::Observed);
     let mut requests: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
@@ -79,10 +79,7 @@ pub(super) fn names<'h, 'e, T: Written>(hub: &'h Hub<'e>, count: Count) -> Vec<N
     all
 }
 
-/// The writes to one object in the audit log, with its history if the watch has one.
-type LoggedWrites<'e, T> = (Option<&'e History<T>>, Vec<Write<'e, T>>);
-
-impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
+impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     /// The writes to a judged object.
     pub(super) fn of_object(
         hub: &'h Hub<'e>,
@@ -119,28 +116,25 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
 
     /// The writes to each object, from one source.
     pub(super) fn of_each_object(&'h self, hub: &'h Hub<'e>, count: Count) -> Vec<Writes<'h, 'e, T>> {
-        let writes = |source, life, most, writes| Writes {
+        let writes = |source, life, writes| Writes {
             hub,
             named: self,
             count,
             source,
             life,
-            most,
             writes,
             field: None,
         };
-        if !self.is_logged(count) {
-            let watched = self.lives.iter().filter(|_| is_watched::<T>(self.evidence));
-            return watched
-                .map(|life| {
-                    let most = life.versions.len() - 1;
-                    writes(Source::Watch, Some(*life), most, OnceCell::new())
-                })
+        if self.is_logged(count) {
+            let last = self.lives.last().copied();
+            let logged = self.logged(count).into_iter();
+            return logged
+                .map(|logged| writes(Source::AuditLog, last, logged))
                 .collect();
         }
-        let logged = self.logged(count).into_iter();
-        logged
-            .map(|(life, requests)| writes(Source::AuditLog, life, requests.len(), OnceCell::from(requests)))
+        let watched = self.lives.iter().filter(|_| is_watched::<T>(self.evidence));
+        watched
+            .map(|life| writes(Source::Watch, Some(*life), self.observed(life, count)))
             .collect()
     }
 
@@ -155,13 +149,10 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
             Count::Status | Count::Changing if !is_watched::<T>(self.evidence) => return true,
             Count::Status | Count::Changing => {}
         }
-        let mut counted = self.requests.iter().filter(|request| is_counted(request, count));
+        let counted = self.requests.iter().filter(|request| is_counted(request, count));
         let is_each_answered =
             count == Count::Status || counted.clone().all(|request| request.changed.is_some());
-        is_each_answered && covers_window(self.evidence, log) && {
-            let observed = self.observed_steps(count);
-            counted.by_ref().count() >= observed
-        }
+        is_each_answered && covers_window(self.evidence, log) && counted.count() >= self.observed_steps(count)
     }
 
     /// How many writes the watch observed.
@@ -173,10 +164,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
     }
 
     /// The writes to one object that the watch observed.
-    pub(super) fn observed(&self, life: Option<&'e History<T>>, count: Count) -> Vec<Write<'e, T>> {
-        let Some(life) = life else {
-            return Vec::new();
-        };
+    fn observed(&self, life: &'e History<T>, count: Count) -> Vec<Write<'e, T>> {
         let timeline = self.timeline();
         let changes = timeline
             .changes()
@@ -218,7 +206,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
 
     /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
     /// wait for finalizers, or meet nothing.
-    fn logged(&self, count: Count) -> Vec<LoggedWrites<'e, T>> {
+    fn logged(&self, count: Count) -> Vec<Vec<Write<'e, T>>> {
         let creations = self.creations();
         let mut objects: Vec<Vec<Write<'e, T>>> = vec![Vec::new(); creations.len() + 1];
         for request in self.requests.iter().filter(|request| is_counted(request, count)) {
@@ -236,8 +224,7 @@ impl<'h, 'e, T: Written> NamedWrites<'h, 'e, T> {
         if objects.is_empty() {
             objects.push(Vec::new());
         }
-        let last = self.lives.last().copied();
-        objects.into_iter().map(|writes| (last, writes)).collect()
+        objects
     }
 
     /// When objects of the name were created, by the hub's clock. An audit policy may leave creations out.
@@ -268,7 +255,7 @@ fn is_counted(request: &Request, count: Count) -> bool {
     }
 }
 
-fn is_counted_step<T: Written>(before: &Version<T>, after: &Version<T>, count: Count) -> bool {
+fn is_counted_step<T: Judged>(before: &Version<T>, after: &Version<T>, count: Count) -> bool {
     match count {
         Count::Status => after.object.has_other_status(&before.object),
         Count::Changing | Count::Observed => true,

@@ -1,4 +1,7 @@
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use evidence::{
     Gap, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
@@ -8,11 +11,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::{
-    judging::{
-        chunks::MANY,
-        decision::{Decision, Extent, decide},
-        tally::{Count, Outcome, Tally},
-    },
+    judging::verdict::{Count, Extent, Outcome, Tally, decide},
     rules::{Basis, Facts, Level},
 };
 
@@ -507,4 +506,22 @@ fn much_evidence_is_judged_rule_by_rule_as_little_is() {
     let version = evidence.profiles[0].versions[0].clone();
     evidence.profiles[0].versions.resize(MANY, version);
     assert_eq!(judged(&evidence), one);
+}
+
+#[test]
+fn results_are_in_the_order_of_the_rules_and_a_panic_is_passed_on() {
+    let mut evidence = evidence(&[Kind::Inventory]);
+    let version = evidence.profiles[0].versions[0].clone();
+    evidence.profiles[0].versions.resize(MANY, version);
+    let rules = rules_of(&evidence.header.claim);
+    let ids = each(&rules, &evidence, |(rule, _)| rule.id);
+    assert!(ids.into_iter().eq(rules.iter().map(|(rule, _)| rule.id)));
+    let panics = || {
+        each(&rules, &evidence, |(rule, _)| {
+            assert_ne!(rule.id, rules[7].0.id, "rule 7")
+        })
+    };
+    let judged = catch_unwind(AssertUnwindSafe(panics));
+    let panic = judged.expect_err("a panic");
+    assert!(panic.downcast_ref::<String>().expect("words").contains("rule 7"));
 }

@@ -1,6 +1,6 @@
 //! Objects that share a key.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use evidence::{Evidence, ProfileHistory};
 use proptest::{collection::vec, prelude::*};
@@ -53,10 +53,8 @@ fn wrong(courses: &[Course]) -> Set {
 fn wrong_intervals(evidence: &Evidence) -> Intervals {
     let lives: Vec<&ProfileHistory> = evidence.profiles.iter().chain(&evidence.later.profiles).collect();
     let timeline = Timeline::of_group(evidence, &lives);
-    let objects = RefCell::new(timeline.walk());
     timeline.intervals(|place| {
-        let mut objects = objects.borrow_mut();
-        let objects = objects.at(place).expect("an observed moment");
+        let objects = timeline.objects(place).expect("an observed moment");
         objects.iter().filter(|version| is_bad(&version.object)).count() == BAD
     })
 }

@@ -9,7 +9,6 @@ use crate::{
     engine::{Answer, Hub},
     subjects::{Finding, has_status},
     text::ABSENT,
-    time::GRACE_SECONDS,
 };
 
 /// `conditions/control-plane-healthy-reported`
@@ -67,7 +66,7 @@ pub(in crate::rules) fn status_follows_joined(profile: &ClusterProfile, _: &Hub)
     // One path for both fields: one may be filled when the other is emptied.
     Answer::broken(
         Finding::at_path("status", "the status of a joined member is incomplete")
-            .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
+            .expected("filled within 120 s of Joined being True")
             .observed(format!("{ABSENT}: {lacking}")),
     )
 }

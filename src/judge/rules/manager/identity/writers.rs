@@ -50,7 +50,7 @@ fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
     let own: Vec<&str> = own.iter().map(|creator| creator.name).collect();
     Answer::all(others.iter().map(|other| {
         let finding = Finding::on(
-            other.created.clone(),
+            other.created.clone().unwrap_or_default(),
             "two users create profiles under one manager name",
         )
         .at(NAME_PATH)

@@ -1,0 +1,201 @@
+//! What a rule examined and found.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use evidence::{Awaited, ObjectKey, ObjectRef, Reason};
+use jiff::SignedDuration;
+
+use super::Finding;
+use crate::{reasons::nothing_happened, time::Micros};
+
+/// What one rule examined and found. What counts only if nothing was examined or found is decided in
+/// [`Findings::conclude`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// How many things (mostly objects) were examined.
+    pub examined: usize,
+    list: Vec<Finding>,
+    unknown: Vec<(When, Reason)>,
+    not_asked: Option<Reason>,
+    not_applicable: Option<Reason>,
+    notes: Vec<Reason>,
+    short: BTreeMap<String, Short>,
+    /// The objects with a violation that was open at the end and not yet older than its grace period.
+    open: Awaited,
+}
+
+/// What a rule examined and found in all of its evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conclusion {
+    /// How many things (mostly objects) were examined.
+    pub examined: usize,
+    /// The violations and hints, in their order.
+    pub list: Vec<Finding>,
+    /// Why the evidence was insufficient, each cause once.
+    pub doubts: Vec<Reason>,
+    /// The necessary evidence that was not requested, if so. Counts only if nothing was examined.
+    pub not_asked: Option<Reason>,
+    /// Why the rule does not apply to anything, if so. Counts only if nothing was examined.
+    pub not_applicable: Option<Reason>,
+    /// Remarks for the report, such as which evidence was used.
+    pub notes: Vec<Reason>,
+}
+
+/// When a reason for insufficient evidence counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Always,
+    NothingExamined,
+    NothingFound,
+}
+
+/// The violations with one message that lasted no longer than the grace period.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Short {
+    first: ObjectRef,
+    longest: Micros,
+    count: usize,
+}
+
+impl Findings {
+    /// Counts one thing as examined.
+    pub fn examine(&mut self) {
+        self.examined += 1;
+    }
+
+    /// The violations and hints, in their order.
+    pub fn list(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// Adds a violation or a hint.
+    pub fn report(&mut self, finding: Finding) {
+        self.list.push(finding);
+    }
+
+    /// Records why the evidence is insufficient.
+    pub fn cannot_tell(&mut self, reason: impl Into<Reason>) {
+        self.add_unknown(When::Always, reason.into());
+    }
+
+    /// Records why the evidence is insufficient if nothing is examined in the end.
+    pub(crate) fn cannot_tell_unless_examined(&mut self, reason: impl Into<Reason>) {
+        self.add_unknown(When::NothingExamined, reason.into());
+    }
+
+    /// Records why the evidence is insufficient if no violation is found in the end.
+    pub(crate) fn cannot_tell_unless_found(&mut self, reason: impl Into<Reason>) {
+        self.add_unknown(When::NothingFound, reason.into());
+    }
+
+    fn add_unknown(&mut self, when: When, reason: Reason) {
+        if !self.unknown.contains(&(when, reason.clone())) {
+            self.unknown.push((when, reason));
+        }
+    }
+
+    /// Records that a slice has a violation that was open at the end.
+    pub(crate) fn wait_for_slice(&mut self, slice: &ObjectRef) {
+        self.open.slices.insert(ObjectKey::from(slice));
+    }
+
+    /// Records that a profile of that name, which may be missing, had a part in a violation that was open at the end.
+    pub(crate) fn wait_for_profile(&mut self, namespace: &str, name: &str) {
+        self.open.profiles.insert(ObjectKey {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        });
+    }
+
+    /// The objects with a violation that was open at the end.
+    pub(crate) fn open(&self) -> &Awaited {
+        &self.open
+    }
+
+    /// Records which necessary evidence was not requested. Counts only if nothing was examined.
+    pub fn not_asked(&mut self, evidence: impl Into<Reason>) {
+        self.not_asked = Some(evidence.into());
+    }
+
+    /// Records why the rule does not apply to anything, as the evidence shows: what it is about is absent. Counts only if
+    /// nothing was examined. A later reason is a more exact one.
+    pub fn not_applicable(&mut self, reason: impl Into<Reason>) {
+        self.not_applicable = Some(reason.into());
+    }
+
+    /// Records that nothing happened, or nothing was asked, that the rule judges. Counts as [`Findings::not_applicable`] does,
+    /// but does not show that the rule does not apply: it was not judged.
+    pub(crate) fn nothing_happened(&mut self, words: impl Into<Cow<'static, str>>) {
+        self.not_applicable(nothing_happened(words));
+    }
+
+    /// Adds a remark for the report.
+    pub fn note(&mut self, remark: impl Into<Reason>) {
+        let remark = remark.into();
+        if !self.notes.contains(&remark) {
+            self.notes.push(remark);
+        }
+    }
+
+    /// Remarks that a violation lasted no longer than the grace period.
+    pub(crate) fn note_short(&mut self, finding: &Finding, length: Micros) {
+        let short = self
+            .short
+            .entry(finding.message.clone())
+            .or_insert_with(|| Short {
+                first: finding.object.clone(),
+                longest: length,
+                count: 0,
+            });
+        short.longest = short.longest.max(length);
+        short.count += 1;
+    }
+
+    /// Decides what depends on all of the evidence.
+    pub fn conclude(mut self) -> Conclusion {
+        self.unknown.retain(|(when, _)| match when {
+            When::Always => true,
+            When::NothingExamined => self.examined == 0,
+            When::NothingFound => self.list.is_empty(),
+        });
+        let mut doubts: Vec<Reason> = Vec::new();
+        for (_, reason) in self.unknown {
+            if !doubts.contains(&reason) {
+                doubts.push(reason);
+            }
+        }
+        let short = self.short.into_iter().map(|(message, short)| {
+            let others = match short.count {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            Reason::from(format!(
+                "{}{others}: {message}, but for no longer than {}, within the grace of 2 min",
+                short.first,
+                Length(short.longest)
+            ))
+        });
+        Conclusion {
+            examined: self.examined,
+            doubts,
+            not_asked: self.not_asked,
+            not_applicable: self.not_applicable,
+            notes: self.notes.into_iter().chain(short).collect(),
+            list: self.list,
+        }
+    }
+}
+
+/// A length of time for people, such as `15 min 20 s`.
+pub(crate) struct Length(pub(crate) Micros);
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = SignedDuration::from_micros(self.0).as_secs();
+        match (seconds / 60, seconds % 60) {
+            (0, seconds) => write!(f, "{seconds} s"),
+            (minutes, 0) => write!(f, "{minutes} min"),
+            (minutes, seconds) => write!(f, "{minutes} min {seconds} s"),
+        }
+    }
+}
