@@ -14,9 +14,9 @@ use super::{
     part::part,
 };
 use crate::{
-    subjects::{Finding, Findings},
+    subjects::Findings,
     time::{Micros, missed},
-    timeline::{self, Timeline},
+    timeline::Timeline,
 };
 
 /// A change of an object, as a rule function sees it.
@@ -104,81 +104,48 @@ impl<T: Judged> ChangeRule<T> {
         }
     }
 
-    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
-        findings.nothing_happened(self.nothing);
-        if ends_in_gap::<T>(hub.evidence) {
-            findings.cannot_tell_unless_found(OVER_GAP);
-        }
-        for object in T::judged(hub) {
-            self.judge(hub, object, findings);
-        }
-    }
-
     fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
         let timeline = object.timeline(hub);
-        let mut judging = Judging {
-            rule: self,
-            hub,
-            timeline: &timeline,
-            reported: BTreeSet::new(),
-        };
-        for change in timeline.changes() {
-            judging.judge(&change, findings);
+        // The paths of violations that are reported already.
+        let mut reported = BTreeSet::new();
+        for observed in timeline.changes() {
+            if self.is_creation != observed.before.is_none() {
+                continue;
+            }
+            if observed.is_over_gap {
+                findings.cannot_tell_unless_found(OVER_GAP);
+                continue;
+            }
+            let change = Change {
+                before: observed.before.map(|version| &version.object),
+                after: observed.after.map(|version| &version.object),
+                timeline: &timeline,
+                place: observed.place,
+            };
+            match (self.check)(&change, hub) {
+                Answer::NotApplicable => {}
+                Answer::Kept => findings.examine(),
+                answer => change.judge_violation(hub, answer, &mut reported, findings),
+            }
         }
     }
 }
 
-/// The judging of one object.
-struct Judging<'c, 'e, T> {
-    rule: &'c ChangeRule<T>,
-    hub: &'c Hub<'e>,
-    timeline: &'c Timeline<'e, T>,
-    /// The paths of violations that are reported already.
-    reported: BTreeSet<String>,
-}
-
-impl<'e, T: Judged> Judging<'_, 'e, T> {
-    fn judge(&mut self, observed: &timeline::Change<'e, T>, findings: &mut Findings) {
-        if self.rule.is_creation != observed.before.is_none() {
-            return;
-        }
-        if observed.is_over_gap {
-            findings.cannot_tell_unless_found(OVER_GAP);
-            return;
-        }
-        let change = Change {
-            before: observed.before.map(|version| &version.object),
-            after: observed.after.map(|version| &version.object),
-            timeline: self.timeline,
-            place: observed.place,
-        };
-        let answer = (self.rule.check)(&change, self.hub);
-        if matches!(
-            answer,
-            Answer::Warning(_) | Answer::Broken(_) | Answer::Unknown(_)
-        ) {
-            self.judge_violation(observed, answer, findings);
-        } else if answer == Answer::Kept {
-            findings.examine();
-        }
-    }
-
+impl<'e, T: Judged> Change<'_, 'e, T> {
     /// Counts what the implementation did. What follows a change of the same part by another client may revert it.
     fn judge_violation(
-        &mut self,
-        observed: &timeline::Change<'e, T>,
+        &self,
+        hub: &Hub<'e>,
         answer: Answer,
+        reported: &mut BTreeSet<String>,
         findings: &mut Findings,
     ) {
-        let place = observed.place;
-        let path = answer
-            .findings()
-            .first()
-            .map_or(String::new(), |finding| finding.path.clone());
-        if self.was_changed_by_others(place, &path) {
+        let first = answer.findings().first();
+        let path = first.map_or(String::new(), |finding| finding.path.clone());
+        if self.follows_another_client(hub, &path) {
             return;
         }
-        let Some(attribution) = self.author(place, &path) else {
+        let Some(attribution) = self.author(hub, self.place, &path) else {
             return;
         };
         match (answer, attribution.author) {
@@ -186,7 +153,14 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
             (Answer::Unknown(reason), _) => findings.cannot_tell_unless_found(reason),
             (Answer::Warning(found) | Answer::Broken(found), Author::Implementation) => {
                 findings.examine();
-                self.report(observed, found, &attribution.names, findings);
+                for mut finding in found {
+                    if reported.insert(finding.path.clone()) {
+                        if let Some(object) = self.after.or(self.before) {
+                            finding.name_object(|| object.object_ref());
+                        }
+                        findings.report(finding.done_by(&attribution.names));
+                    }
+                }
             }
             (Answer::Broken(_), Author::Unknown(reason)) => {
                 findings.examine();
@@ -196,14 +170,16 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
         }
     }
 
-    fn author(&self, place: usize, path: &str) -> Option<Attribution<'e>> {
-        author_of_moment(self.hub, self.timeline, place, path, &|_| true)
+    fn author(&self, hub: &Hub<'e>, place: usize, path: &str) -> Option<Attribution<'e>> {
+        author_of_moment(hub, self.timeline, place, path, &|_| true)
     }
 
-    /// Whether another client is known to have made the last change of a part before a moment.
-    fn was_changed_by_others(&self, place: usize, path: &str) -> bool {
-        let last = (0..place).rev().find(|earlier| self.is_changed(*earlier, path));
-        let author = last.and_then(|last| self.author(last, path));
+    /// Whether another client is known to have made the last change of a part before this one.
+    fn follows_another_client(&self, hub: &Hub<'e>, path: &str) -> bool {
+        let last = (0..self.place)
+            .rev()
+            .find(|earlier| self.is_changed(*earlier, path));
+        let author = last.and_then(|last| self.author(hub, last, path));
         author.is_some_and(|author| author.is_of_others())
     }
 
@@ -218,28 +194,6 @@ impl<'e, T: Judged> Judging<'_, 'e, T> {
         let part_before = before.and_then(|before| part(&before.object, path));
         part(&version.object, path) != part_before
     }
-
-    fn report(
-        &mut self,
-        observed: &timeline::Change<'e, T>,
-        found: Vec<Finding>,
-        names: &BTreeSet<&str>,
-        findings: &mut Findings,
-    ) {
-        let object = observed
-            .after
-            .or(observed.before)
-            .map(|version| version.object.object_ref());
-        for mut finding in found {
-            if !self.reported.insert(finding.path.clone()) {
-                continue;
-            }
-            if let Some(object) = &object {
-                finding.name_object(|| object.clone());
-            }
-            findings.report(finding.done_by(names));
-        }
-    }
 }
 
 /// The reason for no verdict if an object changed while it was unobserved.
@@ -253,6 +207,12 @@ fn ends_in_gap<T: Judged>(evidence: &Evidence) -> bool {
 
 impl<T: Judged> Evaluate for ChangeRule<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, findings);
+        findings.nothing_happened(self.nothing);
+        if ends_in_gap::<T>(hub.evidence) {
+            findings.cannot_tell_unless_found(OVER_GAP);
+        }
+        for object in T::judged(hub) {
+            self.judge(hub, object, findings);
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What one sample shows.
-pub(super) struct Comparison<'e> {
+pub(super) struct ComparedSample<'e> {
     /// When the member was asked.
     pub(super) from: Micros,
     /// When the last answer came.
@@ -36,7 +36,7 @@ pub(super) fn of_both(before: Answer, after: Answer) -> Answer {
     }
 }
 
-impl Comparison<'_> {
+impl ComparedSample<'_> {
     fn is_unknown(&self) -> bool {
         matches!(self.answer, Answer::Unknown(_))
     }
@@ -44,7 +44,7 @@ impl Comparison<'_> {
 
 /// All samples of one member, compared with its profile.
 pub(super) struct Comparisons<'e> {
-    pub(super) all: Vec<Comparison<'e>>,
+    pub(super) all: Vec<ComparedSample<'e>>,
     pub(super) grace: Micros,
 }
 
@@ -159,7 +159,7 @@ impl<'e> Comparisons<'e> {
             }
         }
         match &self.all.first()?.answer {
-            Answer::Unknown(why) if self.all.iter().all(Comparison::is_unknown) => {
+            Answer::Unknown(why) if self.all.iter().all(ComparedSample::is_unknown) => {
                 reason.or(Some(why.clone()))
             }
             _ => reason,

@@ -32,9 +32,7 @@ pub(crate) struct Group<T, K> {
     same: fn(&T, &T) -> bool,
     /// The fewest objects that the rule applies to.
     fewest: usize,
-    /// Whether a violation in a single list is a warning only.
-    is_hint_in_snapshot: bool,
-    /// Up to this length, a violation that begins or ends during the watch is a warning only.
+    /// Up to this length, a violation that begins or ends during the watch is a warning only, as is one in a single list.
     sure_after: Micros,
     /// Whether a group is not judged while one of its objects waits for its finalizers.
     skips_terminating: bool,
@@ -60,7 +58,6 @@ pub(crate) fn group<K: Ord>(
         grace: GRACE,
         same: |one, other| ptr::eq(one, other),
         fewest: 2,
-        is_hint_in_snapshot: false,
         sure_after: 0,
         skips_terminating: false,
     }
@@ -77,7 +74,6 @@ pub(crate) fn slice_group<K: Ord>(
         grace: DECISION_GRACE,
         same: super::same_slice,
         fewest: 1,
-        is_hint_in_snapshot: true,
         sure_after: RESTART,
         skips_terminating: false,
     }
@@ -213,7 +209,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         findings: &mut Findings,
     ) {
         let lives = &[others, own].concat()[..];
-        let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
+        let timeline = Timeline::of_group(hub.evidence, lives, self.same);
         let is_member = |version: &Version<T>| compares(touches, version) && self.has_key(key, version, hub);
         let mut answers = self.answers(hub, key, &timeline, (lives, others), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
@@ -227,11 +223,9 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             findings.cannot_tell_unless_found(snapshot::TOO_EARLY);
             return;
         }
-        if !timeline.is_watched() && self.is_hint_in_snapshot {
-            answers = answers
-                .iter()
-                .map(|answer| Rc::new(answer.as_warning()))
-                .collect();
+        if !timeline.is_watched() && self.sure_after > 0 {
+            let warnings = answers.iter().map(|answer| Rc::new(answer.as_warning()));
+            answers = warnings.collect();
         }
         let violations = Violations {
             hub,

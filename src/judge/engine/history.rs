@@ -55,10 +55,10 @@ pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> Histories {
 }
 
 /// In how many slices each cluster is, and one of them.
-type Clusters<'e> = BTreeMap<ProfileName<'e>, (usize, &'e PlacementDecision)>;
+type SlicesOfClusters<'e> = BTreeMap<ProfileName<'e>, (usize, &'e PlacementDecision)>;
 
-fn clusters<'e>(slices: &[&'e PlacementDecision]) -> Clusters<'e> {
-    let mut clusters = Clusters::new();
+fn clusters<'e>(slices: &[&'e PlacementDecision]) -> SlicesOfClusters<'e> {
+    let mut clusters = SlicesOfClusters::new();
     for slice in slices {
         for entry in naming_entries(slice) {
             let known = clusters.entry(entry.name).or_insert((0, *slice));
@@ -69,15 +69,15 @@ fn clusters<'e>(slices: &[&'e PlacementDecision]) -> Clusters<'e> {
 }
 
 /// A decision from moment to moment.
-struct Progress<'e> {
-    clusters: Clusters<'e>,
+struct DecisionProgress<'e> {
+    clusters: SlicesOfClusters<'e>,
     /// When slices were first seen to wait for their finalizers, by uid.
     terminating: HashMap<&'e str, Micros>,
     absent: BTreeMap<ProfileName<'e>, Absence<'e>>,
     history: DecisionHistory<'e>,
 }
 
-impl<'e> Progress<'e> {
+impl<'e> DecisionProgress<'e> {
     /// Begins with the slices that a list shows.
     fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision], at: Micros) -> Self {
         let mut progress = Self {
@@ -155,7 +155,7 @@ fn histories<'e>(
     timeline: &Timeline<'e, PlacementDecision>,
 ) -> Vec<DecisionHistory<'e>> {
     let mut histories = Vec::new();
-    let mut progress: Option<Progress> = None;
+    let mut progress: Option<DecisionProgress> = None;
     for (place, moment) in timeline.moments().iter().enumerate() {
         let Some(slices) = timeline.objects(place) else {
             histories.extend(progress.take().map(|progress| progress.finish(moment.seen_at)));
@@ -165,7 +165,7 @@ fn histories<'e>(
         let present: Vec<&PlacementDecision> = slices.filter(|slice| DecisionId::of(slice) == id).collect();
         match &mut progress {
             Some(progress) => progress.advance(&present, moment.seen_at),
-            None => progress = Some(Progress::begin(id, &present, moment.seen_at)),
+            None => progress = Some(DecisionProgress::begin(id, &present, moment.seen_at)),
         }
     }
     histories.extend(progress.map(|progress| progress.finish(timeline.end())));
@@ -189,7 +189,7 @@ impl Evaluate for Histories {
             }
         }
         for (id, lives) in decisions {
-            let timeline = Timeline::of_group(hub.evidence, &lives);
+            let timeline = Timeline::of_group(hub.evidence, &lives, |_, _| false);
             let histories = histories(hub, id, &timeline);
             let mut answer = Answer::each(&histories, self.0);
             let mut lives_of = lives.iter();

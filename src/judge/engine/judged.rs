@@ -6,7 +6,7 @@ use std::{
 };
 
 use evidence::{
-    DriverAction, DriverStep, Evidence, History, ObjectKey, Requests, Tracked, Version,
+    DriverAction, Evidence, History, ObjectKey, Requests, Tracked, Version,
     api::{ClusterProfile, PlacementDecision, Role},
 };
 use jiff::Timestamp;
@@ -287,29 +287,19 @@ fn first_touches(evidence: &Evidence) -> BTreeMap<(&str, &str), Micros> {
     let mut touches: BTreeMap<(&str, &str), Micros> = BTreeMap::new();
     for step in driver.steps.iter().filter(|step| step.action.is_mutation()) {
         let Some(object) = &step.profile else { continue };
-        let name = (&*object.namespace, &*object.name);
-        let at = first_moment(step);
-        touches
-            .entry(name)
-            .and_modify(|first| *first = (*first).min(at))
-            .or_insert(at);
-    }
-    touches.retain(|name, _| {
-        let object = ObjectKey {
-            namespace: name.0.to_owned(),
-            name: name.1.to_owned(),
+        let key = ObjectKey::from(object);
+        if !driver.touched.contains(&key) || evidence.header.other_runs.contains(&key) {
+            continue;
+        }
+        // What the run created, it touched from the beginning.
+        let at = match step.action {
+            DriverAction::PutForeignProfile => Micros::MIN,
+            _ => step.from.as_microsecond(),
         };
-        driver.touched.contains(&object) && !evidence.header.other_runs.contains(&object)
-    });
-    touches
-}
-
-/// When a step began to write. What the run created, it touched from the beginning.
-fn first_moment(step: &DriverStep) -> Micros {
-    match step.action {
-        DriverAction::PutForeignProfile => Micros::MIN,
-        _ => step.from.as_microsecond(),
+        let first = touches.entry((&object.namespace, &object.name)).or_insert(at);
+        *first = at.min(*first);
     }
+    touches
 }
 
 pub(super) fn key<T: Tracked>(life: &History<T>) -> (&str, &str) {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, Hub, Sample,
-    comparison::{Comparison, Comparisons, of_both},
+    comparison::{ComparedSample, Comparisons, of_both},
     is_joined, is_reachable,
     judged::{JudgedObject, is_any},
     sample::SampledMember,
@@ -92,7 +92,7 @@ impl MemberRule {
     ) -> Comparisons<'e> {
         let timeline = object.timeline(hub);
         let end = end(hub.evidence).unwrap_or(Micros::MAX);
-        let mut all: Vec<Comparison<'e>> = Vec::new();
+        let mut all: Vec<ComparedSample<'e>> = Vec::new();
         for answers in judged_samples(object, member.member, end) {
             let (from, until) = (answers.from.as_microsecond(), answers.until.as_microsecond());
             let since = all.last().map_or(from, |before| before.until.min(from));
@@ -107,7 +107,7 @@ impl MemberRule {
                 Err(_) if self.may_apply(hub, object, member) => (None, Answer::Unknown(MISSED.into())),
                 Err(_) => (None, Answer::NotApplicable),
             };
-            all.push(Comparison {
+            all.push(ComparedSample {
                 from,
                 until,
                 profile,

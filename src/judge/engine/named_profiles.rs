@@ -15,17 +15,6 @@ use crate::{
 /// Namespace and name of a profile.
 pub(crate) type ProfileName<'e> = (&'e str, &'e str);
 
-/// Why a profile may exist although the run did not read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum WhyUnknown {
-    /// The run did not list the profiles of its namespace.
-    NotListed,
-    /// The list of profiles has a gap.
-    Incomplete,
-    /// It may be a profile that could not be read.
-    Unread,
-}
-
 /// All profiles, in scope or not: a decision may name any.
 pub(super) struct NamedProfiles<'e> {
     evidence: &'e Evidence,
@@ -100,14 +89,14 @@ impl<'e> NamedProfiles<'e> {
     }
 
     /// Why a profile of that name may exist although the run did not read it, if so.
-    pub(super) fn why_unknown(&self, (namespace, name): ProfileName) -> Option<WhyUnknown> {
+    pub(super) fn why_unknown(&self, (namespace, name): ProfileName) -> Option<&'static str> {
         if !self.evidence.header.scope.holds_namespace(namespace) {
-            Some(WhyUnknown::NotListed)
+            Some("the run did not list the ClusterProfiles of that namespace")
         } else if self.evidence.may_be_unread(names::KIND, name) {
-            Some(WhyUnknown::Unread)
+            Some("a ClusterProfile that could not be read may have that name")
         } else {
             let is_incomplete = self.evidence.gaps.may_lack(Kind::Inventory, namespace);
-            is_incomplete.then_some(WhyUnknown::Incomplete)
+            is_incomplete.then_some("the list of ClusterProfiles has a gap")
         }
     }
 }

@@ -55,7 +55,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         let request = taken.placement.as_ref().ok_or_else(unknown)?;
         let slices = request.slices(&hub.evidence.slices, &hub.evidence.header.scope);
         let histories = slices.histories.clone();
-        let timeline = (!histories.is_empty()).then(|| Timeline::of_group(hub.evidence, &histories));
+        let timeline =
+            (!histories.is_empty()).then(|| Timeline::of_group(hub.evidence, &histories, |_, _| false));
         let states = states(timeline.as_ref(), &slices);
         Ok(Self {
             hub,

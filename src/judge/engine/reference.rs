@@ -49,6 +49,10 @@ pub(crate) fn reference(check: fn(&Reference) -> Answer) -> References {
     References { check, grace: GRACE }
 }
 
+/// The reason for no verdict on a reference that may not have been wrong for longer than the grace period.
+const TOO_EARLY: &str =
+    "too early to tell: the run did not watch for longer than the grace whether the reference stays";
+
 /// A profile that a decision names, with all that is needed to judge the reference.
 struct Pair<'p, 'e> {
     name: ProfileName<'e>,
@@ -90,7 +94,7 @@ impl References {
             }
         }
         if !suspicious.is_empty() {
-            let timeline = Timeline::of_group_by(hub.evidence, &decision.lives, same_slice);
+            let timeline = Timeline::of_group(hub.evidence, &decision.lives, same_slice);
             for (name, entries) in decision.entries_of(&timeline, &suspicious) {
                 let timelines = (&timeline, &profiles.timeline(name));
                 let pair = Pair::of(hub, name, &entries, timelines);
@@ -145,7 +149,7 @@ impl References {
         let unknown = profiles.why_unknown(pair.name);
         if let Some(unknown) = unknown.filter(|_| profiles.lives(pair.name).is_empty()) {
             if named.longer_than(self.grace) != Certainty::No {
-                found.add_unknown(unknown, pair.name, last.slice);
+                found.add_unknown(pair.name, last.slice, unknown);
             }
             return false;
         }
@@ -158,7 +162,7 @@ impl References {
             applies |= !wrong.seen().is_empty();
             match (wrong.longer_than(self.grace), unknown) {
                 (Certainty::No, _) => {}
-                (_, Some(unknown)) => found.add_unknown(unknown, pair.name, last.slice),
+                (_, Some(unknown)) => found.add_unknown(pair.name, last.slice, unknown),
                 (Certainty::Yes, None) => {
                     let is_sure = !decision.has_unknown_publisher(hub, last.slice);
                     let finding = if is_sure { finding } else { finding.advisory() };
@@ -166,7 +170,7 @@ impl References {
                     found.add(last.slice, last.index, finding, lasted);
                 }
                 (Certainty::Unknown(_), None) => {
-                    found.add_too_early(pair.name, last.slice);
+                    found.add_unknown(pair.name, last.slice, TOO_EARLY);
                     if wrong.is_open() {
                         found.wait_for(pair.name, decision.current());
                     }
@@ -245,7 +249,7 @@ impl References {
                 let profile = profiles.current(entry.name);
                 let unknown = profiles.why_unknown(entry.name).filter(|_| profile.is_none());
                 match unknown {
-                    Some(unknown) => found.add_unknown(unknown, entry.name, slice),
+                    Some(unknown) => found.add_unknown(entry.name, slice, unknown),
                     None => answers.push((entry, self.answer(&entry, profile, profile.is_some()))),
                 }
             }

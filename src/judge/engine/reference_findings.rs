@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use evidence::{ObjectRef, api::PlacementDecision};
 
-use super::named_profiles::{ProfileName, WhyUnknown};
+use super::{named_profiles::ProfileName, unknowns::Unknowns};
 use crate::{
     subjects::{Finding, Findings},
-    text::{counted, redacted_field},
+    text::redacted_field,
     time::{Micros, SECOND, timestamp},
     timeline::Intervals,
 };
@@ -40,8 +40,7 @@ type SameFinding<'e> = (&'e str, String, bool);
 #[derive(Default)]
 pub(super) struct ReferenceFindings<'e> {
     violations: BTreeMap<SameFinding<'e>, Vec<ReferenceViolation<'e>>>,
-    /// The first reason of each sort, and the number of references.
-    unknown: BTreeMap<Option<WhyUnknown>, (String, usize)>,
+    unknowns: Unknowns,
     open: Vec<(ProfileName<'e>, &'e PlacementDecision)>,
 }
 
@@ -78,36 +77,17 @@ impl<'e> ReferenceFindings<'e> {
         });
     }
 
-    /// Adds a reference to a profile that may exist although the run did not read it.
-    pub(super) fn add_unknown(&mut self, why: WhyUnknown, name: ProfileName<'e>, slice: &PlacementDecision) {
-        let (profile, slice) = words(name, slice);
-        let namespace = name.0;
-        let text = match why {
-            WhyUnknown::NotListed => {
-                format!(
-                    "the run did not list ClusterProfiles in namespace {namespace}, to which {slice} refers"
-                )
-            }
-            WhyUnknown::Incomplete => {
-                format!(
-                    "the list of ClusterProfiles has a gap and may lack {profile}, to which {slice} refers"
-                )
-            }
-            WhyUnknown::Unread => {
-                format!("a ClusterProfile that could not be read may be {profile}, to which {slice} refers")
-            }
-        };
-        self.count_unknown(Some(why), text);
-    }
-
-    /// Adds a reference that may have been wrong for longer than the grace period.
-    pub(super) fn add_too_early(&mut self, name: ProfileName<'e>, slice: &PlacementDecision) {
-        let (profile, in_words) = words(name, slice);
-        let text = format!(
-            "too early to tell: the run did not see for longer than the grace whether {in_words} keeps its reference to \
-             {profile}"
-        );
-        self.count_unknown(None, text);
+    /// Adds a reference that cannot be judged.
+    pub(super) fn add_unknown(
+        &mut self,
+        name: ProfileName<'e>,
+        slice: &PlacementDecision,
+        reason: &'static str,
+    ) {
+        let (metadata, (namespace, name)) = (&slice.metadata, name);
+        let slice = format!("slice {}/{}", metadata.namespace, metadata.name);
+        let reference = format!("{slice}, which refers to ClusterProfile {namespace}/{name}");
+        self.unknowns.add(redacted_field(&reference), reason);
     }
 
     /// Adds a violation that was open at the end, with the slices of the decision.
@@ -119,11 +99,6 @@ impl<'e> ReferenceFindings<'e> {
         self.open.extend(slices.map(|slice| (name, slice)));
     }
 
-    fn count_unknown(&mut self, why: Option<WhyUnknown>, text: String) {
-        let first = self.unknown.entry(why).or_insert((redacted_field(&text), 0));
-        first.1 += 1;
-    }
-
     /// Reports one finding for each slice and message, and each reason for an unknown answer once.
     pub(super) fn report(self, findings: &mut Findings) {
         for violations in self.violations.into_values() {
@@ -133,12 +108,7 @@ impl<'e> ReferenceFindings<'e> {
             findings.wait_for_slice(&ObjectRef::from(slice));
             findings.wait_for_profile(namespace, name);
         }
-        for (text, count) in self.unknown.into_values() {
-            findings.cannot_tell(match count {
-                1 => text,
-                count => format!("{text} (and {} like it)", counted(count - 1, "more reference")),
-            });
-        }
+        self.unknowns.report(findings);
     }
 }
 
@@ -170,12 +140,4 @@ fn together(mut violations: Vec<ReferenceViolation>) -> Finding {
     finding
         .at(format!("decisions[{}].clusterProfileRef", first.index))
         .observed(observed)
-}
-
-fn words((namespace, name): ProfileName, slice: &PlacementDecision) -> (String, String) {
-    let metadata = &slice.metadata;
-    (
-        format!("{namespace}/{name}"),
-        format!("slice {}/{}", metadata.namespace, metadata.name),
-    )
 }

@@ -1,10 +1,10 @@
-//! Profiles that a rule cannot judge: members have few reasons in common, and a fleet has many members.
+//! Objects that a rule cannot judge: they have few reasons in common.
 
 use std::fmt::Display;
 
 use crate::subjects::Findings;
 
-/// The profiles that a rule cannot judge: each reason once, with its first profile.
+/// The objects that a rule cannot judge: each reason once, with the first object.
 #[derive(Default)]
 pub(super) struct Unknowns(Vec<SharedReason>);
 
@@ -15,14 +15,14 @@ struct SharedReason {
 }
 
 impl Unknowns {
-    /// Adds a profile.
-    pub(super) fn add(&mut self, profile: impl Display, reason: impl Into<String>) {
+    /// Adds an object.
+    pub(super) fn add(&mut self, object: impl Display, reason: impl Into<String>) {
         let reason = reason.into();
         match self.0.iter_mut().find(|shared| shared.reason == reason) {
             Some(shared) => shared.count += 1,
             None => self.0.push(SharedReason {
                 reason,
-                first: profile.to_string(),
+                first: object.to_string(),
                 count: 1,
             }),
         }

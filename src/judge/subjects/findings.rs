@@ -15,7 +15,7 @@ pub struct Findings {
     /// How many things (mostly objects) were examined.
     pub examined: usize,
     list: Vec<Finding>,
-    unknown: Vec<(When, Reason)>,
+    unknown: Vec<(WhenCounted, Reason)>,
     not_asked: Option<Reason>,
     not_applicable: Option<Reason>,
     notes: Vec<Reason>,
@@ -43,7 +43,7 @@ pub struct Conclusion {
 
 /// When a reason for insufficient evidence counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum WhenCounted {
     Always,
     NothingExamined,
     NothingFound,
@@ -75,20 +75,20 @@ impl Findings {
 
     /// Records why the evidence is insufficient.
     pub fn cannot_tell(&mut self, reason: impl Into<Reason>) {
-        self.add_unknown(When::Always, reason.into());
+        self.add_unknown(WhenCounted::Always, reason.into());
     }
 
     /// Records why the evidence is insufficient if nothing is examined in the end.
     pub(crate) fn cannot_tell_unless_examined(&mut self, reason: impl Into<Reason>) {
-        self.add_unknown(When::NothingExamined, reason.into());
+        self.add_unknown(WhenCounted::NothingExamined, reason.into());
     }
 
     /// Records why the evidence is insufficient if no violation is found in the end.
     pub(crate) fn cannot_tell_unless_found(&mut self, reason: impl Into<Reason>) {
-        self.add_unknown(When::NothingFound, reason.into());
+        self.add_unknown(WhenCounted::NothingFound, reason.into());
     }
 
-    fn add_unknown(&mut self, when: When, reason: Reason) {
+    fn add_unknown(&mut self, when: WhenCounted, reason: Reason) {
         if !self.unknown.contains(&(when, reason.clone())) {
             self.unknown.push((when, reason));
         }
@@ -154,9 +154,9 @@ impl Findings {
     /// Decides what depends on all of the evidence.
     pub fn conclude(mut self) -> Conclusion {
         self.unknown.retain(|(when, _)| match when {
-            When::Always => true,
-            When::NothingExamined => self.examined == 0,
-            When::NothingFound => self.list.is_empty(),
+            WhenCounted::Always => true,
+            WhenCounted::NothingExamined => self.examined == 0,
+            WhenCounted::NothingFound => self.list.is_empty(),
         });
         let mut doubts: Vec<Reason> = Vec::new();
         for (_, reason) in self.unknown {

@@ -63,28 +63,23 @@ impl<'e, T: Tracked> Build<'e, T> {
         }
     }
 
-    /// The timeline of a name. The last write to the object of the first list dates what that list shows.
-    pub(super) fn of_name(self) -> Timeline<'e, T> {
-        let listed = self.arrivals.all.iter().rfind(|arrival| arrival.is_listed);
-        let written = listed.and_then(|listed| self.arrivals.last_write(listed));
-        self.build(written)
-    }
-
-    /// The timeline of a group. An object that was deleted before the first list may have changed the group since the last
-    /// write to any other one.
-    pub(super) fn of_group(self) -> Timeline<'e, T> {
-        self.build(None)
-    }
-
-    fn build(mut self, last_write: Option<Micros>) -> Timeline<'e, T> {
+    /// The timeline of a name, or of a group. In a group, an object that was deleted before the first list may have changed
+    /// the group since the last write to any other one. In a name, that write dates what the first list shows.
+    pub(super) fn build(mut self, is_group: bool) -> Timeline<'e, T> {
         let Some(window) = self.evidence.header.window.filter(|_| self.timeline.is_watched) else {
             return self.snapshot();
         };
+        let listed = self
+            .arrivals
+            .all
+            .iter()
+            .rfind(|arrival| arrival.is_listed && !is_group);
+        let last_write = listed.and_then(|listed| self.arrivals.last_write(listed));
         self.set_end(window.until.as_microsecond());
         let end = self.timeline.end;
         let mut arrivals = std::mem::take(&mut self.arrivals.all);
         arrivals.retain(|arrival| !arrival.is_later || self.timeline.window_end.is_some());
-        self.push_unobserved(Edge::at(Micros::MIN), Micros::MIN);
+        self.push(Edge::at(Micros::MIN), Micros::MIN, false);
         let listed = arrivals.iter().filter(|arrival| arrival.is_listed);
         match listed.map(|arrival| arrival.at).max() {
             Some(read_by) => {
@@ -92,7 +87,7 @@ impl<'e, T: Tracked> Build<'e, T> {
                 let since = self.arrivals.listed_edge(&arrivals, read_by);
                 let latest = last_write.map_or(read_by, |written| written.min(read_by));
                 self.apply_all(arrivals);
-                self.push_objects(Edge::between(since.earliest, latest), read_by);
+                self.push(Edge::between(since.earliest, latest), read_by, true);
                 arrivals = rest;
             }
             None => self.begin_empty(window.from.as_microsecond(), arrivals.first()),
@@ -109,7 +104,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     fn snapshot(mut self) -> Timeline<'e, T> {
         let arrivals = std::mem::take(&mut self.arrivals.all);
         self.apply_all(arrivals);
-        self.push_objects(Edge::at(Micros::MIN), Micros::MIN);
+        self.push(Edge::at(Micros::MIN), Micros::MIN, true);
         self.timeline
     }
 
@@ -119,21 +114,16 @@ impl<'e, T: Tracked> Build<'e, T> {
         let Some(settled) = self.evidence.header.settled else {
             return;
         };
-        let names = &self.arrivals.names;
-        let was_awaited: Vec<bool> = names
-            .iter()
-            .map(|(namespace, name)| self.evidence.was_awaited::<T>(namespace, name))
-            .collect();
+        let (names, evidence) = (&self.arrivals.names, self.evidence);
+        let was_awaited = |(namespace, name): &(&str, &str)| evidence.was_awaited::<T>(namespace, name);
         let mut exists = vec![false; names.len()];
         for arrival in self.arrivals.all.iter().filter(|arrival| !arrival.is_later) {
             exists[arrival.slot] = arrival.version.is_some();
         }
-        let is_any_missed = exists
-            .iter()
-            .zip(&was_awaited)
-            .any(|(exists, awaited)| *exists && !awaited);
+        let mut in_the_end = names.iter().zip(exists);
+        let is_any_missed = in_the_end.any(|(name, exists)| exists && !was_awaited(name));
         let until = settled.until.as_microsecond();
-        if until > window_end && was_awaited.contains(&true) && !is_any_missed {
+        if until > window_end && names.iter().any(was_awaited) && !is_any_missed {
             self.timeline.end = until;
             self.timeline.window_end = Some(window_end);
         }
@@ -144,7 +134,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         let listed = self.gaps.before(window_from.saturating_add(1));
         let listed = listed.map_or(window_from, |(_, until)| until);
         if listed < self.timeline.end && first.is_none_or(|first| first.at > listed) {
-            self.push_objects(Edge::between(Micros::MIN, listed), listed);
+            self.push(Edge::between(Micros::MIN, listed), listed, true);
         }
     }
 
@@ -182,7 +172,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         let (since, seen_at) = (arrival.edge(), arrival.at);
         self.record(&arrival, false);
         self.apply(arrival);
-        self.push_objects(since, seen_at);
+        self.push(since, seen_at, true);
     }
 
     /// Adds changes that arrived after the watch was interrupted. Changes on their way at that time were lost, too. An older
@@ -196,7 +186,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         self.hide_since(lost, from, seen_at);
         batch.iter().for_each(|arrival| self.record(arrival, true));
         self.apply_all(batch);
-        self.push_objects(Edge::between(lost, seen_at), seen_at);
+        self.push(Edge::between(lost, seen_at), seen_at, true);
     }
 
     /// Adds changes of unknown order that arrived together: the objects between the first and the last are unknown.
@@ -205,10 +195,10 @@ impl<'e, T: Tracked> Build<'e, T> {
         let earliest = batch.iter().map(|arrival| arrival.edge().earliest).min();
         let since = Edge::between(earliest.unwrap_or(seen_at), seen_at);
         self.unobserved.push((since.earliest, since.latest));
-        self.push_unobserved(since, seen_at);
+        self.push(since, seen_at, false);
         batch.iter().for_each(|arrival| self.record(arrival, false));
         self.apply_all(batch);
-        self.push_objects(since, seen_at);
+        self.push(since, seen_at, true);
     }
 
     /// Adds the gaps up to a moment while there is no object: one may have been created and deleted in each.
@@ -225,7 +215,7 @@ impl<'e, T: Tracked> Build<'e, T> {
             .to_vec();
         for (from, until) in gaps {
             self.hide(from, until);
-            self.push_objects(Edge::between(from.saturating_sub(LATE), until), until);
+            self.push(Edge::between(from.saturating_sub(LATE), until), until, true);
         }
     }
 
@@ -242,15 +232,7 @@ impl<'e, T: Tracked> Build<'e, T> {
             .moments
             .last()
             .map_or(from, |last| last.seen_at.max(from));
-        self.push_unobserved(Edge::between(lost, until), last.min(until));
-    }
-
-    fn push_unobserved(&mut self, since: Edge, seen_at: Micros) {
-        self.push(since, seen_at, false);
-    }
-
-    fn push_objects(&mut self, since: Edge, seen_at: Micros) {
-        self.push(since, seen_at, true);
+        self.push(Edge::between(lost, until), last.min(until), false);
     }
 
     fn push(&mut self, since: Edge, seen_at: Micros, is_observed: bool) {

@@ -100,16 +100,12 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// The timeline of one namespace and name, by the objects that had it, if any.
     pub(crate) fn of_key(evidence: &'e Evidence, name: (&'e str, &'e str), lives: &[&'e History<T>]) -> Self {
         let arrivals = Arrivals::of(evidence, &[name], lives);
-        Build::new(evidence, arrivals, |_, _| false).of_name()
+        Build::new(evidence, arrivals, |_, _| false).build(false)
     }
 
-    /// The timeline of a group of objects. What came after the window is found by the names of these objects.
-    pub(crate) fn of_group(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
-        Self::of_group_by(evidence, lives, |_, _| false)
-    }
-
-    /// The timeline of a group, without the updates between versions that a rule sees as the same.
-    pub(crate) fn of_group_by(
+    /// The timeline of a group of objects, without the updates between versions that a rule sees as the same. What came
+    /// after the window is found by the names of these objects.
+    pub(crate) fn of_group(
         evidence: &'e Evidence,
         lives: &[&'e History<T>],
         is_same: fn(&T, &T) -> bool,
@@ -120,7 +116,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         });
         let names: Vec<(&str, &str)> = names.collect();
         let arrivals = Arrivals::of(evidence, &names, lives);
-        Build::new(evidence, arrivals, is_same).of_group()
+        Build::new(evidence, arrivals, is_same).build(true)
     }
 
     /// The timeline up to the run's first write to the object. What is open then is not open, but over.

@@ -9,7 +9,7 @@ use super::deletes;
 use crate::{hash::HashMap, time::Edge};
 
 /// The successful writes of an audit log, those of the suite included.
-pub(super) struct Log<'e> {
+pub(super) struct RequestIndex<'e> {
     log: &'e Requests,
     /// By namespace and name, in order of time.
     by_name: HashMap<(&'e str, &'e str), Vec<&'e Request>>,
@@ -19,7 +19,7 @@ pub(super) struct Log<'e> {
     pub(super) has_suite_requests: bool,
 }
 
-impl<'e> Log<'e> {
+impl<'e> RequestIndex<'e> {
     /// Indexes the log of a kind; none without a log.
     pub(super) fn of(evidence: &'e Evidence, kind: ObjectKind) -> Option<Self> {
         let (log, own_requests) = requests(evidence, kind);

@@ -24,14 +24,14 @@ const DEFAULT_FIELD_MANAGERS: [&str; 8] = [
 ];
 
 /// The fields of an object that a program owns by writes of one kind.
-pub(crate) struct OwnedFields<'o> {
+pub(crate) struct ProgramFields<'o> {
     /// The program.
     pub(crate) attribution: Attribution<'o>,
     /// Its name, its last write, and the paths of the fields.
     pub(crate) entry: &'o Writer,
 }
 
-impl OwnedFields<'_> {
+impl ProgramFields<'_> {
     /// When the program last wrote them.
     pub(crate) fn written_at(&self) -> Option<Timestamp> {
         parse_time(self.entry.time.as_deref()?)
@@ -46,10 +46,10 @@ impl OwnedFields<'_> {
 
 impl<'e> Authors<'e> {
     /// The fields of an object by the programs that own them; none without managedFields.
-    pub(crate) fn owned_fields<'o>(&'o self, object: &'o Metadata) -> Option<Vec<OwnedFields<'o>>> {
+    pub(crate) fn owned_fields<'o>(&'o self, object: &'o Metadata) -> Option<Vec<ProgramFields<'o>>> {
         let entries = object.writers.as_deref()?.iter();
         let recorded = entries.filter(|entry| is_recorded_manager(&entry.manager));
-        let owned = recorded.map(|entry| OwnedFields {
+        let owned = recorded.map(|entry| ProgramFields {
             attribution: self.of_field_manager(&entry.manager),
             entry,
         });

@@ -19,10 +19,10 @@ use evidence::{
     parse_time,
 };
 
-pub(crate) use self::managed_fields::OwnedFields;
+pub(crate) use self::managed_fields::ProgramFields;
 pub use self::writers::{WriterList, WriterNames, writers};
 use self::{
-    log::Log,
+    log::RequestIndex,
     managed_fields::{entries, field_managers, is_partly_removed, moved_entries},
     names::{ImplementationNames, WriterName},
     writers::Writers,
@@ -90,7 +90,7 @@ pub(crate) struct Authors<'e> {
     kind: ObjectKind,
     names: ImplementationNames<'e>,
     writers: Writers<'e>,
-    log: Option<Log<'e>>,
+    log: Option<RequestIndex<'e>>,
 }
 
 impl<'e> Attribution<'e> {
@@ -131,7 +131,7 @@ impl<'e> Authors<'e> {
             kind: role.objects(),
             names: ImplementationNames::of(evidence, role, &writers),
             writers,
-            log: Log::of(evidence, role.objects()),
+            log: RequestIndex::of(evidence, role.objects()),
         }
     }
 

@@ -52,7 +52,7 @@ fn wrong(courses: &[Course]) -> Set {
 
 fn wrong_intervals(evidence: &Evidence) -> Intervals {
     let lives: Vec<&ProfileHistory> = evidence.profiles.iter().chain(&evidence.later.profiles).collect();
-    let timeline = Timeline::of_group(evidence, &lives);
+    let timeline = Timeline::of_group(evidence, &lives, |_, _| false);
     timeline.intervals(|place| {
         let objects = timeline.objects(place).expect("an observed moment");
         objects.iter().filter(|version| is_bad(&version.object)).count() == BAD
@@ -179,7 +179,10 @@ fn a_group_of_one_is_like_a_name() {
             return Ok(());
         };
         let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
-        let (group, name) = (Timeline::of_group(&evidence, &lives), timeline(&evidence));
+        let (group, name) = (
+            Timeline::of_group(&evidence, &lives, |_, _| false),
+            timeline(&evidence),
+        );
         prop_assert_eq!(group.moments().len(), name.moments().len());
         for (place, (one, other)) in group.moments().iter().zip(name.moments()).enumerate() {
             let (mut one, other) = (one.clone(), other.clone());
@@ -191,7 +194,7 @@ fn a_group_of_one_is_like_a_name() {
         let mut without_clock = evidence.clone();
         without_clock.header.clock_skew_ms = None;
         let lives: Vec<&ProfileHistory> = without_clock.profiles.iter().collect();
-        let group = Timeline::of_group(&without_clock, &lives);
+        let group = Timeline::of_group(&without_clock, &lives, |_, _| false);
         let (one, other) = (bad_intervals(&group), bad_intervals(&timeline(&without_clock)));
         prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
         Ok(())

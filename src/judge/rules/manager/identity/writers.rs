@@ -3,7 +3,7 @@
 use evidence::{Reason, Request, api::ClusterProfile};
 
 use crate::{
-    engine::{Answer, Author, Creator, Hub, OwnedFields, creators, names_of_others, profile_of},
+    engine::{Answer, Author, Creator, Hub, ProgramFields, creators, names_of_others, profile_of},
     subjects::Finding,
 };
 
@@ -75,7 +75,7 @@ pub(in crate::rules) fn written_by_its_manager(profile: &ClusterProfile, hub: &H
     }
     match authors.owned_fields(&profile.metadata) {
         Some(mut owned) => {
-            owned.retain(OwnedFields::is_of_implementation);
+            owned.retain(ProgramFields::is_of_implementation);
             Answer::each(owned, |owned| owns_no_field(profile, &owned)).or_kept()
         }
         None => Answer::Unknown(Reason::from(
@@ -84,7 +84,7 @@ pub(in crate::rules) fn written_by_its_manager(profile: &ClusterProfile, hub: &H
     }
 }
 
-fn owns_no_field(profile: &ClusterProfile, owned: &OwnedFields) -> Answer {
+fn owns_no_field(profile: &ClusterProfile, owned: &ProgramFields) -> Answer {
     let mut fields = owned.entry.owns.iter().map(|field| &**field);
     let Some(field) = fields.clone().find(|field| is_managers_field(field)) else {
         return Answer::Kept;

@@ -6,7 +6,7 @@ use evidence::api::ClusterProfile;
 use jiff::SignedDuration;
 
 use crate::{
-    engine::{Answer, Author, Hub, OwnedFields},
+    engine::{Answer, Author, Hub, ProgramFields},
     subjects::Finding,
     text::redacted,
 };
@@ -33,11 +33,11 @@ pub(in crate::rules) fn distinct_appliers(profile: &ClusterProfile, hub: &Hub) -
 }
 
 /// The entries of programs that own parts of the status, without what former programs left behind.
-fn status_entries<'h>(profile: &'h ClusterProfile, hub: &'h Hub) -> Vec<OwnedFields<'h>> {
+fn status_entries<'h>(profile: &'h ClusterProfile, hub: &'h Hub) -> Vec<ProgramFields<'h>> {
     let owned = hub.profile_authors().owned_fields(&profile.metadata);
     let mut entries = owned.unwrap_or_default();
     entries.retain(|owned| !owned.attribution.is_kubectl_or_hub && status_field(owned).is_some());
-    let newest = entries.iter().filter_map(OwnedFields::written_at).max();
+    let newest = entries.iter().filter_map(ProgramFields::written_at).max();
     entries.retain(|entry| {
         let age = newest
             .zip(entry.written_at())
@@ -48,7 +48,7 @@ fn status_entries<'h>(profile: &'h ClusterProfile, hub: &'h Hub) -> Vec<OwnedFie
 }
 
 /// Whether a program updates, and has not applied since.
-fn still_updates(owned: &OwnedFields, entries: &[OwnedFields]) -> bool {
+fn still_updates(owned: &ProgramFields, entries: &[ProgramFields]) -> bool {
     let mut own = entries
         .iter()
         .filter(|other| other.entry.manager == owned.entry.manager);
@@ -60,7 +60,7 @@ fn still_updates(owned: &OwnedFields, entries: &[OwnedFields]) -> bool {
     &*owned.entry.operation == "Update" && has_updated_since
 }
 
-fn not_applied(owned: &OwnedFields, count: usize) -> Finding {
+fn not_applied(owned: &ProgramFields, count: usize) -> Finding {
     let endpoint = match &*owned.entry.subresource {
         "" => String::new(),
         subresource => format!(" of /{subresource}"),
@@ -78,7 +78,7 @@ fn not_applied(owned: &OwnedFields, count: usize) -> Finding {
 }
 
 /// The first part of the status that an entry owns.
-fn status_field<'o>(owned: &OwnedFields<'o>) -> Option<&'o str> {
+fn status_field<'o>(owned: &ProgramFields<'o>) -> Option<&'o str> {
     let mut fields = owned.entry.owns.iter().map(|field| &**field);
     fields.find(|field| *field == "status" || field.starts_with("status."))
 }

@@ -25,8 +25,9 @@ pub(in crate::rules) fn one_writer(writes: &Writes<'_, '_, PlacementDecision>, h
             writes.unless_missed(of_implementation(writes, &creator))
         }
     };
-    match hub.slice_authors().why_misspelt() {
-        Some(reason) if answer == Answer::Kept => Answer::Unknown(reason),
+    let is_misspelt = hub.slice_authors().why_misspelt().is_some();
+    match creator.author {
+        Author::Unknown(reason) if is_misspelt && answer == Answer::Kept => Answer::Unknown(reason),
         _ => answer,
     }
 }
