@@ -1,14 +1,13 @@
 //! Hooks as commands: programs that the driver file names, run without a shell.
 
 use std::{
-    collections::BTreeMap,
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use evidence::{DriverAction, LARGEST_KUBECONFIG, read_text};
+use evidence::{DriverAction, LARGEST_KUBECONFIG, ObjectKey, read_text};
 use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 use tempfile::TempDir;
@@ -17,8 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     file::{DriverFile, Hook},
-    hooks::{Call, Called, Hooks, PREFIX, Way},
-    named::Named,
+    hooks::{Call, Called, Hooks, Way, profile_key},
     private_file,
 };
 use crate::{
@@ -26,9 +24,11 @@ use crate::{
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 
+/// How the names of the variables begin that the run sets for hooks.
+pub(super) const PREFIX: &str = "CONFORMANCE_";
 /// How long a hook has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// How many processes that run still are named.
+/// How many of the processes that a hook leaves are named.
 const MOST_NAMED: usize = 10;
 /// How much of a failed hook's last line its reason repeats, in characters.
 const LAST_LINE: usize = 200;
@@ -37,13 +37,30 @@ const LAST_LINE: usize = 200;
 pub struct Commands {
     file: DriverFile,
     run: String,
-    /// With the kubeconfigs that hooks are given; readable for us alone. Removed even if this process is killed.
+    /// Has the kubeconfigs for hooks; only this user may read it. Removed even if this process is killed.
     folder: TempDir,
     subprocesses: Subprocesses,
     /// What no output may show.
     secrets: Mutex<Arc<Vec<String>>>,
     /// How long a hook has to end after SIGTERM.
     grace: Duration,
+}
+
+/// The objects that a hook prints: of each kind, the last line counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Printed {
+    /// By `profile: NAMESPACE/NAME`.
+    profile: Option<ObjectKey>,
+    /// By `decision: NAMESPACE/KEY`.
+    decision: Option<ObjectKey>,
+}
+
+impl Printed {
+    fn read(&mut self, line: &str) {
+        let key = |prefix: &str| line.trim().strip_prefix(prefix).and_then(profile_key);
+        self.profile = key("profile:").or(self.profile.take());
+        self.decision = key("decision:").or(self.decision.take());
+    }
 }
 
 impl Commands {
@@ -89,8 +106,8 @@ impl Commands {
         }
     }
 
-    /// What the hook is told, by name; none: that name must not be there.
-    fn environment(&self, call: &Call) -> io::Result<BTreeMap<&'static str, Option<String>>> {
+    /// The variables of a hook; a variable without a value must not be set.
+    fn variables(&self, call: &Call) -> io::Result<[(&'static str, Option<String>); 10]> {
         let member = match call.member.map(|member| (member, &member.way)) {
             Some((member, Way::Kubeconfig(text))) => Some(self.keep(&member.name, text)?),
             Some((_, Way::File(path))) => {
@@ -100,60 +117,49 @@ impl Commands {
             Some((_, Way::Unknown)) | None => None,
         };
         let shown = |path: &Path| path.display().to_string();
-        Ok(BTreeMap::from([
+        let hub = self.folder.path().join("hub.kubeconfig");
+        let profile = call.profile.as_ref();
+        let placement = call.placement;
+        Ok([
             ("RUN", Some(self.run.clone())),
             ("ACTION", Some(call.action.to_string())),
-            (
-                "HUB_KUBECONFIG",
-                Some(shown(&self.folder.path().join("hub.kubeconfig"))),
-            ),
+            ("HUB_KUBECONFIG", Some(shown(&hub))),
             ("MEMBER", call.member.map(|member| member.name.clone())),
             ("MEMBER_KUBECONFIG", member.as_deref().map(shown)),
             (
                 "PROFILE",
-                call.profile
-                    .as_ref()
-                    .map(|key| format!("{}/{}", key.namespace, key.name)),
+                profile.map(|key| format!("{}/{}", key.namespace, key.name)),
             ),
             ("VERSION", call.version.clone()),
             ("NAMESPACE", call.namespace.map(str::to_owned)),
-            (
-                "PLACEMENT",
-                call.placement.map(|placement| placement.name.clone()),
-            ),
+            ("PLACEMENT", placement.map(|placement| placement.name.clone())),
             (
                 "CLUSTERS",
-                call.placement.map(|placement| placement.clusters.to_string()),
+                placement.map(|placement| placement.clusters.to_string()),
             ),
-        ]))
+        ])
     }
 
-    async fn run(&self, call: &Call<'_>, hook: &Hook, stop: CancellationToken) -> Called {
-        let named = Arc::<Mutex<Named>>::default();
-        let lines = Arc::clone(&named);
-        let environment = match self.environment(call) {
-            Ok(environment) => environment,
-            Err(error) => return not_started(hook, &error),
-        };
-        // After the environment, which adds the member's credentials.
+    async fn run(&self, call: &Call<'_>, hook: &Hook, stop: CancellationToken) -> io::Result<Called> {
+        let printed = Arc::<Mutex<Printed>>::default();
+        let lines = Arc::clone(&printed);
+        let command = self.command(hook, call)?;
+        // After the variables, which add the member's credentials.
         let tail = Tail::without(Arc::clone(&self.secrets.lock()));
         let tail = Mutex::new(tail.shown_to(move |line| lines.lock().read(line)));
         let subprocess = Subprocess {
-            command: self.command(hook, environment),
+            command,
             is_interactive: false,
             stdout: Sink::Tail(&tail),
             stderr: Sink::Tail(&tail),
-            limit: hook.timeout,
+            limit: self.file.timeout(hook),
             grace: self.grace,
             stop: &stop,
         };
-        let end = match self.subprocesses.run(subprocess).await {
-            Ok(end) => end,
-            Err(error) => return not_started(hook, &error),
-        };
+        let end = self.subprocesses.run(subprocess).await?;
         let mut output = tail.into_inner().finish();
-        let mut failure = why(&end, &output);
-        if let Some(left) = told_of_left(&self.subprocesses.take_left()) {
+        let mut failure = failure(&end, &output);
+        if let Some(left) = list_left(&self.subprocesses.take_left()) {
             match &mut failure {
                 Some(reason) if !matches!(end, End::By(_)) => *reason += &format!("; still running: {left}"),
                 _ => {
@@ -162,34 +168,34 @@ impl Commands {
                 }
             }
         }
-        let Named { profile, decision } = named.lock().clone();
-        Called {
+        let Printed { profile, decision } = printed.lock().clone();
+        Ok(Called {
             failure,
             output,
             profile,
             decision,
-        }
+        })
     }
 
-    fn command(&self, hook: &Hook, environment: BTreeMap<&'static str, Option<String>>) -> Command {
-        let mut command = Command::new(&hook.program);
+    fn command(&self, hook: &Hook, call: &Call) -> io::Result<Command> {
+        let mut command = Command::new(self.file.program(hook));
         command
-            .args(&hook.arguments)
+            .args(self.file.arguments(hook))
             .current_dir(self.file.folder())
-            .envs(&hook.environment);
-        for (name, value) in environment {
+            .envs(self.file.env(hook));
+        for (name, value) in self.variables(call)? {
             let name = format!("{PREFIX}{name}");
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        command
+        Ok(command)
     }
 }
 
-/// Names the processes that run still, or the first of them; none if there is none.
-fn told_of_left(left: &[String]) -> Option<String> {
+/// Lists the processes that still run, or the first of them; none if there are none.
+fn list_left(left: &[String]) -> Option<String> {
     let (named, others) = left.split_at(left.len().min(MOST_NAMED));
     let named = named.join(", ");
     match others.len() {
@@ -198,13 +204,8 @@ fn told_of_left(left: &[String]) -> Option<String> {
     }
 }
 
-fn not_started(hook: &Hook, error: &io::Error) -> Called {
-    let program = hook.program.display();
-    Called::failed(format!("{program} could not be started: {error}"))
-}
-
-/// Why what a hook was to do counts as not done.
-fn why(end: &End, output: &str) -> Option<String> {
+/// Why a hook failed, if it did.
+fn failure(end: &End, output: &str) -> Option<String> {
     let reason = match end {
         end if end.is_success() => return None,
         End::Stopped => "the run was stopped, and it was ended".to_owned(),
@@ -215,24 +216,22 @@ fn why(end: &End, output: &str) -> Option<String> {
     Some(with_last_words(reason, &last))
 }
 
-/// What the driver file gives to hooks under names that tell of something secret.
+/// The values that the driver file gives to hooks under names of secrets.
 fn secret_values(file: &DriverFile) -> Vec<String> {
-    let tells = |name: &str| {
+    let is_secret = |name: &str| {
         let name = name.to_lowercase();
         let words = ["token", "secret", "password", "passwd", "credential", "key"];
         words.iter().any(|word| name.contains(word))
     };
-    let variables = file.hooks.values().flat_map(|hook| &hook.environment);
-    variables
-        .filter(|(name, value)| tells(name) && value.len() >= 6)
-        .map(|(_, value)| value.clone())
-        .collect()
+    let variables = file.hooks.values().flat_map(|hook| file.env(hook));
+    let secrets = variables.filter(|(name, value)| is_secret(name) && value.len() >= 6);
+    secrets.map(|(_, value)| value).collect()
 }
 
 impl Hooks for Commands {
     fn lacking(&self, action: DriverAction) -> Option<String> {
-        let there = self.file.hooks.contains_key(&action);
-        (!there).then(|| format!("the driver file has no hook `{action}`"))
+        let has_hook = self.file.hooks.contains_key(&action);
+        (!has_hook).then(|| format!("the driver file has no hook `{action}`"))
     }
 
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
@@ -240,13 +239,13 @@ impl Hooks for Commands {
             let Some(hook) = self.file.hooks.get(&call.action) else {
                 return Called::failed("there is no such hook");
             };
-            let called = self.run(call, hook, stop).await;
-            Called {
-                failure: called
-                    .failure
-                    .map(|reason| format!("the hook `{}`: {reason}", call.action)),
-                ..called
-            }
+            let mut called = self.run(call, hook, stop).await.unwrap_or_else(|error| {
+                let program = self.file.program(hook);
+                Called::failed(format!("{} could not be started: {error}", program.display()))
+            });
+            let failure = called.failure.take();
+            called.failure = failure.map(|reason| format!("the hook `{}`: {reason}", call.action));
+            called
         }
         .boxed()
     }

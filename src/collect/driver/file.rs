@@ -1,34 +1,42 @@
-//! The driver file: commands that make the implementation act.
-
-pub(super) mod error;
-mod outputs;
-mod text;
+//! The driver file: commands that make the implementation act, and facts about a consumer.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    fmt, io,
     path::{Path, PathBuf, absolute},
+    str::FromStr as _,
     time::Duration,
 };
 
-pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
 use evidence::{
-    ConsumerSpec, DriverAction, LARGEST_TEXT, Reads, agent_program,
+    ConsumerSpec, DriverAction, LARGEST_TEXT, ObjectKey, Reads, agent_program,
     api::syntax::{is_dns_subdomain, is_label_value},
     read_text,
     user_file::UserFileError,
 };
-use schemars::Schema;
+use jiff::SignedDuration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+use serde_json::{Map, Value};
 
 use super::{
-    hooks::PREFIX,
-    plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale},
+    command::PREFIX,
+    hooks::profile_key,
+    plan::{MOST_MEMBERS, OwnMember, Patience, Scale},
 };
 use crate::{
     plugins::{NoProgram, find_program},
     testbed::OutputPlace,
 };
 
-/// How long a hook may take, where the file does not say.
+/// How long a hook may take, unless the file says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// The versions of the plugin's protocol.
 const EXEC_API_VERSIONS: [&str; 2] = [
@@ -36,74 +44,145 @@ const EXEC_API_VERSIONS: [&str; 2] = [
     "client.authentication.k8s.io/v1beta1",
 ];
 
-/// What a driver file says, checked.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A driver file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DriverFile {
-    /// Where it is: absolute.
+    /// Its absolute path.
+    #[serde(skip)]
     pub path: PathBuf,
-    /// The commands by what they have the implementation do.
+    /// The commands, by what they make the implementation do.
+    #[schemars(schema_with = "hooks_schema")]
     pub hooks: BTreeMap<DriverAction, Hook>,
-    /// Which members there are.
-    pub members: Members,
-    /// The version that members are upgraded to which are no stand-ins.
-    pub upgrade_to: Option<String>,
-    /// The namespace that the run may create and delete.
-    pub own_namespace: Option<String>,
-    /// How long the implementation may take to answer.
+    /// How long a hook may take, unless it says otherwise.
+    timeout: Option<Span>,
+    /// Additional environment variables of every hook.
+    env: BTreeMap<String, String>,
+    /// How long the implementation may take to react.
     pub patience: Patience,
-    /// The scale scenario, where there is to be one.
-    pub scale: Option<Scale>,
-    /// The consumer, where there is one to be judged.
+    /// Whether the run offers fake members; `false` if `join` makes the members.
+    stand_ins: Option<bool>,
+    /// The implementer's own members.
+    pub members: Vec<OwnMember>,
+    /// The version that the hook `upgrade` brings.
+    pub upgrade_to: Option<String>,
+    /// A namespace that the run creates, and deletes with a member's profile in it. It must not exist before.
+    pub own_namespace: Option<String>,
+    /// How many members join at the same time.
+    scale: FileScale,
+    /// The consumer that `--role consumer` judges.
     pub consumer: Option<ConsumerFile>,
 }
 
-/// What the file says of a consumer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A consumer, as its author describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConsumerFile {
-    /// What it claims.
-    pub claims: ConsumerSpec,
-    /// Its programs, where other programs use its user, too.
+    /// Its own user, as the hub names it. Without one, its writes are not judged.
+    #[serde(default)]
+    user: String,
+    /// Its programs, if other programs use that user, too: the part of a user agent before the first `/`.
+    #[serde(default)]
     pub agents: Vec<String>,
-    /// A namespace whose profiles it does not read.
+    /// The namespaces whose profiles it reads. The run publishes its profiles there, so they should be for this alone.
+    pub namespaces: BTreeSet<String>,
+    /// A namespace whose profiles it does not read. The run publishes some there, too.
     pub unselected: Option<String>,
-    /// Where it makes something of profiles.
-    pub outputs: Vec<OutputPlace>,
-    /// Where its plugin looks for the run: absolute.
+    /// Labels by which it selects profiles.
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    /// What selects the profiles that it acts on: `placements` for those that a PlacementDecision names, and `profiles` as
+    /// well if it acts on others, too. Profiles alone by default.
+    #[serde(default)]
+    reads: BTreeSet<Reads>,
+    /// The `decision-key` of the one decision that it reads. The run publishes that. Without it, it reads all decisions of
+    /// its namespaces.
+    decision: Option<String>,
+    /// The access providers that it has a plugin for: `clusterprofile-conformance plugin`.
+    providers: BTreeSet<String>,
+    /// Where that plugin finds the run: its `--recorder`.
     pub recorder: PathBuf,
-    /// Where its log is: absolute.
+    /// The `apiVersion` with which its own file configures that plugin.
+    exec_api_version: Option<String>,
+    /// The files of its log, if it reports there what it does not do, and why.
+    #[serde(default)]
     pub logs: Vec<PathBuf>,
+    /// Another way by which it reaches members whose profile has none of these providers.
+    fallback: Option<String>,
+    /// Whether it passes a profile's additional arguments to the plugin.
+    #[serde(default)]
+    profile_args: bool,
+    /// Whether it passes a profile's additional variables to the plugin.
+    #[serde(default)]
+    profile_envs: bool,
+    /// Whether each piece of its work is a process of its own, which keeps no connection.
+    #[serde(default)]
+    one_shot: bool,
+    /// Whether it acts on one profile of each member alone, because doing the same to a member twice would conflict.
+    #[serde(default)]
+    actions_conflict: bool,
+    /// Whether it does not act on members that are not healthy.
+    #[serde(default)]
+    gates_on_health: bool,
+    /// Whether it rolls out: it acts on some members of a decision first, and on the others when it is done there.
+    #[serde(default)]
+    rolls_out: bool,
+    /// Where it makes something of profiles.
+    #[serde(default)]
+    pub outputs: Vec<OutputPlace>,
 }
 
-/// A command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A command: its words alone, or with more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = or_words)]
 pub struct Hook {
-    /// The program: absolute, or a bare name that is looked up in `PATH`.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// What is added to its environment.
-    pub environment: BTreeMap<String, String>,
+    /// The program and its arguments.
+    command: Vec<String>,
     /// How long it may take.
-    pub timeout: Duration,
+    timeout: Option<Span>,
+    /// Additional environment variables.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
 }
 
-/// Which members there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Members {
-    /// Stand-ins that the run offers.
-    #[default]
-    StandIns,
-    /// Those that the join hook makes.
-    Made,
-    /// The implementer's own.
-    Own(Vec<OwnMember>),
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct FileScale {
+    members: Option<usize>,
+    at_once: Option<usize>,
+}
+
+/// A duration as people write it, and not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span(Duration);
+
+/// Why a driver file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverFileError {
+    /// It cannot be read.
+    #[error("failed to read the driver file {}: {source}", path.display())]
+    Read {
+        /// The file, as it was given.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Its content is not valid.
+    #[error("the driver file {} cannot be used: {reason}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, where, and what to do. Quotes no value that may be a secret.
+        reason: String,
+    },
 }
 
 impl DriverFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or cannot be what is wanted; says where, and what to do.
+    /// When it cannot be read, or is not valid.
     pub fn read(path: &Path) -> Result<Self, DriverFileError> {
         let unread = |source| DriverFileError::Read {
             path: path.to_owned(),
@@ -111,193 +190,229 @@ impl DriverFile {
         };
         let text = read_text(path, LARGEST_TEXT).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
-        Self::parse(&text, path.clone()).map_err(|flaw| DriverFileError::Wrong {
-            path,
-            source: Box::new(flaw),
-        })
+        Self::parse(&text, path.clone()).map_err(|reason| DriverFileError::Invalid { path, reason })
     }
 
     /// The JSON Schema of such a file.
     pub fn schema() -> Schema {
-        evidence::json_schema::read::<text::Text>()
+        evidence::json_schema::read::<Self>()
     }
 
-    /// The folder that it is in, from which its hooks run.
-    pub(super) fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("/"))
+    /// Whether the run offers fake members.
+    pub fn has_fake_members(&self) -> bool {
+        self.stand_ins.unwrap_or(self.members.is_empty())
+    }
+
+    /// The scale scenario, if there is one. By default, many fake members join, and none of other members.
+    pub fn scale(&self) -> Option<Scale> {
+        let usual = Scale::default();
+        let fake = if self.has_fake_members() { usual.members } else { 0 };
+        let members = self.scale.members.unwrap_or(fake);
+        (members > 0).then_some(Scale {
+            members,
+            at_once: self.scale.at_once.unwrap_or(usual.at_once),
+        })
     }
 
     /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.
     pub fn missing_programs(&self) -> BTreeMap<DriverAction, NoProgram> {
         let missing = |(action, hook): (&DriverAction, &Hook)| {
-            let flaw = find_program(&hook.program, self.folder()).err()?;
-            Some((*action, flaw))
+            let error = find_program(&self.program(hook), self.folder()).err()?;
+            Some((*action, error))
         };
         self.hooks.iter().filter_map(missing).collect()
     }
 
-    fn parse(text: &str, path: PathBuf) -> Result<Self, DriverFileFlaw> {
+    /// Its folder, in which its hooks run.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The program of a hook: absolute, or a bare name that is looked up in `PATH`.
+    pub(super) fn program(&self, hook: &Hook) -> PathBuf {
+        match hook.command.first() {
+            Some(program) if program.contains('/') => self.folder().join(program),
+            program => program.map(PathBuf::from).unwrap_or_default(),
+        }
+    }
+
+    /// The arguments of a hook.
+    pub(super) fn arguments<'h>(&self, hook: &'h Hook) -> &'h [String] {
+        hook.command.get(1..).unwrap_or_default()
+    }
+
+    /// The environment variables that the file adds for a hook.
+    pub(super) fn env(&self, hook: &Hook) -> BTreeMap<String, String> {
+        let mut env = self.env.clone();
+        env.extend(hook.env.clone());
+        env
+    }
+
+    /// How long a hook may take.
+    pub(super) fn timeout(&self, hook: &Hook) -> Duration {
+        hook.timeout.or(self.timeout).map_or(TIMEOUT, |span| span.0)
+    }
+
+    fn parse(text: &str, path: PathBuf) -> Result<Self, String> {
         let options = serde_saphyr::options! { strict_booleans: true };
-        let text: text::Text = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|error| UserFileError::new(&error, "action"))?;
-        check_together(&text)?;
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        let mut hooks = BTreeMap::new();
-        for (action, hook) in text.hooks.each() {
-            let hook =
-                self::hook(hook, &text, folder).map_err(|source| DriverFileFlaw::Hook { action, source })?;
-            hooks.insert(action, hook);
+        let file = serde_saphyr::from_str_with_options(text, options);
+        let mut file: Self = file.map_err(|error| UserFileError::new(&error, "action").to_string())?;
+        file.path = path;
+        file.resolve_paths();
+        file.check_hooks()?;
+        file.check_members()?;
+        if let Some(consumer) = &file.consumer {
+            consumer.check().map_err(|reason| format!("consumer.{reason}"))?;
         }
-        let members = members(&text, folder)?;
-        let scale = scale(&text, &members)?;
-        let consumer = text
-            .consumer
-            .map(|consumer| self::consumer(consumer, folder))
-            .transpose()?;
-        Ok(Self {
-            hooks,
-            members,
-            scale,
-            consumer,
-            upgrade_to: text.upgrade_to,
-            own_namespace: text.own_namespace,
-            patience: Patience {
-                usual: text.patience.usual.map_or(PATIENCE, |span| span.0),
-                to: text
-                    .patience
-                    .to
-                    .into_iter()
-                    .map(|(action, span)| (action, span.0))
-                    .collect(),
-            },
-            path,
-        })
+        Ok(file)
     }
-}
 
-impl text::Hooks {
-    fn each(&self) -> impl Iterator<Item = (DriverAction, &text::Hook)> {
-        let hooks = [
-            (DriverAction::Join, &self.join),
-            (DriverAction::Leave, &self.leave),
-            (DriverAction::Break, &self.break_down),
-            (DriverAction::Heal, &self.heal),
-            (DriverAction::Upgrade, &self.upgrade),
-            (DriverAction::Restart, &self.restart),
-            (DriverAction::Disconnect, &self.disconnect),
-            (DriverAction::Reconnect, &self.reconnect),
-            (DriverAction::Place, &self.place),
-            (DriverAction::Reschedule, &self.reschedule),
-            (DriverAction::Unplace, &self.unplace),
-            (DriverAction::Work, &self.work),
-            (DriverAction::Stop, &self.stop),
-            (DriverAction::Start, &self.start),
-            (DriverAction::Uninstall, &self.uninstall),
-        ];
-        hooks
-            .into_iter()
-            .filter_map(|(action, hook)| Some((action, hook.as_ref()?)))
-    }
-}
-
-/// What each part says is right, and the whole still cannot be.
-fn check_together(text: &text::Text) -> Result<(), DriverFileFlaw> {
-    let hooks = &text.hooks;
-    if hooks.each().next().is_none() && text.consumer.is_none() {
-        return Err(DriverFileFlaw::NoHook);
-    }
-    if hooks.join.is_some() != hooks.leave.is_some() {
-        return Err(DriverFileFlaw::JoinAndLeave);
-    }
-    if hooks.break_down.is_some() != hooks.heal.is_some() {
-        return Err(DriverFileFlaw::BreakAndHeal);
-    }
-    if hooks.disconnect.is_some() != hooks.reconnect.is_some() {
-        return Err(DriverFileFlaw::DisconnectAndReconnect);
-    }
-    if hooks.stop.is_some() != hooks.start.is_some() {
-        return Err(DriverFileFlaw::StopAndStart);
-    }
-    if hooks.place.is_some() != hooks.unplace.is_some() {
-        return Err(DriverFileFlaw::PlaceAndUnplace);
-    }
-    if hooks.reschedule.is_some() && hooks.place.is_none() {
-        return Err(DriverFileFlaw::RescheduleWithoutPlace);
-    }
-    if text.stand_ins == Some(true) && !text.members.is_empty() {
-        return Err(DriverFileFlaw::StandInsBesideMembers);
-    }
-    let stand_ins = text.stand_ins.unwrap_or(text.members.is_empty());
-    let on_members = hooks.break_down.is_some() || hooks.upgrade.is_some();
-    if stand_ins && (on_members || text.upgrade_to.is_some()) {
-        return Err(DriverFileFlaw::HooksForStandIns);
-    }
-    if hooks.upgrade.is_some() != text.upgrade_to.is_some() {
-        return Err(DriverFileFlaw::UpgradeAndVersion);
-    }
-    Ok(())
-}
-
-fn hook(hook: &text::Hook, text: &text::Text, folder: &Path) -> Result<Hook, HookFlaw> {
-    let Some((program, arguments)) = hook.command.split_first() else {
-        return Err(HookFlaw::NoWords);
-    };
-    let mut environment = text.env.clone();
-    environment.extend(hook.env.clone());
-    let unfit = |name: &&String| name.is_empty() || name.starts_with(PREFIX) || name.contains(['=', '\0']);
-    if let Some(name) = environment.keys().find(unfit) {
-        return Err(HookFlaw::Environment(name.clone()));
-    }
-    let program = if program.contains('/') {
-        let path = folder.join(program);
-        if !path.is_file() {
-            return Err(HookFlaw::NoProgram(path));
+    /// Makes its paths absolute.
+    fn resolve_paths(&mut self) {
+        let folder = self.folder().to_owned();
+        let kubeconfigs = self.members.iter_mut().filter_map(|own| own.kubeconfig.as_mut());
+        let mut paths: Vec<&mut PathBuf> = kubeconfigs.collect();
+        if let Some(consumer) = &mut self.consumer {
+            paths.push(&mut consumer.recorder);
+            paths.extend(&mut consumer.logs);
+            for output in &mut consumer.outputs {
+                if let OutputPlace::Kubeconfig { path } = output {
+                    paths.push(path);
+                }
+            }
         }
-        path
-    } else {
-        PathBuf::from(program)
-    };
-    Ok(Hook {
-        program,
-        arguments: arguments.to_vec(),
-        environment,
-        timeout: hook.timeout.or(text.timeout).map_or(TIMEOUT, |span| span.0),
-    })
+        for path in paths {
+            *path = folder.join(&*path);
+        }
+    }
+
+    fn check_hooks(&self) -> Result<(), String> {
+        let has = |action| self.hooks.contains_key(&action);
+        if self.hooks.is_empty() && self.consumer.is_none() {
+            return Err(
+                "there is no hook: add at least `join` and `leave`, `place` and `unplace`, or `restart`; add \
+                 `consumer` to judge a consumer"
+                    .to_owned(),
+            );
+        }
+        for (one, other, reason) in [
+            (
+                DriverAction::Join,
+                DriverAction::Leave,
+                "what joins must be able to leave",
+            ),
+            (
+                DriverAction::Break,
+                DriverAction::Heal,
+                "what is broken must be healed",
+            ),
+            (
+                DriverAction::Disconnect,
+                DriverAction::Reconnect,
+                "what is cut off must be connected again",
+            ),
+            (
+                DriverAction::Stop,
+                DriverAction::Start,
+                "what is stopped must be started again",
+            ),
+            (
+                DriverAction::Place,
+                DriverAction::Unplace,
+                "what is placed must be taken back",
+            ),
+        ] {
+            if has(one) != has(other) {
+                return Err(format!(
+                    "give both of the hooks `{one}` and `{other}`, or neither: {reason}"
+                ));
+            }
+        }
+        if has(DriverAction::Reschedule) && !has(DriverAction::Place) {
+            return Err("the hook `reschedule` needs `place` and `unplace`".to_owned());
+        }
+        if self.stand_ins == Some(true) && !self.members.is_empty() {
+            return Err(
+                "`standIns` makes the run offer fake members, and `members` are your own: remove one of the two"
+                    .to_owned(),
+            );
+        }
+        let is_on_members =
+            has(DriverAction::Break) || has(DriverAction::Upgrade) || self.upgrade_to.is_some();
+        if self.has_fake_members() && is_on_members {
+            return Err(
+                "the run breaks, heals and upgrades fake members itself: remove the hooks `break`, `heal` and \
+                 `upgrade` and `upgradeTo`, or add `members` of your own, or set `standIns: false`"
+                    .to_owned(),
+            );
+        }
+        if has(DriverAction::Upgrade) != self.upgrade_to.is_some() {
+            return Err(
+                "give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither"
+                    .to_owned(),
+            );
+        }
+        for (action, hook) in &self.hooks {
+            self.check_hook(*action, hook)
+                .map_err(|reason| format!("hooks.{action}: {reason}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_hook(&self, action: DriverAction, hook: &Hook) -> Result<(), String> {
+        if action.is_mutation() {
+            return Err("the run does this itself: remove the hook".to_owned());
+        }
+        let Some(program) = hook.command.first() else {
+            return Err("its command has no words: name a program".to_owned());
+        };
+        let is_reserved =
+            |name: &&String| name.is_empty() || name.starts_with(PREFIX) || name.contains(['=', '\0']);
+        if let Some(name) = self.env(hook).keys().find(is_reserved) {
+            return Err(format!(
+                "`{name}` cannot be in its environment: names that begin with {PREFIX} are for the run"
+            ));
+        }
+        let path = self.program(hook);
+        if program.contains('/') && !path.is_file() {
+            return Err(format!("there is no program {}", path.display()));
+        }
+        Ok(())
+    }
+
+    fn check_members(&self) -> Result<(), String> {
+        let mut names = BTreeSet::new();
+        for OwnMember { name, kubeconfig, .. } in &self.members {
+            if name.is_empty() || name.contains('\0') || !names.insert(name) {
+                return Err(format!("members: `{name}` is not a valid name, or is repeated"));
+            }
+            if let Some(path) = kubeconfig.as_ref().filter(|path| !path.is_file()) {
+                let path = path.display();
+                return Err(format!("members: {name}: there is no kubeconfig {path}"));
+            }
+        }
+        let (wanted, own) = (self.scale.members.unwrap_or_default(), self.members.len());
+        if own > 0 && wanted > own {
+            return Err(format!("scale.members is {wanted}, and there are {own} members"));
+        }
+        if wanted > MOST_MEMBERS {
+            return Err(format!(
+                "scale.members is {wanted}, and a run tries at most {MOST_MEMBERS}"
+            ));
+        }
+        if self.scale.at_once == Some(0) {
+            return Err("scale.atOnce is 0: no member could ever join".to_owned());
+        }
+        Ok(())
+    }
 }
 
-fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, DriverFileFlaw> {
-    if consumer.providers.is_empty() {
-        return Err(DriverFileFlaw::NoProvider);
-    }
-    if consumer.namespaces.is_empty() {
-        return Err(DriverFileFlaw::NoNamespace);
-    }
-    if let Some(namespace) = &consumer.unselected
-        && consumer.namespaces.contains(namespace)
-    {
-        return Err(DriverFileFlaw::SelectedAndNot(namespace.clone()));
-    }
-    if let Some((key, _)) = consumer.labels.iter().find(|(key, value)| !is_label(key, value)) {
-        return Err(DriverFileFlaw::Label(key.clone()));
-    }
-    if let Some(version) = &consumer.exec_api_version
-        && !EXEC_API_VERSIONS.contains(&&**version)
-    {
-        return Err(DriverFileFlaw::ExecApiVersion(version.clone()));
-    }
-    let reads_placements = consumer.reads.contains(&Reads::Placements);
-    if let Some(key) = &consumer.decision
-        && !(reads_placements && is_decision_key(key))
-    {
-        return Err(DriverFileFlaw::Decision(key.clone()));
-    }
-    for agent in &consumer.agents {
-        agent_program(agent).map_err(DriverFileFlaw::Agent)?;
-    }
-    Ok(ConsumerFile {
-        agents: consumer.agents,
-        claims: ConsumerSpec {
-            user: consumer.user.unwrap_or_default(),
+impl ConsumerFile {
+    /// What the author says of the consumer.
+    pub fn claims(&self) -> ConsumerSpec {
+        let consumer = self.clone();
+        ConsumerSpec {
+            user: consumer.user,
             namespaces: consumer.namespaces,
             labels: consumer.labels,
             reads: consumer.reads,
@@ -312,12 +427,51 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
             gates_on_health: consumer.gates_on_health,
             rolls_out: consumer.rolls_out,
             outputs: BTreeSet::new(),
-        },
-        outputs: outputs::places(consumer.outputs, folder)?,
-        unselected: consumer.unselected,
-        recorder: folder.join(consumer.recorder),
-        logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),
-    })
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.providers.is_empty() {
+            return Err(
+                "providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"
+                    .to_owned(),
+            );
+        }
+        if self.namespaces.is_empty() {
+            return Err(
+                "namespaces is empty: name a namespace whose profiles the consumer reads, for the run's own"
+                    .to_owned(),
+            );
+        }
+        if let Some(namespace) = &self.unselected
+            && self.namespaces.contains(namespace)
+        {
+            return Err(format!(
+                "unselected is {namespace}, which is one of consumer.namespaces, too: name one that the consumer does \
+                 not read"
+            ));
+        }
+        if let Some((key, _)) = self.labels.iter().find(|(key, value)| !is_label(key, value)) {
+            return Err(format!("labels: {key:?} or its value is not a valid label"));
+        }
+        if let Some(version) = &self.exec_api_version
+            && !EXEC_API_VERSIONS.contains(&&**version)
+        {
+            let known = EXEC_API_VERSIONS.join(" or ");
+            return Err(format!("execApiVersion is {version:?}: expected {known}"));
+        }
+        if let Some(key) = &self.decision
+            && !(self.reads.contains(&Reads::Placements) && is_decision_key(key))
+        {
+            return Err(format!(
+                "decision is {key:?}: it needs `reads: [placements]`, and a key of lowercase letters, digits and `-`"
+            ));
+        }
+        for agent in &self.agents {
+            agent_program(agent).map_err(|error| format!("agents: {error}"))?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether the API server accepts a label.
@@ -334,68 +488,150 @@ fn is_label(key: &str, value: &str) -> bool {
 fn is_decision_key(key: &str) -> bool {
     let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
     let is_bare = |sign: char| sign != '-';
-    // The longest label, without what similar decisions have besides.
+    // The longest label, without the suffix of similar decisions.
     (1..=59).contains(&key.len())
         && key.chars().all(fits)
         && key.starts_with(is_bare)
         && key.ends_with(is_bare)
 }
 
-fn members(text: &text::Text, folder: &Path) -> Result<Members, DriverFileFlaw> {
-    if text.members.is_empty() {
-        return Ok(match text.stand_ins {
-            Some(false) => Members::Made,
-            _ => Members::StandIns,
-        });
-    }
-    let mut names = BTreeSet::new();
-    let mut own = Vec::new();
-    for member in &text.members {
-        if member.name.is_empty() || member.name.contains('\0') || !names.insert(&member.name) {
-            return Err(DriverFileFlaw::MemberName(member.name.clone()));
+impl<'de> Deserialize<'de> for Hook {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordsOrMore;
+        impl<'de> Visitor<'de> for WordsOrMore {
+            type Value = Hook;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a command as a list of words, or `command`, `timeout` and `env`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Hook, A::Error> {
+                Ok(Hook {
+                    command: Vec::deserialize(SeqAccessDeserializer::new(words))?,
+                    ..Hook::default()
+                })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hook, A::Error> {
+                Hook::deserialize(MapAccessDeserializer::new(map))
+            }
         }
-        let kubeconfig = member.kubeconfig.as_ref().map(|path| folder.join(path));
-        if let Some(path) = kubeconfig.as_ref().filter(|path| !path.is_file()) {
-            return Err(DriverFileFlaw::NoKubeconfig {
-                member: member.name.clone(),
-                path: path.clone(),
-            });
-        }
-        own.push(OwnMember {
-            name: member.name.clone(),
-            kubeconfig,
-            profile: member.profile.clone().map(|profile| profile.0),
-        });
+        deserializer.deserialize_any(WordsOrMore)
     }
-    Ok(Members::Own(own))
 }
 
-/// Stand-ins cost nothing, so that there are many of them unless the file says otherwise; other members only where it
-/// asks for them.
-fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, DriverFileFlaw> {
-    let usual = Scale::default();
-    let wanted = match (text.scale.members, members) {
-        (Some(wanted), Members::Own(own)) if wanted > own.len() => {
-            return Err(DriverFileFlaw::TooFewMembers {
-                wanted,
-                there: own.len(),
-            });
+impl<'de> Deserialize<'de> for Patience {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMore;
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = Patience;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a duration such as 2m, or one for each of some actions")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Patience, E> {
+                Ok(Patience {
+                    usual: parse_duration(text).map_err(E::custom)?,
+                    ..Patience::default()
+                })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Patience, A::Error> {
+                let mut patience = Patience::default();
+                while let Some(PatienceKey(action)) = map.next_key()? {
+                    let Span(duration) = map.next_value()?;
+                    match action {
+                        Some(action) => _ = patience.to.insert(action, duration),
+                        None => patience.usual = duration,
+                    }
+                }
+                Ok(patience)
+            }
         }
-        (Some(wanted), _) if wanted > MOST_MEMBERS => {
-            return Err(DriverFileFlaw::TooManyMembers(wanted));
-        }
-        (Some(wanted), _) => wanted,
-        (None, Members::StandIns) => usual.members,
-        (None, _) => 0,
-    };
-    let at_once = text.scale.at_once.unwrap_or(usual.at_once);
-    if at_once == 0 {
-        return Err(DriverFileFlaw::NoneAtOnce);
+        deserializer.deserialize_any(OneOrMore)
     }
-    Ok((wanted > 0).then_some(Scale {
-        members: wanted,
-        at_once,
-    }))
+}
+
+/// An action, or `default`.
+struct PatienceKey(Option<DriverAction>);
+
+impl<'de> Deserialize<'de> for PatienceKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        match name.as_str() {
+            "default" => Ok(PatienceKey(None)),
+            // Its former name.
+            "put-foreigner" => Ok(PatienceKey(Some(DriverAction::PutForeignProfile))),
+            name => {
+                DriverAction::deserialize(name.into_deserializer()).map(|action| PatienceKey(Some(action)))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_duration(&text).map(Span).map_err(D::Error::custom)
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, &'static str> {
+    let span = SignedDuration::from_str(text).ok();
+    let duration = span.and_then(|span| Duration::try_from(span).ok());
+    duration
+        .filter(|duration| !duration.is_zero())
+        .ok_or("give a duration with its unit, such as 30s, 2m or 1h30m")
+}
+
+/// Reads a profile as NAMESPACE/NAME.
+pub(super) fn profile_key_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ObjectKey>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let key = profile_key(&text).ok_or("name a profile as NAMESPACE/NAME");
+    key.map(Some).map_err(D::Error::custom)
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "description": "A duration with its unit, such as 30s, 2m or 1h30m"})
+    }
+}
+
+impl JsonSchema for Patience {
+    fn schema_name() -> Cow<'static, str> {
+        "Patience".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let span = generator.subschema_for::<Span>();
+        let names = DriverAction::ALL.map(DriverAction::name);
+        let names: Vec<&str> = names.into_iter().chain(["default"]).collect();
+        let each = json_schema!({
+            "type": "object", "propertyNames": {"enum": names}, "additionalProperties": span,
+        });
+        json_schema!({
+            "description": "One duration for all, or one for each of some actions and `default`",
+            "anyOf": [span, each],
+        })
+    }
+}
+
+/// The schema of the hooks: one property for each action that is not the run's own.
+fn hooks_schema(generator: &mut SchemaGenerator) -> Schema {
+    let hook = generator.subschema_for::<Hook>().to_value();
+    let actions = DriverAction::ALL.into_iter();
+    let hooks = actions.filter(|action| !action.is_mutation());
+    let properties: Map<String, Value> = hooks
+        .map(|action| (action.name().to_owned(), hook.clone()))
+        .collect();
+    json_schema!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+/// Also allows a hook that is a list of words.
+fn or_words(schema: &mut Schema) {
+    let words = json_schema!({"type": "array", "items": {"type": "string"}, "minItems": 1});
+    *schema = json_schema!({"anyOf": [words, schema]});
 }
 
 #[cfg(test)]

@@ -6,32 +6,29 @@ use evidence::{DriverAction, ObjectKey, PlacementRequest};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// How the names of what a hook is told begin.
-pub(super) const PREFIX: &str = "CONFORMANCE_";
-
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {
-    /// Why the implementation cannot do that; none where it can.
+    /// Why the implementation cannot do that; none if it can.
     fn lacking(&self, action: DriverAction) -> Option<String>;
 
     /// Makes it act, and waits until that is done or `stop` is cancelled.
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called>;
 }
 
-/// What the implementation is to do.
+/// What the implementation should do.
 #[derive(Clone, Debug)]
 pub struct Call<'a> {
-    /// What.
+    /// The action.
     pub action: DriverAction,
-    /// With which member; none where it concerns the whole implementation.
+    /// The member; none for the whole implementation.
     pub member: Option<&'a Member>,
-    /// The profile of that member, where it is known.
+    /// The profile of that member, if it is known.
     pub profile: Option<ObjectKey>,
-    /// The version that the member is to have, for an upgrade.
+    /// The version that the member should have after an upgrade.
     pub version: Option<String>,
-    /// The namespace of the run's own in which the member's profile is to be; none if the implementation chooses it.
+    /// The namespace of the run's own in which the member's profile should be; none if the implementation chooses it.
     pub namespace: Option<&'a str>,
-    /// What is asked of a scheduler, or taken back.
+    /// What is requested from a scheduler, or no longer.
     pub placement: Option<&'a PlacementRequest>,
 }
 
@@ -44,7 +41,17 @@ pub(super) fn undoes(action: DriverAction) -> bool {
 }
 
 impl<'a> Call<'a> {
-    /// A call that concerns the whole implementation.
+    /// A call that undoes an earlier one: for the placement or the member, whatever the action is on, if it has a name.
+    pub(super) fn undoing(action: DriverAction, member: &'a Member, placement: &'a PlacementRequest) -> Self {
+        let is_on_placements = action.is_on_placements();
+        Self {
+            member: (!is_on_placements && !member.name.is_empty()).then_some(member),
+            placement: is_on_placements.then_some(placement),
+            ..Self::of(action)
+        }
+    }
+
+    /// A call for the whole implementation.
     pub(crate) fn of(action: DriverAction) -> Self {
         Self {
             action,
@@ -55,18 +62,25 @@ impl<'a> Call<'a> {
             placement: None,
         }
     }
+
+    /// The name of its member or placement; empty for the whole implementation.
+    pub(super) fn name(&self) -> &str {
+        let placement = self.placement.map(|placement| &placement.name);
+        let name = self.member.map(|member| &member.name).or(placement);
+        name.map_or("", String::as_str)
+    }
 }
 
-/// A member, as a hook is told of it.
+/// A member, as a hook knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member {
     /// Its name: a DNS label, unless it is the implementer's own.
     pub name: String,
-    /// The way to it.
+    /// How to reach it.
     pub way: Way,
 }
 
-/// The way to a member.
+/// How to reach a member.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum Way {
     /// The hook knows it.
@@ -78,41 +92,41 @@ pub enum Way {
     File(PathBuf),
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Called {
-    /// Why it was not done, if so.
+    /// Why it failed, if it did.
     pub failure: Option<String>,
-    /// The end of what was printed, without credentials.
+    /// The end of its output, without credentials.
     pub output: String,
-    /// Which profile is the member's, where the hook tells.
+    /// The member's profile, if the hook prints it.
     pub profile: Option<ObjectKey>,
-    /// The namespace and the key of the placement's decision, where the hook tells.
+    /// The namespace and the key of the placement's decision, if the hook prints them.
     pub decision: Option<ObjectKey>,
 }
 
-/// A stand-in cannot be offered.
+/// A fake member cannot be offered.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to offer a stand-in: {0}")]
+#[error("failed to offer a fake member: {0}")]
 pub struct OfferError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Offers members that stand in for real ones.
+/// Offers fake members.
 pub trait Offer: Send + Sync {
-    /// Offers a new member of that name: healthy, and there until it is dropped.
+    /// Offers a new member of that name: healthy, and running until it is dropped.
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>>;
 }
 
-/// A member that stands in for a real one.
+/// A fake member.
 pub trait Offered: Send + Sync {
-    /// A kubeconfig for it; none where the hooks need none.
+    /// A kubeconfig for it; none if the hooks need none.
     fn kubeconfig(&self) -> Option<String>;
-    /// The address of its API server, by which its profile may be known; none where it has none.
+    /// The address of its API server, by which its profile may be recognized; none if it has none.
     fn server(&self) -> Option<String>;
-    /// Its control plane breaks: its API server answers no more.
+    /// Breaks its control plane: its API server no longer answers.
     fn break_down(&self);
-    /// It is as healthy as before.
+    /// Repairs it.
     fn heal(&self);
-    /// It gets another version, and says which.
+    /// Gives it another version, and returns that.
     fn upgrade(&self) -> String;
 }
 
@@ -128,16 +142,29 @@ impl std::fmt::Debug for Way {
 }
 
 impl Called {
-    /// It was done.
+    /// A success.
     pub fn done() -> Self {
         Self::default()
     }
 
-    /// It was not, and why.
+    /// A failure with its reason.
     pub fn failed(reason: impl Into<String>) -> Self {
         Self {
             failure: Some(reason.into()),
             ..Self::default()
         }
     }
+}
+
+/// Reads `namespace/name`, where the name may be a label's value.
+pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
+    let (namespace, name) = text.trim().split_once('/')?;
+    let is_name = |part: &str| {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        !part.is_empty() && part.len() <= 253 && part.chars().all(is_allowed)
+    };
+    (is_name(namespace) && is_name(name)).then(|| ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
 }

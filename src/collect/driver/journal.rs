@@ -1,49 +1,40 @@
-//! Write-ahead log of changes to undo, so that a killed run can be cleaned up.
+//! The changes that a run must undo: hooks to call, fields to restore, and namespaces with objects that it creates.
 //!
-//! One file for each run, one JSON value a line, so that a truncated line spoils no other. It holds no credential. The
-//! run locks the file, and cleaning up skips locked files: their runs are still going on.
+//! A run on a user's hub writes them to a file, so that a killed run can be cleaned up: one JSON value a line, so that a
+//! truncated line spoils no other. The file holds no credential. The run locks it, and cleaning up skips locked files.
 
 use std::{
     collections::BTreeMap,
+    fmt,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use evidence::{DriverAction, LARGEST_KUBECONFIG, ObjectKey, read_text, redact::without_credentials};
+use evidence::{DriverAction, LARGEST_KUBECONFIG, ObjectRef, read_text, redact::without_credentials};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::private_file;
 
 /// The extension of a journal's file; its stem is the run's id.
 const EXTENSION: &str = "jsonl";
 
-/// The write-ahead log of a run that is going on.
-#[derive(Debug)]
+/// The changes that a run must undo.
+#[derive(Debug, Default)]
 pub struct Journal {
-    path: PathBuf,
-    state: Mutex<State>,
+    /// The run.
+    pub(super) head: Head,
+    /// Its locked file; none if the hub ends with the run.
+    file: Option<(PathBuf, File)>,
+    state: Mutex<Pending>,
 }
 
-#[derive(Debug)]
-struct State {
-    file: File,
+#[derive(Debug, Default)]
+struct Pending {
     next: u64,
-    pending: BTreeMap<u64, UndoEntry>,
-}
-
-/// The write-ahead log of a killed run.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub path: PathBuf,
-    pub head: Head,
-    /// Changes to undo, oldest first.
-    pub pending: Vec<(u64, UndoEntry)>,
-    /// Holds the lock.
-    file: File,
+    entries: BTreeMap<u64, UndoEntry>,
 }
 
 /// Identifies the run, its hub and its driver file.
@@ -62,55 +53,31 @@ pub struct Head {
     pub driver_file: PathBuf,
 }
 
-/// A change to undo.
+/// How to undo a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
 pub(crate) enum UndoEntry {
-    /// A member joined: make it leave.
-    Member { name: String },
-    /// A member was broken: heal it.
-    Outage { name: String },
-    /// The implementation was cut off from where its members come from: connect it again.
-    Disconnection,
-    /// A profile was created: delete it.
-    Profile { profile: ObjectKey },
-    /// A slice was created: delete it.
-    Slice { slice: ObjectKey },
-    /// A testbed publishes objects in these namespaces: delete those with the label of the run.
-    Testbed { namespaces: Vec<String> },
-    /// A namespace was created: delete it.
+    /// Call a hook for a member or a placement; an empty name is the whole implementation.
+    Hook { action: DriverAction, name: String },
+    /// Restore a field of a profile.
+    Field(FieldChange),
+    /// Delete the objects with the label of the run in these namespaces.
+    Objects { namespaces: Vec<String> },
+    /// Delete a namespace that the run has created.
     Namespace { name: String },
-    /// A scheduler was asked for clusters: take that back.
-    Placement { name: String },
-    /// A field of a profile was changed: restore it.
-    Field(FieldUndo),
 }
 
-impl UndoEntry {
-    /// The action that undoes it, if it is a step of its own in a scenario.
-    pub(super) fn undone_by(&self) -> Option<DriverAction> {
-        match self {
-            UndoEntry::Outage { .. } => Some(DriverAction::Heal),
-            UndoEntry::Disconnection => Some(DriverAction::Reconnect),
-            _ => None,
-        }
-    }
-}
-
-/// A changed field.
+/// A changed field of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct FieldUndo {
-    pub profile: ObjectKey,
-    /// The uid of the profile: another one may take its name.
-    pub uid: String,
-    /// Whether it belongs to `/status`.
-    pub status: bool,
-    /// Where it is (RFC 6901).
+pub(crate) struct FieldChange {
+    /// The profile with its uid: another one may take its name.
+    pub profile: ObjectRef,
+    /// The field (RFC 6901).
     pub pointer: String,
-    /// Its value before; none where there was none.
+    /// Its value before; none if it was absent.
     pub before: Option<String>,
-    /// The value that the run gives it; none where it removes it.
+    /// The value that the run sets; none if it removes the field.
     pub after: Option<String>,
 }
 
@@ -118,13 +85,27 @@ pub(crate) struct FieldUndo {
 #[serde(rename_all = "camelCase")]
 enum Line {
     Run(Head),
-    #[serde(rename = "debt")]
     Undo(u64, UndoEntry),
     Undone(u64),
 }
 
+impl fmt::Display for UndoEntry {
+    /// What to do, after "failed to".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UndoEntry::Hook { action, name } if name.is_empty() => write!(f, "call the hook `{action}`"),
+            UndoEntry::Hook { action, name } => write!(f, "call the hook `{action}` for {name}"),
+            UndoEntry::Field(change) => write!(f, "restore {} of {}", change.pointer, change.profile),
+            UndoEntry::Objects { namespaces } => {
+                write!(f, "delete the objects of the run in {}", namespaces.join(", "))
+            }
+            UndoEntry::Namespace { name } => write!(f, "delete Namespace {name}"),
+        }
+    }
+}
+
 impl Journal {
-    /// Begins the journal of a run in that folder, and creates the folder if it is missing.
+    /// Begins the file of a run in that folder, and creates the folder if it is missing.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -141,75 +122,25 @@ impl Journal {
             server: without_credentials(&head.server).into_owned(),
             ..head
         };
-        write(&file, &Line::Run(head))?;
+        write(&file, &Line::Run(head.clone()))?;
         Ok(Self {
-            path,
-            state: Mutex::new(State {
-                file,
-                next: 0,
-                pending: BTreeMap::new(),
-            }),
+            head,
+            file: Some((path, file)),
+            state: Mutex::default(),
         })
     }
 
-    /// Records a change before it is made, and returns its number.
-    ///
-    /// # Errors
-    /// When it cannot be written: the change must not be made then.
-    pub(crate) fn record_undo(&self, undo: UndoEntry) -> io::Result<u64> {
-        let mut state = self.state.lock();
-        let number = state.next;
-        write(&state.file, &Line::Undo(number, undo.clone()))?;
-        state.next += 1;
-        state.pending.insert(number, undo);
-        Ok(number)
-    }
-
-    /// Notes that the change is undone.
-    pub(crate) fn undone(&self, number: u64) {
-        let mut state = self.state.lock();
-        state.pending.remove(&number);
-        // If this fails, the change is undone once more, which does no harm.
-        let _ = write(&state.file, &Line::Undone(number));
-    }
-
-    /// The path of its file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Journal {
-    /// Removes the file if everything is undone.
-    fn drop(&mut self) {
-        let state = self.state.lock();
-        if state.pending.is_empty() {
-            let _ = fs::remove_file(&self.path);
-        }
-        // A program that is just being started shares the file and its lock for a moment.
-        let _ = state.file.unlock();
-    }
-}
-
-impl Drop for Found {
-    /// Unlocks the file, for the same reason.
-    fn drop(&mut self) {
-        let _ = self.file.unlock();
-    }
-}
-
-impl Found {
-    /// Finds the journals in that folder of runs that ended without cleaning up, and the ids of runs that are still
-    /// going on. Ignores files that are not journals, and a missing folder.
+    /// Finds the journals in that folder of runs that ended without cleaning up, oldest first, and the ids of active
+    /// runs. Ignores files that are not journals, and a missing folder.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn all(folder: &Path) -> io::Result<(Vec<Found>, Vec<String>)> {
+    pub(super) fn unfinished(folder: &Path) -> io::Result<(Vec<Journal>, Vec<String>)> {
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
             entries => entries?,
         };
-        let (mut found, mut going_on) = (Vec::new(), Vec::new());
+        let (mut unfinished, mut active) = (Vec::new(), Vec::new());
         for entry in entries {
             let path = entry?.path();
             if path.extension().is_none_or(|extension| extension != EXTENSION) {
@@ -217,61 +148,97 @@ impl Found {
             }
             let file = OpenOptions::new().append(true).read(true).open(&path)?;
             match file.try_lock() {
-                Ok(()) => {}
+                Ok(()) => unfinished.extend(read(path, file)?),
                 Err(TryLockError::WouldBlock) => {
                     let run = path.file_stem().unwrap_or_default();
-                    going_on.push(run.to_string_lossy().into_owned());
-                    continue;
+                    active.push(run.to_string_lossy().into_owned());
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            found.extend(read(path, file)?);
         }
-        found.sort_by(|one, other| (one.head.began, &one.head.run).cmp(&(other.head.began, &other.head.run)));
-        Ok((found, going_on))
+        unfinished.sort_by(|one: &Journal, other| {
+            (one.head.began, &one.head.run).cmp(&(other.head.began, &other.head.run))
+        });
+        Ok((unfinished, active))
     }
 
-    /// Notes that the change is undone.
-    pub fn undone(&mut self, number: u64) {
-        self.pending.retain(|(pending, _)| *pending != number);
-        let _ = write(&self.file, &Line::Undone(number));
+    /// Records how to undo a change before it is made, and returns its number.
+    ///
+    /// # Errors
+    /// When it cannot be written: the change must not be made then.
+    pub(crate) fn record_undo(&self, entry: UndoEntry) -> io::Result<u64> {
+        let mut state = self.state.lock();
+        let number = state.next;
+        if let Some((_, file)) = &self.file {
+            write(file, &Line::Undo(number, entry.clone()))?;
+        }
+        state.next += 1;
+        state.entries.insert(number, entry);
+        Ok(number)
     }
 
-    /// Removes the journal when everything is undone.
-    pub fn end(self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+    /// Records that the change is undone.
+    pub(crate) fn undone(&self, number: u64) {
+        self.state.lock().entries.remove(&number);
+        if let Some((_, file)) = &self.file {
+            // If this fails, the change is undone again, which does no harm.
+            let _ = write(file, &Line::Undone(number));
+        }
+    }
+
+    /// The changes that are not undone, oldest first.
+    pub(super) fn pending(&self) -> Vec<(u64, UndoEntry)> {
+        let state = self.state.lock();
+        let entries = state.entries.iter();
+        entries.map(|(number, entry)| (*number, entry.clone())).collect()
+    }
+
+    /// The path of its file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|(path, _)| path.as_path())
     }
 }
 
-fn read(path: PathBuf, file: File) -> io::Result<Option<Found>> {
+impl Drop for Journal {
+    /// Removes the file if everything is undone.
+    fn drop(&mut self) {
+        let Some((path, file)) = &self.file else {
+            return;
+        };
+        if self.state.lock().entries.is_empty() {
+            let _ = fs::remove_file(path);
+        }
+        // A program that is just being started shares the file and its lock briefly.
+        let _ = file.unlock();
+    }
+}
+
+fn read(path: PathBuf, file: File) -> io::Result<Option<Journal>> {
     let text = read_text(&path, LARGEST_KUBECONFIG)?;
     let mut lines = text.lines().map(serde_json::from_str::<Line>);
     let Some(Ok(Line::Run(head))) = lines.next() else {
         return Ok(None);
     };
-    let mut pending = BTreeMap::new();
+    let mut pending = Pending::default();
     for line in lines.map_while(Result::ok) {
         match line {
             Line::Run(_) => {}
-            Line::Undo(number, undo) => {
-                pending.insert(number, undo);
+            Line::Undo(number, entry) => {
+                pending.next = number + 1;
+                pending.entries.insert(number, entry);
             }
-            Line::Undone(number) => {
-                pending.remove(&number);
-            }
+            Line::Undone(number) => _ = pending.entries.remove(&number),
         }
     }
-    Ok(Some(Found {
-        path,
+    Ok(Some(Journal {
         head,
-        pending: pending.into_iter().collect(),
-        file,
+        file: Some((path, file)),
+        state: Mutex::new(pending),
     }))
 }
 
 fn write(mut file: &File, line: &Line) -> io::Result<()> {
-    let value: Value = serde_json::to_value(line)?;
-    file.write_all(format!("{value}\n").as_bytes())?;
+    file.write_all(format!("{}\n", serde_json::to_string(line)?).as_bytes())?;
     file.sync_data()
 }
 
@@ -289,62 +256,50 @@ mod tests {
         }
     }
 
-    fn member(name: &str) -> UndoEntry {
-        UndoEntry::Member {
+    fn leave(name: &str) -> UndoEntry {
+        UndoEntry::Hook {
+            action: DriverAction::Leave,
             name: name.to_owned(),
         }
     }
 
     #[test]
-    fn what_was_not_undone_is_found_by_the_next() {
+    fn pending_entries_of_a_killed_run_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path().join("state").join("runs");
-        assert!(Found::all(&folder).expect("no error").0.is_empty());
+        assert!(Journal::unfinished(&folder).expect("no error").0.is_empty());
         let journal = Journal::begin(&folder, head("b")).expect("a journal");
-        let one = journal.record_undo(member("one")).expect("written");
-        journal.record_undo(member("two")).expect("written");
+        let one = journal.record_undo(leave("one")).expect("written");
+        journal.record_undo(leave("two")).expect("written");
         journal.undone(one);
-        let (found, going_on) = Found::all(&folder).expect("no error");
-        assert!(found.is_empty());
-        assert_eq!(going_on, ["b"]);
+        let (unfinished, active) = Journal::unfinished(&folder).expect("no error");
+        assert!(unfinished.is_empty());
+        assert_eq!(active, ["b"]);
 
         drop(journal);
         // The run was killed while it wrote.
-        let mut file = OpenOptions::new()
-            .append(true)
-            .open(folder.join("b.jsonl"))
-            .expect("there");
-        file.write_all(b"{\"debt\":[2,{\"undo\":\"mem").expect("written");
-        let text = fs::read_to_string(folder.join("b.jsonl")).expect("text");
+        let path = folder.join("b.jsonl");
+        let mut file = OpenOptions::new().append(true).open(&path).expect("a file");
+        file.write_all(b"{\"undo\":[2,{\"undo\":\"ho").expect("written");
+        let text = fs::read_to_string(path).expect("text");
         assert!(!text.contains("CANARY"), "{text}");
 
-        let (mut found, _) = Found::all(&folder).expect("no error");
-        assert_eq!(found.len(), 1);
-        let mut found = found.remove(0);
-        assert_eq!(found.head.driver_file, PathBuf::from("/driver.yaml"));
-        assert_eq!(found.pending, [(1, member("two"))]);
-        found.undone(1);
-        found.end().expect("removed");
-        assert!(Found::all(&folder).expect("no error").0.is_empty());
-    }
-
-    #[test]
-    fn a_clean_end_leaves_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let journal = Journal::begin(folder.path(), head("a")).expect("a journal");
-        let one = journal.record_undo(member("one")).expect("written");
-        journal.undone(one);
+        let (mut unfinished, _) = Journal::unfinished(&folder).expect("no error");
+        let journal = unfinished.pop().expect("a journal");
+        assert_eq!(journal.head.driver_file, PathBuf::from("/driver.yaml"));
+        assert_eq!(journal.pending(), [(1, leave("two"))]);
+        journal.undone(1);
         drop(journal);
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
     }
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_may_read_it() {
+    fn only_the_user_may_read_it() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let _journal = Journal::begin(folder.path(), head("a")).expect("a journal");
-        let metadata = fs::metadata(folder.path().join("a.jsonl")).expect("there");
+        let metadata = fs::metadata(folder.path().join("a.jsonl")).expect("a file");
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     }
 }

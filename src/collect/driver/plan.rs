@@ -1,52 +1,63 @@
-//! The plan of a driver: which scenarios, with which members and timeouts.
+//! The plan of a driver: with which members and timeouts it runs, and what it cannot do.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use evidence::{
-    DriverAction, ObjectKey,
+    DriverAction, ObjectKey, Reason, ReasonId,
+    api::{Role, names},
     runs::{RUN_ID_LENGTH, RUN_ID_LETTERS},
 };
 use ring::rand::{SecureRandom, SystemRandom};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{
+    file::profile_key_text,
     hooks::{Hooks, Offer},
     journal::Journal,
 };
+use crate::hub::{missing::NO_MUTATIONS, permissions::Permissions};
 
-/// How long the implementation may take to answer, where the driver file does not say.
+/// How long the implementation may take to react, unless the driver file says otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(120);
-/// With how many members the scale scenario tries a fleet of stand-ins, where the driver file does not say.
+/// How many fake members the scale scenario joins, unless the driver file says otherwise.
 pub const MEMBERS: usize = 50;
-/// The most members that the scale scenario tries: each has a stand-in of its own, and a hook that runs.
+/// The most members that the scale scenario joins: each has an API server and a running hook.
 pub(super) const MOST_MEMBERS: usize = 1_000;
-/// How many of them join at once, where the driver file does not say.
+/// How many of them join at the same time, unless the driver file says otherwise.
 pub const AT_ONCE: usize = 10;
 
-/// What the implementation is to be made to do, and by what.
+/// What a driver does, and with what.
 #[derive(Clone)]
 pub struct DriverPlan {
-    /// The id of the run: what it creates bears it, and the names of its members hold it.
+    /// The id of the run: a label of what it creates, and a part of the names of its members.
     pub run: String,
-    /// What makes the implementation act.
+    /// Makes the implementation act.
     pub hooks: Arc<dyn Hooks>,
     /// Where members come from.
     pub fleet: Fleet,
-    /// How long the implementation may take to answer.
+    /// How long the implementation may take to react.
     pub patience: Patience,
-    /// The scale scenario; none: it is left out.
+    /// The scale scenario; none leaves it out.
     pub scale: Option<Scale>,
     /// The namespace that the run may create and delete; none if it must not.
     pub own_namespace: Option<String>,
-    /// Whether the run may write to profiles of its own members, and put one of its own beside.
+    /// Whether the run may write to profiles of its own members, and create objects.
     pub mutations: bool,
-    /// Where it is written down what is to be undone; none where the hub goes with the run.
+    /// The log of changes to undo; none if the hub ends with the run.
     pub journal: Option<Arc<Journal>>,
 }
 
 /// Where members come from.
 #[derive(Clone)]
 pub enum Fleet {
-    /// The run offers stand-ins.
+    /// The run offers fake members.
     StandIns(Arc<dyn Offer>),
     /// The join hook makes them. An upgrade takes them to that version.
     Made(Option<String>),
@@ -55,20 +66,24 @@ pub enum Fleet {
 }
 
 /// A member of the implementer's own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OwnMember {
     /// Its name.
     pub name: String,
-    /// The file of its kubeconfig.
+    /// The file of its kubeconfig, relative to the driver file.
+    #[serde(default)]
     pub kubeconfig: Option<PathBuf>,
-    /// Its profile, where its name does not tell.
+    /// Its profile as NAMESPACE/NAME, if its name does not show it.
+    #[serde(default, deserialize_with = "profile_key_text")]
+    #[schemars(with = "Option<String>")]
     pub profile: Option<ObjectKey>,
 }
 
-/// How long the implementation may take to answer.
+/// How long the implementation may take to react.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// To what is not named.
+    /// To all actions that are not in `to`.
     pub usual: Duration,
     /// To some actions.
     pub to: BTreeMap<DriverAction, Duration>,
@@ -77,14 +92,14 @@ pub struct Patience {
 /// The scale scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// How many members.
+    /// The number of members.
     pub members: usize,
-    /// How many of them join, or leave, at once.
+    /// How many of them join, or leave, at the same time.
     pub at_once: usize,
 }
 
 impl Patience {
-    /// How long the implementation may take to answer an action.
+    /// How long the implementation may take to react to an action.
     pub(super) fn with(&self, action: DriverAction) -> Duration {
         self.to.get(&action).copied().unwrap_or(self.usual)
     }
@@ -108,6 +123,13 @@ impl Default for Scale {
     }
 }
 
+impl DriverPlan {
+    /// Whether the run offers fake members, which it breaks, heals and upgrades itself.
+    pub(super) fn has_fake_members(&self) -> bool {
+        matches!(self.fleet, Fleet::StandIns(_))
+    }
+}
+
 impl fmt::Debug for DriverPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DriverPlan")
@@ -119,7 +141,7 @@ impl fmt::Debug for DriverPlan {
     }
 }
 
-/// A new run's id: short, a valid part of a name and of a label's value, and no word.
+/// A new run's id: short, a valid part of a name and of a label's value, and not a word.
 pub fn new_run_id() -> String {
     let mut random = [0; RUN_ID_LENGTH];
     SystemRandom::new()
@@ -129,4 +151,113 @@ pub fn new_run_id() -> String {
         .iter()
         .map(|byte| char::from(RUN_ID_LETTERS[usize::from(*byte) % RUN_ID_LETTERS.len()]))
         .collect()
+}
+
+/// The actions that a run can do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Capabilities {
+    pub supported: BTreeSet<DriverAction>,
+    /// Why it cannot do the others.
+    pub missing: BTreeMap<DriverAction, Reason>,
+}
+
+impl Capabilities {
+    /// Finds out what the plan can do with those permissions, for the roles that are judged.
+    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String], roles: &[Role]) -> Self {
+        let mut capabilities = Self::default();
+        for action in roles.iter().copied().flat_map(DriverAction::of) {
+            let lacking = || needed_hooks(action, plan).find_map(|hook| plan.hooks.lacking(hook));
+            match forbidden(action, plan, permissions, scope).or_else(|| lacking().map(Reason::from)) {
+                None => _ = capabilities.supported.insert(action),
+                Some(reason) => _ = capabilities.missing.insert(action, reason),
+            }
+        }
+        capabilities
+    }
+
+    /// Whether the run can do all of these.
+    pub fn support(&self, actions: &[DriverAction]) -> bool {
+        actions.iter().all(|action| self.supported.contains(action))
+    }
+}
+
+/// The hooks without which an action is impossible: those that make its member or placement, and its own.
+fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item = DriverAction> {
+    let actors: &[DriverAction] = match action {
+        DriverAction::Restart
+        | DriverAction::PutForeignProfile
+        | DriverAction::ChangeForeignProfile
+        | DriverAction::RecreateForeignProfile
+        | DriverAction::PutForeignSlice => &[],
+        action if action.is_on_placements() => &[DriverAction::Place, DriverAction::Unplace],
+        _ => &[DriverAction::Join, DriverAction::Leave],
+    };
+    let is_on_fake_member = plan.has_fake_members()
+        && matches!(
+            action,
+            DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade
+        );
+    let own = (!action.is_mutation() && !is_on_fake_member).then_some(action);
+    actors.iter().copied().chain(own)
+}
+
+/// Why the run may not do an action; none if it may.
+fn forbidden(
+    action: DriverAction,
+    plan: &DriverPlan,
+    permissions: &Permissions,
+    scope: &[String],
+) -> Option<Reason> {
+    if action.is_mutation() && !plan.mutations {
+        return Some(NO_MUTATIONS);
+    }
+    let status = format!("{}/status", names::PLURAL);
+    let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
+    let writes: &[(&str, &str)] = match action {
+        DriverAction::DeleteNamespace | DriverAction::CreateNamespace => {
+            return no_namespace(plan.own_namespace.as_ref(), scope);
+        }
+        DriverAction::DeleteProfile => &[("delete", profiles)],
+        DriverAction::TamperStatus => &[("patch", &status)],
+        DriverAction::RemoveLabel | DriverAction::SetDisplayName | DriverAction::ChangeForeignProfile => {
+            &[("patch", profiles)]
+        }
+        DriverAction::PutForeignProfile | DriverAction::RecreateForeignProfile => {
+            &[("create", profiles), ("patch", &status), ("delete", profiles)]
+        }
+        DriverAction::DeleteSlice => &[("delete", slices)],
+        DriverAction::EmptySlice => &[("patch", slices)],
+        DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],
+        _ => &[],
+    };
+    let everywhere = [String::new()];
+    let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
+    let is_refused = |verb: &str, resource: &str| {
+        let allows = |namespace: &String| permissions.allows(verb, names::GROUP, resource, namespace);
+        namespaces
+            .iter()
+            .all(|namespace| allows(namespace) == Some(false))
+    };
+    let (verb, resource) = writes
+        .iter()
+        .find(|(verb, resource)| is_refused(verb, resource))?;
+    let id = if action.is_on_placements() {
+        ReasonId::PlacementDecisionWritesForbidden
+    } else {
+        ReasonId::ProfileWritesForbidden
+    };
+    let reason = format!("the runner may not {verb} {resource}: grant {verb} on {resource}");
+    Some(Reason::of(id, reason))
+}
+
+/// Why the run cannot delete a namespace; none if it can.
+fn no_namespace(own: Option<&String>, scope: &[String]) -> Option<Reason> {
+    let reason = match own {
+        None => "the driver file has no `ownNamespace`",
+        Some(own) if !scope.is_empty() && !scope.contains(own) => {
+            "`ownNamespace` of the driver file is not one of the namespaces that the run watches"
+        }
+        Some(_) => return None,
+    };
+    Some(Reason::known(ReasonId::Unknown, reason))
 }

@@ -1,39 +1,62 @@
-//! State that all scenarios of a run share: capabilities, steps taken, and what the watch has seen.
+//! State that all scenarios of a run share: capabilities, steps taken, changes to undo, and what the watch has brought.
 
-use std::{collections::HashSet, io, sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use evidence::{
-    Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario, StepOutcome, Tracked,
-    api::{ObjectKind, PlacementDecision, Role},
+    Claim, Driver, DriverAction, DriverStep, ObjectRef, PlacementRequest, Scenario, Scope, StepOutcome,
+    Tracked,
+    api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
 };
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::{select, time::sleep};
+use tokio::{select, sync::Semaphore, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    capabilities::Capabilities,
-    hooks::{Call, Called, Member, Offered, undoes},
-    journal::UndoEntry,
-    member_pool::MemberPool,
-    plan::{DriverPlan, Fleet},
-    run_context::RunContext,
-    writes::Writes,
+    hooks::{Call, Called, Member, undoes},
+    journal::{Journal, UndoEntry},
+    member::{MemberPool, ScenarioMember},
+    plan::{Capabilities, DriverPlan},
+    writes::{Touched, Writes},
 };
 use crate::{
-    connect::failure::Failure,
-    hub::permissions::written,
+    clock::Clock,
+    connect::call::TimedClient,
+    hub::{
+        permissions::{Permissions, written},
+        target::Target,
+        wanted::Wish,
+    },
+    progress::Progress,
     watch::{record::Record, timeline},
 };
 
 /// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";
-/// Interval of looking for an answer in what the watch has brought.
+/// Interval between checks of what the watch has brought.
 const TICK: Duration = Duration::from_millis(250);
-/// Part of the timeout for which a step goes on after its answer: 2 s of 2 min.
+/// Part of the timeout for which a step continues after the reaction: 2 s of 2 min.
 const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
+
+/// What a run lends to its driver.
+pub(crate) struct RunContext<'a> {
+    pub client: &'a TimedClient,
+    pub clock: Clock,
+    pub progress: &'a dyn Progress,
+    pub claim: &'a Claim,
+    pub scope: &'a Scope,
+    pub secrets: &'a Wish,
+    pub target: &'a Target,
+    pub permissions: &'a Permissions,
+    /// What the run has written to.
+    pub touched: Touched,
+    /// The profiles that the watch has brought so far.
+    pub record: timeline::Shared,
+    /// The slices that the watch has brought so far.
+    pub slices: timeline::Shared<PlacementDecision>,
+}
 
 /// What all scenarios of a run share.
 pub(super) struct Session<'a> {
@@ -44,52 +67,39 @@ pub(super) struct Session<'a> {
     pub capabilities: Capabilities,
     pub stop: CancellationToken,
     pub pool: MemberPool,
+    /// For the hooks of a fleet that may run at the same time.
+    pub turns: Semaphore,
     pub writes: Writes<'a>,
-    state: Mutex<State>,
+    journal: Arc<Journal>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SessionState {
     steps: Vec<DriverStep>,
-    /// The uids of profiles that are known to be some member's of the run.
+    /// The uids of profiles that are known to be a member's of the run.
     claimed: HashSet<Arc<str>>,
-    /// Whether one of these was known by what it tells of its member.
-    profiles_tell: bool,
-    /// Members that would not leave.
-    stuck: Vec<StuckMember>,
-    /// Placements that could not be taken back.
-    stuck_placements: Vec<(PlacementRequest, Option<u64>)>,
-    /// What could not be undone, for a person.
-    leftovers: Vec<String>,
-}
-
-/// The write-ahead log cannot be written, so the step must not be taken.
-#[derive(Debug, thiserror::Error)]
-#[error("failed to write down how to undo it: {0}")]
-pub(super) struct UndoNotRecorded(#[source] io::Error);
-
-/// A member that would not leave.
-pub(super) struct StuckMember {
-    pub member: Member,
-    /// Keeps the stand-in alive, where it is one.
-    pub _stand_in: Option<Box<dyn Offered>>,
-    /// Of its profile.
-    pub uid: Option<Arc<str>>,
-    pub undo: Option<u64>,
+    /// Whether one of these was recognized by its content.
+    profiles_name_members: bool,
+    /// Members that failed to leave.
+    stuck: Vec<ScenarioMember>,
 }
 
 impl<'a> Session<'a> {
-    /// A session in which nothing was done yet.
+    /// A session without steps.
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
         let serves = |role: &Role| *role == Role::Manager || context.target.placements.is_some();
         let mut roles = written(context.claim);
         roles.retain(serves);
         let scope = &context.scope.namespaces;
+        let at_once = plan.scale.unwrap_or_default().at_once;
         Self {
             capabilities: Capabilities::of(plan, context.permissions, scope, &roles),
             roles,
             pool: MemberPool::new(plan),
-            writes: Writes::new(context.client, context.target).noting(context.touched.clone()),
+            turns: Semaphore::new(at_once.min(Semaphore::MAX_PERMITS)),
+            writes: Writes::new(context.client, context.target, context.touched.clone()),
+            journal: plan.journal.clone().unwrap_or_default(),
             state: Mutex::default(),
             stop,
             plan,
@@ -97,14 +107,25 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The present moment.
+    /// The present time.
     pub fn now(&self) -> Timestamp {
         self.context.clock.now()
     }
 
-    /// What the watch has brought so far.
+    /// That much later than now.
+    pub fn after(&self, duration: Duration) -> Timestamp {
+        let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
+        self.now().saturating_add(duration).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The profiles that the watch has brought so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.context.record.lock()
+    }
+
+    /// The slices that the watch has brought so far.
+    pub fn slices(&self) -> MutexGuard<'_, Record<PlacementDecision>> {
+        self.context.slices.lock()
     }
 
     /// Whether objects of that role are judged, and the hub serves them.
@@ -112,9 +133,9 @@ impl<'a> Session<'a> {
         self.roles.contains(&role)
     }
 
-    /// What the watch has brought of slices.
-    pub fn slices(&self) -> MutexGuard<'_, Record<PlacementDecision>> {
-        self.context.slices.lock()
+    /// Whether the run can do all of these.
+    pub fn can(&self, actions: &[DriverAction]) -> bool {
+        self.capabilities.support(actions)
     }
 
     /// Begins a step.
@@ -125,10 +146,10 @@ impl<'a> Session<'a> {
         member: &str,
         profile: Option<ObjectRef>,
     ) -> DriverStep {
-        let whom = if member.is_empty() { "" } else { " of " };
+        let of_member = if member.is_empty() { "" } else { " of " };
         self.context
             .progress
-            .step(&format!("{}: {action}{whom}{member}", scenario.name()));
+            .step(&format!("{}: {action}{of_member}{member}", scenario.name()));
         let now = self.now();
         let patience = SignedDuration::try_from(self.plan.patience.with(action));
         DriverStep {
@@ -151,111 +172,73 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notes the outcome of a call in its step.
+    /// Records the outcome of a call in its step.
     pub fn did(&self, step: &mut DriverStep, called: Called) {
         step.until = self.now();
         step.looked_until = step.until;
         step.output = called.output;
         if let Some(reason) = called.failure {
             if !self.stop.is_cancelled() {
-                let whom = if step.member.is_empty() { "" } else { " of " };
-                let what = format!("{}{whom}{}", step.action, step.member);
+                let of_member = if step.member.is_empty() { "" } else { " of " };
+                let what = format!("{}{of_member}{}", step.action, step.member);
                 self.context.progress.warn(&format!("failed to {what}: {reason}"));
             }
             step.outcome = StepOutcome::Failed { reason };
         }
     }
 
-    /// Notes a step that is over.
+    /// Records a step that has ended.
     pub fn end(&self, step: DriverStep) {
         self.state().steps.push(step);
     }
 
     /// Records a step that cannot be taken.
-    pub fn skip_step(&self, step: DriverStep, reason: impl ToString) {
-        self.end(refused(step, reason));
+    pub fn skip_step(&self, mut step: DriverStep, reason: impl ToString) {
+        fail(&mut step, reason);
+        self.end(step);
     }
 
-    /// What stops the hook of an action: nothing if it undoes what another one did.
-    pub fn stop_of(&self, action: DriverAction) -> CancellationToken {
-        if undoes(action) {
+    /// Calls a hook, unless the run is stopped; also then if it undoes what another hook did.
+    pub async fn call(&self, call: Call<'_>) -> Called {
+        let stop = if undoes(call.action) {
             CancellationToken::new()
         } else {
             self.stop.clone()
-        }
-    }
-
-    /// Creates an object as soon as its name is free.
-    pub async fn create_once_free<F>(
-        &self,
-        within: Duration,
-        retry: Duration,
-        create: impl Fn() -> F,
-    ) -> Result<ObjectRef, Failure>
-    where
-        F: Future<Output = Result<ObjectRef, Failure>>,
-    {
-        let deadline = self.after(within);
-        loop {
-            match create().await {
-                Err(failure) if failure.code() == 409 && self.now() < deadline => self.pause(retry).await,
-                outcome => return outcome,
-            }
-        }
-    }
-
-    /// Has the implementation act.
-    pub async fn call(&self, call: Call<'_>, stop: CancellationToken) -> Called {
+        };
         if stop.is_cancelled() {
             return Called::failed(STOPPED);
         }
-        self.plan.hooks.call(&call, stop).await
+        let called = self.plan.hooks.call(&call, stop).await;
+        if called.failure.is_none() {
+            self.settle(call.action, call.name());
+        }
+        called
     }
 
-    /// Waits for the answer to a step until its deadline, or until the run stops. Returns whether it was seen; a failed
-    /// step has none. The watch may tell an answer late, so it waits a little longer than the deadline.
-    pub async fn look(&self, step: &mut DriverStep, seen: impl FnMut(&Record) -> bool) -> bool {
-        let late = step.deadline().saturating_add(timeline::BRIEF);
-        self.look_until(late.unwrap_or(Timestamp::MAX), step, seen).await
-    }
-
-    /// Waits for the answer to a step until `deadline`.
-    pub async fn look_until(
+    /// Waits for the reaction to a step until `deadline`, or until the run stops. Returns whether it came; a failed step
+    /// has none.
+    pub async fn observe(
         &self,
-        deadline: Timestamp,
         step: &mut DriverStep,
-        mut seen: impl FnMut(&Record) -> bool,
-    ) -> bool {
-        self.look_for(deadline, step, || seen(&self.record())).await
-    }
-
-    /// Waits until `deadline` for an answer to a step that may be seen anywhere.
-    pub async fn look_for(
-        &self,
         deadline: Timestamp,
-        step: &mut DriverStep,
-        seen: impl FnMut() -> bool,
+        has_reacted: impl FnMut() -> bool,
     ) -> bool {
         if step.outcome != StepOutcome::Done {
             return false;
         }
-        let answered = self.wait_for(deadline, seen).await;
-        if answered {
+        let has_reacted = self.wait_until(deadline, has_reacted).await;
+        if has_reacted {
             step.reacted = Some(self.now());
             self.pause(self.plan.patience.with(step.action) / SETTLE).await;
         }
         step.looked_until = self.now();
-        answered
+        has_reacted
     }
 
-    /// Waits until the watch has brought something, the deadline is over or the run stops.
-    pub async fn wait(&self, deadline: Timestamp, mut seen: impl FnMut(&Record) -> bool) -> bool {
-        self.wait_for(deadline, || seen(&self.record())).await
-    }
-
-    async fn wait_for(&self, deadline: Timestamp, mut seen: impl FnMut() -> bool) -> bool {
+    /// Waits until the condition is met, the deadline is over or the run stops. Returns whether it is met.
+    pub async fn wait_until(&self, deadline: Timestamp, mut is_met: impl FnMut() -> bool) -> bool {
         loop {
-            if seen() {
+            if is_met() {
                 return true;
             }
             let left = deadline.duration_since(self.now());
@@ -267,18 +250,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// That much later than now.
-    pub fn after(&self, duration: Duration) -> Timestamp {
-        let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
-        self.now().saturating_add(duration).unwrap_or(Timestamp::MAX)
-    }
-
-    /// Lets a moment pass between two looks.
-    pub async fn tick(&self) {
-        sleep(TICK).await;
-    }
-
-    /// Lets time pass, unless the run is to stop.
+    /// Lets time pass, unless the run stops.
     pub async fn pause(&self, duration: Duration) {
         select! {
             () = self.stop.cancelled() => {}
@@ -290,92 +262,125 @@ impl<'a> Session<'a> {
     pub async fn delivered(&self, object: &ObjectRef) {
         let deadline = self.after(DELIVERY);
         if object.kind == ObjectKind::PlacementDecision.name() {
-            self.wait_for(deadline, || shows(&self.slices(), object)).await;
+            self.wait_until(deadline, || shows(&self.slices(), object)).await;
         } else {
-            self.wait_for(deadline, || shows(&self.record(), object)).await;
+            self.wait_until(deadline, || shows(&self.record(), object)).await;
         }
     }
 
-    /// Notes that a profile is a member's, so that no other member takes it for its own, and whether that was known by
-    /// what it `tells`.
-    pub fn claim(&self, uid: &Arc<str>, tells: bool) {
+    /// Records that a profile is a member's, so that no other member gets it, and whether its content shows that.
+    pub fn claim(&self, uid: &Arc<str>, names_member: bool) {
         let mut state = self.state();
         state.claimed.insert(Arc::clone(uid));
-        state.profiles_tell |= tells;
+        state.profiles_name_members |= names_member;
     }
 
-    /// Whether the implementation is known to make profiles that tell whose they are.
-    pub fn profiles_tell(&self) -> bool {
-        self.state().profiles_tell
+    /// Whether the profiles of the implementation are known to show their member.
+    pub fn profiles_name_members(&self) -> bool {
+        self.state().profiles_name_members
     }
 
-    /// The namespace of a profile that is known to be some member's of the run, and not in the run's own namespace.
-    pub fn first_place(&self) -> Option<String> {
-        let record = self.record();
-        let state = self.state();
-        let claimed = state.claimed.iter().filter_map(|uid| record.history(uid));
-        let mut namespaces = claimed.map(|history| &*history.last().metadata.namespace);
-        let namespace = namespaces.find(|namespace| Some(*namespace) != self.plan.own_namespace.as_deref());
-        namespace.map(str::to_owned)
-    }
-
-    /// Whether a profile is known to be some member's of the run.
+    /// Whether a profile is known to be a member's of the run.
     pub fn is_claimed(&self, uid: &str) -> bool {
         self.state().claimed.contains(uid)
     }
 
-    /// Records a change in the write-ahead log before it is made.
-    pub fn record_undo(&self, undo: UndoEntry) -> Result<Option<u64>, UndoNotRecorded> {
-        let Some(journal) = &self.plan.journal else {
-            return Ok(None);
+    /// Whether the run's own namespace has a profile of a member that the run did not join.
+    pub fn has_other_profiles(&self, namespace: &str) -> bool {
+        let is_other = |profile: &ClusterProfile| {
+            &*profile.metadata.namespace == namespace && !self.is_claimed(&profile.metadata.uid)
         };
-        journal.record_undo(undo).map(Some).map_err(UndoNotRecorded)
+        let record = self.record();
+        let mut current = record.after(0).iter().filter_map(|history| history.current());
+        current.any(is_other)
     }
 
-    /// It is undone.
-    pub fn undone(&self, undo: Option<u64>) {
-        if let (Some(journal), Some(number)) = (&self.plan.journal, undo) {
-            journal.undone(number);
+    /// Records how to undo a change before it is made. The step must not be taken if this fails.
+    pub fn record_undo(&self, entry: UndoEntry) -> Result<u64, String> {
+        let recorded = self.journal.record_undo(entry);
+        recorded.map_err(|error| format!("failed to write down how to undo it: {error}"))
+    }
+
+    /// Records how to undo a change by a hook.
+    pub fn record_hook(&self, action: DriverAction, name: &str) -> Result<u64, String> {
+        let name = name.to_owned();
+        self.record_undo(UndoEntry::Hook { action, name })
+    }
+
+    /// Removes the changes that this hook has undone.
+    pub fn settle(&self, hook: DriverAction, member: &str) {
+        for (number, entry) in self.journal.pending() {
+            if matches!(entry, UndoEntry::Hook { action, name } if action == hook && name == member) {
+                self.journal.undone(number);
+            }
         }
     }
 
-    /// Keeps a member that would not leave for a last attempt.
-    pub fn stuck(&self, member: StuckMember) {
+    /// Keeps a member that failed to leave for a last attempt.
+    pub fn keep_stuck(&self, member: ScenarioMember) {
         self.state().stuck.push(member);
     }
 
-    /// Keeps a placement that could not be taken back for a last attempt.
-    pub fn stuck_placement(&self, placement: PlacementRequest, undo: Option<u64>) {
-        self.state().stuck_placements.push((placement, undo));
+    /// Undoes the pending ones of these changes, the last first. Returns why some are left.
+    pub async fn undo(&self, numbers: &[u64], members: &[ScenarioMember]) -> Vec<String> {
+        let mut left = Vec::new();
+        for (number, entry) in self.journal.pending().into_iter().rev() {
+            if !numbers.contains(&number) {
+                continue;
+            }
+            match self.undo_entry(&entry, members).await {
+                Ok(()) => self.journal.undone(number),
+                Err(reason) => left.push(format!("failed to {entry}: {reason}")),
+            }
+        }
+        left
     }
 
-    /// Reports what could not be undone.
-    pub fn report_leftover(&self, what: String) {
-        self.state().leftovers.push(what);
+    async fn undo_entry(&self, entry: &UndoEntry, members: &[ScenarioMember]) -> Result<(), String> {
+        let (action, name) = match entry {
+            UndoEntry::Hook { action, name } => (*action, name),
+            UndoEntry::Namespace { name } if self.has_other_profiles(name) => {
+                return Err("it has profiles of other members".to_owned());
+            }
+            entry => {
+                let undone = self.writes.undo(&self.plan.run, entry).await;
+                return undone.map(drop).map_err(|failure| failure.to_string());
+            }
+        };
+        let called = match members.iter().find(|member| member.name() == name) {
+            Some(member) => member.call(self, action, None).await,
+            None => {
+                let member = Member {
+                    name: name.clone(),
+                    ..Member::default()
+                };
+                let placement = PlacementRequest {
+                    name: name.clone(),
+                    ..PlacementRequest::default()
+                };
+                self.call(Call::undoing(action, &member, &placement)).await
+            }
+        };
+        called.failure.map_or(Ok(()), Err)
     }
 
-    /// Undoes what is left, and warns of what cannot be undone.
+    /// Undoes all that is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
         let stuck = std::mem::take(&mut self.state().stuck);
-        for member in stuck {
-            self.leave_at_last(member).await;
+        let pending = self.journal.pending();
+        let numbers: Vec<u64> = pending.iter().map(|(number, _)| *number).collect();
+        let left = self.undo(&numbers, &stuck).await;
+        for reason in &left {
+            self.context.progress.warn(reason);
         }
-        let placements = std::mem::take(&mut self.state().stuck_placements);
-        for (placement, undo) in placements {
-            self.unplace_at_last(&placement, undo).await;
+        if let (false, Some(path)) = (left.is_empty(), self.journal.path()) {
+            self.context.progress.left_over(path);
         }
-        let state = self.state.into_inner();
-        for what in &state.leftovers {
-            self.context.progress.warn(what);
-        }
-        if let (false, Some(journal)) = (state.leftovers.is_empty(), &self.plan.journal) {
-            self.context.progress.left_over(journal.path());
-        }
-        let mut steps = state.steps;
+        let mut steps = self.state.into_inner().steps;
         steps.sort_by_key(|step| step.from);
         Driver {
             run: self.plan.run.clone(),
-            stand_ins: matches!(self.plan.fleet, Fleet::StandIns(_))
+            stand_ins: self.plan.has_fake_members()
                 && steps.iter().any(|step| step.action == DriverAction::Join),
             able: self.capabilities.supported,
             lacking: self.capabilities.missing,
@@ -385,45 +390,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Tries for the last time to have a member leave.
-    async fn leave_at_last(&self, stuck: StuckMember) {
-        let profile = stuck.uid.as_ref().and_then(|uid| {
-            let record = self.record();
-            let profile = record.history(uid)?.current()?;
-            Some(ObjectKey::from(&ObjectRef::from(profile)))
-        });
-        let call = Call {
-            member: Some(&stuck.member),
-            profile,
-            ..Call::of(DriverAction::Leave)
-        };
-        match self.call(call, CancellationToken::new()).await.failure {
-            None => self.undone(stuck.undo),
-            Some(reason) => self.report_leftover(format!(
-                "the member {} is still joined: {reason}",
-                stuck.member.name
-            )),
-        }
-    }
-
-    /// Tries for the last time to take a placement back.
-    async fn unplace_at_last(&self, placement: &PlacementRequest, undo: Option<u64>) {
-        let call = Call {
-            placement: Some(placement),
-            ..Call::of(DriverAction::Unplace)
-        };
-        match self.call(call, CancellationToken::new()).await.failure {
-            None => self.undone(undo),
-            Some(reason) => self.report_leftover(format!(
-                "the placement {} was not taken back: {reason}",
-                placement.name
-            )),
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock()
     }
+}
+
+/// The end of the observation of a step: the watch may report a reaction late.
+pub(super) fn late_deadline(step: &DriverStep) -> Timestamp {
+    let late = step.deadline().saturating_add(timeline::BRIEF);
+    late.unwrap_or(Timestamp::MAX)
 }
 
 /// Whether the watch has shown that version of an object.
@@ -434,10 +409,9 @@ fn shows<T: Tracked>(record: &Record<T>, object: &ObjectRef) -> bool {
     })
 }
 
-/// A step that cannot be taken.
-pub(super) fn refused(mut step: DriverStep, reason: impl ToString) -> DriverStep {
+/// Records that a step cannot be taken.
+pub(super) fn fail(step: &mut DriverStep, reason: impl ToString) {
     step.outcome = StepOutcome::Failed {
         reason: reason.to_string(),
     };
-    step
 }

@@ -1,11 +1,13 @@
-//! Writes to the hub: only to profiles of members that the run joined, to slices of placements that it asked for, and to
-//! a profile and a slice of its own.
+//! Writes to the hub: only to profiles of members that the run joined, to slices of placements that it requested, and to
+//! objects that it created.
 //!
-//! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
+//! Each write names its object by uid, so that the hub refuses it if another object has taken the name. Each object that
+//! the run creates has the label of the run, by which it is found and deleted, also after the run was killed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
+    time::Duration,
 };
 
 use evidence::{
@@ -16,20 +18,24 @@ use evidence::{
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
-use super::journal::FieldUndo;
+use super::journal::{FieldChange, UndoEntry};
 use crate::{
     connect::{
         call::{ATTEMPTS, TimedClient, call, get, once, retry, segment},
         failure::Failure,
     },
     hub::target::Target,
+    watch::list::list,
 };
 
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
 pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
-
-const NAMESPACE: &str = "Namespace";
+/// How long clients that set finalizers may take to remove them, for all deleted objects together.
+const FINALIZER_PATIENCE: Duration = Duration::from_secs(10);
+/// Interval between checks whether a deleted object is gone.
+const FINALIZER_TICK: Duration = Duration::from_millis(500);
 
 /// The objects that a run wrote to or created. A clone shares them.
 #[derive(Clone, Default)]
@@ -39,10 +45,6 @@ impl Touched {
     /// Those of one kind.
     pub fn of(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
         self.0.lock().get(&kind).cloned().unwrap_or_default()
-    }
-
-    fn add(&self, kind: ObjectKind, key: ObjectKey) {
-        self.0.lock().entry(kind).or_default().insert(key);
     }
 }
 
@@ -55,116 +57,32 @@ pub(crate) struct Writes<'a> {
     touched: Touched,
 }
 
-/// The run does not write to objects of others.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is none that this run has brought about: it is not written to")]
-pub(crate) struct NotOurs(String);
-
 impl<'a> Writes<'a> {
-    /// A writer that may write to nothing yet.
-    pub fn new(client: &'a TimedClient, target: &'a Target) -> Self {
+    /// A writer that may write to nothing yet. Adds each object that it writes to to `touched`.
+    pub fn new(client: &'a TimedClient, target: &'a Target, touched: Touched) -> Self {
         Self {
             client,
             target,
             uids: Mutex::default(),
-            touched: Touched::default(),
+            touched,
         }
     }
 
-    /// Notes in `touched` what it writes to.
-    pub fn noting(self, touched: Touched) -> Self {
-        Self { touched, ..self }
-    }
-
-    /// From now on that object may be written to: the run has brought it about, and it was not there before.
+    /// Allows writes to an object that exists because of the run.
     pub fn allow(&self, object: &ObjectRef) {
         self.uids.lock().insert(object.uid.clone());
     }
 
-    /// Notes that an object is no longer the implementation's work alone.
+    /// Records that an object is no longer the implementation's work alone.
     pub fn touch(&self, kind: ObjectKind, key: ObjectKey) {
-        self.touched.add(kind, key);
+        self.touched.0.lock().entry(kind).or_default().insert(key);
     }
 
-    /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
-    pub async fn set(&self, change: &FieldUndo) -> Result<String, Failure> {
-        self.put(change, change.before.as_deref(), change.after.as_deref())
-            .await
-    }
-
-    /// Gives the field its former value, unless somebody else has changed it since.
-    pub async fn set_back(&self, change: &FieldUndo) -> Result<(), Failure> {
-        let (now, wanted) = (change.after.as_deref(), change.before.as_deref());
-        match self.put(change, now, wanted).await {
-            // It is gone, or no longer as we left it (the test in the patch).
-            Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
-            outcome => outcome.map(|_| ()),
-        }
-    }
-
-    async fn put(
-        &self,
-        change: &FieldUndo,
-        expected: Option<&str>,
-        wanted: Option<&str>,
-    ) -> Result<String, Failure> {
-        self.claim(ObjectKind::ClusterProfile, &change.uid, &change.profile)?;
-        let patch = patch(change, expected, wanted);
-        let path = self.path(ObjectKind::ClusterProfile, &change.profile, change.status);
-        self.patch(&path, &patch).await.map(|stored| version(&stored))
-    }
-
-    /// Sends a JSON patch (a list) or a merge patch (an object). Returns the object from the API server's response.
-    async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Failure> {
-        let path = format!("{path}?fieldManager={OURSELVES}");
-        let content_type = match patch {
-            Value::Array(_) => "application/json-patch+json",
-            _ => "application/merge-patch+json",
-        };
-        retry(ATTEMPTS, Failure::is_ailing, || {
-            once(self.client, Method::PATCH, &path, content_type, Some(patch))
-        })
-        .await
-    }
-
-    /// Deletes an object.
-    pub async fn delete(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
-        let key = ObjectKey::from(object);
-        self.claim(kind, &object.uid, &key)?;
-        delete(self.client, &self.path(kind, &key, false), &object.uid).await
-    }
-
-    /// The finalizers of an object. None if the object no longer exists.
-    pub async fn finalizers(
-        &self,
-        kind: ObjectKind,
-        object: &ObjectRef,
-    ) -> Result<Option<Vec<String>>, Failure> {
-        let path = self.path(kind, &ObjectKey::from(object), false);
-        let found = match get::<Value>(self.client, &path).await {
-            Ok(found) => found,
-            Err(failure) if failure.code() == 404 => return Ok(None),
-            Err(failure) => return Err(failure),
-        };
-        let finalizers = found["metadata"]["finalizers"].as_array().into_iter().flatten();
-        let finalizers = finalizers.filter_map(|finalizer| finalizer.as_str().map(str::to_owned));
-        let is_same = found["metadata"]["uid"] == *object.uid;
-        Ok(is_same.then(|| finalizers.collect()))
-    }
-
-    /// Takes all finalizers off an object that was deleted.
-    pub async fn release(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
-        let key = ObjectKey::from(object);
-        self.claim(kind, &object.uid, &key)?;
-        let patch = json!([
-            {"op": "test", "path": "/metadata/uid", "value": object.uid},
-            {"op": "remove", "path": "/metadata/finalizers"},
-        ]);
-        match self.patch(&self.path(kind, &key, false), &patch).await {
-            // It is gone, or has none.
-            Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
-            outcome => outcome.map(|_| ()),
-        }
+    /// Checks that an object may be written to. The error is for a person.
+    pub fn check(&self, object: &ObjectRef) -> Result<(), String> {
+        let is_allowed = !object.uid.is_empty() && self.uids.lock().contains(&object.uid);
+        let refusal = || format!("refusing to write to {object}: it does not exist because of this run");
+        is_allowed.then_some(()).ok_or_else(refusal)
     }
 
     /// Creates an object under that name, in the version that the run reads. `object` is the rest of it. Returns the object from
@@ -186,184 +104,301 @@ impl<'a> Writes<'a> {
         Ok(created)
     }
 
-    /// Creates a namespace of the run.
-    pub async fn create_namespace(&self, name: &str, run: &str) -> Result<ObjectRef, Failure> {
-        let namespace = json!({
-            "apiVersion": "v1",
-            "kind": NAMESPACE,
-            "metadata": {"name": name, "labels": {LABEL_RUN: run}},
-        });
-        let path = format!("/api/v1/namespaces?fieldManager={OURSELVES}");
-        let created: Value = call(self.client, Method::POST, &path, Some(&namespace)).await?;
-        let created = ObjectRef::of_value(&created, NAMESPACE);
-        self.allow(&created);
-        Ok(created)
+    /// Deletes an object.
+    pub async fn delete(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
+        self.claim(kind, object)?;
+        self.delete_at(&self.path(kind, object), &object.uid).await
     }
 
-    /// Deletes a namespace of the run, with all that is in it.
-    pub async fn delete_namespace(&self, namespace: &ObjectRef) -> Result<(), Failure> {
-        self.check(namespace)
-            .map_err(|error| Failure::broken(error.to_string()))?;
-        delete(self.client, &namespace_path(&namespace.name), &namespace.uid).await
+    /// Sets or removes a field of a profile. Returns the profile's new resourceVersion.
+    pub async fn set(&self, change: &FieldChange) -> Result<String, Failure> {
+        let value = change.after.clone().map(Value::from);
+        let kind = ObjectKind::ClusterProfile;
+        let stored = self.set_field(kind, &change.profile, &change.pointer, value);
+        Ok(resource_version(&stored.await?))
     }
 
-    /// Takes all clusters out of a slice. Gives its new resourceVersion.
-    pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
-        self.decide(slice, &json!([]))
-            .await
-            .map(|stored| version(&stored))
+    /// Restores a field, unless another client has changed it since.
+    pub async fn restore(&self, change: &FieldChange) -> Result<(), Failure> {
+        let (kind, profile) = (ObjectKind::ClusterProfile, &change.profile);
+        self.claim(kind, profile)?;
+        for _ in 0..ATTEMPTS {
+            let Some(current) = self.get(kind, profile).await? else {
+                return Ok(());
+            };
+            let value = current.pointer(&change.pointer).and_then(Value::as_str);
+            if value != change.after.as_deref() {
+                return Ok(());
+            }
+            // A merge patch also creates the parents of the field: labels are gone with the last of them.
+            let mut patch = nested(&change.pointer, change.before.as_deref());
+            patch["metadata"]["uid"] = profile.uid.clone().into();
+            patch["metadata"]["resourceVersion"] = resource_version(&current).into();
+            let path = format!("{}{}", self.path(kind, profile), subresource(&change.pointer));
+            match self.patch(&path, &patch).await {
+                Err(failure) if failure.code() == 409 => {}
+                Err(failure) if failure.code() == 404 => return Ok(()),
+                outcome => return outcome.map(|_| ()),
+            }
+        }
+        Err(Failure::broken("other clients change the object all the time"))
     }
 
     /// Gives a slice these decisions. Returns the slice from the API server's response.
     pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<Value, Failure> {
-        let key = ObjectKey::from(slice);
-        self.claim(ObjectKind::PlacementDecision, &slice.uid, &key)?;
-        let patch = json!([
-            {"op": "test", "path": "/metadata/uid", "value": slice.uid},
-            {"op": "add", "path": "/decisions", "value": decisions},
-        ]);
-        self.patch(&self.path(ObjectKind::PlacementDecision, &key, false), &patch)
+        let decisions = Some(decisions.clone());
+        self.set_field(ObjectKind::PlacementDecision, slice, "/decisions", decisions)
             .await
     }
 
     /// Gives a profile a status. Returns the profile from the API server's response.
     pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<Value, Failure> {
-        let key = ObjectKey::from(profile);
-        self.claim(ObjectKind::ClusterProfile, &profile.uid, &key)?;
-        let patch = json!([
-            {"op": "test", "path": "/metadata/uid", "value": profile.uid},
-            {"op": "add", "path": "/status", "value": status},
-        ]);
-        self.patch(&self.path(ObjectKind::ClusterProfile, &key, true), &patch)
+        let status = Some(status.clone());
+        self.set_field(ObjectKind::ClusterProfile, profile, "/status", status)
             .await
     }
 
-    /// Checks that an object may be written to.
-    pub fn check(&self, object: &ObjectRef) -> Result<(), NotOurs> {
-        let allowed = !object.uid.is_empty() && self.uids.lock().contains(&object.uid);
-        allowed.then_some(()).ok_or_else(|| NotOurs(object.to_string()))
+    /// The finalizers of an object. None if the object no longer exists.
+    pub async fn finalizers(
+        &self,
+        kind: ObjectKind,
+        object: &ObjectRef,
+    ) -> Result<Option<Vec<String>>, Failure> {
+        let current = self.get(kind, object).await?;
+        Ok(current.map(|current| {
+            let finalizers = current["metadata"]["finalizers"].as_array().into_iter().flatten();
+            let finalizers = finalizers.filter_map(Value::as_str);
+            finalizers.map(str::to_owned).collect()
+        }))
     }
 
-    /// Notes that an object is about to be written to, which it must be allowed to be: checked once more for each write.
-    fn claim(&self, kind: ObjectKind, uid: &str, key: &ObjectKey) -> Result<(), Failure> {
-        let object = ObjectRef {
-            kind: kind.name().to_owned(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-            uid: uid.to_owned(),
-            ..ObjectRef::default()
+    /// Removes all finalizers of a deleted object.
+    pub async fn release(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
+        match self.set_field(kind, object, "/metadata/finalizers", None).await {
+            // It is gone, or has none.
+            Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
+            outcome => outcome.map(|_| ()),
+        }
+    }
+
+    /// The slices and profiles in these namespaces with the label of the run.
+    pub async fn list_created(
+        &self,
+        run: &str,
+        namespaces: &[String],
+    ) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
+        let mut created = Vec::new();
+        for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
+            for namespace in namespaces {
+                let found = list_labelled(self.client, self.target, kind, namespace, Some(run)).await;
+                let found = match found {
+                    // A user who writes profiles need not read slices.
+                    Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
+                        continue;
+                    }
+                    found => found?,
+                };
+                created.extend(found.into_iter().map(|(object, _)| (kind, object)));
+            }
+        }
+        Ok(created)
+    }
+
+    /// Deletes the objects with the label of the run in these namespaces, and waits until they are gone. Removes the
+    /// finalizers of those that are not. Returns what was done, for a person.
+    pub async fn delete_created(&self, run: &str, namespaces: &[String]) -> Result<Vec<String>, Failure> {
+        let mut deleted = self.list_created(run, namespaces).await?;
+        for (kind, object) in &deleted {
+            self.allow(object);
+            self.delete(*kind, object).await?;
+        }
+        let deadline = Instant::now() + FINALIZER_PATIENCE;
+        let mut done = Vec::new();
+        while let Some((kind, object)) = deleted.last() {
+            match self.finalizers(*kind, object).await? {
+                None => done.push(format!("deleted {object}")),
+                Some(_) if Instant::now() < deadline => {
+                    sleep(FINALIZER_TICK).await;
+                    continue;
+                }
+                Some(finalizers) => {
+                    self.release(*kind, object).await?;
+                    let finalizers = finalizers.join(", ");
+                    done.push(format!(
+                        "deleted {object}, and removed its finalizers ({finalizers})"
+                    ));
+                }
+            }
+            deleted.pop();
+        }
+        Ok(done)
+    }
+
+    /// Undoes a change on the hub. Returns what was done, for a person; nothing if the entry is a hook.
+    pub async fn undo(&self, run: &str, entry: &UndoEntry) -> Result<Vec<String>, Failure> {
+        match entry {
+            UndoEntry::Hook { .. } => Ok(Vec::new()),
+            UndoEntry::Field(change) => {
+                self.allow(&change.profile);
+                self.restore(change).await?;
+                Ok(vec![format!("restored {} of {}", change.pointer, change.profile)])
+            }
+            UndoEntry::Objects { namespaces } => self.delete_created(run, namespaces).await,
+            UndoEntry::Namespace { name } => {
+                self.delete_namespace(name, run).await?;
+                Ok(vec![format!("deleted Namespace {name}")])
+            }
+        }
+    }
+
+    /// Creates a namespace with the label of the run.
+    pub async fn create_namespace(&self, name: &str, run: &str) -> Result<(), Failure> {
+        let namespace = json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {LABEL_RUN: run}},
+        });
+        let path = format!("/api/v1/namespaces?fieldManager={OURSELVES}");
+        let created: Result<Value, _> = call(self.client, Method::POST, &path, Some(&namespace)).await;
+        created.map(|_| ())
+    }
+
+    /// Deletes a namespace with all that is in it, if it exists and has the label of the run.
+    pub async fn delete_namespace(&self, name: &str, run: &str) -> Result<(), Failure> {
+        let path = format!("/api/v1/namespaces/{}", segment(name));
+        let current: Value = match get(self.client, &path).await {
+            Err(failure) if failure.code() == 404 => return Ok(()),
+            current => current?,
         };
-        self.check(&object)
-            .map_err(|error| Failure::broken(error.to_string()))?;
-        self.touch(kind, key.clone());
+        if current["metadata"]["labels"][LABEL_RUN] != run {
+            return Ok(());
+        }
+        let uid = current["metadata"]["uid"].as_str().unwrap_or_default();
+        self.delete_at(&path, uid).await
+    }
+
+    /// Sets a field of an object, or removes it. Returns the object from the API server's response.
+    async fn set_field(
+        &self,
+        kind: ObjectKind,
+        object: &ObjectRef,
+        pointer: &str,
+        value: Option<Value>,
+    ) -> Result<Value, Failure> {
+        self.claim(kind, object)?;
+        let change = match value {
+            Some(value) => json!({"op": "add", "path": pointer, "value": value}),
+            None => json!({"op": "remove", "path": pointer}),
+        };
+        let patch = json!([{"op": "test", "path": "/metadata/uid", "value": object.uid}, change]);
+        let path = format!("{}{}", self.path(kind, object), subresource(pointer));
+        self.patch(&path, &patch).await
+    }
+
+    /// Sends a JSON patch (a list) or a merge patch (an object). Returns the object from the API server's response.
+    async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Failure> {
+        let path = format!("{path}?fieldManager={OURSELVES}");
+        let content_type = match patch {
+            Value::Array(_) => "application/json-patch+json",
+            _ => "application/merge-patch+json",
+        };
+        retry(ATTEMPTS, Failure::is_ailing, || {
+            once(self.client, Method::PATCH, &path, content_type, Some(patch))
+        })
+        .await
+    }
+
+    /// Deletes the object at `path` if it has that uid. An object that is gone is fine.
+    async fn delete_at(&self, path: &str, uid: &str) -> Result<(), Failure> {
+        let options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid},
+        });
+        match call::<Value>(self.client, Method::DELETE, path, Some(&options)).await {
+            Err(failure) if matches!(failure.code(), 404 | 409) => Ok(()),
+            outcome => outcome.map(|_| ()),
+        }
+    }
+
+    /// Reads an object. None if it no longer exists.
+    async fn get(&self, kind: ObjectKind, object: &ObjectRef) -> Result<Option<Value>, Failure> {
+        match get::<Value>(self.client, &self.path(kind, object)).await {
+            Err(failure) if failure.code() == 404 => Ok(None),
+            current => {
+                current.map(|current| Some(current).filter(|one| one["metadata"]["uid"] == *object.uid))
+            }
+        }
+    }
+
+    /// Checks that an object may be written to, and records that it is.
+    fn claim(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
+        self.check(object).map_err(Failure::broken)?;
+        self.touch(kind, ObjectKey::from(object));
         Ok(())
     }
 
-    fn path(&self, kind: ObjectKind, key: &ObjectKey, status: bool) -> String {
-        let objects = self.target.collection(kind, &key.namespace);
-        let status = if status { "/status" } else { "" };
-        format!("{objects}/{}{status}", segment(&key.name))
+    fn path(&self, kind: ObjectKind, object: &ObjectRef) -> String {
+        let objects = self.target.collection(kind, &object.namespace);
+        format!("{objects}/{}", segment(&object.name))
     }
 }
 
+/// The objects of a kind in a namespace, or in all if it is empty, with the label of a run, and the run. None if the hub
+/// does not serve the kind.
+pub(super) async fn list_labelled(
+    client: &TimedClient,
+    target: &Target,
+    kind: ObjectKind,
+    namespace: &str,
+    run: Option<&str>,
+) -> Result<Vec<(ObjectRef, String)>, Failure> {
+    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+    let path = match (kind, &target.placements) {
+        (ObjectKind::ClusterProfile, _) => target.profiles(namespace),
+        (ObjectKind::PlacementDecision, Some(placements)) => placements.slices(namespace),
+        (ObjectKind::PlacementDecision, None) => return Ok(Vec::new()),
+    };
+    let selector = run.map_or_else(|| LABEL_RUN.to_owned(), |run| format!("{LABEL_RUN}={run}"));
+    let found = Arc::<Mutex<Vec<(ObjectRef, String)>>>::default();
+    let into = Arc::clone(&found);
+    let each = move |json: &[u8]| {
+        let object = serde_json::from_slice::<Value>(json).unwrap_or_default();
+        let run = object["metadata"]["labels"][LABEL_RUN]
+            .as_str()
+            .unwrap_or_default();
+        let reference = ObjectRef::of_value(&object, kind.name());
+        into.lock().push((reference, run.to_owned()));
+    };
+    list(
+        client,
+        &format!("{path}?labelSelector={}", segment(&selector)),
+        each,
+    )
+    .await?;
+    Ok(std::mem::take(&mut *found.lock()))
+}
+
 /// The resourceVersion of an object.
-fn version(object: &Value) -> String {
+pub(super) fn resource_version(object: &Value) -> String {
     let version = object["metadata"]["resourceVersion"].as_str();
     version.unwrap_or_default().to_owned()
 }
 
-fn namespace_path(name: &str) -> String {
-    format!("/api/v1/namespaces/{}", segment(name))
-}
-
-/// Deletes what is at `path`, where it has that uid. That it is gone already is as good.
-async fn delete(client: &TimedClient, path: &str, uid: &str) -> Result<(), Failure> {
-    let options = json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid},
-    });
-    match call::<Value>(client, Method::DELETE, path, Some(&options)).await {
-        Err(failure) if matches!(failure.code(), 404 | 409) => Ok(()),
-        outcome => outcome.map(|_| ()),
+/// The subresource of a field, with its slash.
+fn subresource(pointer: &str) -> &'static str {
+    if pointer.starts_with("/status") {
+        "/status"
+    } else {
+        ""
     }
 }
 
-/// A patch that fails where the object is another one, or the field not as expected.
-fn patch(change: &FieldUndo, expected: Option<&str>, wanted: Option<&str>) -> Value {
-    let pointer = &change.pointer;
-    if let (false, None, Some(wanted)) = (change.status, expected, wanted) {
-        // What holds the field may be gone with it, as labels are with the last of them. A uid cannot change.
-        let mut patch = json!({"metadata": {"uid": change.uid}});
-        let (parents, key) = pointer.rsplit_once('/').unwrap_or_default();
-        let mut place = &mut patch;
-        for parent in parents.split('/').skip(1) {
-            place = &mut place[parent];
-        }
-        place[key.replace("~1", "/").replace("~0", "~")] = wanted.into();
-        return patch;
+/// An object with that field alone. A merge patch removes a field whose value is null.
+fn nested(pointer: &str, value: Option<&str>) -> Value {
+    let mut object = json!({});
+    let mut place = &mut object;
+    for key in pointer.split('/').skip(1) {
+        place = &mut place[key.replace("~1", "/").replace("~0", "~")];
     }
-    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": change.uid})];
-    if let Some(expected) = expected {
-        patch.push(json!({"op": "test", "path": pointer, "value": expected}));
-    }
-    patch.push(match wanted {
-        Some(wanted) => json!({"op": "add", "path": pointer, "value": wanted}),
-        None => json!({"op": "remove", "path": pointer}),
-    });
-    Value::Array(patch)
-}
-
-/// Undoes the change of a field that a run has made which is over.
-pub(super) async fn undo_field(
-    client: &TimedClient,
-    target: &Target,
-    change: &FieldUndo,
-) -> Result<(), Failure> {
-    let writes = Writes::new(client, target);
-    // The test in the patch keeps it from another profile of that name.
-    writes.uids.lock().insert(change.uid.clone());
-    writes.set_back(change).await
-}
-
-/// Deletes what a run has created under that name, also a run that is over; never what bears no label of that run.
-pub(super) async fn undo_creation(
-    client: &TimedClient,
-    target: &Target,
-    run: &str,
-    kind: ObjectKind,
-    key: &ObjectKey,
-) -> Result<(), Failure> {
-    let path = Writes::new(client, target).path(kind, key, false);
-    undo_creation_at(client, run, &path).await
-}
-
-/// Deletes the namespace that a run has created under that name.
-pub(super) async fn undo_namespace(client: &TimedClient, run: &str, name: &str) -> Result<(), Failure> {
-    undo_creation_at(client, run, &namespace_path(name)).await
-}
-
-/// What a run has created under that name, if it is still there.
-pub(super) async fn find_creation(
-    client: &TimedClient,
-    target: &Target,
-    run: &str,
-    kind: ObjectKind,
-    key: &ObjectKey,
-) -> Result<Option<Value>, Failure> {
-    find_creation_at(client, run, &Writes::new(client, target).path(kind, key, false)).await
-}
-
-async fn find_creation_at(client: &TimedClient, run: &str, path: &str) -> Result<Option<Value>, Failure> {
-    match get::<Value>(client, path).await {
-        Err(failure) if failure.code() == 404 => Ok(None),
-        Err(failure) => Err(failure),
-        Ok(found) => Ok(Some(found).filter(|found| found["metadata"]["labels"][LABEL_RUN] == run)),
-    }
-}
-
-async fn undo_creation_at(client: &TimedClient, run: &str, path: &str) -> Result<(), Failure> {
-    let Some(found) = find_creation_at(client, run, path).await? else {
-        return Ok(());
-    };
-    let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
-    delete(client, path, uid).await
+    *place = value.into();
+    object
 }

@@ -160,7 +160,7 @@ fn output_role(place: &OutputPlace) -> Option<RbacRole<'_>> {
             Some(&**namespace),
             "- apiGroups: [\"\"]\n  resources: [secrets]\n  verbs: [list]\n",
         ),
-        OutputPlace::Multikueue => (
+        OutputPlace::Multikueue {} => (
             None,
             "- apiGroups: [kueue.x-k8s.io]\n  resources: [multikueueclusters]\n  verbs: [list]\n",
         ),

@@ -31,7 +31,7 @@ impl Player<'_> {
             return Ok(());
         };
         let namespaces = self.plan.namespaces();
-        let recorded = journal.record_undo(UndoEntry::Testbed { namespaces });
+        let recorded = journal.record_undo(UndoEntry::Objects { namespaces });
         self.undo =
             Some(recorded.map_err(|error| format!("cannot write the log of changes to undo: {error}"))?);
         Ok(())
@@ -148,7 +148,11 @@ impl Player<'_> {
         };
         match self.undo.filter(|_| is_clean) {
             Some(undo) => journal.undone(undo),
-            None => self.context.progress.left_over(journal.path()),
+            None => {
+                if let Some(path) = journal.path() {
+                    self.context.progress.left_over(path);
+                }
+            }
         }
     }
 

@@ -11,6 +11,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::{LARGEST_KUBECONFIG, MemberAddress, Output, OutputReader, read_text};
 use http::Uri;
 use kube::{Config, config::Kubeconfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
 use crate::connect::{
@@ -28,7 +30,8 @@ const KUEUE_GROUP: &str = "kueue.x-k8s.io";
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where an output is, by how it is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum OutputPlace {
     /// Cluster Secrets of Argo CD in a namespace.
     Argocd {
@@ -36,17 +39,20 @@ pub enum OutputPlace {
         namespace: String,
     },
     /// `MultiKueueCluster` objects.
-    Multikueue,
+    Multikueue {},
     /// A kubeconfig file.
     Kubeconfig {
-        /// The file: absolute.
+        /// The file, relative to the driver file.
         path: PathBuf,
     },
     /// A page that answers with JSON.
     Http {
         /// Its URL.
+        #[serde(deserialize_with = "page_url")]
+        #[schemars(with = "String")]
         url: Uri,
         /// The part of its JSON (RFC 6901); empty for all.
+        #[serde(default)]
         pointer: String,
     },
 }
@@ -57,12 +63,18 @@ struct OutputText {
     texts: Vec<String>,
 }
 
+fn page_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uri, D::Error> {
+    let url: Option<Uri> = String::deserialize(deserializer)?.parse().ok();
+    url.filter(|url| matches!(url.scheme_str(), Some("http" | "https")))
+        .ok_or_else(|| D::Error::custom("give a URL that begins with http:// or https://"))
+}
+
 impl OutputPlace {
     /// How it is read.
     pub fn reader(&self) -> OutputReader {
         match self {
             Self::Argocd { .. } => OutputReader::Argocd,
-            Self::Multikueue => OutputReader::Multikueue,
+            Self::Multikueue {} => OutputReader::Multikueue,
             Self::Kubeconfig { .. } => OutputReader::Kubeconfig,
             Self::Http { .. } => OutputReader::Http,
         }
@@ -87,7 +99,7 @@ impl OutputPlace {
     ) -> Result<Vec<Output>, String> {
         let found = match self {
             Self::Argocd { namespace } => read_argocd(hub, namespace).await,
-            Self::Multikueue => read_multikueue(hub).await,
+            Self::Multikueue {} => read_multikueue(hub).await,
             Self::Kubeconfig { path } => read_kubeconfig(path),
             Self::Http { url, pointer } => read_page(url, pointer).await,
         };
@@ -251,7 +263,7 @@ mod tests {
             object: "Secret argocd/one".to_owned(),
             texts: texts.iter().map(|text| (*text).to_owned()).collect(),
         };
-        let place = OutputPlace::Multikueue;
+        let place = OutputPlace::Multikueue {};
         let output = place.output(found(&["https://192.0.2.1:6443/", "one", "hunter2"]), &addresses);
         assert_eq!(
             output.servers,

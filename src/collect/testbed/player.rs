@@ -102,7 +102,7 @@ pub(super) struct Player<'a> {
 impl<'a> Player<'a> {
     fn new(context: RunContext<'a>, plan: &'a TestbedPlan, stop: CancellationToken) -> Self {
         let mut player = Self {
-            writes: Writes::new(context.client, context.target).noting(context.touched.clone()),
+            writes: Writes::new(context.client, context.target, context.touched.clone()),
             context,
             plan,
             stop,

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use collect::{
     Plan, Reached, Wish,
     clock::Clock,
-    driver::{DriverFile, Members},
+    driver::DriverFile,
     requests::{AuditSample, RequestsError},
 };
 use evidence::{
@@ -356,7 +356,7 @@ fn driver_plan(driving: Option<&Driving>) -> String {
         Some(Driving::File { file, .. }) => file,
     };
     if let Some(consumer) = &file.consumer {
-        let namespaces = consumer.claims.namespaces.iter().chain(&consumer.unselected);
+        let namespaces = consumer.namespaces.iter().chain(&consumer.unselected);
         let namespaces: Vec<&str> = namespaces.map(String::as_str).collect();
         return format!(
             "a run publishes profiles for the consumer in {}",
@@ -368,10 +368,10 @@ fn driver_plan(driving: Option<&Driving>) -> String {
 
 fn manager_hooks(file: &DriverFile) -> String {
     let hooks: Vec<String> = file.hooks.keys().map(ToString::to_string).collect();
-    let members = match &file.members {
-        Members::StandIns => "on fake members".to_owned(),
-        Members::Made => "on members that its join hook creates".to_owned(),
-        Members::Own(own) => format!("on {} of its own", count(own.len(), "member")),
+    let members = match file.members.len() {
+        _ if file.has_fake_members() => "on fake members".to_owned(),
+        0 => "on members that its join hook creates".to_owned(),
+        own => format!("on {} of its own", count(own, "member")),
     };
     format!("the driver file has the hooks {}, {members}", hooks.join(", "))
 }

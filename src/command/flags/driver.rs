@@ -14,9 +14,7 @@ use collect::{
     Plan,
     clock::Clock,
     connect::{Connection, HubAccess},
-    driver::{
-        Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
-    },
+    driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Patience, Scale, new_run_id},
     testbed::{Calls, LogFiles, Recorder, TestbedPlan},
 };
 use evidence::{Claim, DriverAction, api::Role};
@@ -200,13 +198,15 @@ impl Driving {
         Ok(Some(DriverPlan {
             run,
             hooks: Arc::new(hooks),
-            fleet: match &file.members {
-                Members::StandIns => Fleet::StandIns(Arc::new(StandIns::new(clock))),
-                Members::Made => Fleet::Made(file.upgrade_to.clone()),
-                Members::Own(own) => Fleet::Own(own.clone(), file.upgrade_to.clone()),
+            fleet: if file.has_fake_members() {
+                Fleet::StandIns(Arc::new(StandIns::new(clock)))
+            } else if file.members.is_empty() {
+                Fleet::Made(file.upgrade_to.clone())
+            } else {
+                Fleet::Own(file.members.clone(), file.upgrade_to.clone())
             },
             patience: file.patience.clone(),
-            scale: file.scale,
+            scale: file.scale(),
             own_namespace: file.own_namespace.clone(),
             mutations: *mutations,
             journal: Some(Arc::new(journal)),
@@ -246,7 +246,7 @@ impl Driving {
             })
             .map_err(Failure::could_not_run)?;
         Ok(Some(TestbedPlan {
-            claims: consumer.claims.clone(),
+            claims: consumer.claims(),
             unselected: consumer.unselected.clone(),
             outputs: consumer.outputs.clone(),
             members: Arc::new(OnPorts::new(Arc::clone(&calls))),

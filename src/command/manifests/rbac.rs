@@ -56,7 +56,7 @@ impl Rbac {
         let judges = |role| self.roles.contains(&role);
         let file = self.driver_file()?;
         let consumer = file.consumer.unwrap_or_default();
-        let reads_placements = consumer.claims.reads_placements();
+        let reads_placements = consumer.claims().reads_placements();
         // Without its own profiles, a run shows a consumer nothing.
         let written = Role::ALL
             .into_iter()
@@ -86,13 +86,15 @@ impl Rbac {
         let Some(path) = &self.driver else {
             return Ok(DriverFile::default());
         };
-        let file = DriverFile::read(path).map_err(Failure::usage)?;
+        let mut file = DriverFile::read(path).map_err(Failure::usage)?;
         if !self.roles.contains(&Role::Consumer) && file.own_namespace.is_none() {
             return Err(Failure::usage(anyhow!(
                 "--driver is for a consumer, or for a file with `ownNamespace`: add --role consumer"
             )));
         }
-        let consumer = file.consumer.filter(|_| self.roles.contains(&Role::Consumer));
-        Ok(DriverFile { consumer, ..file })
+        if !self.roles.contains(&Role::Consumer) {
+            file.consumer = None;
+        }
+        Ok(file)
     }
 }

@@ -10,7 +10,6 @@ use collect::{
     driver::{CleanError, clean as clean_up},
 };
 use report::escape;
-use tokio_util::sync::CancellationToken;
 
 use crate::command::{
     flags::{driver::journals, target::Target},
@@ -43,7 +42,6 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
             Clock::system(),
             &journals,
             driver_file,
-            CancellationToken::new(),
         );
         cleaned.await.map_err(|error| match error {
             CleanError::Hub(error) => Failure::no_evidence(error, &hub),

@@ -89,7 +89,7 @@ const LEAVE: &str = r#"rm -f members/"$CONFORMANCE_MEMBER""#;
 /// All that is patient is so for a moment only, as nothing is to be seen in the end.
 const FILE: &str = "\
 hooks: {join: [sh, join.sh], leave: [sh, leave.sh], restart: [sh, -c, 'echo restarted']}
-patience: {default: 30s, set-display-name: 500ms, restart: 500ms, put-foreigner: 500ms,
+patience: {default: 30s, set-display-name: 500ms, restart: 500ms, put-foreign-profile: 500ms,
   change-foreign-profile: 500ms, recreate-foreign-profile: 500ms}
 scale: {members: 0}
 ";
@@ -378,8 +378,12 @@ fn a_killed_run_is_cleaned_up_after(world: World) {
     let output = clean();
     let told_first = told(&output);
     assert_eq!(output.status.code(), Some(0), "{told_first}");
-    for told in ["leaves", "-foreign goes", "everything that it did is undone"] {
-        assert!(told_first.contains(told), "{told}: {told_first}");
+    for message in [
+        "called the hook `leave`",
+        "-foreign",
+        "everything that it did is undone",
+    ] {
+        assert!(told_first.contains(message), "{message}: {told_first}");
     }
     assert_eq!((world.joined(), world.journals()), (0, 0), "{told_first}");
     world.until("nothing is left", |world| world.profiles().is_empty());

@@ -1,11 +1,11 @@
-//! What a run that was killed has left behind, and what becomes of it.
+//! Cleaning up after killed runs.
 
 use std::fs;
 
 use apiserver::{ApiServer, User};
-use evidence::{Claim, ObjectKey};
+use evidence::ObjectRef;
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
@@ -14,7 +14,7 @@ use crate::{
         call::{call, get, once},
         connection::Connection,
     },
-    driver::journal::{FieldUndo, Head, Journal},
+    driver::journal::{FieldChange, Head},
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
@@ -138,84 +138,71 @@ impl World {
         .await;
         let target = target.expect("a hub with profiles");
         let journals = self.journals();
-        let cleaning = clean_by(
-            &access,
-            &self.hub,
-            &target,
-            &journals,
-            None,
-            CancellationToken::new(),
-        );
+        let cleaning = clean_target(&access, &self.hub, &target, &journals, None);
         cleaning.await.expect("it could be tried")
     }
 }
 
 fn field(profile: &ObjectRef, after: &str) -> UndoEntry {
-    UndoEntry::Field(FieldUndo {
-        profile: ObjectKey::from(profile),
-        uid: profile.uid.clone(),
-        status: false,
+    UndoEntry::Field(FieldChange {
+        profile: profile.clone(),
         pointer: "/spec/displayName".to_owned(),
         before: Some("before".to_owned()),
         after: Some(after.to_owned()),
     })
 }
 
+fn hook(action: DriverAction, name: &str) -> UndoEntry {
+    UndoEntry::Hook {
+        action,
+        name: name.to_owned(),
+    }
+}
+
+fn objects() -> UndoEntry {
+    UndoEntry::Objects {
+        namespaces: vec!["default".to_owned()],
+    }
+}
+
 #[tokio::test]
-async fn everything_that_a_killed_run_did_is_undone() {
+async fn all_changes_of_a_killed_run_are_undone() {
     let world = World::new("echo \"$CONFORMANCE_RUN $CONFORMANCE_MEMBER\" >> left\n");
-    let (ours, changed) = (
-        world.profile("ours", Some("r1")).await,
-        world.profile("changed", None).await,
-    );
-    let (later, other) = (
-        world.profile("later", None).await,
-        world.profile("other", None).await,
-    );
+    world.profile("ours", Some("r1")).await;
+    let changed = world.profile("changed", None).await;
+    let later = world.profile("later", None).await;
+    let other = world.profile("other", None).await;
+    let recreated = ObjectRef {
+        uid: "another uid".to_owned(),
+        ..other.clone()
+    };
     let journal = world.journal("r1", SERVER);
-    for undo in [
-        UndoEntry::Member {
-            name: "one".to_owned(),
-        },
-        UndoEntry::Outage {
-            name: "one".to_owned(),
-        },
-        UndoEntry::Profile {
-            profile: ObjectKey::from(&ours),
-        },
-        UndoEntry::Placement {
-            name: "two".to_owned(),
-        },
-        // The hub knows no slices any more.
-        UndoEntry::Slice {
-            slice: ObjectKey::from(&ours),
-        },
-        // It was created under that name, but not by us.
-        UndoEntry::Profile {
-            profile: ObjectKey::from(&other),
-        },
+    for entry in [
+        hook(DriverAction::Leave, "one"),
+        // Fake members end with the run.
+        hook(DriverAction::Heal, "one"),
+        // The hub serves no slices. Objects without the label of the run stay.
+        objects(),
+        hook(DriverAction::Unplace, "two"),
         field(&changed, "theirs"),
-        // Somebody has changed it since, and the other one is another profile of that name.
+        // Another client has changed it since, or the name is another object's.
         field(&later, "ours"),
-        field(
-            &ObjectRef {
-                uid: "of another one".to_owned(),
-                ..other.clone()
-            },
-            "theirs",
-        ),
+        field(&recreated, "theirs"),
     ] {
-        journal.record_undo(undo).expect("written");
+        journal.record_undo(entry).expect("written");
     }
     drop(journal);
     let cleaned = world.clean().await;
     assert_eq!(cleaned.leftovers, [""; 0]);
-    let told = cleaned.messages.join("\n");
-    assert!(told.contains("run r1: the member one leaves"), "{told}");
-    assert!(
-        told.ends_with("run r1: everything that it did is undone"),
-        "{told}"
-    );
+    let messages = cleaned.messages.join("\n");
+    for message in [
+        "run r1: called the hook `leave` for one",
+        "run r1: restored /spec/displayName of ClusterProfile default/changed",
+        "run r1: deleted ClusterProfile default/ours",
+        "run r1: everything that it did is undone",
+    ] {
+        assert!(messages.contains(message), "{messages}");
+    }
     assert_eq!(
         world.names().await,
         ["changed: before", "later: theirs", "other: theirs"]
@@ -229,20 +216,19 @@ async fn everything_that_a_killed_run_did_is_undone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_undone_stays_written_down() {
+async fn a_change_that_cannot_be_undone_stays_in_the_journal() {
     let world = World::new("[ -e lets-go ] || { echo not yet; exit 1; }\n");
     let journal = world.journal("r1", SERVER);
-    let member = UndoEntry::Member {
-        name: "one".to_owned(),
-    };
-    journal.record_undo(member).expect("written");
+    journal
+        .record_undo(hook(DriverAction::Leave, "one"))
+        .expect("written");
     drop(journal);
     let cleaned = world.clean().await;
     assert_eq!(
         cleaned.leftovers,
         [
-            "run r1: failed to undo it (the member one leaves): the hook `leave`: it ended with exit code 1; its last \
-          words: not yet"
+            "run r1: failed to call the hook `leave` for one: the hook `leave`: it ended with exit code 1; its last \
+             words: not yet"
         ]
     );
     fs::write(world.folder.path().join("lets-go"), "").expect("a file");
@@ -253,64 +239,48 @@ async fn what_cannot_be_undone_stays_written_down() {
 async fn other_runs_are_left_alone() {
     let world = World::new("echo called >> left\n");
     world.profile("stranger", Some("r9")).await;
-    let going_on = world.journal("r1", SERVER);
+    let active = world.journal("r1", SERVER);
     let elsewhere = world.journal("r2", "https://another.example");
-    for journal in [&going_on, &elsewhere] {
+    for journal in [&active, &elsewhere] {
         journal
-            .record_undo(UndoEntry::Member {
-                name: "one".to_owned(),
-            })
+            .record_undo(hook(DriverAction::Leave, "one"))
             .expect("written");
     }
     drop(elsewhere);
     let cleaned = world.clean().await;
     assert_eq!(cleaned.leftovers, [""; 0]);
-    let told = cleaned.messages.join("\n");
-    assert!(
-        told.contains("run r1 is still going on: it is left alone"),
-        "{told}"
-    );
-    assert!(
-        told.contains("run r2 was on another hub (context hub, https://another.example): clean up there"),
-        "{told}"
-    );
-    assert!(
-        told.contains("ClusterProfile default/stranger is of run r9, of which nothing is written down here"),
-        "{told}"
-    );
+    let messages = cleaned.messages.join("\n");
+    for message in [
+        "run r1 is still going on: it is left alone",
+        "run r2 was on another hub (context hub, https://another.example): clean up there",
+        "ClusterProfile default/stranger is of run r9, whose journal is not on this machine",
+    ] {
+        assert!(messages.contains(message), "{messages}");
+    }
     assert_eq!(world.names().await.len(), 1);
     assert!(!world.folder.path().join("left").exists());
-    drop(going_on);
 }
 
 #[tokio::test]
-async fn the_slices_of_a_killed_run_go_and_those_of_others_stay() {
+async fn slices_with_the_label_of_the_run_are_deleted() {
     let world = World::with("exit 0\n", hub(&[PROFILE_CRD, SLICE_CRD]));
-    let ours = world.slice("ours", Some("r1")).await;
-    let theirs = world.slice("theirs", None).await;
+    world.slice("ours", Some("r1")).await;
+    world.slice("theirs", None).await;
     world.slice("stranger", Some("r9")).await;
     let journal = world.journal("r1", SERVER);
-    for slice in [&ours, &theirs] {
-        let slice = ObjectKey::from(slice);
-        journal.record_undo(UndoEntry::Slice { slice }).expect("written");
-    }
+    journal.record_undo(objects()).expect("written");
     drop(journal);
     let cleaned = world.clean().await;
     assert_eq!(cleaned.leftovers, [""; 0]);
-    let told = cleaned.messages.join("\n");
-    assert!(
-        told.contains("run r1: PlacementDecision default/ours goes"),
-        "{told}"
-    );
-    assert!(
-        told.contains("run r1: everything that it did is undone"),
-        "{told}"
-    );
-    assert!(
-        told.contains("PlacementDecision default/stranger is of run r9")
-            && told.contains(&format!("kubectl delete placementdecisions -A -l {LABEL_RUN}=r9")),
-        "{told}"
-    );
+    let messages = cleaned.messages.join("\n");
+    for message in [
+        "run r1: deleted PlacementDecision default/ours",
+        "run r1: everything that it did is undone",
+        "PlacementDecision default/stranger is of run r9",
+        &format!("kubectl delete placementdecisions -A -l {LABEL_RUN}=r9"),
+    ] {
+        assert!(messages.contains(message), "{messages}");
+    }
     let list: Value = get(&world.hub.timed(), SLICES).await.expect("a list");
     let items = list["items"].as_array().expect("items").iter();
     let names: Vec<&str> = items
@@ -320,7 +290,7 @@ async fn the_slices_of_a_killed_run_go_and_those_of_others_stay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_finalizers_hold_is_released_once_those_who_set_them_had_their_time() {
+async fn finalizers_are_removed_after_their_owners_had_time() {
     let world = World::new("exit 0\n");
     let ours = world.profile("ours", Some("r1")).await;
     let theirs = world.profile("theirs", None).await;
@@ -336,24 +306,16 @@ async fn what_finalizers_hold_is_released_once_those_who_set_them_had_their_time
     let path = format!("{PROFILES}/theirs");
     let _: Value = call(&client, Method::DELETE, &path, None).await.expect("deleted");
     let journal = world.journal("r1", SERVER);
-    for profile in [&ours, &theirs] {
-        let profile = ObjectKey::from(profile);
-        journal
-            .record_undo(UndoEntry::Profile { profile })
-            .expect("written");
-    }
+    journal.record_undo(objects()).expect("written");
     drop(journal);
     let began = tokio::time::Instant::now();
     let cleaned = world.clean().await;
     assert_eq!(cleaned.leftovers, [""; 0]);
-    let told = cleaned.messages.join("\n");
-    assert!(
-        told.contains(
-            "run r1: ClusterProfile default/ours goes: its finalizers were taken off (consumer.example/leave)"
-        ),
-        "{told}"
-    );
-    assert!(!told.contains("theirs goes: its finalizers"), "{told}");
+    let messages = cleaned.messages.join("\n");
+    let released =
+        "run r1: deleted ClusterProfile default/ours, and removed its finalizers (consumer.example/leave)";
+    assert!(messages.contains(released), "{messages}");
+    assert!(!messages.contains("theirs"), "{messages}");
     assert_eq!(world.names().await, ["theirs: theirs"]);
     assert!(began.elapsed() >= std::time::Duration::from_secs(10));
 }

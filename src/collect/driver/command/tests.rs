@@ -168,3 +168,21 @@ echo done";
     let killed = std::process::Command::new("kill").arg(&id).status();
     assert!(killed.is_ok_and(|status| status.success()));
 }
+
+#[test]
+fn the_last_printed_line_of_each_kind_counts() {
+    let read = |lines: &[&str]| {
+        let mut printed = Printed::default();
+        lines.iter().for_each(|line| printed.read(line));
+        [printed.profile, printed.decision]
+            .map(|key| key.map(|key| format!("{}/{}", key.namespace, key.name)))
+    };
+    let some = |key: &str| Some(key.to_owned());
+    let profiles = ["profile: fleet/a", "  profile: fleet/b  ", "profile: none"];
+    assert_eq!(read(&profiles), [some("fleet/b"), None]);
+    assert_eq!(read(&["the profile: fleet/a", "profile: a b/c"]), [None, None]);
+    assert_eq!(
+        read(&["profile: fleet/a", "decision: fleet/web"]),
+        [some("fleet/a"), some("fleet/web")]
+    );
+}

@@ -17,7 +17,7 @@ fn what_a_consumer_makes_has_a_role_where_it_is() {
             OutputPlace::Argocd {
                 namespace: "argocd".to_owned(),
             },
-            OutputPlace::Multikueue,
+            OutputPlace::Multikueue {},
             OutputPlace::Kubeconfig { path: "/a".into() },
         ],
         ..Grants::default()

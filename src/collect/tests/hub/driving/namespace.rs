@@ -94,5 +94,8 @@ async fn one_with_the_profile_of_another_member_is_left_alone() {
     );
     assert_eq!(deletions, [""; 0]);
     let left = seen.warnings.join("\n");
-    assert!(left.contains("Namespace own is left"), "{left}");
+    assert!(
+        left.contains("failed to delete Namespace own: it has profiles of other members"),
+        "{left}"
+    );
 }

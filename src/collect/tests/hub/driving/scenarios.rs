@@ -188,7 +188,7 @@ async fn a_profile_that_tells_nothing_of_its_member_is_a_doubt_unless_the_hook_n
     let seen = run(&world, &manager, &driving(&manager)).await;
     let join = seen.step(Scenario::JoinAndLeave, DriverAction::Join);
     assert!(
-        reason(join).contains("none tells that it is the member's: let the hook `join` print"),
+        reason(join).contains("none shows that it is the member's: let the hook `join` print"),
         "{join:?}"
     );
     // Nothing is written to profiles that may be anybody's.

@@ -1,0 +1,561 @@
+//! A member for one scenario: it joins, gets its profile, and always leaves.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use evidence::{
+    DriverAction, DriverStep, ObjectKey, ObjectRef, ProfileHistory, Scenario, Scope, StepOutcome,
+    api::{ClusterProfile, Edition, names},
+    runs::{member_name, mentions, of_other_runs},
+};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::{
+    hooks::{Call, Called, Member, OfferError, Offered, Way},
+    plan::{DriverPlan, Fleet, OwnMember},
+    secrets,
+    session::{STOPPED, Session, fail, late_deadline},
+    writes::OURSELVES,
+};
+use crate::watch::record::Record;
+
+/// Interval between checks whether the Secrets of a member are gone.
+const SECRETS_TICK: Duration = Duration::from_secs(5);
+
+/// A member for one scenario.
+pub(super) struct ScenarioMember {
+    scenario: Scenario,
+    member: Member,
+    own: OwnMember,
+    /// The fake member, if it is one.
+    fake: Option<Box<dyn Offered>>,
+    traits: Traits,
+    /// Number of profiles before it joined.
+    profiles_before: usize,
+    uid: Option<Arc<str>>,
+    /// Whether the implementation may have joined it.
+    is_invited: bool,
+    /// The namespace of the run's own in which its profile should be.
+    namespace: Option<String>,
+    /// Whether it waits for its turn to join and to leave.
+    takes_turns: bool,
+}
+
+impl ScenarioMember {
+    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, OfferError> {
+        let fake = match &session.plan.fleet {
+            Fleet::StandIns(offer) => Some(offer.offer(&own.name).await?),
+            Fleet::Made(_) | Fleet::Own(..) => None,
+        };
+        let server = fake.as_ref().and_then(|fake| fake.server());
+        let kubeconfig = fake.as_ref().and_then(|fake| fake.kubeconfig());
+        let way = match (kubeconfig, &own.kubeconfig) {
+            (Some(text), _) => Way::Kubeconfig(text),
+            (None, Some(path)) => Way::File(path.clone()),
+            (None, None) => Way::Unknown,
+        };
+        Ok(Self {
+            scenario,
+            traits: Traits {
+                profile: own.profile.clone(),
+                ..Traits::of(&own.name, server.as_deref())
+            },
+            member: Member {
+                name: own.name.clone(),
+                way,
+            },
+            own,
+            fake,
+            profiles_before: 0,
+            uid: None,
+            is_invited: false,
+            namespace: None,
+            takes_turns: false,
+        })
+    }
+
+    /// Prepares members for a scenario. A member that cannot be offered gets a skipped step.
+    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<OwnMember>) -> Vec<Self> {
+        let mut members = Vec::new();
+        for own in own {
+            match Self::of(session, scenario, own.clone()).await {
+                Ok(member) => members.push(member),
+                Err(reason) => {
+                    let step = session.begin(scenario, DriverAction::Join, &own.name, None);
+                    session.skip_step(step, reason);
+                    session.pool.give_back(own);
+                }
+            }
+        }
+        members
+    }
+
+    /// Puts the profile of the member into a namespace of the run's own.
+    pub fn in_namespace(self, namespace: Option<String>) -> Self {
+        Self { namespace, ..self }
+    }
+
+    /// Makes the member wait for its turn to join and to leave.
+    pub fn in_turns(self) -> Self {
+        Self {
+            takes_turns: true,
+            ..self
+        }
+    }
+
+    async fn turn<'s>(&self, session: &'s Session<'_>) -> Option<SemaphorePermit<'s>> {
+        if !self.takes_turns {
+            return None;
+        }
+        session.turns.acquire().await.ok()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.member.name
+    }
+
+    /// Begins a step with this member.
+    pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
+        session.begin(self.scenario, action, self.name(), self.profile_ref(session))
+    }
+
+    /// Ends a step with this member.
+    pub fn end(&self, session: &Session<'_>, mut step: DriverStep) {
+        step.profile_after = self.profile_ref(session);
+        session.end(step);
+    }
+
+    /// Has the member join, waits for its complete profile, and returns the step before it ends.
+    pub async fn join(&mut self, session: &Session<'_>) -> DriverStep {
+        let turn = self.turn(session).await;
+        let mut step = self.begin(session, DriverAction::Join);
+        self.profiles_before = session.record().len();
+        if session.stop.is_cancelled() {
+            fail(&mut step, STOPPED);
+            return step;
+        }
+        if let Err(reason) = session.record_hook(DriverAction::Leave, self.name()) {
+            fail(&mut step, reason);
+            return step;
+        }
+        self.is_invited = true;
+        let mut called = self.call(session, DriverAction::Join, None).await;
+        drop(turn);
+        if let Some(profile) = called.profile.take() {
+            self.traits.profile = Some(profile);
+        }
+        session.did(&mut step, called);
+        let edition = session.context.claim.edition;
+        let has_reacted = || {
+            let record = session.record();
+            let profile = self.find(session, &record);
+            profile.is_some_and(|profile| is_complete(profile, edition))
+        };
+        let deadline = late_deadline(&step);
+        session.observe(&mut step, deadline, has_reacted).await;
+        step.profile = self.find(session, &session.record()).map(ObjectRef::from);
+        if step.profile.is_none() && step.outcome == StepOutcome::Done {
+            self.check_new_profiles(session, &mut step);
+        }
+        step
+    }
+
+    /// Fails the step if a new profile may be the member's: unless the profiles of the implementation are known to show
+    /// their member, the result is unknown.
+    fn check_new_profiles(&self, session: &Session<'_>, step: &mut DriverStep) {
+        if self.traits.profile.is_some() || session.profiles_name_members() {
+            return;
+        }
+        let record = session.record();
+        let new = record.after(self.profiles_before);
+        let other_runs = of_other_runs(new, Some(&session.plan.run));
+        let unknown = new.iter().filter_map(|history| {
+            let profile = history.current()?;
+            let object = ObjectRef::from(profile);
+            let is_known = session.is_claimed(&profile.metadata.uid)
+                || profile.manager() == OURSELVES
+                || other_runs.contains(&ObjectKey::from(&object));
+            let is_unknown = session.context.scope.holds(profile) && !is_known;
+            is_unknown.then(|| object.path())
+        });
+        let unknown: Vec<String> = unknown.take(3).collect();
+        if !unknown.is_empty() {
+            let unknown = unknown.join(", ");
+            let reason = format!(
+                "new profiles exist ({unknown}), but none shows that it is the member's: let the hook `join` print \
+                 `profile: NAMESPACE/NAME`"
+            );
+            fail(step, reason);
+        }
+    }
+
+    /// The member's profile, once it is known.
+    pub fn profile<'r>(&self, record: &'r Record) -> Option<&'r ClusterProfile> {
+        record.history(self.uid.as_ref()?)?.current()
+    }
+
+    /// A reference to the member's profile, once it is known.
+    pub fn profile_ref(&self, session: &Session<'_>) -> Option<ObjectRef> {
+        self.profile(&session.record()).map(ObjectRef::from)
+    }
+
+    /// The member's profile: the known one, or one that was created since it joined.
+    pub fn find<'r>(&mut self, session: &Session<'_>, record: &'r Record) -> Option<&'r ClusterProfile> {
+        if let Some(profile) = self.profile(record) {
+            return Some(profile);
+        }
+        // A hook may print an older profile; otherwise only new ones count.
+        let first = match self.traits.profile {
+            Some(_) => 0,
+            None => self.profiles_before,
+        };
+        let is_free = |history: &&ProfileHistory| !session.is_claimed(&history.last().metadata.uid);
+        let free = record.after(first).iter().filter(is_free);
+        let profile = self.traits.find(free, session.context.scope)?;
+        let uid = &profile.metadata.uid;
+        session.claim(uid, self.traits.profile.is_none());
+        self.uid = Some(Arc::clone(uid));
+        let mut new = record.after(self.profiles_before).iter();
+        if new.any(|history| history.last().metadata.uid == *uid) {
+            session.writes.allow(&ObjectRef::from(profile));
+        }
+        Some(profile)
+    }
+
+    /// Forgets the profile: the implementation may create another one.
+    pub fn forget_profile(&mut self) {
+        self.uid = None;
+    }
+
+    /// Has the member leave, even after a failed join, and waits until its profile shows that.
+    pub async fn leave(self, session: &Session<'_>) {
+        if !self.is_invited {
+            session.pool.give_back(self.own);
+            return;
+        }
+        let turn = self.turn(session).await;
+        let mut step = self.begin(session, DriverAction::Leave);
+        if let Some(profile) = &step.profile {
+            step.secrets_before = secrets::count(&session.context, &ObjectKey::from(profile)).await;
+        }
+        let called = self.call(session, DriverAction::Leave, None).await;
+        drop(turn);
+        session.did(&mut step, called);
+        let has_left = step.outcome == StepOutcome::Done;
+        let deadline = step.deadline();
+        let is_retired = || {
+            let record = session.record();
+            let history = self.uid.as_ref().and_then(|uid| record.history(uid));
+            // Without a known profile there is nothing to wait for.
+            history.is_none_or(is_retired)
+        };
+        session.observe(&mut step, deadline, is_retired).await;
+        if has_left && step.secrets_before.is_some_and(|count| count > 0) {
+            self.wait_for_secrets(session, &mut step, deadline).await;
+        }
+        self.end(session, step);
+        if has_left {
+            session.pool.give_back(self.own);
+        } else {
+            session.keep_stuck(self);
+        }
+    }
+
+    /// Polls the Secrets, which the watch does not show, until they are gone.
+    async fn wait_for_secrets(&self, session: &Session<'_>, step: &mut DriverStep, deadline: Timestamp) {
+        let Some(key) = step.profile.as_ref().map(ObjectKey::from) else {
+            return;
+        };
+        while !session.stop.is_cancelled() {
+            let count = secrets::count(&session.context, &key).await;
+            step.looked_until = session.now();
+            if count == Some(0) || step.looked_until >= deadline {
+                return;
+            }
+            session.pause(SECRETS_TICK).await;
+        }
+    }
+
+    /// Has the implementation, or the fake member itself, act on the member.
+    pub async fn call(&self, session: &Session<'_>, action: DriverAction, version: Option<String>) -> Called {
+        match (&self.fake, action) {
+            (Some(fake), DriverAction::Break) => {
+                fake.break_down();
+                return Called::done();
+            }
+            (Some(fake), DriverAction::Heal) => {
+                fake.heal();
+                session.settle(action, self.name());
+                return Called::done();
+            }
+            _ => {}
+        }
+        let call = Call {
+            member: Some(&self.member),
+            profile: self.profile_ref(session).as_ref().map(ObjectKey::from),
+            version,
+            namespace: self.namespace.as_deref(),
+            ..Call::of(action)
+        };
+        session.call(call).await
+    }
+
+    /// Upgrades the member. Returns the version that it should get.
+    pub async fn upgrade(&self, session: &Session<'_>) -> (Called, String) {
+        match (&self.fake, &session.plan.fleet) {
+            (Some(fake), _) => (Called::done(), fake.upgrade()),
+            (None, Fleet::Made(version) | Fleet::Own(_, version)) => {
+                let version = version.clone().unwrap_or_default();
+                let called = self.call(session, DriverAction::Upgrade, Some(version.clone()));
+                (called.await, version)
+            }
+            (None, Fleet::StandIns(_)) => (Called::failed("there is no fake member"), String::new()),
+        }
+    }
+}
+
+/// Whether the status of a joined member is complete. Ends a wait only: rules judge.
+fn is_complete(profile: &ClusterProfile, edition: Edition) -> bool {
+    let has_endpoints = edition != Edition::Standard || profile.property(names::PROPERTY_ENDPOINTS).is_some();
+    has_endpoints
+        && version(profile).is_some_and(|version| !version.is_empty())
+        && profile.condition(names::CONDITION_HEALTHY).is_some()
+        && is_true(profile, names::CONDITION_JOINED)
+}
+
+/// Whether the profile of a member that has left is gone, or reports neither that it is joined nor that it is healthy.
+fn is_retired(history: &ProfileHistory) -> bool {
+    let profile = history.current();
+    profile.is_none_or(|profile| !is_true(profile, names::CONDITION_JOINED) && !is_healthy(profile))
+}
+
+/// Whether the profile reports a healthy control plane.
+pub(super) fn is_healthy(profile: &ClusterProfile) -> bool {
+    is_true(profile, names::CONDITION_HEALTHY)
+}
+
+/// Whether a scheduler may select the member: it is joined and healthy.
+pub(super) fn is_selectable(profile: &ClusterProfile) -> bool {
+    is_true(profile, names::CONDITION_JOINED) && is_healthy(profile)
+}
+
+/// The version that a profile reports.
+pub(super) fn version(profile: &ClusterProfile) -> Option<&str> {
+    profile.status.version.kubernetes.as_deref()
+}
+
+fn is_true(profile: &ClusterProfile, condition: &str) -> bool {
+    let condition = profile.condition(condition);
+    condition.is_some_and(|condition| &*condition.status == "True")
+}
+
+/// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.
+pub(super) struct MemberPool {
+    run: String,
+    next: AtomicUsize,
+    /// The implementer's own members that no scenario has.
+    own: Option<(Semaphore, Mutex<Vec<OwnMember>>)>,
+}
+
+impl MemberPool {
+    /// All members of a plan.
+    pub fn new(plan: &DriverPlan) -> Self {
+        Self {
+            run: plan.run.clone(),
+            next: AtomicUsize::new(1),
+            own: match &plan.fleet {
+                Fleet::StandIns(_) | Fleet::Made(_) => None,
+                // The last is taken first.
+                Fleet::Own(own, _) => Some((
+                    Semaphore::new(own.len()),
+                    own.iter().rev().cloned().collect::<Vec<_>>().into(),
+                )),
+            },
+        }
+    }
+
+    /// Takes that many members together, once they are free.
+    pub async fn take(&self, count: usize) -> Vec<OwnMember> {
+        let Some((permits, own)) = &self.own else {
+            return (0..count).map(|_| named(self.name())).collect();
+        };
+        let permit = permits.acquire_many(u32::try_from(count).unwrap_or(u32::MAX));
+        if let Ok(permit) = permit.await {
+            permit.forget();
+        }
+        let mut own = own.lock();
+        let left = own.len().saturating_sub(count);
+        own.split_off(left)
+    }
+
+    /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
+    pub fn similar(&self) -> Vec<OwnMember> {
+        if self.own.is_some() {
+            return Vec::new();
+        }
+        let name = self.name();
+        vec![named(name.clone()), named(format!("{name}-b"))]
+    }
+
+    /// Returns a member that has left.
+    pub fn give_back(&self, member: OwnMember) {
+        if let Some((permits, own)) = &self.own {
+            own.lock().push(member);
+            permits.add_permits(1);
+        }
+    }
+
+    /// A name that nothing else of the run has.
+    pub fn name(&self) -> String {
+        member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn named(name: String) -> OwnMember {
+    OwnMember {
+        name,
+        ..OwnMember::default()
+    }
+}
+
+/// The facts by which a member's profile is recognized: managers put its name or its address into the profile.
+#[derive(Clone, Debug, Default)]
+struct Traits {
+    /// The member's name.
+    name: String,
+    /// Host and port of its API server.
+    authority: Option<String>,
+    /// Its profile, if the hook or the driver file names it: no other profile counts.
+    profile: Option<ObjectKey>,
+}
+
+impl Traits {
+    fn of(name: &str, server: Option<&str>) -> Self {
+        let authority = server.map(|server| {
+            let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
+            rest.split(['/', '?', '#']).next().unwrap_or_default().to_owned()
+        });
+        Self {
+            name: name.to_owned(),
+            authority: authority.filter(|authority| !authority.is_empty()),
+            profile: None,
+        }
+    }
+
+    /// The member's profile among these: the best match, and of several the oldest.
+    fn find<'a>(
+        &self,
+        histories: impl Iterator<Item = &'a ProfileHistory>,
+        scope: &Scope,
+    ) -> Option<&'a ClusterProfile> {
+        let current = histories.filter_map(ProfileHistory::current);
+        current
+            .filter(|profile| scope.holds(profile))
+            .filter_map(|profile| Some((self.match_quality(profile)?, profile)))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|(_, profile)| profile)
+    }
+
+    /// How well a profile matches; none if it does not.
+    fn match_quality(&self, profile: &ClusterProfile) -> Option<u8> {
+        let (namespace, name) = (&*profile.metadata.namespace, &*profile.metadata.name);
+        if let Some(key) = &self.profile {
+            return (*key.namespace == *namespace && *key.name == *name).then_some(3);
+        }
+        let display_name = profile.spec.display_name.as_deref();
+        let id = profile.label(names::LABEL_MEMBER_ID);
+        let texts = [Some(name), display_name, id].into_iter().flatten();
+        let by_name = texts.filter_map(|text| {
+            if text == self.name {
+                Some(3)
+            } else {
+                mentions(text, &self.name).then_some(2)
+            }
+        });
+        by_name.max().or_else(|| self.is_at_address(profile).then_some(1))
+    }
+
+    fn is_at_address(&self, profile: &ClusterProfile) -> bool {
+        let Some(authority) = &self.authority else {
+            return false;
+        };
+        let access = profile.access();
+        let servers = access.filter_map(|provider| provider.cluster.server.as_deref());
+        let endpoints = profile.property(names::PROPERTY_ENDPOINTS);
+        let endpoints = endpoints.map(|property| &*property.value);
+        servers.chain(endpoints).any(|text| mentions(text, authority))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Origin, Version};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn history(profile: Value) -> ProfileHistory {
+        ProfileHistory {
+            origin: Origin::Created,
+            versions: vec![Version {
+                at: Some(jiff::Timestamp::UNIX_EPOCH),
+                object: serde_json::from_value(profile).expect("a profile"),
+            }],
+            deleted: None,
+            deleted_version: None,
+        }
+    }
+
+    fn find(traits: &Traits, profiles: &[Value]) -> Option<String> {
+        let histories: Vec<_> = profiles.iter().cloned().map(history).collect();
+        let profile = traits.find(histories.iter(), &Scope::default());
+        profile.map(|profile| profile.metadata.name.to_string())
+    }
+
+    #[test]
+    fn a_profile_is_known_by_name_or_address() {
+        let traits = Traits::of("conformance-r4n6d-1", Some("https://127.0.0.1:3456/"));
+        let by_name = json!({"metadata": {"name": "m-conformance-r4n6d-1"}});
+        let longer = json!({"metadata": {"name": "m-conformance-r4n6d-12"}});
+        let by_display = json!({"metadata": {"name": "x1"}, "spec": {"displayName": "conformance-r4n6d-1"}});
+        let id = json!({"metadata": {"name": "x2", "labels": {"multicluster.x-k8s.io/inventory-member-id": "conformance-r4n6d-1"}}});
+        let server = json!({"metadata": {"name": "x3"}, "status": {"accessProviders": [
+            {"name": "p", "cluster": {"server": "https://127.0.0.1:3456"}}]}});
+        let endpoint = json!({"metadata": {"name": "x4"}, "status": {"properties": [
+            {"name": "cluster-endpoints.k8s.io", "value": "[\"127.0.0.1:3456\"]"}]}});
+        let other = json!({"metadata": {"name": "x5"}, "status": {"properties": [
+            {"name": "cluster-endpoints.k8s.io", "value": "[\"127.0.0.1:34567\"]"}]}});
+        for profile in [&by_name, &by_display, &id, &server, &endpoint] {
+            assert_eq!(
+                find(&traits, std::slice::from_ref(profile)).as_deref(),
+                profile["metadata"]["name"].as_str()
+            );
+        }
+        assert_eq!(find(&traits, &[longer.clone(), other.clone()]), None);
+        let all = [longer, other, endpoint, by_name, by_display];
+        assert_eq!(find(&traits, &all).as_deref(), Some("x1"));
+    }
+
+    #[test]
+    fn a_profile_that_the_hook_prints_is_the_only_one() {
+        let traits = Traits {
+            profile: Some(ObjectKey {
+                namespace: "fleet".to_owned(),
+                name: "other".to_owned(),
+            }),
+            ..Traits::of("a", None)
+        };
+        let alike = json!({"metadata": {"namespace": "fleet", "name": "a"}});
+        let right = json!({"metadata": {"namespace": "fleet", "name": "other"}});
+        assert_eq!(find(&traits, std::slice::from_ref(&alike)), None);
+        assert_eq!(find(&traits, &[alike, right]).as_deref(), Some("other"));
+    }
+}

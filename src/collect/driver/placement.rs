@@ -1,0 +1,160 @@
+//! A placement for one scenario: the run requests clusters from the scheduler, and always takes the request back.
+
+use evidence::{
+    DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario,
+    api::{ObjectKind, PlacementDecision},
+};
+
+use super::{
+    hooks::Call,
+    session::{STOPPED, Session},
+};
+
+/// A placement for one scenario.
+pub(super) struct ScenarioPlacement {
+    scenario: Scenario,
+    request: PlacementRequest,
+    /// Number of slices before the request.
+    slices_before: usize,
+    /// Whether the scheduler may know it.
+    is_requested: bool,
+}
+
+impl ScenarioPlacement {
+    /// A placement that is not requested yet.
+    pub fn new(session: &Session<'_>, scenario: Scenario) -> Self {
+        Self {
+            scenario,
+            request: PlacementRequest {
+                name: session.pool.name(),
+                ..PlacementRequest::default()
+            },
+            slices_before: session.slices().len(),
+            is_requested: false,
+        }
+    }
+
+    /// Begins a step with this placement.
+    pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
+        let mut step = session.begin(self.scenario, action, "", None);
+        step.placement = Some(self.request.clone());
+        step
+    }
+
+    /// Requests clusters and waits until its slices hold them. Returns whether they do.
+    pub async fn place(&mut self, session: &Session<'_>, clusters: usize) -> bool {
+        self.request.clusters = clusters;
+        let step = self.begin(session, DriverAction::Place);
+        if session.stop.is_cancelled() {
+            session.skip_step(step, STOPPED);
+            return false;
+        }
+        if let Err(reason) = session.record_hook(DriverAction::Unplace, &self.request.name) {
+            session.skip_step(step, reason);
+            return false;
+        }
+        self.is_requested = true;
+        self.call_and_wait(session, step).await
+    }
+
+    /// Requests another number of clusters, in the same way.
+    pub async fn reschedule(&mut self, session: &Session<'_>, clusters: usize) -> bool {
+        self.request.clusters = clusters;
+        let step = self.begin(session, DriverAction::Reschedule);
+        self.call_and_wait(session, step).await
+    }
+
+    async fn call_and_wait(&mut self, session: &Session<'_>, mut step: DriverStep) -> bool {
+        self.call(session, &mut step).await;
+        let is_met = |slices: &[&PlacementDecision]| self.request.is_met_by(slices);
+        let is_placed = self.observe(session, &mut step, is_met).await;
+        session.end(step);
+        is_placed
+    }
+
+    async fn call(&mut self, session: &Session<'_>, step: &mut DriverStep) {
+        let call = Call {
+            placement: Some(&self.request),
+            ..Call::of(step.action)
+        };
+        let mut called = session.call(call).await;
+        if let Some(decision) = called.decision.take()
+            && step.action != DriverAction::Unplace
+        {
+            self.request.decision = Some(decision);
+            step.placement = Some(self.request.clone());
+        }
+        session.did(step, called);
+    }
+
+    /// Waits until its slices are as expected. A late reaction counts: only a slice that never comes is missing.
+    async fn observe(
+        &self,
+        session: &Session<'_>,
+        step: &mut DriverStep,
+        is_met: impl Fn(&[&PlacementDecision]) -> bool,
+    ) -> bool {
+        let deadline = step.last_deadline();
+        let is_met = || self.with_slices(session, |slices| is_met(slices));
+        session.observe(step, deadline, is_met).await
+    }
+
+    /// Waits until its slices hold the clusters again, without a slice that the step deleted.
+    pub async fn observe_restored(&self, session: &Session<'_>, step: &mut DriverStep) {
+        let written = step.slice.as_ref().map(|slice| slice.uid.clone());
+        let deleted = written.filter(|_| step.action == DriverAction::DeleteSlice);
+        let is_restored = |slices: &[&PlacementDecision]| {
+            let mut uids = slices.iter().map(|slice| &*slice.metadata.uid);
+            self.request.is_met_by(slices) && !uids.any(|uid| Some(uid) == deleted.as_deref())
+        };
+        self.observe(session, step, is_restored).await;
+    }
+
+    /// Takes the request back, even after a failed step, and waits until no slice is left.
+    pub async fn unplace(mut self, session: &Session<'_>) {
+        if !self.is_requested {
+            return;
+        }
+        let mut step = self.begin(session, DriverAction::Unplace);
+        self.call(session, &mut step).await;
+        self.observe(session, &mut step, |slices| slices.is_empty()).await;
+        session.end(step);
+    }
+
+    /// Its first slice that holds clusters, if the run may write to it: it was created later. From then on, its decision
+    /// is not the scheduler's work alone.
+    pub fn take_slice(&self, session: &Session<'_>) -> Option<ObjectRef> {
+        let (slice, keys) = self.with_slices(session, |slices| {
+            let filled = slices.iter().find(|slice| !slice.clusters().is_empty());
+            let keys: Vec<ObjectKey> = slices.iter().map(|slice| ObjectKey::of(*slice)).collect();
+            filled.map(|slice| (ObjectRef::from(*slice), keys))
+        })?;
+        let is_new = {
+            let record = session.slices();
+            let mut new = record.after(self.slices_before).iter();
+            new.any(|history| *history.last().metadata.uid == *slice.uid)
+        };
+        if !is_new {
+            return None;
+        }
+        for key in keys {
+            session.writes.touch(ObjectKind::PlacementDecision, key);
+        }
+        session.writes.allow(&slice);
+        Some(slice)
+    }
+
+    /// Reads its current slices.
+    fn with_slices<R>(&self, session: &Session<'_>, read: impl FnOnce(&[&PlacementDecision]) -> R) -> R {
+        let record = session.slices();
+        let slices = self.request.slices(record.after(0), session.context.scope);
+        let current = slices.histories.iter().filter_map(|history| history.current());
+        let mut current: Vec<&PlacementDecision> = current
+            .filter(|slice| slices.hold(slice))
+            // A deleted slice that waits for its finalizers is no longer a part of the decision.
+            .filter(|slice| slice.metadata.deletion_timestamp.is_none())
+            .collect();
+        current.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+        read(&current)
+    }
+}
