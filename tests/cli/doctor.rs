@@ -389,7 +389,7 @@ fn all_that_is_wrong_with_the_files_of_a_run_is_told_at_once() {
             "evidence/driver",
             "hook restart: its command `no-such-program-at-all` is not on the PATH",
         ),
-        ("evidence/audit-log", "is no audit log"),
+        ("evidence/audit-log", "is not an audit log"),
         ("files/waivers", "waivers.yaml"),
         ("files/outputs", "create the folder"),
     ] {

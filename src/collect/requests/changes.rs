@@ -13,7 +13,7 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::answered::Answered;
+use super::events::Answered;
 
 /// A write, with the versions of its object that the log has.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +117,8 @@ fn changes(writes: &[Write], apart: SignedDuration) -> Vec<Option<bool>> {
         };
         changes.push(match (before, after) {
             _ if write.creates => Some(true),
-            _ if write.is_whole() => Some(write.before != write.after),
+            // Its own versions decide.
+            _ if write.before.is_some() && write.after.is_some() => Some(write.before != write.after),
             (_, Some(after)) if was_there(after) => Some(false),
             (Some(before), Some(after)) => Some(before != after),
             _ => None,
@@ -139,10 +140,5 @@ impl<'a> Write<'a> {
             before: answered.based_on.as_deref(),
             after: answered.request.resource_version.as_deref(),
         }
-    }
-
-    /// Whether its own versions decide whether it changed something.
-    fn is_whole(&self) -> bool {
-        self.before.is_some() && self.after.is_some()
     }
 }

@@ -1,22 +1,24 @@
-//! The time that a log covers.
+//! The time that a log covers, and its merge into evidence.
 
-use evidence::{Gap, Kind, Window};
+use evidence::{
+    Asked, Evidence, Gap, Kind, Window,
+    api::{ObjectKind, Role, names},
+};
 use jiff::{SignedDuration, Timestamp};
 
-/// How long a log may be silent before that is taken for a hole: a kube-apiserver writes events of some kind (leader
-/// elections, health checks, node leases) every few seconds.
-const SILENCE: SignedDuration = SignedDuration::from_secs(60);
+use super::log::AuditLog;
 
-/// How long a log is silent while it is being written to, as one is whose last line is not yet ended.
-pub(super) const BUSY: SignedDuration = SignedDuration::from_secs(5);
+/// The longest silence of a complete log: a kube-apiserver logs events of some kind (leader elections, health checks, node leases)
+/// every few seconds.
+const SILENCE: SignedDuration = SignedDuration::from_secs(60);
+/// The longest silence of a log that is being written to, as one is whose last line is not ended.
+const BUSY: SignedDuration = SignedDuration::from_secs(5);
 
 /// The time that one file covers.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) covers: Window,
     pub(super) end: End,
-    /// When the next file was begun, where the name tells.
-    pub(super) rotated: Option<Timestamp>,
 }
 
 /// How a file ends.
@@ -24,13 +26,13 @@ pub(super) struct Span {
 pub(super) enum End {
     /// With a whole line.
     Whole,
-    /// In the middle of a line.
+    /// Within a line.
     HalfLine,
-    /// Before its end: what is behind cannot be read, for this reason.
+    /// The rest cannot be read, for this reason.
     Lost(String),
 }
 
-/// How long a log is silent by itself: an audit policy may let through next to nothing.
+/// The two longest silences of a log: an audit policy may let through next to nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Silences {
     longest: SignedDuration,
@@ -47,84 +49,58 @@ impl Silences {
         }
     }
 
-    /// How long a silence means nothing: as long as the log has been silent twice. Once may be a server that was down.
+    /// The longest silence that loses nothing: the log has been silent for so long twice. Once may be a server that was down.
     pub(super) fn bearable(self) -> SignedDuration {
         self.second.max(SILENCE)
     }
 }
 
-/// Sorts the files by their beginnings, and tells what is missing in and between them: parts that cannot be read, and
-/// times in which nothing was logged for longer than is bearable.
+/// Sorts the files by their beginnings, and returns what is missing in and between them: parts that cannot be read, and
+/// silences that are longer than `bearable`.
 pub(super) fn holes(spans: &mut [Span], bearable: SignedDuration) -> Vec<Gap> {
     spans.sort_by_key(|span| span.covers.from);
-    believe_names(spans);
     let mut gaps = Vec::new();
     let mut latest: Option<&Span> = None;
     for (place, span) in spans.iter().enumerate() {
         if let End::Lost(reason) = &span.end {
-            let mut behind = spans[place + 1..].iter().map(|next| next.covers.from);
-            let next = behind.find(|from| *from >= span.covers.until);
-            gaps.push(Gap {
-                until: span.rotated.or(next),
-                ..gap(Some(span.covers.until), None, reason)
-            });
+            let mut later = spans[place + 1..].iter().map(|next| next.covers.from);
+            let next = later.find(|from| *from >= span.covers.until);
+            gaps.push(gap(Some(span.covers.until), next, reason));
         }
-        let Some(last) = latest else {
-            latest = Some(span);
-            continue;
-        };
-        let silent = span.covers.from.duration_since(last.covers.until);
-        let bearable = match last.end {
-            End::Whole => bearable,
-            End::HalfLine => BUSY,
-            // That gap is there already.
-            End::Lost(_) => SignedDuration::MAX,
-        };
-        if silent > bearable {
-            gaps.push(gap(
-                Some(last.covers.until),
-                Some(span.covers.from),
-                "the audit log has no event of any kind in this time: give the file that lies between",
-            ));
+        if let Some(last) = latest {
+            let bearable = match last.end {
+                End::Whole => bearable,
+                End::HalfLine => BUSY,
+                // It has a gap already.
+                End::Lost(_) => SignedDuration::MAX,
+            };
+            if span.covers.from.duration_since(last.covers.until) > bearable {
+                gaps.push(gap(
+                    Some(last.covers.until),
+                    Some(span.covers.from),
+                    "the audit log has no event of any kind in this time: give the file that lies between",
+                ));
+            }
         }
-        if span.covers.until > last.covers.until {
+        if latest.is_none_or(|last| span.covers.until > last.covers.until) {
             latest = Some(span);
         }
     }
     gaps
 }
 
-/// Between the last event of a file and the beginning of the next nothing was logged, however long that took. The name
-/// tells when that was, unless the next file contradicts: its first event may be a little older.
-fn believe_names(spans: &mut [Span]) {
-    let begins: Vec<Timestamp> = spans.iter().map(|span| span.covers.from).collect();
-    for (place, span) in spans.iter_mut().enumerate() {
-        let Some(rotated) = span.rotated.filter(|_| span.end == End::Whole) else {
-            continue;
-        };
-        let next = begins.get(place + 1);
-        if next.is_none_or(|begin| rotated.duration_since(*begin) <= SILENCE) {
-            span.covers.until = span.covers.until.max(rotated);
-        }
-    }
-}
-
-/// What of a window lies before or after the log. A log that merely was silent at either end is whole.
-pub(super) fn uncovered(
-    covers: Window,
-    window: Window,
-    bearable: SignedDuration,
-    is_cut_short: bool,
-) -> Vec<Gap> {
+/// The parts of a window before and after the log. A log that is only silent at either end is whole.
+fn uncovered(log: &AuditLog, window: Window) -> Vec<Gap> {
+    let covers = log.requests.covers;
     let mut gaps = Vec::new();
-    if covers.from.duration_since(window.from) > bearable {
+    if covers.from.duration_since(window.from) > log.silence {
         gaps.push(gap(
             Some(window.from),
             Some(covers.from.min(window.until)),
             "the audit log begins after the window did: give the rotated file before it too",
         ));
     }
-    let bearable = if is_cut_short { BUSY } else { bearable };
+    let bearable = if log.cut_short { BUSY } else { log.silence };
     if window.until.duration_since(covers.until) > bearable {
         gaps.push(gap(
             Some(covers.until.max(window.from)),
@@ -142,4 +118,84 @@ pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &st
         until,
         ..Gap::of(Kind::Requests, reason.to_owned())
     }
+}
+
+/// Replaces the audit log of the evidence. If the evidence has a window, only the requests of that window are kept, and the part
+/// that the log does not cover becomes a [`Gap`].
+///
+/// The log keeps the hub's times; the window has the runner's, so it is moved by the clock skew of the header.
+pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
+    let (mut own_requests, mut own_slice_requests) = (Vec::new(), Vec::new());
+    if evidence.testbed.is_none() {
+        // The suite's own requests judge no implementation. On a testbed the run plays the manager.
+        for (requests, own) in [
+            (&mut log.requests, &mut own_requests),
+            (&mut log.slice_requests, &mut own_slice_requests),
+        ] {
+            own.extend(requests.events.extract_if(.., |request| request.is_the_suites()));
+        }
+    }
+    if let Some(window) = evidence.header.window {
+        let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
+        for events in [
+            &mut log.requests.events,
+            &mut log.slice_requests.events,
+            &mut own_requests,
+            &mut own_slice_requests,
+        ] {
+            events.retain(|request| window.from <= request.at && request.at <= window.until);
+        }
+        log.gaps.retain(|gap| overlaps(gap, window));
+        log.gaps.extend(uncovered(&log, window));
+        let within = |at: Timestamp| at.clamp(window.from, window.until.max(window.from));
+        log.requests.covers = Window {
+            from: within(log.requests.covers.from),
+            until: within(log.requests.covers.until),
+        };
+        log.slice_requests.covers = log.requests.covers;
+    }
+    if let Some(testbed) = &mut evidence.testbed {
+        testbed.user_in_audit_log = log.readers.contains(&*testbed.consumer.user);
+    }
+    let claim = &evidence.header.claim;
+    let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
+    let judged = log.silent_on.into_iter().filter(is_judged);
+    log.gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
+    let testbed = evidence.testbed.as_ref();
+    let is_placement = claim.edition_of(Role::Scheduler).is_some()
+        || testbed.is_some_and(|testbed| testbed.consumer.reads_placements());
+    evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
+    evidence.gaps.extend(log.gaps);
+    evidence.requests = Some(log.requests);
+    evidence.own_requests = own_requests;
+    evidence.own_slice_requests = own_slice_requests;
+    evidence.slice_requests = Some(log.slice_requests);
+    if !is_placement {
+        evidence.own_slice_requests.clear();
+        evidence.slice_requests = None;
+    }
+    evidence.header.asked.insert(Kind::Requests, Asked::Yes);
+}
+
+fn silent(kind: ObjectKind) -> String {
+    format!(
+        "the audit log holds no request on {}s, not even one that reads: let the audit policy log `{}` of the group {} at \
+         level Metadata or above",
+        kind.name(),
+        kind.plural(),
+        names::GROUP
+    )
+}
+
+fn on_the_hubs_clock(window: Window, skew_ms: Option<i64>) -> Window {
+    let skew = SignedDuration::from_millis(skew_ms.unwrap_or_default());
+    let shifted = |at: Timestamp| at.saturating_add(skew).unwrap_or(at);
+    Window {
+        from: shifted(window.from),
+        until: shifted(window.until),
+    }
+}
+
+fn overlaps(gap: &Gap, window: Window) -> bool {
+    gap.from.is_none_or(|from| from < window.until) && gap.until.is_none_or(|until| until > window.from)
 }

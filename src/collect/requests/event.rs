@@ -165,18 +165,10 @@ impl Event<'_> {
         in_query || (is_deletion && in_options)
     }
 
-    /// Whom the hub took the request to be from.
+    /// The user that the hub authenticated, or the impersonated one.
     pub fn username(&self) -> &str {
-        self.sender()
-            .and_then(|user| user.username.as_deref())
-            .unwrap_or_default()
-    }
-
-    fn sender(&self) -> Option<&User<'_>> {
-        let impersonated = self
-            .impersonated_user
-            .as_ref()
-            .filter(|user| user.username.is_some());
-        impersonated.or(self.user.as_ref())
+        let users = [&self.impersonated_user, &self.user];
+        let mut names = users.into_iter().flatten().map(|user| user.username.as_deref());
+        names.find_map(|name| name).unwrap_or_default()
     }
 }

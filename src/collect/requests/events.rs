@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -16,7 +16,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
-    answered::Answered,
     body,
     changes::tell_changes,
     coverage::gap,
@@ -26,6 +25,20 @@ use super::{
 /// How long the hub may take to answer: a request is given up after 60 s.
 const ANSWERED_WITHIN: SignedDuration = SignedDuration::from_secs(90);
 
+/// The levels of an audit policy.
+const LEVELS: [&str; 3] = ["Metadata", "Request", "RequestResponse"];
+
+/// A write that the hub has answered, with what shows whether it changed anything.
+pub(super) struct Answered {
+    /// The kind of the object that it wrote.
+    pub(super) kind: ObjectKind,
+    /// When the hub had answered.
+    pub(super) done: Timestamp,
+    pub(super) request: Request,
+    /// The resourceVersion that the request was based upon.
+    pub(super) based_on: Option<String>,
+}
+
 /// What was taken so far.
 #[derive(Default)]
 pub(super) struct Events {
@@ -34,10 +47,12 @@ pub(super) struct Events {
     seen: HashSet<String>,
     /// Writes that were received, by their ids.
     received: HashMap<String, Timestamp>,
-    /// The same few names stand in each event.
+    /// The same few names are in each event.
     names: HashMap<String, Arc<str>>,
     /// The kinds of objects that any event is about.
-    known: HashSet<ObjectKind>,
+    pub(super) known: HashSet<ObjectKind>,
+    /// The levels of the writes on profiles.
+    pub(super) levels: BTreeSet<String>,
     /// The users that read profiles, or tried to.
     pub(super) readers: HashSet<Arc<str>>,
 }
@@ -82,9 +97,17 @@ impl Events {
             self.known.insert(kind);
             let id = event.audit_id.as_deref().unwrap_or_default();
             match event.stage.as_deref() {
-                _ if event.is_read() => self.take_read(event, kind),
+                _ if event.is_read() && kind == ObjectKind::ClusterProfile => {
+                    let user = self.shared(event.username());
+                    self.readers.insert(user);
+                }
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
+                    let level = LEVELS
+                        .into_iter()
+                        .find(|level| event.level.as_deref() == Some(level));
+                    let level = level.filter(|_| kind == ObjectKind::ClusterProfile);
+                    self.levels.extend(level.map(str::to_owned));
                     let answered = self.answered(event, kind, logged);
                     self.answered.push(answered);
                 }
@@ -99,14 +122,6 @@ impl Events {
                 until: logged,
             }),
             bad: None,
-        }
-    }
-
-    /// Takes a request that reads profiles.
-    fn take_read(&mut self, event: &Event<'_>, kind: ObjectKind) {
-        if kind == ObjectKind::ClusterProfile {
-            let user = self.shared(event.username());
-            self.readers.insert(user);
         }
     }
 
@@ -162,11 +177,6 @@ impl Events {
         let kept: Arc<str> = without_tokens(name).into();
         self.names.insert(name.to_owned(), Arc::clone(&kept));
         kept
-    }
-
-    /// Whether any event is about objects of that kind: else the policy may leave them out.
-    pub(super) fn knows(&self, kind: ObjectKind) -> bool {
-        self.known.contains(&kind)
     }
 
     /// Writes that were received long before the log's end, and of whose answers it does not tell.

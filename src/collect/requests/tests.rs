@@ -280,6 +280,25 @@ fn an_open_watch_does_not_stretch_the_log_back() {
 }
 
 #[test]
+fn the_levels_of_writes_on_profiles_are_known() {
+    let over = |level: &str, verb: &str, resource: &str| {
+        let over = json!({"level": level, "verb": verb, "objectRef": {"resource": resource}});
+        event(&format!("{level} {verb} {resource}"), "00:00:01", over)
+    };
+    let log = read(&[
+        over("RequestResponse", "list", "clusterprofiles"),
+        over("Request", "update", "clusterprofiles"),
+        over("Metadata", "patch", "clusterprofiles"),
+        over("None", "patch", "clusterprofiles"),
+        over("RequestResponse", "create", "placementdecisions"),
+    ]);
+    assert_eq!(
+        log.levels.into_iter().collect::<Vec<_>>(),
+        ["Metadata", "Request"]
+    );
+}
+
+#[test]
 fn a_log_that_leaves_profiles_out_is_no_evidence_of_silence() {
     let gaps_of = |events: &[Value]| {
         let mut evidence = Evidence::default();

@@ -46,9 +46,8 @@ pub struct PlanFlags {
     /// machine for each profile with its provider; its credential is tested on the member and used to query it
     #[arg(long, value_name = "FILE")]
     pub provider_file: Option<PathBuf>,
-    /// Read the audit log of the hub's API server after the run: a file with its rotated siblings (audit-2026-….log,
-    /// compressed or not), or a folder. Repeatable, for several API servers. `none` reads none [default: none; on a test
-    /// hub, its own]
+    /// Read the audit log of the hub's API server after the run: a file, or a folder with all its files, compressed with
+    /// gzip or not. Repeatable. `none` reads none [default: none; on a test hub, its own]
     #[arg(long = "audit-log", value_name = "PATH|none")]
     pub audit_logs: Vec<PathBuf>,
     /// Require the dry-run probe: its rules are inconclusive if it is unavailable

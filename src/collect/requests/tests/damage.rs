@@ -64,7 +64,7 @@ fn a_spoilt_line_is_a_gap_between_its_neighbours() {
     ] {
         let log = read_bytes(around(spoilt).as_bytes());
         assert_eq!(log.requests.events.len(), 2);
-        let reason = format!("audit.log:2 is no audit event in JSON: {why}");
+        let reason = format!("audit.log:2 is not an audit event in JSON: {why}");
         assert_eq!(
             gap_of(&log),
             (Some(time("00:00:01")), Some(time("00:00:03")), reason)
@@ -109,9 +109,9 @@ fn a_packed_log_that_is_cut_short_is_a_gap_from_there_on() {
     };
     let logs = Logs::new();
     let whole = packed(&lines(0, 2000));
-    logs.put_bytes("audit-2026-01-01T00-33-20.000.log.gz", &whole[..whole.len() / 2]);
+    let old = logs.put_bytes("audit-1.log.gz", &whole[..whole.len() / 2]);
     let live = logs.put_bytes("audit.log", lines(2000, 2100).as_bytes());
-    let log = read_audit_log(&[live]).expect("reads");
+    let log = read_audit_log(&[live, old]).expect("reads");
     let (from, until, reason) = gap_of(&log);
     let read = log.requests.events.len() - 100;
     assert!((100..2000).contains(&read), "{read}");
@@ -119,7 +119,7 @@ fn a_packed_log_that_is_cut_short_is_a_gap_from_there_on() {
     assert_eq!(until, Some(time("00:33:20")));
     assert_eq!(
         reason,
-        "audit-2026-01-01T00-33-20.000.log.gz ends early: it is packed with gzip and cut short"
+        "audit-1.log.gz ends early: it is packed with gzip and cut short"
     );
     assert!(!log.cut_short);
 
@@ -142,13 +142,13 @@ fn clock(seconds: u32) -> String {
 fn what_is_no_audit_log_is_refused_without_quoting_it() {
     let told = refusal(b"canary: yes\n");
     assert!(
-        told.contains("bad.log:1 is no audit event in JSON: it does not parse"),
+        told.contains("bad.log:1 is not an audit event in JSON: it does not parse"),
         "{told}"
     );
     assert!(told.contains("--audit-log-format=json"), "{told}");
     assert!(!told.contains("canary"), "{told}");
     let told = refusal(b"{\"kind\": \"Pod\"}");
-    assert!(told.contains("its lines are no audit events in JSON"), "{told}");
+    assert!(told.contains("its lines are not audit events in JSON"), "{told}");
     let told = refusal(&[0x1F, 0x8B, 8]);
     assert!(told.contains("cut short"), "{told}");
     assert!(refusal(b"").contains("holds no event"));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn rotated_files_are_one_log() {
+fn several_files_are_one_log() {
     let logs = Logs::new();
     let old = logs.put(
         "audit-1.log",
@@ -31,93 +31,29 @@ fn rotated_files_are_one_log() {
     );
 }
 
-/// `audit.log`, and what was rotated out of it at 10:00 and 10:20, the older one packed.
-fn rotated() -> (Logs, PathBuf) {
+#[test]
+fn a_folder_has_the_whole_log_and_other_files() {
     let logs = Logs::new();
-    let older = format!("{}{}", line("1", "09:40:00"), line("2", "09:59:10"));
-    logs.put_bytes("audit-2026-01-01T10-00-00.000.log.gz", &packed(&older));
+    let older = format!("{}{}", line("1", "09:40:00"), line("2", "09:41:00"));
+    logs.put_bytes("audit-1.log.gz", &packed(&older));
     logs.put(
-        "audit-2026-01-01T10-20-00.000.log",
-        &[
-            event("3", "10:00:01", json!({})),
-            event("4", "10:15:00", json!({})),
-        ],
-    );
-    let live = logs.put(
         "audit.log",
-        &[event("5", "10:20:00", json!({})), tick("10:30:00")],
+        &[event("3", "09:41:30", json!({})), tick("09:42:00")],
     );
-    (logs, live)
-}
-
-#[test]
-fn rotated_files_are_found_and_are_whole() {
-    let (logs, live) = rotated();
-    let log = read_audit_log(&[live]).expect("reads");
-    assert_eq!(log.requests.events.len(), 5);
-    assert_eq!(log.requests.covers.from, time("09:40:00"));
-    // Ten minutes and five without an event: the names tell that nothing is missing.
-    assert_eq!(log.gaps, []);
-    assert_eq!(
-        log.notes,
-        ["the audit log was read with 2 files that belong to it"]
-    );
-
-    let folder = read_audit_log(&[logs.0.path().to_owned()]).expect("reads");
-    assert_eq!(folder.requests, log.requests);
-
-    std::fs::remove_file(logs.0.path().join("audit-2026-01-01T10-20-00.000.log")).expect("removed");
-    let log = read_audit_log(&[logs.0.path().join("audit.log")]).expect("reads");
-    let [hole] = &log.gaps[..] else {
-        panic!("{:?}", log.gaps)
-    };
-    assert_eq!(
-        (hole.from, hole.until),
-        (Some(time("10:00:00")), Some(time("10:20:00")))
-    );
-}
-
-#[test]
-fn a_name_that_the_next_file_contradicts_is_not_believed() {
-    let logs = Logs::new();
-    let old = logs.put("audit-2026-01-01T12-00-00.000.log", &[tick("10:00:00")]);
-    let log = read_audit_log(std::slice::from_ref(&old)).expect("reads");
-    assert_eq!(log.requests.covers.until, time("12:00:00"));
-    let new = logs.put(
-        "audit.log",
-        &[event("1", "10:00:01", json!({})), tick("10:10:00")],
-    );
-    let log = read_audit_log(&[old, new]).expect("reads");
-    assert_eq!(log.requests.covers.until, time("10:10:00"));
-}
-
-#[test]
-fn what_is_just_being_packed_is_read_as_it_was() {
-    let (logs, live) = rotated();
-    // Begun, and not yet written.
-    logs.put_bytes("audit-2026-01-01T10-20-00.000.log.gz", &[]);
-    let log = read_audit_log(&[live]).expect("reads");
-    assert_eq!((log.requests.events.len(), &log.gaps[..]), (5, &[][..]));
-}
-
-#[test]
-fn other_files_of_a_folder_are_left_out() {
-    let (logs, _) = rotated();
     logs.put_bytes("policy.yaml", b"apiVersion: audit.k8s.io/v1\nkind: Policy\n");
     logs.put_bytes("other.json", b"{\"kind\": \"Pod\", \"apiVersion\": \"v1\"}\n");
     let log = read_audit_log(&[logs.0.path().to_owned()]).expect("reads");
-    assert_eq!((log.requests.events.len(), &log.gaps[..]), (5, &[][..]));
-    let left_out: Vec<&String> = log
-        .notes
-        .iter()
-        .filter(|note| note.contains("left out"))
-        .collect();
-    assert_eq!(left_out.len(), 2, "{:?}", log.notes);
-    for named in ["policy.yaml", "other.json"] {
+    assert_eq!((log.requests.events.len(), &log.gaps[..]), (3, &[][..]));
+    assert_eq!(log.notes.len(), 2, "{:?}", log.notes);
+    for (named, note) in ["other.json", "policy.yaml"].into_iter().zip(&log.notes) {
         let error = read_audit_log(&[logs.0.path().join(named)])
-            .expect_err("no log")
+            .expect_err("not a log")
             .to_string();
-        assert!(error.contains(&format!("{named} is no audit log: ")), "{error}");
+        assert!(
+            error.contains(&format!("{named} is not an audit log: ")),
+            "{error}"
+        );
+        assert_eq!(*note, format!("left out: {error}"));
     }
 }
 
@@ -165,6 +101,6 @@ fn lists_of_events_are_read_as_webhooks_get_them() {
     };
     assert!(
         gap.reason
-            .ends_with("spoilt.log:2 is no audit event in JSON: a field is not of its type")
+            .ends_with("spoilt.log:2 is not an audit event in JSON: a field is not of its type")
     );
 }
