@@ -1,18 +1,14 @@
 //! Runs programs as subprocesses, within limits of time and output, and ends what they have started.
 //!
 //! The hooks of a driver file run this way, and both kinds of credential plugins. A subprocess that exits by itself may
-//! leave processes running, which are told. One that is ended takes its descendants along, and so does the end of this process.
+//! leave processes running. One that is ended takes its descendants along, and so does the end of this process.
 
-mod descendants;
+mod output;
 mod processes;
-mod reaper;
 mod run;
-mod sink;
-mod tail;
 
 #[cfg(all(test, unix))]
 pub(crate) mod tests;
 
+pub(crate) use output::{Sink, Tail};
 pub(crate) use run::{End, Subprocess, Subprocesses, with_last_words};
-pub(crate) use sink::Sink;
-pub(crate) use tail::Tail;

@@ -22,10 +22,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    descendants::{Descendants, Mark},
-    processes,
-    reaper::Reaper,
-    sink::{Sink, TooMuch},
+    output::Sink,
+    processes::{Processes, Reaper, mark},
 };
 
 /// How long to wait for output after the end of a program: what it left running may hold the pipe open.
@@ -46,7 +44,7 @@ pub(crate) struct Subprocesses {
 pub(crate) struct Subprocess<'a> {
     /// The program with its arguments, environment and folder.
     pub command: Command,
-    /// Whether it may talk with somebody at the terminal: it gets our standard input, and stays in our process group.
+    /// Whether it may prompt at the terminal: it gets our standard input, and stays in our process group.
     pub is_interactive: bool,
     /// Where its standard output goes.
     pub stdout: Sink<'a>,
@@ -76,7 +74,10 @@ pub(crate) enum End {
 impl Subprocesses {
     /// Ends them with this process, if the system has a shell for that.
     pub fn new() -> Self {
-        Self::with(Reaper::alone().ok())
+        Self {
+            reaper: Reaper::new(None).ok(),
+            left: Mutex::default(),
+        }
     }
 
     /// Ends them with this process, and then removes that folder.
@@ -84,15 +85,10 @@ impl Subprocesses {
     /// # Errors
     /// When there is no shell for that.
     pub fn removing(folder: &Path) -> io::Result<Self> {
-        Ok(Self::with(Some(Reaper::over(folder)?)))
-    }
-
-    fn with(reaper: Option<Reaper>) -> Self {
-        processes::adopt_orphans();
-        Self {
-            reaper,
+        Ok(Self {
+            reaper: Some(Reaper::new(Some(folder))?),
             left: Mutex::default(),
-        }
+        })
     }
 
     /// Takes what still runs of those that were run since, such as `sleep (4711)`.
@@ -129,22 +125,21 @@ impl Subprocesses {
         if !is_interactive {
             command.process_group(0);
         }
-        let mark = Mark::on(&mut command);
-        let before = processes::orphan_ids();
+        let mark = mark(command.as_std_mut());
         let mut child = command.spawn()?;
-        let mut descendants = Descendants::of(&child, mark, !is_interactive, before, self.reaper.as_ref());
+        let mut processes = Processes::new(child.id(), mark, !is_interactive, self.reaper.as_ref());
 
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let mut reading = pin!(try_join(stdout.read(out), stderr.read(err)).fuse());
         let mut end = until_end(&mut child, reading.as_mut(), limit, stop).await;
         if matches!(end, End::By(_))
-            && let Err(TooMuch(most)) = rest(reading.as_mut()).await
+            && let Err(flood) = rest(reading.as_mut()).await
         {
-            end = End::TooMuch(most);
+            end = flood;
         }
         if !matches!(end, End::By(_)) {
             if !grace.is_zero() {
-                descendants.ask();
+                processes.terminate();
                 let over = async {
                     let _ = child.wait().await;
                     // Once both outputs are closed, no process is left that could write to them.
@@ -154,19 +149,18 @@ impl Subprocesses {
                 };
                 let _ = timeout(grace, over).await;
             }
-            descendants.kill();
+            processes.kill();
             let _ = child.start_kill();
             let _ = timeout(LAST_BREATH, child.wait()).await;
             let killed = async {
-                while !descendants.kill().is_empty() {
+                while !processes.kill() {
                     sleep(KILLING).await;
                 }
             };
             let _ = timeout(LAST_BREATH, killed).await;
             let _ = rest(reading).await;
         }
-        let left = descendants.release();
-        self.left.lock().extend(left.iter().map(ToString::to_string));
+        self.left.lock().extend(processes.release());
         Ok(end)
     }
 }
@@ -179,7 +173,7 @@ async fn until_end<R>(
     stop: &CancellationToken,
 ) -> End
 where
-    R: FusedFuture<Output = Result<((), ()), TooMuch>>,
+    R: FusedFuture<Output = Result<((), ()), End>>,
 {
     let mut late = pin!(sleep(limit));
     loop {
@@ -189,8 +183,8 @@ where
             () = &mut late => return End::Late(limit),
             () = stop.cancelled() => return End::Stopped,
             read = &mut reading, if !reading.is_terminated() => {
-                if let Err(TooMuch(most)) = read {
-                    return End::TooMuch(most);
+                if let Err(flood) = read {
+                    return flood;
                 }
             }
         }
@@ -198,9 +192,9 @@ where
 }
 
 /// Waits a moment for the rest of the output.
-async fn rest<R>(reading: Pin<&mut R>) -> Result<(), TooMuch>
+async fn rest<R>(reading: Pin<&mut R>) -> Result<(), End>
 where
-    R: FusedFuture<Output = Result<((), ()), TooMuch>>,
+    R: FusedFuture<Output = Result<((), ()), End>>,
 {
     if reading.is_terminated() {
         return Ok(());

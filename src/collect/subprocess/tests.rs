@@ -12,11 +12,12 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{descendants::Mark, reaper::Reaper, *};
+use super::{
+    processes::{Reaper, mark},
+    *,
+};
 
 const LONG: Duration = Duration::from_secs(60);
-/// Set where a test has a process of its own.
-const ALONE: &str = "CONFORMANCE_TEST_ALONE";
 /// Starts a program that has left the session, and whose parent has ended: as a daemon does.
 const DAEMON: &str = "(setsid sh -c 'echo $$ > daemon; exec sleep 60' > /dev/null 2>&1 &)";
 
@@ -211,38 +212,6 @@ async fn a_stopped_subprocess_takes_along_what_has_left_its_group() {
     }
 }
 
-/// Nothing tells whose it was: it has left the session, its parents have ended, and its environment was cleared.
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_daemon_without_an_environment_ends_too() {
-    // Beside other subprocesses it is not known whose it is.
-    if std::env::var_os(ALONE).is_none() {
-        let name = "subprocess::tests::a_daemon_without_an_environment_ends_too";
-        let alone = Command::new(std::env::current_exe().expect("a path"))
-            .args(["--exact", name])
-            .env(ALONE, "1")
-            .status();
-        assert!(alone.await.is_ok_and(|status| status.success()));
-        return;
-    }
-    let folder = Folder::new();
-    let stop = CancellationToken::new();
-    let daemon = DAEMON.replace("setsid", "env -i setsid");
-    let subprocess = quiet(folder.command(&format!("{daemon}; sleep 60")), &stop);
-    let subprocesses = Subprocesses::new();
-    let stopping = async {
-        folder.is_there("daemon").await;
-        stop.cancel();
-    };
-    let (end, ()) = join(subprocesses.run(subprocess), stopping).await;
-    assert!(matches!(end, Ok(End::Stopped)), "{end:?}");
-    folder.has_ended("daemon").await;
-    assert_eq!(subprocesses.take_left(), [""; 0]);
-    // We are its parent, and have heard of its end.
-    let id = folder.read("daemon");
-    assert!(!std::path::Path::new("/proc").join(id.trim()).exists());
-}
-
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_call_that_is_dropped_ends_all() {
@@ -268,20 +237,20 @@ async fn nothing_stays_when_we_are_gone_but_what_was_left_running() {
     let (folder, left) = (Folder::new(), Folder::new());
     let credentials = folder.0.path().join("credentials");
     fs::create_dir(&credentials).expect("a folder");
-    let reaper = Reaper::over(&credentials).expect("a shell");
+    let reaper = Reaper::new(Some(&credentials)).expect("a shell");
     let mut children = Vec::new();
     for folder in [&folder, &left] {
         let mut command = folder.command(&format!("{DAEMON}; echo $$ > id; exec sleep 60"));
-        let mark = Mark::on(&mut command);
+        let mark = mark(command.as_std_mut());
         let child = command.process_group(0).spawn().expect("started");
         folder.is_there("id").await;
         folder.is_there("daemon").await;
         let group = child.id();
-        reaper.watch(mark.value(), group);
+        reaper.order("watch", &mark, group);
         children.push((child, mark, group));
     }
     let (_, mark, group) = &children[1];
-    reaper.forget(mark.value(), *group);
+    reaper.order("forget", mark, *group);
     // Its input ends, as it does when this process is killed.
     drop(reaper);
     folder.has_ended("id").await;

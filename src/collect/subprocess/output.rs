@@ -1,17 +1,75 @@
-//! The end of what a subprocess prints, without credentials.
+//! The output of a subprocess: whole, or its end without credentials.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, process::Stdio, sync::Arc};
 
 use evidence::redact::without_credentials;
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// How much of it is kept.
+use super::run::End;
+
+/// The bytes of a tail that are kept.
 const KEPT: usize = 64 * 1024;
-/// A line that is longer is not kept at all: cut, it could begin or end within a credential.
+/// A longer line is not kept at all: cut, it could begin or end within a credential.
 const LONGEST: usize = 16 * 1024;
-/// What stands for a line that is not kept.
+/// Replaces a line that is not kept.
 const TOO_LONG: &str = "(a line that is too long to be kept)";
-/// What stands for a credential.
+/// Replaces a credential.
 const TAKEN: &str = "…";
+
+/// Where an output goes.
+pub(crate) enum Sink<'a> {
+    /// Into memory. A subprocess that prints more than `most` bytes is ended.
+    Whole {
+        /// Keeps what is printed.
+        into: &'a mut Vec<u8>,
+        /// The largest output.
+        most: usize,
+    },
+    /// Into memory: its end, redacted.
+    Tail(&'a Mutex<Tail>),
+    /// To our own output.
+    Ours,
+    /// Nowhere.
+    Nowhere,
+}
+
+impl Sink<'_> {
+    pub(super) fn stdio(&self) -> Stdio {
+        match self {
+            Sink::Whole { .. } | Sink::Tail(_) => Stdio::piped(),
+            Sink::Ours => Stdio::inherit(),
+            Sink::Nowhere => Stdio::null(),
+        }
+    }
+
+    /// Reads an output to its end. What was read before a failure counts.
+    ///
+    /// # Errors
+    /// As soon as it is too large.
+    pub(super) async fn read(self, output: Option<impl AsyncRead + Unpin>) -> Result<(), End> {
+        let Some(mut output) = output else {
+            return Ok(());
+        };
+        match self {
+            Sink::Whole { into, most } => {
+                let _ = output.take(most as u64 + 1).read_to_end(into).await;
+                if into.len() > most {
+                    return Err(End::TooMuch(most));
+                }
+            }
+            Sink::Tail(tail) => {
+                let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
+                while let Ok(size @ 1..) = output.read(&mut buffer).await {
+                    tail.lock().take(&mut cutter, &buffer[..size]);
+                }
+                tail.lock().end(&mut cutter);
+            }
+            Sink::Ours | Sink::Nowhere => {}
+        }
+        Ok(())
+    }
+}
 
 /// The end of what was printed so far. Lines go in one by one, so that none is cut within a credential.
 #[derive(Default)]
@@ -19,24 +77,21 @@ pub(crate) struct Tail {
     secrets: Arc<Vec<String>>,
     lines: VecDeque<String>,
     size: usize,
-    /// Whether lines of a private key are going by.
+    /// Whether the lines belong to a private key.
     in_key: bool,
     /// Reads each line that is not too long, as it was printed.
-    reader: Option<Reader>,
+    reader: Option<Box<dyn FnMut(&str) + Send>>,
 }
-
-/// Reads a line.
-type Reader = Box<dyn FnMut(&str) + Send>;
 
 /// The lines of one of the two outputs, while they arrive.
 #[derive(Default)]
-pub(super) struct Cutter {
+struct Cutter {
     line: Vec<u8>,
     too_long: bool,
 }
 
 impl Tail {
-    /// An empty one that redacts these.
+    /// An empty tail that redacts these secrets.
     pub fn without(secrets: Arc<Vec<String>>) -> Self {
         Self {
             secrets,
@@ -52,7 +107,7 @@ impl Tail {
     }
 
     /// Takes what has arrived of one output.
-    pub(super) fn take(&mut self, cutter: &mut Cutter, mut piece: &[u8]) {
+    fn take(&mut self, cutter: &mut Cutter, mut piece: &[u8]) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             cutter.extend(&piece[..end]);
             self.line(cutter);
@@ -62,13 +117,13 @@ impl Tail {
     }
 
     /// Takes what has arrived of an output that has ended.
-    pub(super) fn end(&mut self, cutter: &mut Cutter) {
+    fn end(&mut self, cutter: &mut Cutter) {
         if !cutter.line.is_empty() || cutter.too_long {
             self.line(cutter);
         }
     }
 
-    /// All that is kept.
+    /// The kept lines.
     pub fn finish(self) -> String {
         Vec::from(self.lines).join("\n")
     }
