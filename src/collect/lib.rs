@@ -31,7 +31,6 @@ mod subprocess;
 pub mod testbed;
 mod watch;
 
-pub use connect::messages::MalformedFile;
 pub use hub::{
     digester::new_digester,
     error::CollectError,
@@ -40,13 +39,13 @@ pub use hub::{
     wanted::Wish,
 };
 pub use members::{
-    Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,
-    reach_members, read_members,
+    Dial, MemberWay, Members, MembersError, Network, Reached, members_schema, reach_members, read_members,
 };
-pub use progress::{Progress, Quiet, Snapshot};
+pub use progress::{Progress, Quiet};
 pub use run::{
     collect,
     plan::Plan,
+    snapshot::Snapshot,
     survey::{Inventory, Survey, survey},
 };
 #[cfg(fuzzing)]

@@ -8,8 +8,7 @@ mod profiles;
 mod scope_check;
 mod settle;
 mod side_by_side;
-mod slices;
-mod snapshot;
+pub(crate) mod snapshot;
 pub(crate) mod state;
 pub(crate) mod survey;
 mod testbed;
@@ -21,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{plan::Plan, settle::follow, state::Run};
 use crate::{
-    clock::Clock, connect::connection::Connection, hub::error::CollectError, members::Asking,
+    clock::Clock, connect::connection::Connection, hub::error::CollectError, members::MemberPoll,
     progress::Progress,
 };
 
@@ -39,8 +38,9 @@ pub async fn collect(
     stop: CancellationToken,
 ) -> Result<Evidence, CollectError> {
     let before = hub.traffic();
-    let mut run = Run::prepare(hub, plan, clock, progress, stop).await?;
-    let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
+    let writes = plan.testbed.is_some() || plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+    let mut run = Run::prepare(hub, plan, writes, clock, progress, stop).await?;
+    let mut asking = MemberPoll::new(&plan.members, &plan.scope, plan.observe, clock);
     // The parts of a run are on the heap: together they would fill the stack of a thread.
     Box::pin(run.profiles_and_members(&mut asking)).await?;
     run.keep_window();

@@ -325,7 +325,7 @@ fn a_hub_that_hangs_or_is_away_ends_the_doctor_soon() {
         "there",
     ];
     let unknown = expect(2, &unknown);
-    assert!(unknown.contains("there is only `here`"), "{unknown}");
+    assert!(unknown.contains("its contexts: `here`"), "{unknown}");
 }
 
 #[cfg(unix)]

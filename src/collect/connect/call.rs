@@ -5,7 +5,7 @@ use std::{cell::Cell, future::Future, sync::Arc, time::Duration};
 use bytes::Bytes;
 use evidence::Limits;
 use http::{Method, Request, Response, header};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, Limited, combinators::UnsyncBoxBody};
 use kube::client::{Body, Client};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     failure::{Failure, Refusal, Status},
-    own_credentials::{AnswerBody, OwnCredentials},
+    own_credentials::OwnCredentials,
     request_cost::RequestCost,
 };
 
@@ -27,10 +27,13 @@ const REASON: Duration = Duration::from_secs(5);
 /// Attempts until a hub that is busy or ailing counts as not answering.
 pub(crate) const ATTEMPTS: u32 = 5;
 
+/// The body of the hub's answer, which counts what is read of it.
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
+
 /// A client for the hub, how long its answers may take, and what they cost the hub.
 #[derive(Clone)]
 pub(crate) struct TimedClient {
-    client: Client,
+    pub(super) client: Client,
     /// How long an answer may take until its end, lists and watches excepted.
     pub request_timeout: Duration,
     /// How long a list may take until the end of its last page.
@@ -39,6 +42,8 @@ pub(crate) struct TimedClient {
     pub most_of_list: u64,
     /// Counts and spaces the requests.
     pub cost: Arc<RequestCost>,
+    /// The credentials that no answer may show.
+    pub own: OwnCredentials,
     /// Makes this client's waits differ from those of others.
     pub seed: u64,
 }
@@ -52,6 +57,7 @@ impl TimedClient {
             list_timeout: request_timeout,
             most_of_list: Limits::default().whole,
             cost,
+            own: OwnCredentials::default(),
             seed,
         }
     }
@@ -109,19 +115,16 @@ pub(crate) async fn send(
         .await
         .map_err(|_| late())??;
     let cost = Arc::clone(&client.cost);
-    let response = response.map(|body| {
+    let mut response = response.map(|body| {
         let counted = body.map_frame(move |frame| {
             cost.bytes(frame.data_ref().map_or(0, Bytes::len));
             frame
         });
         counted.boxed_unsync()
     });
-    let own = response.extensions().get::<OwnCredentials>().cloned();
     if response.status().is_success() {
-        return Ok(match own {
-            Some(own) => response.map(|body| own.veil(body)),
-            None => response,
-        });
+        response.extensions_mut().insert(client.own.clone());
+        return Ok(response);
     }
     let code = response.status().as_u16();
     let after = response.headers().get(header::RETRY_AFTER);
@@ -133,11 +136,8 @@ pub(crate) async fn send(
         .ok()
         .and_then(Result::ok)
         .unwrap_or_default();
-    let mut said = String::from_utf8_lossy(&body);
-    if let Some(own) = own {
-        said = own.redact(&said).into();
-    }
-    let status: Status = serde_json::from_str(&said).unwrap_or_default();
+    let text = client.own.redact_message(&String::from_utf8_lossy(&body));
+    let status: Status = serde_json::from_str(&text).unwrap_or_default();
     let after = after.or_else(|| {
         status
             .details
@@ -249,8 +249,10 @@ pub(crate) async fn read<T: DeserializeOwned>(
     limit: Duration,
 ) -> Result<T, Failure> {
     let late = || Failure::silent("no whole answer came", limit);
+    let own = response.extensions().get::<OwnCredentials>().cloned();
     let answer = timeout(limit, body(response)).await.map_err(|_| late())??;
-    // Its own message may quote what it could not read.
+    let answer = own.unwrap_or_default().redaction().redact(&answer).into_owned();
+    // The parser's message may quote what it could not read.
     serde_json::from_slice(&answer)
         .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))
 }

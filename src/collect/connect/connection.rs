@@ -8,16 +8,41 @@ use std::{
 };
 
 use evidence::Traffic;
-use kube::Client;
+use http::{HeaderValue, header};
+use kube::{Client, Config};
+use serde_json::Value;
 
 use super::{
     call::{REQUEST_TIMEOUT, TimedClient},
-    error::ConnectError,
-    hub_access::HubAccess,
-    kubeconfig::{self, KubeconfigOptions, request_timeout},
-    own_credentials::with_credentials,
+    error::{ClientError, ConnectError, cause},
+    exec::Hidden,
+    kubeconfig::{self, HubAccess, KubeconfigOptions},
+    own_credentials::OwnCredentials,
     request_cost::RequestCost,
 };
+
+/// How the suite names itself to a hub. A name like that of curl or a browser would be answered with indented JSON,
+/// nearly twice as long.
+pub const USER_AGENT: &str = concat!("clusterprofile-conformance/", env!("CARGO_PKG_VERSION"));
+
+/// A client that names itself, and that does not retry: the server's faults have to be seen.
+///
+/// # Errors
+/// When the configuration leads to no client.
+pub fn client(mut config: Config) -> Result<Client, ClientError> {
+    config.default_retry = false;
+    let agent = HeaderValue::from_static(USER_AGENT);
+    config.headers.push((header::USER_AGENT, agent));
+    // The client library panics at a token that makes no header.
+    let user = Hidden(serde_json::to_value(&config.auth_info).unwrap_or_default());
+    let provider = &user.0["auth-provider"]["config"];
+    let tokens = [&user.0["token"], &provider["id-token"], &provider["access-token"]];
+    let is_header = |token: &Value| HeaderValue::try_from(token.as_str().unwrap_or_default()).is_ok();
+    if !tokens.into_iter().all(is_header) {
+        return Err(ClientError::token());
+    }
+    Client::try_from(config).map_err(|error| ClientError::Refused(cause(&error)))
+}
 
 /// A client for a hub, and what the hub is called.
 pub struct Connection {
@@ -45,10 +70,9 @@ impl Connection {
     /// When there is no such hub or the way to it is not usable.
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
         let (client, source, access) = kubeconfig::connect(options).await?;
-        let client = with_credentials(client, &access);
         let mut connection = Self::by(client, source, Some(access));
         connection.seed = RandomState::new().hash_one(0);
-        connection.request_timeout = request_timeout(options.request_timeout);
+        connection.request_timeout = options.request_timeout();
         Ok(connection)
     }
 
@@ -67,14 +91,19 @@ impl Connection {
     /// as the window, if that is longer.
     #[must_use]
     pub fn with_request_timeout(mut self, limit: Duration) -> Self {
-        self.request_timeout = request_timeout(Some(limit));
+        self.request_timeout = if limit.is_zero() { Duration::MAX } else { limit };
         self
     }
 
     /// The client, with the time that its requests may take.
     pub(crate) fn timed(&self) -> TimedClient {
         let cost = Arc::clone(&self.cost);
-        TimedClient::new(self.client.clone(), self.request_timeout, cost, self.seed)
+        let access = self.access.as_ref();
+        let own = access.map(|access| OwnCredentials::of(&access.kubeconfig));
+        TimedClient {
+            own: own.unwrap_or_default(),
+            ..TimedClient::new(self.client.clone(), self.request_timeout, cost, self.seed)
+        }
     }
 
     /// What all requests by this connection have cost the hub so far, those of the client's other users excepted.

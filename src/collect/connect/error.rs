@@ -1,216 +1,190 @@
-//! Why a connection failed, and what to do about it.
+//! Why a connection or a request failed, in words without secrets.
 
-use std::{path::PathBuf, time::Duration};
+use std::{error::Error, time::Duration};
 
-use super::exec_credential::AnswerFlaw;
+use evidence::redact::without_credentials;
+use kube::client::AuthError;
 
-/// Why there is no connection to a hub. No message holds a secret of a kubeconfig.
+/// Why there is no connection to a hub. The message holds no secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The kubeconfig file cannot be read.
-    #[error("failed to read the kubeconfig {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-
-    /// The kubeconfig file is not one. The parser's own message would quote it.
-    #[error(
-        "failed to parse the kubeconfig {}{}: not a valid kubeconfig; `kubectl config view --kubeconfig {}` \
-         tells what is wrong with it",
-        path.display(), line.map(|line| format!(" (line {line})")).unwrap_or_default(), path.display()
-    )]
-    Unparsable {
-        /// The file.
-        path: PathBuf,
-        /// The line that the parser stopped at, where it says.
-        line: Option<u64>,
-    },
-
-    /// The file is another object than a kubeconfig.
-    #[error("{} is not a valid kubeconfig: its kind is `{kind}`, not `Config`", path.display())]
-    NoConfig {
-        /// The file.
-        path: PathBuf,
-        /// Its kind.
-        kind: String,
-    },
-
-    /// Kubeconfig files that do not go together.
-    #[error("failed to merge the kubeconfig {}: its kind or apiVersion is another than that of those before", path.display())]
-    Unmergeable {
-        /// The file that differs.
-        path: PathBuf,
-    },
-
-    /// The kubeconfig has no such context.
-    #[error(
-        "no context `{context}` in {place}{}; there {}",
-        nearest.as_ref().map(|name| format!(": did you mean `{name}`?")).unwrap_or_default(), listed(known)
-    )]
-    UnknownContext {
-        /// The context that was asked for.
-        context: String,
-        /// The files that were read.
-        place: String,
-        /// The nearest name.
-        nearest: Option<String>,
-        /// All names.
-        known: Vec<String>,
-    },
-
-    /// Neither the caller nor the kubeconfig names a context.
-    #[error("{}", no_context(place, known))]
-    NoContext {
-        /// The files that were read.
-        place: String,
-        /// All names.
-        known: Vec<String>,
-    },
-
-    /// The context is there, but does not lead to a hub.
-    #[error("failed to use the context `{context}` of {place}: {source}")]
-    Unusable {
-        /// The context.
-        context: String,
-        /// The files that were read.
-        place: String,
-        /// What is wrong.
-        source: ContextError,
-    },
-
-    /// There is neither a kubeconfig nor a service account.
-    #[error(
-        "found no hub: {}, and this is not running in a pod", looked.join(", ")
-    )]
-    Nowhere {
-        /// Where a kubeconfig was looked for, each with what was found.
-        looked: Vec<String>,
-    },
-
-    /// This is a pod, but its service account cannot be used.
-    #[error(
-        "failed to use the pod's service account: {source}; mount its token (automountServiceAccountToken)"
-    )]
-    InCluster {
-        /// What is wrong.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+#[error("{message}")]
+pub struct ConnectError {
+    /// What is at fault.
+    pub fault: ConnectFault,
+    message: String,
 }
 
-/// Why a context leads to no hub. No message holds anything secret of the kubeconfig.
-#[derive(Debug, thiserror::Error)]
-pub enum ContextError {
-    /// The context names a cluster that is not there.
-    #[error("there is no cluster `{0}`, which it names")]
-    NoCluster(String),
+/// What is at fault if there is no connection to a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectFault {
+    /// The kubeconfig file cannot be used.
+    File,
+    /// The kubeconfig has no context of that name.
+    UnknownContext,
+    /// Neither the caller nor the kubeconfig names a context.
+    NoContext,
+    /// The kubeconfig has no contexts at all.
+    Empty,
+    /// The context does not lead to a hub.
+    Context,
+    /// The credential plugin of the context took too long.
+    SlowPlugin,
+    /// There is neither a kubeconfig nor a service account.
+    NoHub,
+    /// The service account of this pod cannot be used.
+    ServiceAccount,
+}
 
-    /// A field of the context, its cluster or its user is missing or cannot be used.
-    #[error("{0}")]
-    Field(String),
-
-    /// There can be no client.
-    #[error(transparent)]
-    Client(#[from] ClientError),
+impl ConnectError {
+    /// An error with that message.
+    pub fn new(fault: ConnectFault, message: impl Into<String>) -> Self {
+        Self {
+            fault,
+            message: message.into(),
+        }
+    }
 }
 
 /// Why a configuration leads to no client. Keeps no source: the client library's own errors may quote a credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// The token cannot be sent.
-    #[error("its token holds characters that no HTTP header may have, such as a line break")]
-    Token,
-
-    /// The credential plugin gave no credential.
-    #[error(transparent)]
-    Exec(#[from] ExecError),
-
-    /// The configuration is at fault; says how.
-    #[error("{0}")]
-    Refused(String),
-
-    /// There is no such server.
-    #[error("no server answers there")]
-    NoServer,
-}
-
-fn no_context(place: &str, known: &[String]) -> String {
-    if known.is_empty() {
-        return format!("{place} has no contexts: it may not be a kubeconfig");
-    }
-    format!("{place} sets no current-context; there {}", listed(known))
-}
-
-/// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.
-fn listed(known: &[String]) -> String {
-    const SHOWN: usize = 12;
-    match known {
-        [] => "are none".to_owned(),
-        [one] => format!("is only `{one}`"),
-        _ => {
-            let names: Vec<_> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-            let more = known.len().saturating_sub(SHOWN);
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            format!("are {}{more}", names.join(", "))
-        }
-    }
-}
-
-/// Why the plugin of a kubeconfig gave no credential. Shows nothing that the plugin printed, nor its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExecError {
-    /// The kubeconfig names no program.
-    #[error("the credential plugin has no command in the kubeconfig")]
-    NoCommand,
-    /// The program does not start.
-    #[error("the credential plugin `{command}` could not be started: {reason}")]
-    NotStarted {
-        /// The program.
-        command: String,
-        /// What the system said.
-        reason: String,
-    },
-    /// It ended with an error.
-    #[error("the kubeconfig's credential plugin `{command}` failed ({status})")]
-    Failed {
-        /// The program.
-        command: String,
-        /// How it ended.
-        status: String,
-    },
-    /// It did not end.
+    /// The kubeconfig's credential plugin did not end in time.
     #[error(
         "the kubeconfig's credential plugin `{command}` gave no credential within {} s and was ended; it may wait for \
          somebody to log in",
         limit.as_secs()
     )]
-    Late {
+    SlowPlugin {
         /// The program.
         command: String,
-        /// How long it had.
+        /// The time that it had.
         limit: Duration,
     },
-    /// Its answer is no ExecCredential with a credential, or is too large.
-    #[error("the answer of the credential plugin `{command}` could not be read: it {flaw}")]
-    Unreadable {
-        /// The program.
-        command: String,
-        /// What is wrong with it.
-        flaw: AnswerFlaw,
-    },
-    /// The user has a predecessor of plugins, whose command nothing would bound.
-    #[error(
-        "the kubeconfig's auth-provider `{name}` runs a command, which kubectl refuses since v1.26; \
-         have the kubeconfig name a credential plugin (`exec`)"
-    )]
-    AuthProvider {
-        /// The name of the auth-provider.
-        name: String,
-    },
+    /// Another reason, in words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl ClientError {
+    /// The client can have no such token.
+    pub(super) fn token() -> Self {
+        Self::Refused(
+            "its token holds characters that no HTTP header may have, such as a line break".to_owned(),
+        )
+    }
+}
+
+/// Describes the root of an error in one line. Errors of credential plugins come without the plugin's output and
+/// arguments, which may hold a token.
+pub fn cause(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        kube::Error::Auth(error) => credentials(error),
+        kube::Error::Service(error) => match error.downcast_ref::<AuthError>() {
+            Some(error) => credentials(error),
+            None => root(&**error),
+        },
+        // The message shows the URL, which may hold a password.
+        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
+            "its proxy-url is not http, https or socks5".to_owned()
+        }
+        // The message quotes what it could not read.
+        kube::Error::SerdeError(_) => "the hub's answer is not JSON of the expected kind".to_owned(),
+        other => root(other),
+    }
+}
+
+/// What the TLS library says of a connection that was cut off: its own words lead away from that.
+const CUT_OFF: &str = "close_notify";
+
+/// Whether the two sides could not agree on a secure connection. One that was cut off later had been secure.
+pub(crate) fn is_tls(error: &kube::Error) -> bool {
+    const WORDS: [&str; 5] = [
+        "certificate",
+        "tls",
+        "fatal alert",
+        "InvalidContentType",
+        "corrupt message",
+    ];
+    let texts = || chain(error).map(ToString::to_string);
+    let is_about_tls = |text: String| WORDS.iter().any(|word| text.contains(word));
+    texts().last().is_none_or(|root| !root.contains(CUT_OFF)) && texts().any(is_about_tls)
+}
+
+/// Whether there was no connection, or it broke off. Missing credentials do not count.
+pub(super) fn is_cut_off(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Service(error) => !error.is::<AuthError>() && !error.is::<ClientError>(),
+        kube::Error::HyperError(_) => true,
+        _ => false,
+    }
+}
+
+/// Describes the root cause of an error.
+pub fn root(error: &(dyn Error + 'static)) -> String {
+    let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
+    if text.contains(CUT_OFF) {
+        "the connection was cut off".to_owned()
+    } else {
+        text
+    }
+}
+
+/// An error and its causes. An `io::Error` shows what it wraps as itself, so its content counts as its cause.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error: &&'a (dyn Error + 'static)| {
+        let error = *error;
+        match error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+        {
+            Some(wrapped) => Some(wrapped as &(dyn Error + 'static)),
+            None => error.source(),
+        }
+    })
+}
+
+fn credentials(error: &AuthError) -> String {
+    match error {
+        // Without the path: a user who mixes up `token` and `tokenFile` has the token there.
+        AuthError::ReadTokenFile(source, _) => {
+            format!("the kubeconfig's token file could not be read: {source}")
+        }
+        AuthError::InvalidBasicAuth(_) | AuthError::InvalidBearerToken(_) => {
+            "the credential holds characters that no HTTP header may have".to_owned()
+        }
+        _ => "the credentials of the kubeconfig could not be used".to_owned(),
+    }
+}
+
+/// Makes one redacted line of a text, of at most `longest` characters.
+pub(crate) fn one_line(text: &str, longest: usize) -> String {
+    cut(without_credentials(text).replace(['\n', '\r'], " "), longest)
+}
+
+/// Cuts a text after `longest` characters.
+pub(crate) fn cut(text: String, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_broken_connection_is_not_a_tls_error() {
+        // As rustls words it.
+        let text =
+            "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/latest/rustls/";
+        let cut = kube::Error::Service(Box::new(io::Error::new(io::ErrorKind::UnexpectedEof, text)));
+        assert_eq!(cause(&cut), "the connection was cut off");
+        assert!(!is_tls(&cut));
+        let wrong = io::Error::other("invalid peer certificate: UnknownIssuer");
+        assert!(is_tls(&kube::Error::Service(Box::new(wrong))));
+    }
 }

@@ -1,8 +1,9 @@
-//! Runs the credential plugin (`exec`) that a kubeconfig names, within a bound.
+//! Runs the credential plugin (`exec`) that a kubeconfig names, within a limit, and reads the ExecCredential that plugins print
+//! (`client.authentication.k8s.io`).
 //!
-//! The client library runs it too, but waits for it forever: at the start, and again whenever a token expires.
+//! The client library runs plugins too, but without a limit: at the start, and again whenever a token expires.
 
-use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{HeaderValue, Request, header};
@@ -12,16 +13,13 @@ use kube::{
     client::Body,
     config::{ExecConfig, ExecInteractiveMode},
 };
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio::{process::Command, sync::Mutex};
 use tokio_util::sync::CancellationToken;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
-use super::{
-    error::{ClientError, ExecError},
-    exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
-    messages::one_line,
-};
+use super::error::{ClientError, one_line};
 use crate::{
     clock::Clock,
     subprocess::{End, Sink, Subprocess, Subprocesses},
@@ -31,6 +29,8 @@ use crate::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How long before its end a token is renewed.
 const RENEWAL: SignedDuration = SignedDuration::from_secs(60);
+/// The largest answer of a plugin in bytes.
+pub(crate) const LARGEST: usize = 1 << 20;
 /// How many characters of a command are shown.
 const SHOWN: usize = 200;
 
@@ -74,8 +74,11 @@ async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, C
     if let Some(provider) = &user.auth_provider
         && provider.config.contains_key("cmd-path")
     {
-        let name = one_line(&provider.name, SHOWN);
-        return Err(ExecError::AuthProvider { name }.into());
+        return Err(ClientError::Refused(format!(
+            "the kubeconfig's auth-provider `{}` runs a command, which kubectl refuses since v1.26; have the kubeconfig \
+             name a credential plugin (`exec`)",
+            one_line(&provider.name, SHOWN)
+        )));
     }
     // Where there are several, the client library takes these first.
     let has_other = user.auth_provider.is_some()
@@ -129,11 +132,7 @@ impl Login {
             |expires: Timestamp| self.clock.now() >= expires.saturating_sub(RENEWAL).unwrap_or(expires);
         if token.expires.is_some_and(is_due) {
             let credential = run(&self.exec, self.limit).await?;
-            let no_token = || ExecError::Unreadable {
-                command: shown(&self.exec),
-                flaw: AnswerFlaw::NoToken,
-            };
-            *token = Token::of(&credential)?.ok_or_else(no_token)?;
+            *token = Token::of(&credential)?.ok_or_else(|| unreadable(&self.exec, "holds no token"))?;
         }
         Ok(token.header.clone())
     }
@@ -146,7 +145,7 @@ impl Token {
             return Ok(None);
         };
         let bearer = Zeroizing::new(format!("Bearer {}", token.as_str()));
-        let mut header = HeaderValue::try_from(bearer.as_str()).map_err(|_| ClientError::Token)?;
+        let mut header = HeaderValue::try_from(bearer.as_str()).map_err(|_| ClientError::token())?;
         header.set_sensitive(true);
         Ok(Some(Self {
             header,
@@ -156,11 +155,12 @@ impl Token {
 }
 
 /// Runs a plugin as clients of Kubernetes do. One that is late is killed.
-async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, ExecError> {
+async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, ClientError> {
     let command = shown(exec);
-    let not_started = |error: io::Error| ExecError::NotStarted {
-        command: command.clone(),
-        reason: error.to_string(),
+    let not_started = |error| {
+        ClientError::Refused(format!(
+            "the credential plugin `{command}` could not be started: {error}"
+        ))
     };
     let is_interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
     let mut printed = Zeroizing::new(Vec::with_capacity(LARGEST + 1));
@@ -177,28 +177,33 @@ async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, ExecE
         stop: &CancellationToken::new(),
     };
     let end = Subprocesses::new().run(subprocess).await;
-    let flaw = match end.map_err(not_started)? {
+    match end.map_err(not_started)? {
         End::By(Ok(status)) if status.success() => {
-            match ExecCredential::read(&printed, exec.api_version.as_deref()) {
-                Ok(credential) => return Ok(credential),
-                Err(flaw) => flaw,
-            }
+            ExecCredential::read(&printed, exec.api_version.as_deref())
+                .map_err(|flaw| unreadable(exec, &flaw))
         }
-        End::By(Ok(status)) => {
-            let status = status.to_string();
-            return Err(ExecError::Failed { command, status });
-        }
-        End::By(Err(error)) => return Err(not_started(error)),
-        End::TooMuch(_) => AnswerFlaw::TooLarge,
+        End::By(Ok(status)) => Err(ClientError::Refused(format!(
+            "the kubeconfig's credential plugin `{command}` failed ({status})"
+        ))),
+        End::By(Err(error)) => Err(not_started(error)),
+        End::TooMuch(most) => Err(unreadable(exec, &format!("is larger than {} KiB", most / 1024))),
         // Nothing stops it but its limit.
-        End::Late(_) | End::Stopped => return Err(ExecError::Late { command, limit }),
-    };
-    Err(ExecError::Unreadable { command, flaw })
+        End::Late(_) | End::Stopped => Err(ClientError::SlowPlugin { command, limit }),
+    }
+}
+
+fn unreadable(exec: &ExecConfig, flaw: &str) -> ClientError {
+    let command = shown(exec);
+    ClientError::Refused(format!(
+        "the answer of the credential plugin `{command}` could not be read: it {flaw}"
+    ))
 }
 
 /// The program with its arguments and environment.
-fn order(exec: &ExecConfig, is_interactive: bool) -> Result<Command, ExecError> {
-    let program = exec.command.as_ref().ok_or(ExecError::NoCommand)?;
+fn order(exec: &ExecConfig, is_interactive: bool) -> Result<Command, ClientError> {
+    let no_command =
+        || ClientError::Refused("the credential plugin has no command in the kubeconfig".to_owned());
+    let program = exec.command.as_ref().ok_or_else(no_command)?;
     let mut command = Command::new(program);
     command.args(exec.args.iter().flatten());
     for variable in exec.env.iter().flatten() {
@@ -220,10 +225,91 @@ fn shown(exec: &ExecConfig) -> String {
     one_line(exec.command.as_deref().unwrap_or_default(), SHOWN)
 }
 
-impl fmt::Debug for Login {
-    /// Without the token.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Login").finish_non_exhaustive()
+/// A credential: a token, a client certificate with its key, or both. Wiped when dropped.
+pub(crate) struct ExecCredential {
+    pub token: Option<Zeroizing<String>>,
+    pub pair: Option<CertificatePair>,
+    /// When it expires; none if the plugin does not say.
+    pub expires: Option<Timestamp>,
+}
+
+/// A client certificate and its key, in PEM.
+pub(crate) struct CertificatePair {
+    pub certificate: String,
+    pub key: Zeroizing<String>,
+}
+
+/// What a plugin prints.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed {
+    api_version: String,
+    kind: String,
+    #[serde(default)]
+    status: PrintedStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PrintedStatus {
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+    expiration_timestamp: Option<String>,
+}
+
+impl ExecCredential {
+    /// Reads a plugin's answer as client-go does: JSON or YAML, in the version that was asked for. None: any version.
+    ///
+    /// # Errors
+    /// What is wrong with it; goes on after "the plugin's answer", and quotes none of it.
+    pub fn read(printed: &[u8], version: Option<&str>) -> Result<Self, String> {
+        let printed: Option<Printed> = serde_json::from_slice(printed)
+            .ok()
+            .or_else(|| serde_saphyr::from_slice(printed).ok());
+        let printed = printed
+            .filter(|printed| printed.kind == "ExecCredential")
+            .ok_or("is not an ExecCredential")?;
+        if let Some(version) = version.filter(|version| *version != printed.api_version) {
+            return Err(format!(
+                "is of another version than the {version} that was asked for"
+            ));
+        }
+        let status = printed.status;
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Zeroizing::new);
+        let token = given(status.token);
+        let key = given(status.client_key_data);
+        let certificate = status.client_certificate_data.filter(|text| !text.is_empty());
+        let pair = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(CertificatePair { certificate, key }),
+            (None, None) => None,
+            _ => return Err("has a client certificate or a key, and not both".to_owned()),
+        };
+        if token.is_none() && pair.is_none() {
+            return Err("holds neither a token nor a client certificate".to_owned());
+        }
+        let expires = status.expiration_timestamp.filter(|time| !time.is_empty());
+        let expires = expires.map(|time| time.parse()).transpose();
+        let expires = expires.map_err(|_| "has an expirationTimestamp that is not a time in RFC 3339")?;
+        Ok(Self { token, pair, expires })
+    }
+}
+
+/// JSON that holds secrets. It cannot be printed or written, and is wiped when dropped.
+pub(crate) struct Hidden(pub Value);
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        wipe(self.0.take());
+    }
+}
+
+fn wipe(value: Value) {
+    match value {
+        Value::String(mut text) => text.zeroize(),
+        Value::Array(items) => items.into_iter().for_each(wipe),
+        Value::Object(fields) => fields.into_iter().for_each(|(_, field)| wipe(field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -282,8 +368,10 @@ mod tests {
         let provider = json!({"name": "gcp", "config": {"cmd-path": "sleep", "cmd-args": "1000"}});
         config.auth_info.auth_provider = serde_json::from_value(provider).expect("an auth-provider");
         let error = connected(config, PATIENCE).await.err().expect("no credential");
-        let name = "gcp".to_owned();
-        assert_eq!(error, ClientError::Exec(ExecError::AuthProvider { name }));
+        assert!(
+            error.to_string().contains("auth-provider `gcp` runs a command"),
+            "{error}"
+        );
     }
 
     #[tokio::test]
@@ -316,13 +404,13 @@ mod tests {
             .expect("a client");
         let error = ask(&client).await.expect_err("no token");
         assert!(
-            crate::connect::cause::cause(&error).contains(
+            crate::connect::cause(&error).contains(
                 "the kubeconfig's credential plugin `sh` gave no credential within 2 s and was ended; it may wait for \
                  somebody to log in"
             ),
             "{error}"
         );
-        assert!(!crate::connect::cause::is_cut_off(&error));
+        assert!(!crate::connect::error::is_cut_off(&error));
         assert!(shown.lock().is_empty());
     }
 
@@ -343,7 +431,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_told_without_what_the_plugin_says() {
+    async fn errors_do_not_quote_the_plugin() {
         let unprintable = answer(&json!({"token": "CANARY\u{1}"}));
         let endless = answer(&json!({"token": "CANARY", "expirationTimestamp": "CANARY"}));
         let other = answer(&json!({"token": "CANARY"})).replace("/v1", "/v1beta1");
@@ -351,13 +439,13 @@ mod tests {
             ("echo CANARY; exit 3", "`sh` failed (exit status: 3)"),
             (
                 "echo CANARY",
-                "the answer of the credential plugin `sh` could not be read: it is no ExecCredential",
+                "the answer of the credential plugin `sh` could not be read: it is not an ExecCredential",
             ),
             ("yes CANARY", "could not be read: it is larger than 1024 KiB"),
             (&unprintable, "characters that no HTTP header may have"),
             (
                 &endless,
-                "could not be read: it has an expirationTimestamp that is no time",
+                "could not be read: it has an expirationTimestamp that is not a time",
             ),
             (&other, "could not be read: it is of another version"),
         ] {
@@ -377,5 +465,65 @@ mod tests {
                 .starts_with("the credential plugin `/none/such` could not be started: "),
             "{error}"
         );
+    }
+
+    fn read(answer: &str) -> Result<ExecCredential, String> {
+        ExecCredential::read(answer.as_bytes(), Some(V1))
+    }
+
+    fn printed(status: &Value) -> String {
+        json!({"apiVersion": V1, "kind": "ExecCredential", "status": status}).to_string()
+    }
+
+    #[test]
+    fn credentials_are_read_as_clients_read_them() {
+        let time = "2026-01-01T01:00:00+01:00";
+        let timed =
+            read(&printed(&json!({"token": "t", "expirationTimestamp": time}))).expect("a credential");
+        assert_eq!(timed.token.expect("a token").as_str(), "t");
+        assert_eq!(timed.expires, "2026-01-01T00:00:00Z".parse().ok());
+        assert!(timed.pair.is_none());
+        let pair = json!({"clientCertificateData": "c", "clientKeyData": "k", "expirationTimestamp": null});
+        let certified = read(&printed(&pair)).expect("a credential");
+        assert!(certified.token.is_none() && certified.expires.is_none());
+        let pair = certified.pair.expect("a pair");
+        assert_eq!((pair.certificate.as_str(), pair.key.as_str()), ("c", "k"));
+        let yaml = format!("apiVersion: {V1}\nkind: ExecCredential\nstatus:\n  token: t\n");
+        for version in [Some(V1), None] {
+            let any = ExecCredential::read(yaml.as_bytes(), version).expect("a credential");
+            assert_eq!(any.token.expect("a token").as_str(), "t");
+        }
+    }
+
+    #[test]
+    fn other_answers_are_refused_without_quoting_them() {
+        let of = |version: &str, kind: &str| {
+            json!({"apiVersion": version, "kind": kind, "status": {"token": "CANARY"}}).to_string()
+        };
+        for (answer, expected) in [
+            (String::new(), "not an ExecCredential"),
+            ("CANARY".to_owned(), "not an ExecCredential"),
+            ("CANARY: [".to_owned(), "not an ExecCredential"),
+            (of(V1, "Secret"), "not an ExecCredential"),
+            (
+                of("v1beta1", "ExecCredential"),
+                "another version than the client.authentication.k8s.io/v1 that",
+            ),
+            (printed(&json!("CANARY")), "not an ExecCredential"),
+            (printed(&json!({"token": ["CANARY"]})), "not an ExecCredential"),
+            (printed(&json!({})), "neither a token nor"),
+            (printed(&json!({"token": ""})), "neither a token nor"),
+            (
+                printed(&json!({"token": "CANARY", "clientKeyData": "CANARY"})),
+                "and not both",
+            ),
+            (
+                printed(&json!({"token": "CANARY", "expirationTimestamp": "CANARY"})),
+                "not a time in RFC 3339",
+            ),
+        ] {
+            let flaw = read(&answer).err().expect("no credential");
+            assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        }
     }
 }

@@ -5,10 +5,7 @@ use std::{fmt, time::Duration};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 
-use super::{
-    cause::{cause, is_cut_off, is_tls},
-    messages::one_line,
-};
+use super::error::{cause, is_cut_off, is_tls, one_line};
 
 /// The longest wait before a request is sent again.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(15);

@@ -1,11 +1,11 @@
-//! Connects by a kubeconfig, found by the usual loading rules, or by the pod's service account.
+//! Finds a kubeconfig by the usual loading rules, and what one of its contexts leads to.
 
 use std::{
     env,
     ffi::OsString,
+    fmt,
     fs::File,
-    io::{self, ErrorKind},
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
     time::Duration,
 };
 
@@ -13,16 +13,21 @@ use evidence::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_b
 use futures::{executor::block_on, future::ready};
 use kube::{
     Client, Config,
-    config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
+use serde_json::{Value, json};
 
 use super::{
     call::REQUEST_TIMEOUT,
-    client::client,
-    error::{ConnectError, ContextError},
+    client,
+    error::{ClientError, ConnectError, ConnectFault},
     exec,
-    hub_access::{HubAccess, alone},
 };
+
+/// Where a pod finds its service account.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// The number of contexts that an error lists.
+const SHOWN: usize = 12;
 
 /// Which kubeconfig, which of its contexts, and how patient to be with its hub.
 #[derive(Clone, Debug, Default)]
@@ -31,16 +36,18 @@ pub struct KubeconfigOptions {
     pub path: Option<PathBuf>,
     /// The context; none: the current one.
     pub context: Option<String>,
-    /// How long a request may take; none: 30 s, zero: as long as it takes.
+    /// How long a request may take; none: 30 s, zero: without a limit.
     pub request_timeout: Option<Duration>,
 }
 
-/// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
-pub(super) fn request_timeout(given: Option<Duration>) -> Duration {
-    match given {
-        None => REQUEST_TIMEOUT,
-        Some(Duration::ZERO) => Duration::MAX,
-        Some(limit) => limit,
+impl KubeconfigOptions {
+    /// How long a request may take.
+    pub(super) fn request_timeout(&self) -> Duration {
+        match self.request_timeout {
+            None => REQUEST_TIMEOUT,
+            Some(Duration::ZERO) => Duration::MAX,
+            Some(limit) => limit,
+        }
     }
 }
 
@@ -51,306 +58,325 @@ struct Environment {
     in_pod: bool,
 }
 
-impl Environment {
-    /// That of this process.
-    fn now() -> Self {
-        Self {
-            kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
-            home: env::home_dir(),
-            in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
-        }
-    }
-}
-
-/// The kubeconfig that was found, and where.
+/// A kubeconfig, and the files that it was read from.
 struct Found {
     kubeconfig: Kubeconfig,
     place: String,
 }
 
 /// A client for the hub that the options and the environment lead to, its name for people, and the way to it for
-/// others.
+/// other programs. Sends nothing yet, but runs the context's credential plugin.
 ///
 /// # Errors
-/// When there is no such hub, or the way to it is not usable, such as by its credential plugin. Nothing is sent yet.
+/// When there is no such hub, or its context or credential plugin is not usable.
 pub(super) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
-    let Some(found) = find(options, &Environment::now())? else {
-        let config = Config::incluster().map_err(|error| ConnectError::InCluster { source: error.into() })?;
+    let environment = Environment {
+        kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
+        home: env::home_dir(),
+        in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+    };
+    let Some(Found { kubeconfig, place }) = find(options, &environment)? else {
+        let failed = |error: &dyn fmt::Display| {
+            let message = format!(
+                "failed to use the pod's service account: {error}; mount its token (automountServiceAccountToken)"
+            );
+            ConnectError::new(ConnectFault::ServiceAccount, message)
+        };
+        let config = Config::incluster().map_err(|error| failed(&error))?;
         let access = HubAccess::of_pod(&config);
-        let client = client(config).map_err(|error| ConnectError::InCluster { source: error.into() })?;
+        let client = client(config).map_err(|error| failed(&error))?;
         return Ok((client, "in-cluster".to_owned(), access));
     };
-    let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
-    let access = HubAccess::of_context(&found.kubeconfig, &context, &config);
-    let limit = exec::PATIENCE.max(request_timeout(options.request_timeout));
+    let (config, context) = config(&kubeconfig, &place, options.context.as_deref())?;
+    let access = HubAccess::of_context(&kubeconfig, &context, &config);
+    let limit = exec::PATIENCE.max(options.request_timeout());
     let client = exec::connect(config, limit, |config| ready(client(config))).await;
-    let client = client.map_err(|error| unusable(&context, &found.place, error.into()))?;
+    let client = client.map_err(|error| match error {
+        ClientError::SlowPlugin { .. } => unusable(ConnectFault::SlowPlugin, &context, &place, &error),
+        ClientError::Refused(_) => unusable(ConnectFault::Context, &context, &place, &error),
+    })?;
     Ok((client, format!("context {context}"), access))
 }
 
-/// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
+/// The configuration and the name of a context; of the current one if none is given. Runs nothing, but reads the
+/// files that the context names.
 ///
 /// # Errors
 /// When there is no such context, or it leads nowhere.
 pub fn config(
     kubeconfig: &Kubeconfig,
     place: &str,
-    asked: Option<&str>,
+    context: Option<&str>,
 ) -> Result<(Config, String), ConnectError> {
-    let context = context(kubeconfig, place, asked)?;
+    let context = existing_context(kubeconfig, place, context)?;
+    let one = alone(kubeconfig, &context);
+    let unusable = |error: &dyn fmt::Display| unusable(ConnectFault::Context, &context, place, error);
+    check_files(&one).map_err(|error| unusable(&error))?;
     let options = KubeConfigOptions {
         context: Some(context.clone()),
         ..KubeConfigOptions::default()
     };
-    files_are_bounded(&alone(kubeconfig, &context)).map_err(|flaw| unusable(&context, place, flaw))?;
     // It never waits for anything.
-    let config = block_on(Config::from_custom_kubeconfig(
-        alone(kubeconfig, &context),
-        &options,
-    ));
-    let config = config.map_err(|error| unusable(&context, place, flaw(&error)))?;
-    identity(&config.auth_info).map_err(|flaw| unusable(&context, place, flaw))?;
+    let config = block_on(Config::from_custom_kubeconfig(one, &options));
+    let config = config.map_err(|error| unusable(&error))?;
     Ok((config, context))
 }
 
-fn unusable(context: &str, place: &str, source: ContextError) -> ConnectError {
-    ConnectError::Unusable {
-        context: context.to_owned(),
-        place: place.to_owned(),
-        source,
-    }
+fn unusable(fault: ConnectFault, context: &str, place: &str, error: &dyn fmt::Display) -> ConnectError {
+    let message = format!("failed to use the context `{context}` of {place}: {error}");
+    ConnectError::new(fault, message)
 }
 
-/// What a kubeconfig says it is.
-const KIND: &str = "Config";
-
-/// Reads the kubeconfig; none where there is none but a pod's service account is.
+/// Reads the kubeconfig; none if there is only a pod's service account.
 fn find(options: &KubeconfigOptions, environment: &Environment) -> Result<Option<Found>, ConnectError> {
     if let Some(path) = &options.path {
-        return read(path).map(|kubeconfig| Some(found(kubeconfig, &[path])));
+        return Ok(Some(Found {
+            kubeconfig: read(path)?,
+            place: path.display().to_string(),
+        }));
     }
     let (paths, from): (Vec<PathBuf>, _) = match (&environment.kubeconfig, &environment.home) {
-        (Some(list), _) => (
-            env::split_paths(list)
-                .filter(|p| !p.as_os_str().is_empty())
-                .collect(),
-            "$KUBECONFIG",
-        ),
-        (None, Some(home)) => (vec![home.join(".kube").join("config")], "the default"),
-        (None, None) => (Vec::new(), "the default"),
+        (Some(list), _) => (env::split_paths(list).collect(), "$KUBECONFIG"),
+        (None, home) => {
+            let default = home.iter().map(|home| home.join(".kube").join("config"));
+            (default.collect(), "the default")
+        }
     };
-    let (mut merged, mut used, mut looked) = (Kubeconfig::default(), Vec::new(), Vec::new());
-    for path in &paths {
-        match read(path) {
-            Ok(next) => {
-                merged = merged
-                    .merge(next)
-                    .map_err(|_| ConnectError::Unmergeable { path: path.clone() })?;
-                used.push(path);
-            }
-            // As kubectl does: of several files, some may be missing.
-            Err(ConnectError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                looked.push(format!("{} ({from}) does not exist", path.display()));
-            }
-            Err(error) => return Err(error),
+    let (mut merged, mut used, mut tried) = (Kubeconfig::default(), Vec::new(), Vec::new());
+    for path in paths.iter().filter(|path| !path.as_os_str().is_empty()) {
+        // As kubectl does: of several files, some may be missing.
+        if !path.exists() {
+            tried.push(format!("{} ({from}) does not exist", path.display()));
+            continue;
         }
+        merged = merged.merge(read(path)?).map_err(|error| {
+            let message = format!("failed to merge the kubeconfig {}: {error}", path.display());
+            ConnectError::new(ConnectFault::File, message)
+        })?;
+        used.push(path.display().to_string());
     }
-    let empty = merged.contexts.is_empty() && merged.current_context.is_none();
-    match (empty, environment.in_pod) {
-        (false, _) => Ok(Some(found(merged, &used))),
-        // Asked for by name, a context must come from a kubeconfig.
-        (true, true) if options.context.is_none() => Ok(None),
-        (true, _) => {
-            looked.extend(
-                used.iter()
-                    .map(|path| format!("{} ({from}) has no contexts", path.display())),
-            );
-            if looked.is_empty() {
-                looked.push("$KUBECONFIG is not set and there is no home directory".to_owned());
-            }
-            Err(ConnectError::Nowhere { looked })
-        }
+    let is_empty = merged.contexts.is_empty() && merged.current_context.is_none();
+    if !is_empty {
+        return Ok(Some(Found {
+            kubeconfig: merged,
+            place: used.join(", "),
+        }));
     }
-}
-
-fn found<P: AsRef<Path>>(kubeconfig: Kubeconfig, paths: &[P]) -> Found {
-    let paths: Vec<_> = paths
-        .iter()
-        .map(|path| path.as_ref().display().to_string())
-        .collect();
-    Found {
-        kubeconfig,
-        place: paths.join(", "),
+    // A context that the user names must come from a kubeconfig.
+    if environment.in_pod && options.context.is_none() {
+        return Ok(None);
     }
+    tried.extend(used.iter().map(|path| format!("{path} ({from}) has no contexts")));
+    if tried.is_empty() {
+        tried.push("$KUBECONFIG is not set and there is no home directory".to_owned());
+    }
+    let message = format!(
+        "found no hub: {}, and this is not running in a pod",
+        tried.join(", ")
+    );
+    Err(ConnectError::new(ConnectFault::NoHub, message))
 }
 
 /// Reads a kubeconfig file; paths in it are then absolute.
 ///
 /// # Errors
-/// When it cannot be read or is none.
+/// When it cannot be read or is not a kubeconfig. The message quotes none of it.
 pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
-    let unreadable = |source| ConnectError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    // What is no file, such as a pipe, can be read but once, and no path in it is relative to it.
+    let failed = |message| ConnectError::new(ConnectFault::File, message);
+    let shown = path.display();
+    let unreadable = |error| failed(format!("failed to read the kubeconfig {shown}: {error}"));
+    // A pipe can be read only once, and no path in it is relative to it.
     let is_file = path.metadata().map_err(unreadable)?.is_file();
     let read = if is_file {
         check_bounded(path, LARGEST_KUBECONFIG).map_err(unreadable)?;
-        Kubeconfig::read_from(path)
+        Kubeconfig::read_from(absolute(path).map_err(unreadable)?)
     } else {
         Kubeconfig::from_yaml(&read_text(path, LARGEST_KUBECONFIG).map_err(unreadable)?)
     };
     let kubeconfig = read.map_err(|error| match error {
-        KubeconfigError::ReadConfig(source, path) => ConnectError::Unreadable { path, source },
-        KubeconfigError::Parse(error) => ConnectError::Unparsable {
-            path: path.to_owned(),
-            line: error
+        KubeconfigError::ReadConfig(error, _) => unreadable(error),
+        KubeconfigError::Parse(error) => {
+            let line = error
                 .location()
                 .map(|place| place.line())
-                .filter(|line| *line > 0),
-        },
-        _ => ConnectError::Unmergeable {
-            path: path.to_owned(),
-        },
+                .filter(|line| *line > 0);
+            let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+            failed(format!(
+                "failed to parse the kubeconfig {shown}{line}: not a valid kubeconfig"
+            ))
+        }
+        error => failed(format!("failed to read the kubeconfig {shown}: {error}")),
     })?;
     match &kubeconfig.kind {
-        Some(kind) if kind != KIND => Err(ConnectError::NoConfig {
-            path: path.to_owned(),
-            kind: kind.clone(),
-        }),
+        Some(kind) if kind != "Config" => Err(failed(format!(
+            "{shown} is not a valid kubeconfig: its kind is `{kind}`, not `Config`"
+        ))),
         _ => Ok(kubeconfig),
     }
 }
 
-/// The context of that name or, where none is named, the current one.
-fn context(kubeconfig: &Kubeconfig, place: &str, asked: Option<&str>) -> Result<String, ConnectError> {
-    let known: Vec<String> = kubeconfig
-        .contexts
-        .iter()
-        .map(|context| context.name.clone())
-        .collect();
-    let current = kubeconfig
-        .current_context
-        .as_deref()
-        .filter(|name| !name.is_empty());
-    let place = place.to_owned();
-    let Some(context) = asked.or(current) else {
-        return Err(ConnectError::NoContext { place, known });
-    };
-    if known.iter().any(|name| name == context) {
-        return Ok(context.to_owned());
-    }
-    let nearest = UnknownName::among("context", context, known.iter().map(String::as_str)).nearest;
-    Err(ConnectError::UnknownContext {
-        context: context.to_owned(),
-        place,
-        nearest,
-        known,
-    })
-}
-
-/// Describes what is wrong with a context, without its credentials.
-fn flaw(error: &KubeconfigError) -> ContextError {
-    let file = |error: &LoadDataError| match error {
-        LoadDataError::ReadFile(source, path) => format!("{} cannot be read: {source}", path.display()),
-        LoadDataError::DecodeBase64(_) => "it is not valid base64".to_owned(),
-        LoadDataError::NoBase64DataOrFile => "there is none".to_owned(),
-    };
-    ContextError::Field(match error {
-        KubeconfigError::LoadClusterOfContext(name) => return ContextError::NoCluster(name.clone()),
-        KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
-        KubeconfigError::ParseClusterUrl(error) => format!("its cluster's server is no URL ({error})"),
-        KubeconfigError::ParseProxyUrl(error) => format!("its proxy-url is no URL ({error})"),
-        KubeconfigError::LoadCertificateAuthority(error) => {
-            format!("its certificate authority: {}", file(error))
+/// The context of that name or, if none is given, the current one.
+fn existing_context(
+    kubeconfig: &Kubeconfig,
+    place: &str,
+    given: Option<&str>,
+) -> Result<String, ConnectError> {
+    let known = || kubeconfig.contexts.iter().map(|context| context.name.as_str());
+    let current = kubeconfig.current_context.as_deref();
+    let listed = || {
+        if known().next().is_none() {
+            return "it has no contexts".to_owned();
         }
-        KubeconfigError::ParseCertificates(_) => "its certificate authority is not in PEM".to_owned(),
-        KubeconfigError::LoadClientCertificate(error) => format!("its client certificate: {}", file(error)),
-        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(source, path)) => unreadable_key(path, source),
-        KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
-        KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
-        _ => "`kubectl config view --minify` may show what is wrong with it".to_owned(),
-    })
+        let names: Vec<_> = known().take(SHOWN).map(|name| format!("`{name}`")).collect();
+        let more = match known().count().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("its contexts: {}{more}", names.join(", "))
+    };
+    let (fault, message) = match given.or(current.filter(|name| !name.is_empty())) {
+        Some(context) if known().any(|name| name == context) => return Ok(context.to_owned()),
+        Some(context) => {
+            let nearest = UnknownName::among("context", context, known()).nearest;
+            let nearest = nearest
+                .map(|name| format!(": did you mean `{name}`?"))
+                .unwrap_or_default();
+            let message = format!("no context `{context}` in {place}{nearest}; {}", listed());
+            (ConnectFault::UnknownContext, message)
+        }
+        None if known().next().is_none() => (
+            ConnectFault::Empty,
+            format!("{place} has no contexts: it may not be a kubeconfig"),
+        ),
+        None => (
+            ConnectFault::NoContext,
+            format!("{place} sets no current-context; {}", listed()),
+        ),
+    };
+    Err(ConnectError::new(fault, message))
 }
 
-/// Checks that the files which a kubeconfig names have an end. Whoever reads them knows no bound. What cannot be read, they
-/// say.
+/// Checks that the files which a kubeconfig names can be read and have an end: the client library knows no bound, and does not
+/// name the field.
 ///
 /// # Errors
-/// Which field, and why.
-fn files_are_bounded(kubeconfig: &Kubeconfig) -> Result<(), ContextError> {
+/// Which field, and why. The path of a key or a token is not shown: it may be the key itself.
+fn check_files(kubeconfig: &Kubeconfig) -> Result<(), String> {
     let clusters = kubeconfig
         .clusters
         .iter()
         .filter_map(|named| named.cluster.as_ref());
-    let authorities = clusters.map(|cluster| ("certificate-authority", &cluster.certificate_authority));
     let users = kubeconfig
         .auth_infos
         .iter()
         .filter_map(|named| named.auth_info.as_ref());
+    let of_clusters = clusters.map(|cluster| {
+        let has_data = cluster.certificate_authority_data.is_some();
+        (
+            "certificate-authority",
+            true,
+            &cluster.certificate_authority,
+            has_data,
+        )
+    });
     let of_users = users.flat_map(|user| {
+        let has_certificate = user.client_certificate_data.is_some();
         [
-            ("client-certificate", &user.client_certificate),
-            ("client-key", &user.client_key),
-            ("tokenFile", &user.token_file),
+            (
+                "client-certificate",
+                true,
+                &user.client_certificate,
+                has_certificate,
+            ),
+            (
+                "client-key",
+                false,
+                &user.client_key,
+                user.client_key_data.is_some(),
+            ),
+            ("tokenFile", false, &user.token_file, user.token.is_some()),
         ]
     });
-    for (field, path) in authorities.chain(of_users) {
-        let path = path
-            .as_deref()
-            .map(Path::new)
-            .filter(|path| path.exists() && !path.is_dir());
-        if let Some(Err(source)) = path.map(|path| check_bounded(path, LARGEST_CREDENTIAL)) {
-            let flaw = format!("its {field}: the file cannot be used: {source}");
-            return Err(ContextError::Field(flaw));
+    for (field, is_shown, path, has_data) in of_clusters.chain(of_users) {
+        let Some(path) = path.as_deref().filter(|_| !has_data) else {
+            continue;
+        };
+        let checked = check_bounded(Path::new(path), LARGEST_CREDENTIAL).and_then(|()| File::open(path));
+        if let Err(error) = checked {
+            let shown = if is_shown { path } else { "the file" };
+            return Err(format!("its {field}: {shown} cannot be read: {error}"));
         }
     }
     Ok(())
 }
 
-/// Checks that a user's files can be read. Whoever makes a client of them does not say which cannot.
-///
-/// # Errors
-/// Which field, and why.
-fn identity(user: &AuthInfo) -> Result<(), ContextError> {
-    let certificate = user.client_certificate.as_ref();
-    if let Some(path) = certificate.filter(|_| user.client_certificate_data.is_none())
-        && let Err(source) = File::open(path)
-    {
-        let flaw = format!("its client-certificate: {path} cannot be read: {source}");
-        return Err(ContextError::Field(flaw));
+/// The part of a kubeconfig that is about one context.
+pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+    let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
+    let contexts: Vec<_> = contexts.take(1).cloned().collect();
+    let first = contexts.first().and_then(|named| named.context.clone());
+    let first = first.unwrap_or_default();
+    let clusters = kubeconfig.clusters.iter().filter(|one| one.name == first.cluster);
+    let users = kubeconfig.auth_infos.iter();
+    let users = users.filter(|one| Some(&one.name) == first.user.as_ref());
+    Kubeconfig {
+        clusters: clusters.take(1).cloned().collect(),
+        auth_infos: users.take(1).cloned().collect(),
+        contexts,
+        ..Kubeconfig::default()
     }
-    let key = user
-        .client_key
-        .as_ref()
-        .filter(|_| user.client_key_data.is_none());
-    let opened = key.map(|path| {
-        File::open(path).map_err(|source| ContextError::Field(unreadable_key(Path::new(path), &source)))
-    });
-    opened.transpose().map(|_| ())
 }
 
-fn unreadable_key(path: &Path, source: &io::Error) -> String {
-    let place = if may_be_key(path) {
-        "the file".to_owned()
-    } else {
-        path.display().to_string()
-    };
-    format!("its client-key: {place} cannot be read: {source}")
+/// Access to a hub, for programs that the run starts.
+pub struct HubAccess {
+    /// The API server's address: by it runs know that they are on the same hub.
+    pub server: String,
+    /// A kubeconfig whose only context is the hub's. Its paths are absolute.
+    pub kubeconfig: String,
 }
 
-/// Whether a path may be a key, where `client-key` and `client-key-data` were mixed up: it is in PEM, or too long.
-fn may_be_key(path: &Path) -> bool {
-    const LONGEST_NAME: usize = 64;
-    // How PEM begins in base64.
-    const PEM: &str = "LS0tLS1";
-    path.components().any(|part| {
-        let part = part.as_os_str().to_string_lossy();
-        part.len() > LONGEST_NAME || part.starts_with(PEM) || part.contains("-----")
-    })
+impl HubAccess {
+    /// Takes what belongs to `context` out of a kubeconfig.
+    pub fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
+        let one = Kubeconfig {
+            current_context: Some(context.to_owned()),
+            ..alone(kubeconfig, context)
+        };
+        Self::new(config, &serde_json::to_value(one).unwrap_or_default())
+    }
+
+    /// The service account of the pod that this runs in.
+    fn of_pod(config: &Config) -> Self {
+        let file = |name: &str| format!("{SERVICE_ACCOUNT}/{name}");
+        let context = json!({"cluster": "hub", "user": "hub", "namespace": config.default_namespace});
+        let cluster =
+            json!({"server": config.cluster_url.to_string(), "certificate-authority": file("ca.crt")});
+        let kubeconfig = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+            "clusters": [{"name": "hub", "cluster": cluster}],
+            "users": [{"name": "hub", "user": {"tokenFile": file("token")}}],
+            "contexts": [{"name": "hub", "context": context}],
+        });
+        Self::new(config, &kubeconfig)
+    }
+
+    fn new(config: &Config, kubeconfig: &Value) -> Self {
+        Self {
+            server: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
+            kubeconfig: format!("{kubeconfig:#}\n"),
+        }
+    }
+}
+
+impl fmt::Debug for HubAccess {
+    /// Without the kubeconfig.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HubAccess")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

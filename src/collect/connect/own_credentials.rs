@@ -1,179 +1,158 @@
-//! Takes the runner's own credentials out of all that a hub says: some hubs repeat what they do not accept, and a hostile one may
-//! name objects after them. What is not there is in no evidence, and so in no report.
+//! Redacts the runner's own credentials in all that a hub says: some hubs repeat what they do not accept, and a hostile one may
+//! name objects after them.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Poll, ready},
-};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
-use bytes::{Buf as _, Bytes, BytesMut};
-use evidence::leak::OWN_CREDENTIAL;
-use futures::stream;
-use http::Request;
-use http_body::{Body as _, Frame};
-use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
-use kube::{Client, client::Body};
+use evidence::{LARGEST_CREDENTIAL, leak::OWN_CREDENTIAL, read_text};
 use memchr::memmem::Finder;
+use serde_json::Value;
 
-use super::hub_access::{HubAccess, credentials_in, secrets_in};
-
-/// Replaces a credential.
+/// Shorter credentials are not redacted: they would hide too much other text.
+const SHORTEST: usize = 6;
+/// Replaces a credential in messages.
 const TAKEN: &str = "…";
 
-/// The body of the hub's answer, which counts what is read of it.
-pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
-
-/// The credentials that the runner shows a hub. Goes with each answer, to whoever reads it.
-#[derive(Clone)]
+/// The credentials that the runner shows a hub. They go with each answer to its reader.
+#[derive(Clone, Default)]
 pub(crate) struct OwnCredentials {
-    kubeconfig: Arc<str>,
+    kubeconfig: Option<Arc<str>>,
 }
+
+/// The credentials as they were at some time, in all the forms that JSON has for them.
+pub(crate) struct Redaction(Vec<Finder<'static>>);
 
 impl OwnCredentials {
-    /// Takes them out of an answer while it arrives. What stands in their place is found like any credential: a profile that
-    /// holds one breaks a rule still.
-    pub fn veil(&self, mut body: AnswerBody) -> AnswerBody {
-        let mut veil = Veil::over(&secrets_in(&self.kubeconfig));
-        if veil.forms.is_empty() {
-            return body;
+    /// The credentials of a kubeconfig.
+    pub fn of(kubeconfig: &str) -> Self {
+        Self {
+            kubeconfig: Some(kubeconfig.into()),
         }
-        let pieces = stream::poll_fn(move |context| {
-            let frame = match ready!(Pin::new(&mut body).poll_frame(context)) {
-                Some(Ok(frame)) => frame,
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => {
-                    let rest = veil.rest();
-                    return Poll::Ready((!rest.is_empty()).then(|| Ok(Frame::data(rest))));
-                }
-            };
-            let veiled = frame.map_data(|piece| veil.take(piece));
-            Poll::Ready(Some(Ok(veiled)))
-        });
-        StreamBody::new(pieces).boxed_unsync()
     }
 
-    /// Redacts them, verbatim and as JSON writes them. A token in a file may be renewed at any time, so they are read now.
-    pub fn redact(&self, text: &str) -> String {
-        credentials_in(&self.kubeconfig)
-            .iter()
-            .fold(text.to_owned(), |text, secret| {
-                let quoted = serde_json::Value::from(secret.as_str()).to_string();
-                text.replace(secret.as_str(), TAKEN)
-                    .replace(&quoted[1..quoted.len() - 1], TAKEN)
-            })
+    /// The credentials as they are now: a token in a file may be renewed at any time.
+    pub fn redaction(&self) -> Redaction {
+        Redaction::of(&self.kubeconfig.as_deref().map(secrets_in).unwrap_or_default())
+    }
+
+    /// Redacts all that the kubeconfig gives to a hub or a plugin in a hub's message.
+    pub fn redact_message(&self, text: &str) -> String {
+        let secrets = self.kubeconfig.as_deref().map(credentials_in).unwrap_or_default();
+        let forms = secrets.iter().flat_map(forms);
+        forms.fold(text.to_owned(), |text, form| text.replace(&form, TAKEN))
     }
 }
 
-/// Replaces credentials in pieces of a text.
-struct Veil {
-    forms: Vec<Finder<'static>>,
-    /// What may be the beginning of one.
-    held: BytesMut,
-}
-
-impl Veil {
-    fn over(secrets: &[String]) -> Self {
+impl Redaction {
+    fn of(secrets: &[String]) -> Self {
         let telling = secrets.iter().filter(|secret| is_telling(secret));
-        let mut forms: Vec<String> = telling
-            .flat_map(|secret| {
-                let quoted = serde_json::Value::from(secret.as_str()).to_string();
-                [secret.clone(), quoted[1..quoted.len() - 1].to_owned()]
-            })
-            .collect();
-        // Of two, one may be a part of the other.
+        let mut forms: Vec<String> = telling.flat_map(forms).collect();
+        // One may be a part of another one.
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         forms.dedup();
         let finder = |form: String| Finder::new(form.as_bytes()).into_owned();
-        Self {
-            forms: forms.into_iter().map(finder).collect(),
-            held: BytesMut::new(),
+        Self(forms.into_iter().map(finder).collect())
+    }
+
+    /// Replaces the credentials in JSON. The replacement is found like any credential: a profile that holds one still
+    /// breaks a rule.
+    pub fn redact<'j>(&self, json: &'j [u8]) -> Cow<'j, [u8]> {
+        let mut json = Cow::Borrowed(json);
+        for form in &self.0 {
+            let mut from = 0;
+            while let Some(at) = form.find(&json[from..]) {
+                let at = from + at;
+                let end = at + form.needle().len();
+                json.to_mut().splice(at..end, OWN_CREDENTIAL.bytes());
+                from = at + OWN_CREDENTIAL.len();
+            }
         }
-    }
-
-    /// Returns what is whole of the pieces so far.
-    fn take(&mut self, piece: Bytes) -> Bytes {
-        if self.held.is_empty() && self.first(&piece).is_none() && self.open_end(&piece) == 0 {
-            return piece;
-        }
-        self.held.extend_from_slice(&piece);
-        let veiled = self.veiled();
-        let open = self.open_end(&self.held);
-        let whole = self.held.split_to(self.held.len() - open);
-        [veiled, whole].concat().into()
-    }
-
-    /// Returns what is left when no piece follows.
-    fn rest(&mut self) -> Bytes {
-        self.held.split().freeze()
-    }
-
-    /// Takes all until the end of the last credential.
-    fn veiled(&mut self) -> BytesMut {
-        let mut veiled = BytesMut::new();
-        while let Some((start, length)) = self.first(&self.held) {
-            veiled.extend_from_slice(&self.held[..start]);
-            veiled.extend_from_slice(OWN_CREDENTIAL.as_bytes());
-            self.held.advance(start + length);
-        }
-        veiled
-    }
-
-    /// Where the first credential is, and its length.
-    fn first(&self, text: &[u8]) -> Option<(usize, usize)> {
-        let found = self
-            .forms
-            .iter()
-            .filter_map(|form| Some((form.find(text)?, form.needle().len())));
-        found.min_by_key(|(start, _)| *start)
-    }
-
-    /// How much at the end of a text may be the beginning of a credential.
-    fn open_end(&self, text: &[u8]) -> usize {
-        let of_form = |form: &Finder<'_>| {
-            let most = (form.needle().len() - 1).min(text.len());
-            (1..=most)
-                .rev()
-                .find(|length| text.ends_with(&form.needle()[..*length]))
-        };
-        self.forms.iter().filter_map(of_form).max().unwrap_or_default()
+        json
     }
 }
 
-/// True for a credential that is surely no word or name: those are in every answer, and mean something else there.
+/// A secret verbatim, and as JSON writes it.
+fn forms(secret: &String) -> [String; 2] {
+    let quoted = Value::from(secret.as_str()).to_string();
+    [secret.clone(), quoted[1..quoted.len() - 1].to_owned()]
+}
+
+/// True for a credential that is surely not a word or name: those are in every answer, and mean something else there.
 fn is_telling(secret: &str) -> bool {
     let has = |is_one: fn(&u8) -> bool| secret.as_bytes().iter().any(is_one);
     secret.len() >= 16 || (secret.len() >= 10 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
 }
 
-/// A client whose answers carry the credentials of that access.
-pub(super) fn with_credentials(client: Client, access: &HubAccess) -> Client {
-    let own = OwnCredentials {
-        kubeconfig: access.kubeconfig.as_str().into(),
-    };
-    let namespace = client.default_namespace().to_owned();
-    let service = tower::service_fn(move |request: Request<Body>| {
-        let (client, own) = (client.clone(), own.clone());
-        async move {
-            let mut response = client.send(request).await?;
-            response.extensions_mut().insert(own);
-            Ok::<_, kube::Error>(response)
+/// The credentials of a kubeconfig, the tokens in files that it names, and all that it gives to credential plugins, be it a
+/// secret, a region or an address; none if it cannot be read.
+pub(crate) fn credentials_in(kubeconfig: &str) -> Vec<String> {
+    credentials_under(kubeconfig, |_| true)
+}
+
+/// The same without what plugins are given under a name that is not a secret's: profiles may hold a region, too.
+fn secrets_in(kubeconfig: &str) -> Vec<String> {
+    credentials_under(kubeconfig, names_a_secret)
+}
+
+/// Whether a value of that name is a secret, such as `id-token` or `AWS_SECRET_ACCESS_KEY`.
+fn names_a_secret(name: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "access-key",
+        "api-key",
+        "private-key",
+    ];
+    const PLACES: [&str; 8] = [
+        "-file",
+        "-path",
+        "-url",
+        "-uri",
+        "-endpoint",
+        "-expiry",
+        "-type",
+        "-audience",
+    ];
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    WORDS.iter().any(|word| name.contains(word)) && !PLACES.iter().any(|end| name.ends_with(end))
+}
+
+fn credentials_under(kubeconfig: &str, is_one: impl Fn(&str) -> bool) -> Vec<String> {
+    let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
+    let mut found = Vec::new();
+    for named in kubeconfig["users"].as_array().into_iter().flatten() {
+        let user = &named["user"];
+        for key in ["token", "password", "client-key-data"] {
+            found.extend(user[key].as_str().map(str::to_owned));
         }
-    });
-    Client::new(service, namespace)
+        if let Some(path) = user["tokenFile"].as_str() {
+            found.extend(read_text(Path::new(path), LARGEST_CREDENTIAL).ok());
+        }
+        let plugins = user["auth-provider"]["config"].as_object().into_iter().flatten();
+        let plugins = plugins.map(|(name, value)| (name.as_str(), value));
+        let environment = user["exec"]["env"].as_array().into_iter().flatten();
+        let environment =
+            environment.map(|variable| (variable["name"].as_str().unwrap_or_default(), &variable["value"]));
+        let given = plugins.chain(environment).filter(|(name, _)| is_one(name));
+        found.extend(given.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
+    }
+    let trimmed = found.iter().map(|secret| secret.trim().to_owned());
+    trimmed.filter(|secret| secret.len() >= SHORTEST).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::{convert::Infallible, time::Duration};
 
-    use http::{Method, Response};
+    use http::{Method, Request, Response};
+    use kube::{Client, client::Body};
     use serde_json::json;
 
     use super::*;
     use crate::{
         connect::{
-            call::{REQUEST_TIMEOUT, TimedClient, request, send},
+            call::{REQUEST_TIMEOUT, TimedClient, read, request, send},
             failure::Failure,
         },
         watch::lines::{Event, Lines},
@@ -182,10 +161,10 @@ mod tests {
     /// Nothing that a scanner would recognize.
     const TOKEN: &str = "plainword-x7";
     const PASSWORD: &str = "two \"words\"";
-    /// What a credential plugin is given, and is no secret.
+    /// A credential plugin is given it, and it is not a secret.
     const REGION: &str = "ap-southeast-2";
 
-    /// A hub that answers so, asked with these credentials.
+    /// A hub that answers so, for a runner with these credentials.
     fn hub(code: u16, body: String) -> TimedClient {
         let service = tower::service_fn(move |_: Request<Body>| {
             let response = Response::builder().status(code);
@@ -194,34 +173,44 @@ mod tests {
         });
         let region = json!({"name": "AWS_REGION", "value": REGION});
         let user = json!({"token": TOKEN, "password": PASSWORD, "exec": {"env": [region]}});
-        let access = HubAccess {
-            server: "https://hub.example".to_owned(),
-            kubeconfig: json!({"users": [{"name": "u", "user": user}]}).to_string(),
-        };
-        let client = with_credentials(Client::new(service, "default"), &access);
-        TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
+        let kubeconfig = json!({"users": [{"name": "u", "user": user}]}).to_string();
+        let client = Client::new(service, "default");
+        TimedClient {
+            own: OwnCredentials::of(&kubeconfig),
+            ..TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
+        }
     }
 
-    fn status() -> serde_json::Value {
-        let said = format!("user {TOKEN} is not known, nor {PASSWORD}");
-        json!({"kind": "Status", "code": 403, "reason": TOKEN, "message": said,
-            "details": {"causes": [{"field": TOKEN, "message": said}]}})
+    fn status() -> Value {
+        let message = format!("user {TOKEN} is not known, nor {PASSWORD}");
+        json!({"kind": "Status", "code": 403, "reason": TOKEN, "message": message,
+            "details": {"causes": [{"field": TOKEN, "message": message}]}})
     }
 
     #[track_caller]
     fn assert_redacted(failure: &Failure) {
-        let told = format!("{failure} {failure:?}");
-        assert!(!told.contains(TOKEN) && !told.contains("words"), "{told}");
-        assert!(told.contains("user … is not known, nor …"), "{told}");
+        let shown = format!("{failure} {failure:?}");
+        assert!(!shown.contains(TOKEN) && !shown.contains("words"), "{shown}");
+        assert!(shown.contains("user … is not known, nor …"), "{shown}");
     }
 
     #[tokio::test]
-    async fn a_hub_that_repeats_a_credential_tells_nothing() {
+    async fn a_hub_that_repeats_a_credential_is_redacted() {
         let request = || request(Method::GET, "/apis").expect("a request");
         let refused = send(&hub(403, status().to_string()), request()).await;
         assert_redacted(&refused.expect_err("it is refused"));
 
-        let profile = json!({"type": "ADDED", "object": {"metadata": {"name": TOKEN, "namespace": REGION}}});
+        let object = json!({"metadata": {"name": TOKEN, "namespace": REGION}});
+        let response = send(&hub(200, object.to_string()), request())
+            .await
+            .expect("an object");
+        let found: Value = read(response, "/apis", REQUEST_TIMEOUT).await.expect("an object");
+        assert_eq!(
+            found["metadata"],
+            json!({"name": OWN_CREDENTIAL, "namespace": REGION})
+        );
+
+        let profile = json!({"type": "ADDED", "object": object});
         let failure = json!({"type": "ERROR", "object": status()});
         let watch = hub(200, format!("{profile}\n{failure}\n"));
         let mut lines = Lines::new(send(&watch, request()).await.expect("a watch"));
@@ -230,52 +219,56 @@ mod tests {
         let Ok(Event::Added(object)) = Event::read(&line) else {
             panic!("{line:?}")
         };
-        let object = String::from_utf8_lossy(object);
-        assert!(
-            !object.contains(TOKEN) && object.contains(OWN_CREDENTIAL) && object.contains(REGION),
-            "{object}"
-        );
+        assert_eq!(serde_json::from_slice::<Value>(object).expect("JSON"), found);
         let line = lines.next(patience).await.expect("a line").expect("a line");
         assert_redacted(&Event::read(&line).expect_err("a failure"));
     }
 
-    /// What comes of a text that arrives in pieces of that size.
-    fn veiled(secrets: &[&str], text: &str, size: usize) -> String {
-        let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-        let mut veil = Veil::over(&secrets);
-        let mut shown = Vec::new();
-        for piece in text.as_bytes().chunks(size) {
-            shown.extend_from_slice(&veil.take(Bytes::copy_from_slice(piece)));
-        }
-        shown.extend_from_slice(&veil.rest());
-        String::from_utf8(shown).expect("UTF-8")
-    }
-
     #[test]
-    fn no_piece_of_an_answer_shows_a_credential() {
-        let secrets = ["aab-aab-0123", "two \"words\" 77"];
-        let text = r#"aab-aab-aab-0123 {"a":"aab-aab-0123","b":"two \"words\" 77"} aab-aab-01"#;
-        let shown = text
+    fn all_forms_are_replaced_and_words_are_not() {
+        let secrets = ["aab-aab-0123", "two \"words\" 77", "kubernetes", "v1alpha1"];
+        let redaction = Redaction::of(&secrets.map(str::to_owned));
+        let text =
+            r#"aab-aab-aab-0123 kubernetes v1alpha1 {"a":"aab-aab-0123","b":"two \"words\" 77"} aab-aab-01"#;
+        let expected = text
             .replace("aab-aab-0123", OWN_CREDENTIAL)
             .replace(r#"two \"words\" 77"#, OWN_CREDENTIAL);
-        for size in 1..text.len() + 1 {
-            assert_eq!(veiled(&secrets, text, size), shown, "in pieces of {size}");
-        }
+        assert_eq!(*redaction.redact(text.as_bytes()), *expected.as_bytes());
     }
 
     #[test]
-    fn what_is_whole_is_not_held_back() {
-        let mut veil = Veil::over(&["aab-aab-0123".to_owned()]);
-        let line = Bytes::from_static(b"{\"type\":\"ADDED\"}\n");
-        assert_eq!(veil.take(line.clone()), line);
-        assert_eq!(veil.take(Bytes::from_static(b"x aab-")), "x ");
-        assert_eq!(veil.take(Bytes::from_static(b"y\n")), "aab-y\n");
+    fn finds_every_credential_and_nothing_short() {
+        let users = r"
+users:
+- {name: a, user: {token: CANARY-1, username: somebody, password: short}}
+- {name: b, user: {client-key-data: CANARY-2, auth-provider: {name: p, config: {refresh: CANARY-3}}}}
+";
+        assert_eq!(credentials_in(users), ["CANARY-1", "CANARY-2", "CANARY-3"]);
+        assert!(credentials_in("users: {").is_empty());
     }
 
+    /// Profiles name regions and addresses, too, and no profile is wrong for naming those of the runner's plugin.
     #[test]
-    fn words_and_names_are_no_credentials() {
-        let text = "kubernetes password default fleet-east-1 v1alpha1";
-        let secrets = ["kubernetes", "password", "default", "v1alpha1"];
-        assert_eq!(veiled(&secrets, text, 100), text);
+    fn a_plugin_s_variable_is_a_secret_by_its_name() {
+        let users = r"
+users:
+- name: a
+  user:
+    exec:
+      env:
+      - {name: AWS_REGION, value: ap-southeast-2}
+      - {name: AWS_PROFILE, value: platform-production}
+      - {name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /var/run/secrets/token}
+      - {name: AWS_SECRET_ACCESS_KEY, value: CANARY-1}
+      - {name: VAULT_TOKEN, value: CANARY-2}
+- name: b
+  user:
+    auth-provider:
+      config: {idp-issuer-url: 'https://login.example.com', client-id: kubernetes-login, client-secret: CANARY-3, id-token: CANARY-4}
+";
+        assert_eq!(credentials_in(users).len(), 9);
+        let mut secrets = secrets_in(users);
+        secrets.sort_unstable();
+        assert_eq!(secrets, ["CANARY-1", "CANARY-2", "CANARY-3", "CANARY-4"]);
     }
 }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{connection::Connection, hub_access::HubAccess},
+    connect::{HubAccess, connection::Connection},
     hub::{
         error::CollectError,
         target::{Target, target},

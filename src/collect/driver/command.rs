@@ -20,7 +20,7 @@ use super::{
     private_file,
 };
 use crate::{
-    connect::hub_access::{HubAccess, credentials_in},
+    connect::{HubAccess, own_credentials::credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 

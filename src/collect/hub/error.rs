@@ -1,6 +1,6 @@
 //! Why there is no evidence, and what to do about it.
 
-use evidence::api::names;
+use evidence::api::{ObjectKind, names};
 
 use super::rbac::Grants;
 use crate::connect::failure::{Failure, How};
@@ -41,20 +41,13 @@ pub enum CollectError {
         hub: String,
     },
 
-    /// The hub does not serve ClusterProfiles.
-    #[error("the hub ({hub}) serves no {plural}.{group}", plural = names::PLURAL, group = names::GROUP)]
-    CrdMissing {
+    /// The hub does not serve a kind of objects without which nothing can be judged.
+    #[error("the hub ({hub}) serves no {plural}.{group}", plural = kind.plural(), group = names::GROUP)]
+    NotServed {
         /// The hub.
         hub: String,
-    },
-
-    /// The hub does not serve PlacementDecisions, which alone are judged, or by which alone the consumer acts.
-    #[error(
-        "the hub ({hub}) serves no {plural}.{group}", plural = names::PLACEMENT_PLURAL, group = names::GROUP
-    )]
-    PlacementsMissing {
-        /// The hub.
-        hub: String,
+        /// The kind.
+        kind: ObjectKind,
     },
 
     /// The hub does not serve ClusterProfiles in a usable version.
@@ -71,21 +64,17 @@ pub enum CollectError {
         requested: bool,
     },
 
-    /// The runner may not list or watch profiles.
-    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
+    /// The runner may not list or watch a kind of objects.
+    #[error(
+        "the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}",
+        plural = kind.plural(), group = names::GROUP
+    )]
     Forbidden {
-        /// What the hub said.
+        /// The kind.
+        kind: ObjectKind,
+        /// The hub's message.
         message: String,
-        /// Roles in YAML, to be applied by somebody who may.
-        manifest: String,
-    },
-
-    /// The runner may not list or watch placement decisions.
-    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}", plural = names::PLACEMENT_PLURAL, group = names::GROUP)]
-    PlacementsForbidden {
-        /// What the hub said.
-        message: String,
-        /// Roles in YAML, to be applied by somebody who may.
+        /// Roles in YAML, for an administrator to apply.
         manifest: String,
     },
 
@@ -130,39 +119,24 @@ impl CollectError {
         }
     }
 
-    /// Turns a failed list of the profiles of these namespaces into the error that ends the run.
-    pub(crate) fn of_list(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
-        if failure.code() == 403 {
-            Self::forbidden(failure.to_string(), namespaces)
-        } else {
-            Self::of(failure, hub, "list ClusterProfiles")
+    /// Turns a failed list of objects of these namespaces into the error that ends the run.
+    pub(crate) fn of_list(kind: ObjectKind, failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
+        match (failure.code(), kind) {
+            (403, _) => Self::forbidden(kind, failure.to_string(), namespaces),
+            (_, ObjectKind::ClusterProfile) => Self::of(failure, hub, "list ClusterProfiles"),
+            (_, ObjectKind::PlacementDecision) => Self::of(failure, hub, "list PlacementDecisions"),
         }
     }
 
-    /// Turns a failed list of the slices of these namespaces into the error that ends the run.
-    pub(crate) fn of_slices(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
-        if failure.code() == 403 {
-            let grants = Grants {
-                namespaces: namespaces.to_vec(),
-                placements: true,
-                ..Grants::default()
-            };
-            CollectError::PlacementsForbidden {
-                message: failure.to_string(),
-                manifest: grants.manifest(),
-            }
-        } else {
-            Self::of(failure, hub, "list PlacementDecisions")
-        }
-    }
-
-    /// The runner may not read the profiles of these namespaces.
-    pub(crate) fn forbidden(message: String, namespaces: &[String]) -> Self {
+    /// The runner may not read the objects of these namespaces.
+    pub(crate) fn forbidden(kind: ObjectKind, message: String, namespaces: &[String]) -> Self {
         let grants = Grants {
             namespaces: namespaces.to_vec(),
+            placements: kind == ObjectKind::PlacementDecision,
             ..Grants::default()
         };
         CollectError::Forbidden {
+            kind,
             message,
             manifest: grants.manifest(),
         }

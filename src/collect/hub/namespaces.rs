@@ -1,12 +1,9 @@
 //! Lists the Namespaces.
 
-use std::sync::Arc;
-
 use evidence::{
     Namespace, Unreadable,
     lenient::{self, Untyped},
 };
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::permissions::Permissions;
@@ -15,7 +12,7 @@ use crate::{
         call::{TimedClient, get, segment},
         failure::Failure,
     },
-    watch::list::list,
+    watch::list::fold_list,
 };
 
 /// The Namespaces that could be read.
@@ -65,14 +62,8 @@ pub(crate) async fn namespaces(
         }
         found
     } else {
-        let found = Arc::new(Mutex::new(Namespaces::default()));
-        let into = Arc::clone(&found);
-        let each = move |json: &[u8]| {
-            let mut found = into.lock();
-            found.take(Untyped::Text(json));
-        };
-        list(client, "/api/v1/namespaces", each).await?;
-        std::mem::take(&mut *found.lock())
+        let add = |found: &mut Namespaces, json: &[u8]| found.take(Untyped::Text(json));
+        fold_list(client, "/api/v1/namespaces", add).await?
     };
     found.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)

@@ -1,21 +1,24 @@
 //! The minimal RBAC roles of a run, as manifests to apply.
+//!
+//! What is bound to an account carries its namespace and name, so that no installation shares an object with another. All
+//! of it carries the label [`LABEL_PART_OF`].
 
-mod manifest;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
+use std::{fmt, str::FromStr};
 
 use evidence::{
-    api::{ObjectKind, Role, names},
-    labels::SUITE,
+    api::{
+        ObjectKind, Role, names,
+        syntax::{is_dns_label, is_dns_subdomain},
+    },
+    labels::{LABEL_NAME, LABEL_PART_OF, SUITE},
 };
-pub use manifest::{ServiceAccount, ServiceAccountError};
 
-use self::manifest::RbacRole;
 use crate::testbed::OutputPlace;
 
-/// The evidence that a role gives access to, beside the profiles.
+/// The evidence that a role gives access to, in addition to the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// The namespaces of the profiles; empty: all of them.
@@ -56,93 +59,63 @@ impl Grants {
     }
 
     fn roles(&self) -> Vec<RbacRole<'_>> {
-        let outputs = self.outputs.iter().filter_map(output_role);
-        if self.namespaces.is_empty() {
-            return std::iter::once(self.role(None)).chain(outputs).collect();
+        let namespaces = self.namespaces.iter().map(|namespace| self.role(Some(namespace)));
+        let mut roles: Vec<RbacRole<'_>> = namespaces.collect();
+        if roles.is_empty() {
+            roles.push(self.role(None));
         }
-        let namespaces = self.namespaces.iter();
-        let roles = namespaces.map(|namespace| self.role(Some(namespace)));
-        roles.chain(outputs).collect()
+        roles.extend(self.outputs.iter().filter_map(output_role));
+        roles
     }
 
     fn role<'a>(&self, namespace: Option<&'a str>) -> RbacRole<'a> {
-        let mut rules = String::new();
-        let mut line = |text: &str| writeln!(rules, "{text}").expect("a string takes all that is written");
-        let mut rule =
-            |comment: Option<&str>, group: &str, resource: &str, name: Option<&str>, verbs: &str| {
-                if let Some(comment) = comment {
-                    line(&format!("# {comment}"));
-                }
-                line(&format!("- apiGroups: [{group:?}]"));
-                line(&format!("  resources: [{resource}]"));
-                if let Some(name) = name {
-                    line(&format!("  resourceNames: [{name}]"));
-                }
-                line(&format!("  verbs: [{verbs}]"));
-            };
-        rule(None, names::GROUP, names::PLURAL, None, "list, watch");
+        const LABEL: &str = names::LABEL_SECRET_PROFILE;
+        let mut rules = rule(names::GROUP, names::PLURAL, "", "list, watch");
         if self.placements {
-            rule(None, names::GROUP, names::PLACEMENT_PLURAL, None, "list, watch");
+            rules += &rule(names::GROUP, names::PLACEMENT_PLURAL, "", "list, watch");
         }
-        match namespace {
-            Some(_) => rule(None, "", "namespaces", None, "get"),
-            None => {
-                rule(None, "", "namespaces", None, "list");
-                let definition = |plural: &str| format!("{plural}.{}", names::GROUP);
-                let mut crd = definition(names::PLURAL);
-                if self.placements {
-                    crd += &format!(", {}", definition(names::PLACEMENT_PLURAL));
-                }
-                let resource = "customresourcedefinitions";
-                rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
-            }
+        if namespace.is_some() {
+            rules += &rule("", "namespaces", "", "get");
+        } else {
+            rules += &rule("", "namespaces", "", "list");
+            let kinds = ObjectKind::ALL.into_iter();
+            let kinds = kinds.filter(|kind| self.placements || *kind == ObjectKind::ClusterProfile);
+            let crds: Vec<_> = kinds
+                .map(|kind| format!("{}.{}", kind.plural(), names::GROUP))
+                .collect();
+            rules += &rule(
+                "apiextensions.k8s.io",
+                "customresourcedefinitions",
+                &crds.join(", "),
+                "get",
+            );
         }
         if self.secrets {
-            let comment = format!(
-                "For the consumers' Secrets (label {}): RBAC cannot select by label.",
-                names::LABEL_SECRET_PROFILE
-            );
-            rule(Some(&comment), "", "secrets", None, "list");
+            rules += &format!("# For the consumers' Secrets (label {LABEL}): RBAC cannot select by label.\n");
+            rules += &rule("", "secrets", "", "list");
         }
         if self.probe {
-            let comment =
-                "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
-            rule(
-                Some(comment),
-                names::GROUP,
-                names::PLURAL,
-                None,
-                "get, update, patch",
-            );
+            rules += "# For dry runs, which change nothing: RBAC cannot distinguish them from real writes.\n";
+            rules += &rule(names::GROUP, names::PLURAL, "", "get, update, patch");
         }
         if self.own_namespace && namespace.is_none() {
-            let comment = "For the run's own namespace: RBAC cannot distinguish it from others.";
-            rule(Some(comment), "", "namespaces", None, "get, create, delete");
+            rules += "# For the run's own namespace: RBAC cannot distinguish it from others.\n";
+            rules += &rule("", "namespaces", "", "get, create, delete");
         }
         for role in &self.mutations {
-            let plural = role.objects().plural();
-            let comment = match role.objects() {
-                ObjectKind::ClusterProfile => {
-                    "For a driver that may write: only to profiles that the run has joined or created."
-                }
-                ObjectKind::PlacementDecision => {
-                    "For a driver that may write: only to slices that the run has asked for or created."
-                }
+            let kind = role.objects();
+            let written = match kind {
+                ObjectKind::ClusterProfile => "profiles that the run has joined or created",
+                ObjectKind::PlacementDecision => "slices that the run has asked for or created",
             };
-            rule(
-                Some(comment),
-                names::GROUP,
-                plural,
-                None,
-                "get, create, patch, delete",
-            );
-            if role.objects() == ObjectKind::ClusterProfile {
-                let status = format!("{plural}/status");
-                rule(None, names::GROUP, &status, None, "patch");
+            rules += &format!("# For a driver that may write: only to {written}.\n");
+            rules += &rule(names::GROUP, kind.plural(), "", "get, create, patch, delete");
+            if kind == ObjectKind::ClusterProfile {
+                rules += &rule(names::GROUP, &format!("{}/status", kind.plural()), "", "patch");
             }
             if *role == Role::Consumer {
-                let comment = "For what a consumer says of the run's profiles, and gives away.";
-                rule(Some(comment), "", "configmaps, events", None, "list");
+                rules += "# For what a consumer says of the run's profiles, and gives away.\n";
+                rules += &rule("", "configmaps, events", "", "list");
             }
         }
         RbacRole {
@@ -153,23 +126,26 @@ impl Grants {
     }
 }
 
+/// Writes one rule of a role; `names` is empty for all objects.
+fn rule(group: &str, resources: &str, names: &str, verbs: &str) -> String {
+    let names = match names {
+        "" => String::new(),
+        names => format!("  resourceNames: [{names}]\n"),
+    };
+    format!("- apiGroups: [{group:?}]\n  resources: [{resources}]\n{names}  verbs: [{verbs}]\n")
+}
+
 /// The role for reading what a consumer makes, if that is on the hub.
 fn output_role(place: &OutputPlace) -> Option<RbacRole<'_>> {
     let (namespace, rules) = match place {
-        OutputPlace::Argocd { namespace } => (
-            Some(&**namespace),
-            "- apiGroups: [\"\"]\n  resources: [secrets]\n  verbs: [list]\n",
-        ),
-        OutputPlace::Multikueue {} => (
-            None,
-            "- apiGroups: [kueue.x-k8s.io]\n  resources: [multikueueclusters]\n  verbs: [list]\n",
-        ),
+        OutputPlace::Argocd { namespace } => (Some(&**namespace), rule("", "secrets", "", "list")),
+        OutputPlace::Multikueue {} => (None, rule("kueue.x-k8s.io", "multikueueclusters", "", "list")),
         OutputPlace::Kubeconfig { .. } | OutputPlace::Http { .. } => return None,
     };
     Some(RbacRole {
         of: OUTPUTS,
         namespace,
-        rules: rules.to_owned(),
+        rules,
     })
 }
 
@@ -185,23 +161,133 @@ pub fn member_manifest_bound_to(account: &ServiceAccount) -> String {
 
 fn member_role() -> RbacRole<'static> {
     let leases = "kube-controller-manager, kube-scheduler";
-    let resources = [
-        ("", "nodes", "", "list"),
-        ("apiextensions.k8s.io", "customresourcedefinitions", "", "list"),
-        ("about.k8s.io", "clusterproperties", "", "list"),
-        ("coordination.k8s.io", "leases", leases, "get"),
+    let rules = [
+        rule("", "nodes", "", "list"),
+        rule("apiextensions.k8s.io", "customresourcedefinitions", "", "list"),
+        rule("about.k8s.io", "clusterproperties", "", "list"),
+        rule("coordination.k8s.io", "leases", leases, "get"),
+        "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n".to_owned(),
     ];
-    let mut rules = String::new();
-    for (group, resource, names, verb) in resources {
-        let names = match names {
-            "" => String::new(),
-            names => format!("  resourceNames: [{names}]\n"),
-        };
-        rules += &format!("- apiGroups: [{group:?}]\n  resources: [{resource}]\n{names}  verbs: [{verb}]\n");
-    }
     RbacRole {
         of: MEMBER,
         namespace: None,
-        rules: rules + "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n",
+        rules: rules.concat(),
     }
+}
+
+/// The ServiceAccount that roles are bound to. It parses from `NAMESPACE:NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceAccount {
+    namespace: String,
+    name: String,
+}
+
+/// Why a text is not the name of a ServiceAccount.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ServiceAccountError(String);
+
+impl FromStr for ServiceAccount {
+    type Err = ServiceAccountError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let invalid = |message: &str| ServiceAccountError(message.to_owned());
+        let (namespace, name) = text
+            .split_once(':')
+            .ok_or_else(|| invalid("write it as NAMESPACE:NAME"))?;
+        if !is_dns_label(namespace) {
+            return Err(invalid(&format!("{namespace:?} is not a valid namespace")));
+        }
+        if !is_dns_subdomain(name) {
+            return Err(invalid(&format!(
+                "{name:?} is not a valid name of a ServiceAccount"
+            )));
+        }
+        Ok(Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for ServiceAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.namespace, self.name)
+    }
+}
+
+impl ServiceAccount {
+    /// Writes the account, the roles and their bindings in YAML. The account's namespace has to exist.
+    fn bound(&self, roles: &[RbacRole]) -> String {
+        let Self { namespace, name } = self;
+        let of = roles.first().map_or(SUITE, |role| role.of);
+        let mut yaml = format!(
+            "---\napiVersion: v1\nkind: ServiceAccount\n{}",
+            metadata(of, name, Some(namespace))
+        );
+        for role in roles {
+            let kind = role.kind();
+            // No namespace and no account has a colon in its name.
+            let role_name = format!("{}:{self}", role.of);
+            let metadata = metadata(role.of, &role_name, role.namespace);
+            yaml += &format!(
+                "---\n{}---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}Binding\n{metadata}roleRef:\n  \
+                 apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {role_name:?}\nsubjects:\n\
+                 - kind: ServiceAccount\n  name: {name:?}\n  namespace: {namespace:?}\n",
+                role.manifest(&role_name),
+            );
+        }
+        yaml
+    }
+}
+
+/// A role for the cluster, or for one namespace.
+struct RbacRole<'a> {
+    /// What it is for: the label `app.kubernetes.io/name`, with which its name begins.
+    of: &'static str,
+    /// None: the cluster.
+    namespace: Option<&'a str>,
+    /// In YAML.
+    rules: String,
+}
+
+impl RbacRole<'_> {
+    fn kind(&self) -> &'static str {
+        match self.namespace {
+            Some(_) => "Role",
+            None => "ClusterRole",
+        }
+    }
+
+    fn manifest(&self, name: &str) -> String {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\n{}rules:\n{}",
+            self.kind(),
+            metadata(self.of, name, self.namespace),
+            self.rules
+        )
+    }
+
+    /// Writes the role, below a comment that shows how to bind it.
+    fn unbound(&self, to_whom: &str) -> String {
+        let kind = self.kind().to_lowercase();
+        let name = self.of;
+        let scope = self
+            .namespace
+            .map(|namespace| format!(" --namespace {namespace}"))
+            .unwrap_or_default();
+        format!(
+            "---\n# {to_whom}, such as:\n#   kubectl create {kind}binding {name}:USER --{kind}={name}{scope} --user=USER\n{}",
+            self.manifest(name)
+        )
+    }
+}
+
+/// Writes metadata, with the labels by which all of it can be found.
+fn metadata(of: &str, name: &str, namespace: Option<&str>) -> String {
+    let namespace = namespace.map(|namespace| format!("  namespace: {namespace:?}\n"));
+    format!(
+        "metadata:\n  name: {name:?}\n{}  labels:\n    {LABEL_NAME}: {of}\n    {LABEL_PART_OF}: {SUITE}\n",
+        namespace.unwrap_or_default()
+    )
 }

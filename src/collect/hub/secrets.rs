@@ -7,7 +7,6 @@ use evidence::{
     api::names,
     lenient::{self, Untyped},
 };
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
@@ -21,7 +20,7 @@ use crate::{
         failure::Failure,
     },
     hub::wanted::Wish,
-    watch::list::list,
+    watch::list::fold_list,
 };
 
 /// The Secrets that could be read.
@@ -102,11 +101,10 @@ pub(crate) fn asked(
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
 pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<Secrets, Failure> {
     let digester = Arc::new(new_digester());
-    let found = Arc::new(Mutex::new(Secrets::default()));
+    let mut found = Secrets::default();
     for namespace in places {
-        let path = path(namespace);
-        let (digester, into) = (Arc::clone(&digester), Arc::clone(&found));
-        let each = move |json: &[u8]| {
+        let digester = Arc::clone(&digester);
+        let add = move |found: &mut Secrets, json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
                 Err(error) => Err(Box::new(Unreadable {
@@ -114,15 +112,15 @@ pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<S
                     message: lenient::unparsable(json, &error),
                 })),
             };
-            let mut found = into.lock();
             match digested {
                 Ok(secret) => found.secrets.push(secret),
                 Err(unreadable) => found.unreadable.push(*unreadable),
             }
         };
-        list(client, &path, each).await?;
+        let more = fold_list(client, &path(namespace), add).await?;
+        found.secrets.extend(more.secrets);
+        found.unreadable.extend(more.unreadable);
     }
-    let mut found = std::mem::take(&mut *found.lock());
     found
         .secrets
         .sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
@@ -138,14 +136,11 @@ pub(crate) async fn unlabelled(
     namespace: &str,
 ) -> Result<Vec<UnlabelledSecret>, Failure> {
     let digester = new_digester();
-    let found = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&found);
-    let each = move |json: &[u8]| {
+    let add = move |found: &mut Vec<UnlabelledSecret>, json: &[u8]| {
         let value = serde_json::from_slice::<Value>(json).unwrap_or_default();
-        into.lock().extend(digester.unlabelled(&value));
+        found.extend(digester.unlabelled(&value));
     };
-    list(client, &path_of_unlabelled(namespace), each).await?;
-    let mut found = std::mem::take(&mut *found.lock());
-    found.sort_by(|one: &UnlabelledSecret, other| one.name.cmp(&other.name));
+    let mut found = fold_list(client, &path_of_unlabelled(namespace), add).await?;
+    found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
 }

@@ -8,7 +8,6 @@ use evidence::{
     crd::served_versions,
 };
 use http::Method;
-use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -17,8 +16,8 @@ use crate::{
     clock::Clock,
     connect::{
         call::{ATTEMPTS, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send},
+        error::one_line,
         failure::Failure,
-        messages::one_line,
     },
     watch::skew::Skew,
 };
@@ -58,9 +57,7 @@ impl Target {
     pub fn profiles(&self, namespace: Option<&str>) -> String {
         path(&self.version, namespace, ObjectKind::ClusterProfile)
     }
-}
 
-impl Target {
     /// Reads the CRDs, where the runner may.
     pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
         if permissions.may_read_definitions() {
@@ -115,58 +112,57 @@ pub(crate) async fn target(
     let failed =
         |failure: &Failure| CollectError::of(failure, hub, "ask the hub which API versions it serves");
     let mut skew = Skew::default();
-    let server_version = match timed::<Version>(client, clock, "/version", &mut skew).await {
-        Ok(version) => Some(version.git_version),
+    let server_version = match timed(client, clock, "/version", &mut skew).await {
+        Ok(version) => version["gitVersion"].as_str().map(str::to_owned),
         // Some hubs do not show their version.
         Err(failure) if matches!(failure.code(), 403 | 404) => None,
         Err(failure) => return Err(failed(&failure)),
     };
-    let missing = || CollectError::CrdMissing { hub: hub.to_owned() };
+    let missing = |kind| CollectError::NotServed {
+        hub: hub.to_owned(),
+        kind,
+    };
     let group = format!("/apis/{}", names::GROUP);
-    let group: ApiGroup = match timed(client, clock, &group, &mut skew).await {
+    let group = match timed(client, clock, &group, &mut skew).await {
         Ok(group) => group,
-        Err(failure) if failure.code() == 404 => return Err(missing()),
+        Err(failure) if failure.code() == 404 => return Err(missing(ObjectKind::ClusterProfile)),
         Err(failure) => return Err(failed(&failure)),
     };
-    let listed: Vec<String> = group
-        .versions
-        .into_iter()
-        .map(|version| version.version)
-        .collect();
+    let listed: Vec<String> = texts(&group["versions"], "version").map(str::to_owned).collect();
     let (wanted, others) = candidates(&listed, api_version, claim.edition);
-    let mut found = None;
-    for version in wanted {
-        if serves(client, version, ObjectKind::ClusterProfile)
-            .await
-            .map_err(|failure| failed(&failure))?
-        {
-            found = Some(version.to_owned());
-            break;
-        }
-    }
-    let Some(version) = found else {
+    let profiles = ObjectKind::ClusterProfile;
+    let version = first_served(client, &wanted, profiles).await;
+    let Some(version) = version.map_err(|failure| failed(&failure))? else {
         // To tell a hub without profiles from one with other versions.
         let mut served = Vec::new();
-        for version in others.iter().take(OTHER_VERSIONS) {
-            if serves(client, version, ObjectKind::ClusterProfile)
-                .await
-                .map_err(|failure| failed(&failure))?
-            {
+        for version in others {
+            let serves = serves(client, version, profiles).await;
+            if serves.map_err(|failure| failed(&failure))? {
                 served.push(one_line(version, LONGEST_VERSION));
             }
         }
         return Err(if served.is_empty() {
-            missing()
+            missing(profiles)
         } else {
             not_served(served, api_version)
         });
     };
     let are_judged = claim.edition_of(Role::Scheduler).is_some();
     let are_needed = claim.edition.role() == Role::Scheduler || (placements.is_some() && !are_judged);
-    let placements = self::placements(client, &listed, placements, api_version).await;
-    let placements = placements.map_err(|failure| failed(&failure))?;
+    let placements = match placements {
+        Some(edition) => {
+            let (wanted, _) = candidates(&listed, api_version, edition);
+            let version = first_served(client, &wanted, ObjectKind::PlacementDecision).await;
+            version.map_err(|failure| failed(&failure))?
+        }
+        None => None,
+    };
+    let placements = placements.map(|version| PlacementTarget {
+        version,
+        served: Vec::new(),
+    });
     if placements.is_none() && are_needed {
-        return Err(CollectError::PlacementsMissing { hub: hub.to_owned() });
+        return Err(missing(ObjectKind::PlacementDecision));
     }
     Ok(Target {
         server_version,
@@ -177,23 +173,15 @@ pub(crate) async fn target(
     })
 }
 
-/// How the hub serves PlacementDecisions, if they are wanted, by that edition, and it serves them.
-async fn placements(
+/// The first of the versions in which the hub serves a kind.
+async fn first_served(
     client: &TimedClient,
-    listed: &[String],
-    edition: Option<Edition>,
-    api_version: Option<&str>,
-) -> Result<Option<PlacementTarget>, Failure> {
-    let Some(edition) = edition else {
-        return Ok(None);
-    };
-    let (wanted, _) = candidates(listed, api_version, edition);
-    for version in wanted {
-        if serves(client, version, ObjectKind::PlacementDecision).await? {
-            return Ok(Some(PlacementTarget {
-                version: version.to_owned(),
-                served: Vec::new(),
-            }));
+    versions: &[&str],
+    kind: ObjectKind,
+) -> Result<Option<String>, Failure> {
+    for version in versions {
+        if serves(client, version, kind).await? {
+            return Ok(Some((*version).to_owned()));
         }
     }
     Ok(None)
@@ -215,51 +203,21 @@ async fn served_by_crd(client: &TimedClient, kind: ObjectKind) -> Vec<ServedVers
 /// Whether that version of the group has objects of that kind: other kinds have versions in it too.
 async fn serves(client: &TimedClient, version: &str, kind: ObjectKind) -> Result<bool, Failure> {
     let path = format!("/apis/{}/{}", names::GROUP, segment(version));
-    match get::<ApiResourceList>(client, &path).await {
-        Ok(list) => Ok(list
-            .resources
-            .iter()
-            .any(|resource| resource.name == kind.plural())),
+    match get::<Value>(client, &path).await {
+        Ok(list) => Ok(texts(&list["resources"], "name").any(|name| name == kind.plural())),
         Err(failure) if failure.code() == 404 => Ok(false),
         Err(failure) => Err(failure),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Version {
-    git_version: String,
-}
-
-#[derive(Deserialize)]
-struct ApiGroup {
-    #[serde(default)]
-    versions: Vec<GroupVersion>,
-}
-
-#[derive(Deserialize)]
-struct GroupVersion {
-    version: String,
-}
-
-#[derive(Deserialize)]
-struct ApiResourceList {
-    #[serde(default)]
-    resources: Vec<ApiResource>,
-}
-
-#[derive(Deserialize)]
-struct ApiResource {
-    name: String,
+/// The texts of a field in a list of objects.
+fn texts<'v>(list: &'v Value, field: &'static str) -> impl Iterator<Item = &'v str> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(move |item| item[field].as_str())
 }
 
 /// Reads an object, and what the answer tells of the hub's clock.
-async fn timed<T: DeserializeOwned>(
-    client: &TimedClient,
-    clock: Clock,
-    path: &str,
-    skew: &mut Skew,
-) -> Result<T, Failure> {
+async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) -> Result<Value, Failure> {
     let (object, noted) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
         let (asked, mut noted) = (clock.now(), *skew);
         let response = send(client, request(Method::GET, path)?).await?;

@@ -6,14 +6,16 @@ use bytes::Bytes;
 use evidence::{Reason, ReasonId};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::client::{Body, Client};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use kube::{
+    client::{Body, Client},
+    config::AuthInfo,
+};
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use zeroize::Zeroizing;
 
-use super::clean::Clean;
 use crate::{
-    connect,
+    connect::{self, error::one_line, own_credentials::credentials_in},
     watch::{
         list::next_page,
         splitter::{FrameMetadata, Splitter},
@@ -66,6 +68,11 @@ pub(super) struct Answer {
 }
 
 impl NoAnswer {
+    /// The answer makes no sense.
+    pub fn unreadable() -> Self {
+        NoAnswer::Silent("what the member answered cannot be read".to_owned())
+    }
+
     /// In one line. `right` is what would let the runner in.
     pub fn describe(&self, right: &str) -> Reason {
         match self {
@@ -101,7 +108,7 @@ impl Asker {
     ///
     /// # Errors
     /// When there is none.
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<(T, HeaderMap), NoAnswer> {
+    pub async fn get(&self, path: &str) -> Result<(Value, HeaderMap), NoAnswer> {
         twice(|| async {
             let answer = self.answer(path).await?;
             read(&answer).map(|object| (object, answer.headers))
@@ -148,10 +155,12 @@ impl Asker {
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| self.broken(error))?;
                 if let Ok(piece) = frame.into_data() {
-                    splitter.feed(&piece, &mut each).map_err(|_| unreadable())?;
+                    splitter
+                        .feed(&piece, &mut each)
+                        .map_err(|_| NoAnswer::unreadable())?;
                 }
             }
-            let frame = splitter.finish().map_err(|_| unreadable())?;
+            let frame = splitter.finish().map_err(|_| NoAnswer::unreadable())?;
             Ok(frame.metadata)
         })
         .await
@@ -244,7 +253,7 @@ fn request(method: Method, path: &str, accept: HeaderValue, body: Body) -> Resul
     let mut request = Request::new(body);
     *request.method_mut() = method;
     // A member's continue token may be too long to be a part of it.
-    *request.uri_mut() = path.parse().map_err(|_| unreadable())?;
+    *request.uri_mut() = path.parse().map_err(|_| NoAnswer::unreadable())?;
     request.headers_mut().insert(header::ACCEPT, accept);
     Ok(request)
 }
@@ -267,14 +276,55 @@ async fn twice<T, F: Future<Output = Result<T, NoAnswer>>>(
     }
 }
 
-fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, NoAnswer> {
+fn read(answer: &Answer) -> Result<Value, NoAnswer> {
     if !answer.status.is_success() {
         return Err(NoAnswer::Refused(answer.status));
     }
     // The reader's own message may quote what it could not read.
-    serde_json::from_slice(&answer.body).map_err(|_| unreadable())
+    serde_json::from_slice(&answer.body).map_err(|_| NoAnswer::unreadable())
 }
 
-fn unreadable() -> NoAnswer {
-    NoAnswer::Silent("what the member answered cannot be read".to_owned())
+/// How many characters of a member's words are kept.
+const LONGEST_WORDS: usize = 200;
+
+/// Redacts the credentials of a kubeconfig, which a member's answers may repeat. Can neither be printed nor written, and is
+/// wiped when dropped.
+#[derive(Default)]
+pub(super) struct Clean(Zeroizing<Vec<String>>);
+
+impl Clean {
+    /// Redacts the credentials of a kubeconfig's user.
+    pub fn of(user: &AuthInfo) -> Self {
+        let kubeconfig = Zeroizing::new(json!({"users": [{"user": user}]}).to_string());
+        Self(credentials_in(&kubeconfig).into())
+    }
+
+    /// A member's words in one line, without credentials.
+    pub fn words(&self, text: &str) -> String {
+        one_line(&self.value(text), LONGEST_WORDS)
+    }
+
+    /// A value without the credentials.
+    pub fn value(&self, text: &str) -> String {
+        let secrets = self.0.iter();
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_that_repeats_its_credential_tells_nothing() {
+        let user = r#"{"token": " CANARY-token\n", "password": "short", "client-key-data": "Q0FOQVJZ"}"#;
+        let clean = Clean::of(&serde_json::from_str(user).expect("a user"));
+        assert_eq!(
+            clean.words("a CANARY-token, short\nand Q0FOQVJZ"),
+            "a …, short and …"
+        );
+        assert_eq!(clean.value("CANARY-token"), "…");
+        assert_eq!(clean.words(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
+        assert_eq!(Clean::default().words("Bearer abcdefghijklmnopqrstuvwxyz"), "…");
+    }
 }

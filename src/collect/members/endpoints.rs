@@ -13,20 +13,15 @@ use evidence::{
 use futures::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, header};
 use kube::{Config, client::Body};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    ask::REQUEST,
-    clean::Clean,
-    error::NotCalled,
-    kubeconfig::{KubeconfigFlaw, config},
+    ask::{Clean, REQUEST},
+    credentials::config_of,
     plan::{Dial, Members},
 };
-use crate::{
-    clock::Clock,
-    connect::{self, hidden::Hidden},
-};
+use crate::{clock::Clock, connect};
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;
@@ -49,14 +44,8 @@ struct Target {
 struct Endpoint {
     named: String,
     urls: Vec<String>,
-    /// What the access provider says of that server's certificate.
-    trust: Option<Trust>,
-}
-
-#[derive(Clone)]
-struct Trust {
-    ca: String,
-    name: Option<String>,
+    /// The CA and the name of that server's certificate by an access provider, in the format of a kubeconfig.
+    trust: Option<Value>,
 }
 
 /// Calls the endpoints of the profiles. What was not called when the time was over is not told of.
@@ -123,7 +112,7 @@ impl Target {
         let at = clock.now();
         let (code, reason) = match endpoint.call(dial).await {
             Ok(code) => (Some(code), String::new()),
-            Err(error) => (None, Clean::default().words(&error.to_string())),
+            Err(error) => (None, Clean::default().words(&error)),
         };
         EndpointCall {
             at,
@@ -146,10 +135,8 @@ impl Endpoint {
             let cluster = &provider.cluster;
             let ca = cluster.certificate_authority_data.as_deref()?;
             let is_there = cluster.server.as_deref().is_some_and(is_there);
-            is_there.then(|| Trust {
-                ca: ca.to_owned(),
-                name: cluster.tls_server_name.as_deref().map(str::to_owned),
-            })
+            let name = cluster.tls_server_name.as_deref();
+            is_there.then(|| json!({"certificate-authority-data": ca, "tls-server-name": name}))
         });
         Self {
             named: endpoint.to_owned(),
@@ -158,21 +145,22 @@ impl Endpoint {
         }
     }
 
-    /// The status with which it answers.
-    async fn call(&self, dial: &dyn Dial) -> Result<u16, NotCalled> {
-        let mut failed = NotCalled::NoUrl;
-        for (index, url) in self.urls.iter().enumerate() {
+    /// The status with which it answers, or why it does not, in words without secrets.
+    async fn call(&self, dial: &dyn Dial) -> Result<u16, String> {
+        let mut failed = None;
+        for url in &self.urls {
             match self.call_url(url, dial).await {
                 Ok(code) => return Ok(code),
-                Err(error) if index == 0 => failed = error,
-                Err(_) => {}
+                Err(error) => _ = failed.get_or_insert(error),
             }
         }
-        Err(failed)
+        Err(failed.unwrap_or_else(|| "it is not to be called over TLS".to_owned()))
     }
 
-    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Result<u16, NotCalled> {
-        let client = dial.connect(self.config(url)?)?;
+    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Result<u16, String> {
+        let client = dial
+            .connect(self.config(url)?)
+            .map_err(|error| error.to_string())?;
         let mut request = Request::new(Body::empty());
         *request.method_mut() = Method::GET;
         *request.uri_mut() = http::Uri::from_static("/version");
@@ -180,23 +168,26 @@ impl Endpoint {
         request.headers_mut().insert(header::CONNECTION, close);
         match timeout(REQUEST, client.send(request)).await {
             Ok(Ok(response)) => Ok(response.status().as_u16()),
-            Ok(Err(error)) if connect::is_tls(&error) => Err(NotCalled::Insecure(connect::cause(&error))),
-            Ok(Err(error)) => Err(NotCalled::Failed(connect::cause(&error))),
-            Err(_) => Err(NotCalled::Silent),
+            Ok(Err(error)) if connect::is_tls(&error) => {
+                Err(format!("no secure connection: {}", connect::cause(&error)))
+            }
+            Ok(Err(error)) => Err(connect::cause(&error)),
+            Err(_) => Err(format!("no answer came for {} s", REQUEST.as_secs())),
         }
     }
 
-    /// Without a CA of the profile's own any certificate will do: nothing is sent that would be a secret.
-    fn config(&self, url: &str) -> Result<Config, KubeconfigFlaw> {
-        if let Some(Trust { ca, name }) = &self.trust {
-            let cluster = json!({"server": url, "certificate-authority-data": ca, "tls-server-name": name});
-            if let Ok(config) = config(Hidden(json!({"clusters": [{"name": "c", "cluster": cluster}]}))) {
+    /// Without a CA of the profile's own any certificate will do: no secret is sent.
+    fn config(&self, url: &str) -> Result<Config, &'static str> {
+        if let Some(trust) = &self.trust {
+            let mut cluster = trust.clone();
+            cluster["server"] = url.into();
+            if let Ok(config) = config_of(&cluster, None) {
                 return Ok(config);
             }
         }
         let cluster = json!({"server": url, "insecure-skip-tls-verify": true});
-        let mut config = config(Hidden(json!({"clusters": [{"name": "c", "cluster": cluster}]})))?;
-        // Otherwise the system's would be read, for each call anew.
+        let mut config = config_of(&cluster, None)?;
+        // Otherwise the system's would be read for each call.
         config.root_cert = Some(Vec::new());
         Ok(config)
     }

@@ -11,8 +11,7 @@ use evidence::{
     ClusterProperty, Lease, Look, MemberPart, Readyz, Reason, api::names::LABEL_HONOURED_PROPERTY, parse_time,
 };
 use http::StatusCode;
-use jiff::Timestamp;
-use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::ask::{Answer, Asker, NoAnswer, Wanted};
@@ -45,7 +44,7 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     let answers = looking.part(looking.readyz()).await;
     match answers {
         // Who does not answer at all will not answer the rest.
-        Err(NoAnswer::Silent(cause)) => looking.miss_all(&cause),
+        Err(NoAnswer::Silent(cause)) => looking.missing = all_missing(&cause),
         outcome => {
             looking.look.readyz = looking.note(MemberPart::Readyz, outcome.map(Arc::new));
             looking.rest().await;
@@ -115,22 +114,14 @@ impl Looking<'_> {
         }
     }
 
-    fn miss_all(&mut self, cause: &str) {
-        self.missing = all_missing(cause);
-    }
-
     async fn readyz(&self) -> Result<Readyz, NoAnswer> {
         readyz(&self.asker.answer("/readyz?verbose").await?, self.asker)
     }
 
     async fn version(&self) -> Result<Arc<str>, NoAnswer> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Version {
-            git_version: String,
-        }
-        let (version, _) = self.asker.get::<Version>("/version").await?;
-        Ok(self.asker.clean.words(&version.git_version).into())
+        let (version, _) = self.asker.get("/version").await?;
+        let version = version["gitVersion"].as_str().ok_or_else(NoAnswer::unreadable)?;
+        Ok(self.asker.clean.words(version).into())
     }
 
     async fn leases(&self) -> Result<Arc<[Lease]>, NoAnswer> {
@@ -143,29 +134,19 @@ impl Looking<'_> {
 
     /// A lease with its age by the member's clock, where its answer tells the time: clocks need not agree.
     async fn lease(&self, name: &str) -> Result<Option<Lease>, NoAnswer> {
-        #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
-        struct Spec {
-            renew_time: Option<String>,
-            lease_duration_seconds: Option<i64>,
-        }
-        #[derive(Deserialize)]
-        struct Object {
-            #[serde(default)]
-            spec: Spec,
-        }
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
-        let (Object { spec }, headers) = match self.asker.get(&path).await {
+        let (lease, headers) = match self.asker.get(&path).await {
             Ok(found) => found,
             Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(None),
             Err(no) => return Err(no),
         };
+        let spec = &lease["spec"];
         let now = date(&headers).unwrap_or_else(|| self.clock.now());
-        let renewed: Option<Timestamp> = spec.renew_time.as_deref().and_then(parse_time);
+        let renewed = spec["renewTime"].as_str().and_then(parse_time);
         Ok(renewed.map(|renewed| Lease {
             name: name.to_owned(),
             age_seconds: now.duration_since(renewed).as_secs(),
-            duration_seconds: spec.lease_duration_seconds.unwrap_or(0),
+            duration_seconds: spec["leaseDurationSeconds"].as_i64().unwrap_or(0),
         }))
     }
 
@@ -190,21 +171,15 @@ impl Looking<'_> {
 
     /// The ClusterProperties in a version that the member serves; none where it serves none.
     async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, NoAnswer> {
-        #[derive(Deserialize)]
-        struct Group {
-            versions: Vec<Version>,
-        }
-        #[derive(Deserialize)]
-        struct Version {
-            version: String,
-        }
-        let group = match self.asker.get::<Group>(ABOUT).await {
+        let group = match self.asker.get(ABOUT).await {
             Ok((group, _)) => group,
             Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(Arc::from([])),
             Err(no) => return Err(no),
         };
+        let versions = group["versions"].as_array().ok_or_else(NoAnswer::unreadable)?;
+        let versions = versions.iter().filter_map(|version| version["version"].as_str());
         // The first one is the preferred one.
-        for Version { version } in group.versions.iter().take(CHECKS) {
+        for version in versions.take(CHECKS) {
             let path = format!("{ABOUT}/{}/clusterproperties", segment(version));
             let mut properties = Vec::new();
             let read = |json: &[u8]| properties.extend(cluster_property(json, self.asker));
@@ -224,8 +199,9 @@ impl Looking<'_> {
     async fn custom_resource_groups(&self) -> Result<Arc<BTreeSet<String>>, NoAnswer> {
         let mut groups = BTreeSet::new();
         let read = |json: &[u8]| {
-            let name = serde_json::from_slice::<Named>(json).map(|named| named.metadata.name);
-            if let Some((_, group)) = name.as_deref().unwrap_or_default().split_once('.')
+            let object: Value = serde_json::from_slice(json).unwrap_or_default();
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            if let Some((_, group)) = name.split_once('.')
                 && groups.len() <= GROUPS
             {
                 groups.insert(self.asker.clean.words(group));
@@ -242,36 +218,13 @@ impl Looking<'_> {
     }
 }
 
-#[derive(Deserialize)]
-struct Named {
-    metadata: Metadata,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    name: String,
-    #[serde(default)]
-    labels: Option<evidence::api::Labels>,
-}
-
 fn cluster_property(json: &[u8], asker: &Asker) -> Option<ClusterProperty> {
-    #[derive(Deserialize)]
-    struct Object {
-        metadata: Metadata,
-        spec: Spec,
-    }
-    #[derive(Deserialize)]
-    struct Spec {
-        value: String,
-    }
-    let Object { metadata, spec } = serde_json::from_slice(json).ok()?;
-    let labels = metadata.labels.unwrap_or_default();
+    let object: Value = serde_json::from_slice(json).ok()?;
+    let metadata = &object["metadata"];
     Some(ClusterProperty {
-        name: asker.clean.words(&metadata.name),
-        value: asker.clean.value(&spec.value),
-        labelled: labels
-            .get(LABEL_HONOURED_PROPERTY)
-            .is_some_and(|value| value == "true"),
+        name: asker.clean.words(metadata["name"].as_str()?),
+        value: asker.clean.value(object["spec"]["value"].as_str()?),
+        labelled: metadata["labels"][LABEL_HONOURED_PROPERTY] == "true",
     })
 }
 

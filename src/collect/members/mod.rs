@@ -1,25 +1,17 @@
 //! Queries the members' API servers: their state, whether endpoints answer, and whether consumers' credentials work.
 //!
-//! Members are asked side by side, each within a budget; one that fails is missed alone. Only gets, lists and questions
-//! about oneself are sent. What a member says when it refuses is not kept: it may repeat the credential.
+//! Members are asked in parallel, each within a budget; a member that fails leaves a gap of its own. Only gets, lists and
+//! self reviews are sent. What a member says when it refuses is not kept: it may repeat the credential.
 
 mod ask;
-mod clean;
+mod credentials;
 pub(super) mod endpoints;
-mod error;
 mod file;
-mod issued;
-mod kubeconfig;
-mod login;
 mod look;
 mod plan;
-mod reach;
-mod seen;
-mod tried;
-mod watch;
+mod poll;
 
-pub use error::{EntryFlaw, MembersError, MembersFlaw};
-pub use file::{members_schema, read_members};
+pub use file::{MembersError, members_schema, read_members};
 pub use plan::{Dial, MemberWay, Members, Network};
-pub use reach::{Reached, reach_members};
-pub(super) use watch::{Asking, Sources};
+pub(super) use poll::{MemberPoll, Sources};
+pub use poll::{Reached, reach_members};

@@ -2,16 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use evidence::api::{Cluster, ClusterProfile};
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{
-    answer::{Issued, read},
-    error::ExtensionFlaw,
-    plan::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner},
+use super::plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
+use crate::{
+    clock::Clock,
+    connect::exec::{ExecCredential, Hidden},
 };
-use crate::clock::Clock;
 
 /// The extension that a plugin gets as its configuration.
 const CONFIG: &str = "client.authentication.k8s.io/exec";
@@ -21,8 +22,10 @@ const ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
 const ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
 /// The variable with the ExecCredential that the plugin reads.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
+/// The clock skew up to which a credential does not count as expired.
+const SKEW: SignedDuration = SignedDuration::from_mins(5);
 /// The fields of a cluster that a plugin gets. Paths are left out: a profile has no files.
-const TOLD: [&str; 6] = [
+const CLUSTER_FIELDS: [&str; 6] = [
     "server",
     "tls-server-name",
     "insecure-skip-tls-verify",
@@ -38,9 +41,17 @@ pub(crate) struct Request {
     /// The entry's cluster, in the format of a kubeconfig.
     pub cluster: Value,
     protocol: Protocol,
-    /// The call, or why a consumer cannot make it of what the profile says.
-    call: Result<Call, ExtensionFlaw>,
+    /// The call, or why a consumer cannot make it with what the profile adds.
+    call: Result<Call, String>,
     runner: Arc<dyn Runner>,
+}
+
+/// A credential that a plugin has issued.
+pub(crate) struct Issued {
+    /// In the format of a kubeconfig's user.
+    pub user: Hidden,
+    /// When it expires; none if the plugin does not say.
+    pub expires: Option<Timestamp>,
 }
 
 /// The outcome of a request.
@@ -76,10 +87,10 @@ impl Request {
     pub async fn run(&self, clock: Clock) -> Yield {
         let call = match &self.call {
             Ok(call) => call,
-            Err(flaw) => return Yield::None(flaw.to_string()),
+            Err(flaw) => return Yield::None(flaw.clone()),
         };
         match self.runner.run(call).await {
-            Ran::Answered(output) => match read(&output, self.protocol, clock.now()) {
+            Ran::Answered(output) => match Issued::read(&output, self.protocol, clock.now()) {
                 Ok(issued) => Yield::Credential(issued),
                 Err(flaw) => Yield::None(format!("the plugin's answer {flaw}")),
             },
@@ -89,17 +100,46 @@ impl Request {
     }
 }
 
+impl Issued {
+    /// Reads an answer in that version of the protocol.
+    ///
+    /// # Errors
+    /// What is wrong with it; goes on after "the plugin's answer".
+    fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Result<Self, String> {
+        let credential = ExecCredential::read(&output.0, Some(protocol.api_version()))?;
+        if let Some(expires) = credential.expires {
+            let age = now.duration_since(expires);
+            if age > SKEW {
+                let age = SignedDuration::from_secs(age.as_secs());
+                return Err(format!("expired {age:#} ago"));
+            }
+        }
+        let mut user = Hidden(json!({}));
+        if let Some(token) = &credential.token {
+            user.0["token"] = token.as_str().into();
+        }
+        if let Some(pair) = &credential.pair {
+            user.0["client-certificate-data"] = BASE64.encode(&pair.certificate).into();
+            user.0["client-key-data"] = BASE64.encode(pair.key.as_str()).into();
+        }
+        Ok(Self {
+            user,
+            expires: credential.expires,
+        })
+    }
+}
+
 impl Call {
     /// Prepares the call of the provider's plugin for that cluster.
     ///
     /// # Errors
     /// When a consumer could not use what the profile adds.
-    fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, ExtensionFlaw> {
+    fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, String> {
         let mut args = provider.args.clone();
         if provider.additional_args == ArgsPolicy::Append {
             let added: Vec<String> = extension(cluster, ARGS, "list of strings")?;
             if added.iter().any(|argument| argument.contains('\0')) {
-                return Err(ExtensionFlaw::Argument(ARGS));
+                return Err(format!("its extension {ARGS} has an argument with a NUL in it"));
             }
             args.extend(added);
         }
@@ -107,7 +147,9 @@ impl Call {
         if provider.additional_envs != EnvsPolicy::Ignore {
             let added: BTreeMap<String, String> = extension(cluster, ENVS, "map of strings")?;
             if !added.iter().all(|(name, value)| is_variable(name, value)) {
-                return Err(ExtensionFlaw::Variable(ENVS));
+                return Err(format!(
+                    "its extension {ENVS} has a name or value that no environment can have"
+                ));
             }
             for (name, value) in added {
                 match provider.additional_envs {
@@ -133,18 +175,14 @@ pub(super) fn is_variable(name: &str, value: &str) -> bool {
 }
 
 /// Reads an extension; the default if it is absent.
-fn extension<T: DeserializeOwned + Default>(
-    cluster: &Cluster,
-    name: &'static str,
-    form: &'static str,
-) -> Result<T, ExtensionFlaw> {
+fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form: &str) -> Result<T, String> {
     let Some(found) = cluster.extensions.iter().find(|one| *one.name == *name) else {
         return Ok(T::default());
     };
     let read: Result<Option<T>, _> = serde_json::from_value(found.extension.value());
-    // The reader's own message may quote what it could not read.
+    // The parser's message may quote what it could not read.
     read.map(Option::unwrap_or_default)
-        .map_err(|_| ExtensionFlaw::Form { name, form })
+        .map_err(|_| format!("its extension {name} is not a {form}"))
 }
 
 /// The ExecCredential that the plugin reads.
@@ -164,9 +202,34 @@ fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
 /// The cluster's fields that a plugin may get, in the format of a kubeconfig.
 fn cluster_info(cluster: &Cluster) -> Value {
     let mut all = serde_json::to_value(cluster).unwrap_or_default();
-    let kept = TOLD.iter().filter_map(|field| match all[field].take() {
+    let kept = CLUSTER_FIELDS.iter().filter_map(|field| match all[field].take() {
         Value::Null => None,
         value => Some(((*field).to_owned(), value)),
     });
     Value::Object(kept.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(status: &Value) -> Result<(Value, Option<Timestamp>), String> {
+        let version = Protocol::V1.api_version();
+        let answer = json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
+        let now = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let output = Output(answer.to_string().into_bytes());
+        Issued::read(&output, Protocol::V1, now).map(|issued| (issued.user.0.clone(), issued.expires))
+    }
+
+    #[test]
+    fn a_credential_becomes_a_kubeconfigs_user() {
+        let token = json!({"token": "t", "expirationTimestamp": "2025-12-31T23:56:00Z"});
+        let expires = "2025-12-31T23:56:00Z".parse().ok();
+        assert_eq!(outcome(&token), Ok((json!({"token": "t"}), expires)));
+        let pair = json!({"clientCertificateData": "c", "clientKeyData": "k"});
+        let user = json!({"client-certificate-data": "Yw==", "client-key-data": "aw=="});
+        assert_eq!(outcome(&pair), Ok((user, None)));
+        let expired = json!({"token": "CANARY", "expirationTimestamp": "2025-12-31T22:00:00Z"});
+        assert_eq!(outcome(&expired), Err("expired 2h ago".to_owned()));
+    }
 }

@@ -8,58 +8,109 @@ use std::{
     sync::Arc,
 };
 
-use evidence::{LARGEST_TEXT, api::UnknownName, read_text};
-use serde_json::{Map, Value};
+use evidence::{LARGEST_TEXT, read_text, user_file};
+use serde::Deserialize;
 
 use super::{
     call::is_variable,
-    error::{NoProgram, ProviderFlaw, ProvidersError, ProvidersFlaw},
     plan::{ArgsPolicy, EnvsPolicy, Plugins, Protocol, Provider},
     process::Processes,
 };
-use crate::connect::messages::read_quietly;
 
-/// The keys of a provider, of its plugin and of a variable.
-const OF_PROVIDER: [&str; 4] = [
-    "name",
-    "execConfig",
-    "profileSourcedCLIArgsPolicy",
-    "profileSourcedEnvVarsPolicy",
-];
-const OF_EXEC: [&str; 7] = [
-    "apiVersion",
-    "command",
-    "args",
-    "env",
-    "installHint",
-    "interactiveMode",
-    "provideClusterInfo",
-];
-const OF_VARIABLE: [&str; 2] = ["name", "value"];
-/// The interactive modes. None makes a difference: the suite gives plugins no terminal.
-const INTERACTIVE: [&str; 3] = ["Never", "IfAvailable", "Always"];
+/// What a provider file may look like, for errors.
+const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, such as \
+                       `providers: [{name: secretreader, execConfig: {apiVersion: client.authentication.k8s.io/v1, \
+                       command: ./secretreader, provideClusterInfo: true}}]`";
+
+/// Why a provider file cannot be used. Quotes no argument and no variable's value.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ProvidersError(String);
+
+/// A plugin that is not on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProgram {
+    /// The path leads to none.
+    #[error("its command {} is not a program", .0.display())]
+    Path(PathBuf),
+    /// The bare name is not found.
+    #[error("its command `{0}` is not on the PATH")]
+    Name(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderFile {
+    providers: Vec<ProviderEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ProviderEntry {
+    name: String,
+    exec_config: ExecEntry,
+    #[serde(rename = "profileSourcedCLIArgsPolicy")]
+    args_policy: Option<ArgsPolicy>,
+    #[serde(rename = "profileSourcedEnvVarsPolicy")]
+    envs_policy: Option<EnvsPolicy>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ExecEntry {
+    api_version: Protocol,
+    command: String,
+    args: Option<Vec<String>>,
+    env: Option<Vec<VariableEntry>>,
+    install_hint: Option<String>,
+    #[serde(rename = "interactiveMode")]
+    _interactive_mode: Option<InteractiveMode>,
+    provide_cluster_info: Option<bool>,
+}
+
+/// No mode makes a difference: the suite gives plugins no terminal.
+#[derive(Deserialize)]
+enum InteractiveMode {
+    Never,
+    IfAvailable,
+    Always,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariableEntry {
+    name: String,
+    #[serde(default)]
+    value: String,
+}
 
 /// Reads a provider file, and finds the plugins that it names. Runs none.
 ///
 /// # Errors
 /// When the file cannot be used, or a plugin is not installed.
 pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
-    let text = read_text(path, LARGEST_TEXT).map_err(|source| ProvidersError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
-    let listed = parse(&text).map_err(|flaw| ProvidersError::Malformed {
-        path: path.to_owned(),
-        source: Box::new(flaw),
-    })?;
-    let mut providers = Vec::new();
-    for (mut provider, hint) in listed {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        provider.command = find(&provider.command, folder).map_err(|source| ProvidersError::Missing {
-            path: path.to_owned(),
-            provider: provider.name.clone(),
-            source,
-            hint,
+    let shown = path.display();
+    let unusable = |flaw| ProvidersError(format!("failed to use the provider file {shown}: {flaw}"));
+    let malformed = |flaw: String| unusable(format!("{flaw}; {EXAMPLE}"));
+    let text = read_text(path, LARGEST_TEXT)
+        .map_err(|error| ProvidersError(format!("failed to read the provider file {shown}: {error}")))?;
+    let file: ProviderFile = user_file::read(&text).map_err(|error| malformed(error.to_string()))?;
+    if file.providers.is_empty() {
+        return Err(malformed("it lists no providers".to_owned()));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let (mut providers, mut known) = (Vec::new(), BTreeSet::new());
+    for entry in file.providers {
+        let name = entry.name.clone();
+        let of_provider = |flaw: &str| format!("provider `{name}`: {flaw}");
+        let hint = entry.exec_config.install_hint.clone();
+        let mut provider = checked(entry).map_err(|flaw| malformed(of_provider(flaw)))?;
+        if !known.insert(name.clone()) {
+            return Err(malformed(of_provider("it is listed twice")));
+        }
+        provider.command = find(&provider.command, folder).map_err(|flaw| {
+            let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+            unusable(of_provider(&format!("{flaw}{hint}")))
         })?;
         providers.push(provider);
     }
@@ -69,76 +120,33 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
     })
 }
 
-/// Reads the file's text: the providers with their commands as they are given, and the hints of how to install these.
-fn parse(text: &str) -> Result<Vec<(Provider, Option<String>)>, ProvidersFlaw> {
-    let file: Value = read_quietly(text)?;
-    let list = match fields(&file, &["providers"])?.get("providers") {
-        Some(Value::Array(list)) if !list.is_empty() => list,
-        _ => return Err(ProvidersFlaw::Empty),
-    };
-    let (mut providers, mut known) = (Vec::new(), BTreeSet::new());
-    for (index, entry) in list.iter().enumerate() {
-        let (provider, hint) = read(entry).map_err(|source| ProvidersFlaw::Provider {
-            number: index + 1,
-            name: entry["name"].as_str().map(str::to_owned),
-            source,
-        })?;
-        if !known.insert(provider.name.clone()) {
-            return Err(ProvidersFlaw::Repeated(provider.name));
-        }
-        providers.push((provider, hint));
+/// Checks what a program can be given.
+fn checked(entry: ProviderEntry) -> Result<Provider, &'static str> {
+    let exec = entry.exec_config;
+    let args = exec.args.unwrap_or_default();
+    let env = exec.env.unwrap_or_default();
+    if entry.name.is_empty() {
+        return Err("it has no name");
     }
-    Ok(providers)
-}
-
-/// Reads a provider with its command as it is given, and its hint of how to install that.
-///
-/// # Errors
-/// What is wrong with it; quotes no value that may be secret.
-fn read(entry: &Value) -> Result<(Provider, Option<String>), ProviderFlaw> {
-    let entry = fields(entry, &OF_PROVIDER)?;
-    let name = text(entry, "name")?.ok_or(ProviderFlaw::NoName)?;
-    let exec = entry.get("execConfig").ok_or(ProviderFlaw::NoExec)?;
-    let exec = fields(exec, &OF_EXEC).map_err(|flaw| ProviderFlaw::Exec(Box::new(flaw)))?;
-    let version = text(exec, "apiVersion")?.ok_or(ProviderFlaw::Missing("apiVersion"))?;
-    let protocol = pick("apiVersion", &version, &Protocol::ALL.map(Protocol::api_version))?;
-    if let Some(mode) = text(exec, "interactiveMode")? {
-        pick("interactiveMode", &mode, &INTERACTIVE)?;
+    if exec.command.is_empty() {
+        return Err("its execConfig has no command");
     }
-    let cluster_info = match exec.get("provideClusterInfo") {
-        None | Some(Value::Null) => false,
-        Some(Value::Bool(given)) => *given,
-        Some(_) => return Err(ProviderFlaw::NotBool),
-    };
-    let args = match policy(entry, "profileSourcedCLIArgsPolicy", &["Ignore", "Append"])? {
-        0 => ArgsPolicy::Ignore,
-        _ => ArgsPolicy::Append,
-    };
-    let known = ["Ignore", "AppendIfNotExists", "Replace"];
-    let envs = match policy(entry, "profileSourcedEnvVarsPolicy", &known)? {
-        0 => EnvsPolicy::Ignore,
-        1 => EnvsPolicy::AppendIfNotExists,
-        _ => EnvsPolicy::Replace,
-    };
-    let provider = Provider {
-        name,
-        command: text(exec, "command")?
-            .ok_or(ProviderFlaw::Missing("command"))?
-            .into(),
-        args: list(exec, "args")?
-            .iter()
-            .map(argument)
-            .collect::<Result<_, _>>()?,
-        env: list(exec, "env")?
-            .iter()
-            .map(variable)
-            .collect::<Result<_, _>>()?,
-        protocol: Protocol::ALL[protocol],
-        cluster_info,
-        additional_args: args,
-        additional_envs: envs,
-    };
-    Ok((provider, text(exec, "installHint")?))
+    if args.iter().chain([&exec.command]).any(|text| text.contains('\0')) {
+        return Err("its command or an argument has a NUL in it");
+    }
+    if !env.iter().all(|one| is_variable(&one.name, &one.value)) {
+        return Err("its env has a name or value that no environment can have");
+    }
+    Ok(Provider {
+        name: entry.name,
+        command: exec.command.into(),
+        args,
+        env: env.into_iter().map(|one| (one.name, one.value)).collect(),
+        protocol: exec.api_version,
+        cluster_info: exec.provide_cluster_info.unwrap_or_default(),
+        additional_args: entry.args_policy.unwrap_or_default(),
+        additional_envs: entry.envs_policy.unwrap_or_default(),
+    })
 }
 
 /// Finds the program: a bare name on the PATH, a path relative to the file's folder.
@@ -169,71 +177,4 @@ fn is_program(path: &Path) -> bool {
     #[cfg(not(unix))]
     let may_run = true;
     metadata.is_file() && may_run
-}
-
-/// Returns the fields of a mapping, if all are known.
-fn fields<'a, const N: usize>(
-    value: &'a Value,
-    known: &[&'static str; N],
-) -> Result<&'a Map<String, Value>, ProviderFlaw> {
-    let fields = value.as_object().ok_or(ProviderFlaw::NotMapping)?;
-    match fields.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(unknown) => Err(UnknownName::among("key", unknown, *known).into()),
-        None => Ok(fields),
-    }
-}
-
-/// Reads a text; none if it is absent or empty.
-fn text(fields: &Map<String, Value>, key: &'static str) -> Result<Option<String>, ProviderFlaw> {
-    match fields.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.contains('\0') => Err(ProviderFlaw::Nul(key)),
-        Some(Value::String(text)) => Ok((!text.is_empty()).then(|| text.clone())),
-        Some(_) => Err(ProviderFlaw::NotText(key)),
-    }
-}
-
-fn list<'a>(fields: &'a Map<String, Value>, key: &'static str) -> Result<&'a [Value], ProviderFlaw> {
-    match fields.get(key) {
-        None | Some(Value::Null) => Ok(&[]),
-        Some(Value::Array(list)) => Ok(list),
-        Some(_) => Err(ProviderFlaw::NotList(key)),
-    }
-}
-
-fn argument(value: &Value) -> Result<String, ProviderFlaw> {
-    let text = value.as_str().filter(|text| !text.contains('\0'));
-    text.map(str::to_owned).ok_or(ProviderFlaw::Arguments)
-}
-
-fn variable(value: &Value) -> Result<(String, String), ProviderFlaw> {
-    let fields = fields(value, &OF_VARIABLE).map_err(|flaw| ProviderFlaw::Env(Box::new(flaw)))?;
-    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-    let (name, value) = (text("name"), text("value"));
-    let is_text = fields.values().all(Value::is_string);
-    if is_text && is_variable(name, value) {
-        Ok((name.to_owned(), value.to_owned()))
-    } else {
-        Err(ProviderFlaw::Variable)
-    }
-}
-
-/// Returns the index of the policy; the first if none is set.
-fn policy(
-    fields: &Map<String, Value>,
-    key: &'static str,
-    known: &[&'static str],
-) -> Result<usize, ProviderFlaw> {
-    match text(fields, key)? {
-        Some(given) => pick(key, &given, known),
-        None => Ok(0),
-    }
-}
-
-fn pick(what: &'static str, given: &str, known: &[&'static str]) -> Result<usize, ProviderFlaw> {
-    let found = known.iter().position(|known| *known == given);
-    found.ok_or_else(|| ProviderFlaw::Choice {
-        name: UnknownName::among(what, given, known.iter().copied()),
-        known: known.to_vec(),
-    })
 }

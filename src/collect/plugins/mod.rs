@@ -3,21 +3,16 @@
 //! The suite runs only plugins that a provider file names, in the format of consumers. The file's policies decide which
 //! arguments and variables a profile may add. A plugin's answer stays in memory, is tried on the member, and is wiped.
 
-mod answer;
 mod call;
-mod error;
 mod file;
 mod plan;
 mod process;
-mod stderr_tail;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use answer::Issued;
 pub(super) use call::{Request, Yield};
-pub use error::{NoProgram, ProviderFlaw, ProvidersError, ProvidersFlaw};
 pub(crate) use file::find as find_program;
-pub use file::read_providers;
+pub use file::{NoProgram, ProvidersError, read_providers};
 pub use plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
 pub use process::Processes;

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
+use serde::Deserialize;
 use zeroize::Zeroize as _;
 
 /// The credential plugins of a consumer.
@@ -23,7 +24,7 @@ pub struct Provider {
     pub command: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables beside the runner's own environment; of two with one name, the last counts.
+    /// Variables in addition to the runner's own environment; of two with one name, the last counts.
     pub env: Vec<(String, String)>,
     /// The version of the protocol.
     pub protocol: Protocol,
@@ -36,16 +37,18 @@ pub struct Provider {
 }
 
 /// A version of the protocol between client and plugin (`client.authentication.k8s.io`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Protocol {
     /// `v1`
+    #[serde(rename = "client.authentication.k8s.io/v1")]
     V1,
     /// `v1beta1`
+    #[serde(rename = "client.authentication.k8s.io/v1beta1")]
     V1Beta1,
 }
 
 /// The policy for arguments that a profile adds (KEP-5339 › Configuring plugins in the controller).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum ArgsPolicy {
     /// They are ignored.
     #[default]
@@ -55,7 +58,7 @@ pub enum ArgsPolicy {
 }
 
 /// The policy for variables that a profile adds (KEP-5339 › Configuring plugins in the controller).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum EnvsPolicy {
     /// They are ignored.
     #[default]
@@ -74,7 +77,7 @@ pub struct Call {
     pub command: PathBuf,
     /// All its arguments.
     pub args: Vec<String>,
-    /// All variables beside the runner's own environment.
+    /// All variables in addition to the runner's own environment.
     pub env: BTreeMap<String, String>,
 }
 
@@ -121,9 +124,6 @@ impl Provider {
 }
 
 impl Protocol {
-    /// All versions.
-    pub(super) const ALL: [Protocol; 2] = [Protocol::V1, Protocol::V1Beta1];
-
     /// The value of `apiVersion`.
     pub(super) fn api_version(self) -> &'static str {
         match self {
@@ -134,18 +134,9 @@ impl Protocol {
 }
 
 impl fmt::Debug for Plugins {
+    /// Without the arguments and variables, which may hold a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plugins")
-            .field("providers", &self.providers)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Provider {
-    /// Without what may hold a secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provider")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        let names = self.providers.iter().map(|provider| &provider.name);
+        f.debug_list().entries(names).finish()
     }
 }

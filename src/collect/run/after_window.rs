@@ -9,7 +9,7 @@ use super::{
 use crate::{
     connect::{call::retry, failure::Failure},
     hub::{missing::NO_SECRETS, probe, secrets, wanted::Wish},
-    members::{Asking, Sources, endpoints},
+    members::{MemberPoll, Sources, endpoints},
 };
 
 /// In how many consumers' namespaces Secrets without the label are looked for.
@@ -19,7 +19,7 @@ const STALE: &str = "the profiles could not be listed at the end of the window, 
 
 impl Run<'_> {
     /// Reads it all, one after the other.
-    pub(super) async fn after_window(&mut self, asking: Asking) {
+    pub(super) async fn after_window(&mut self, asking: MemberPoll) {
         self.secrets().await;
         self.unlabelled_secrets().await;
         self.probe().await;
@@ -43,13 +43,10 @@ impl Run<'_> {
         self.progress.phase("reading consumers' Secrets");
         let client = &self.client();
         let reading = retry(ATTEMPTS, Failure::may_pass, || secrets::secrets(client, &places));
-        match self.patience.within(self.patience.list, reading).await {
-            Ok(Ok(found)) => {
-                self.evidence.secrets = found.secrets;
-                self.evidence.unreadable.extend(found.unreadable);
-            }
-            Ok(Err(failure)) => self.gap(Kind::Secrets, failure.to_string()),
-            Err(unfinished) => self.skipped(Kind::Secrets, &self.plan.secrets, unfinished),
+        let read = self.patience.within(self.patience.list, reading).await;
+        if let Some(Ok(found)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
+            self.evidence.secrets = found.secrets;
+            self.evidence.unreadable.extend(found.unreadable);
         }
     }
 
@@ -81,12 +78,11 @@ impl Run<'_> {
             let reading = retry(ATTEMPTS, Failure::may_pass, || {
                 secrets::unlabelled(client, namespace)
             });
-            match self.patience.within(self.patience.list / 2, reading).await {
-                Ok(Ok(found)) => self.evidence.unlabelled_secrets.extend(found),
-                Ok(Err(failure)) => self.gap(Kind::UnlabelledSecrets, failure.to_string()),
-                Err(unfinished) => {
-                    return self.skipped(Kind::UnlabelledSecrets, &self.plan.secrets, unfinished);
-                }
+            let read = self.patience.within(self.patience.list / 2, reading).await;
+            match self.finished(Kind::UnlabelledSecrets, &self.plan.secrets, read) {
+                Some(Ok(found)) => self.evidence.unlabelled_secrets.extend(found),
+                Some(Err(_)) => {}
+                None => return,
             }
         }
     }
@@ -105,14 +101,15 @@ impl Run<'_> {
         let profiles = self.evidence.inventory();
         let client = &self.client();
         let probing = probe::probe(client, self.clock, &self.target, &self.permissions, profiles);
-        match self.patience.within(self.patience.list / 2, probing).await {
-            Ok(probes) => self.evidence.probes = probes,
-            Err(unfinished) => self.skipped(Kind::Probe, &self.plan.probe, unfinished),
+        let probing = async { Ok(probing.await) };
+        let read = self.patience.within(self.patience.list / 2, probing).await;
+        if let Some(Ok(probes)) = self.finished(Kind::Probe, &self.plan.probe, read) {
+            self.evidence.probes = probes;
         }
     }
 
     /// What takes the whole inventory to ask, and what came of it all.
-    async fn members(&mut self, mut asking: Asking) {
+    async fn members(&mut self, mut asking: MemberPoll) {
         if !self.plan.members.are_asked() {
             return;
         }
@@ -136,12 +133,21 @@ impl Run<'_> {
         self.evidence.gaps.extend(seen.gaps);
     }
 
-    /// Evidence that was not read because the run has ended or the hub took too long.
-    fn skipped(&mut self, kind: Kind, wish: &Wish, why: Unfinished) {
-        if *wish == Wish::Asked || why != Unfinished::Stopped {
-            self.gap(kind, why.to_string());
-        } else {
-            self.asked(kind, Asked::No(why.to_string().into()));
+    /// Notes why a kind of evidence was not read. Returns the outcome if the hub has answered in time.
+    fn finished<T>(
+        &mut self,
+        kind: Kind,
+        wish: &Wish,
+        read: Result<Result<T, Failure>, Unfinished>,
+    ) -> Option<Result<T, Failure>> {
+        match &read {
+            Ok(Ok(_)) => {}
+            Ok(Err(failure)) => self.gap(kind, failure.to_string()),
+            Err(Unfinished::Stopped) if *wish != Wish::Asked => {
+                self.asked(kind, Asked::No(Unfinished::Stopped.to_string().into()));
+            }
+            Err(unfinished) => self.gap(kind, unfinished.to_string()),
         }
+        read.ok()
     }
 }

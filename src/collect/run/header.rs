@@ -49,67 +49,48 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
 impl Plan {
     /// Which kinds of evidence a run asks for, as far as that does not depend on its permissions.
     pub fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let no = Asked::No;
-        let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { no(reason) };
-        let timeline = if self.observe.is_zero() {
-            no(missing::ONE_LOOK)
-        } else {
-            Asked::Yes
-        };
-        let requests = if self.audit_logs.is_empty() {
-            no(missing::NO_AUDIT_LOG)
-        } else {
-            Asked::Yes
-        };
-        let members = if self.members.are_asked() {
-            Asked::Yes
-        } else {
-            no(missing::NO_MEMBERS)
-        };
-        let plugins = match &self.members.plugins {
-            Some(_) => Asked::Yes,
-            None => no(missing::NO_PLUGINS),
-        };
+        let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { Asked::No(reason) };
+        let watches = !self.observe.is_zero();
+        let timeline = yes_if(watches, missing::ONE_LOOK);
         let driver = match &self.driver {
-            None => no(missing::NO_DRIVER),
-            Some(_) if self.observe.is_zero() => no(missing::NO_WATCH),
-            Some(_) => Asked::Yes,
+            Some(_) => yes_if(watches, missing::NO_WATCH),
+            None => Asked::No(missing::NO_DRIVER),
         };
         let mut asked = BTreeMap::from([
             (Kind::Inventory, Asked::Yes),
-            (Kind::Timeline, timeline),
-            (Kind::Requests, requests),
-            (Kind::Members, members),
-            (Kind::Plugins, plugins),
+            (Kind::Timeline, timeline.clone()),
+            (
+                Kind::Requests,
+                yes_if(!self.audit_logs.is_empty(), missing::NO_AUDIT_LOG),
+            ),
+            (
+                Kind::Members,
+                yes_if(self.members.are_asked(), missing::NO_MEMBERS),
+            ),
+            (
+                Kind::Plugins,
+                yes_if(self.members.plugins.is_some(), missing::NO_PLUGINS),
+            ),
             (Kind::Driver, driver),
         ]);
+        let mut needs_placements = self.claim.edition_of(Role::Scheduler).is_some();
         if self.claim.edition_of(Role::Consumer).is_some() {
-            let staged = yes_if(self.testbed.is_some(), missing::NO_STAGE);
+            let testbed = self.testbed.as_ref();
             for kind in [
                 Kind::Testbed,
                 Kind::MemberCalls,
                 Kind::PluginCalls,
                 Kind::Mentions,
             ] {
-                asked.insert(kind, staged.clone());
+                asked.insert(kind, yes_if(testbed.is_some(), missing::NO_STAGE));
             }
-            if self.stages_placements() {
-                let timeline = asked[&Kind::Timeline].clone();
-                asked.insert(Kind::PlacementDecisions, Asked::Yes);
-                asked.insert(Kind::PlacementTimeline, timeline);
-            }
-            let reads = self
-                .testbed
-                .as_ref()
-                .is_some_and(|testbed| !testbed.outputs.is_empty());
+            let reads = testbed.is_some_and(|testbed| !testbed.outputs.is_empty());
             asked.insert(Kind::Outputs, yes_if(reads, missing::NO_OUTPUTS));
+            needs_placements |= self.stages_placements();
         }
-        if self.claim.edition_of(Role::Scheduler).is_some() {
-            let timeline = asked[&Kind::Timeline].clone();
-            asked.extend([
-                (Kind::PlacementDecisions, Asked::Yes),
-                (Kind::PlacementTimeline, timeline),
-            ]);
+        if needs_placements {
+            asked.insert(Kind::PlacementDecisions, Asked::Yes);
+            asked.insert(Kind::PlacementTimeline, timeline);
         }
         asked
     }

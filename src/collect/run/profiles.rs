@@ -1,15 +1,11 @@
 //! The window: the profiles are listed and watched, the slices beside them, while the driver acts.
 
 use evidence::{
-    Asked, Driver, Kind, Scope, Settled, Window,
-    api::{PlacementDecision, Role},
+    Asked, Driver, Kind, Settled, Window,
+    api::{ObjectKind, PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
-use futures::{
-    StreamExt as _, TryStreamExt as _,
-    future::{join3, ready},
-    stream,
-};
+use futures::future::join3;
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     select,
@@ -18,54 +14,46 @@ use tokio::{
 
 use super::{
     scope_check,
-    state::{AT_ONCE, Run, TICK},
-    watches::{Left, Slices, Watches},
+    snapshot::Snapshots,
+    state::{Run, TICK},
+    watches::Watches,
 };
 use crate::{
     connect::call::TimedClient,
     driver::{RunContext, drive},
     hub::error::CollectError,
-    progress::SlicesSoFar,
     watch::{
-        memory_budget::MemoryBudget,
-        seen::asked_for_writers,
-        timeline::{self, Watch},
+        seen::{add_slices, asked_for_writers},
+        timeline,
     },
 };
 
 impl Run<'_> {
-    /// Lists the profiles and, where the plan says so, watches them.
+    /// Lists the profiles and, if the plan says so, watches them.
     pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
         let observe = self.plan.observe;
-        let record = timeline::Shared::default();
-        record.lock().memory = MemoryBudget::of_window(observe);
-        let mut watches = Watches(self.watches(&record, |namespace| self.target.profiles(namespace)));
         self.progress.phase("listing profiles");
         let from = self.clock.now();
         let mut slices = Box::pin(self.slices()).await?;
-        let seen_slices = slices.record.clone();
-        let slices_so_far = self.target.placements.as_ref().map(|_| slices.so_far());
-        let start = stream::iter(watches.0.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
-        let start = start.try_for_each(|()| ready(Ok(())));
-        let unlisted = match self.patience.within(self.patience.list, start).await {
-            Ok(Ok(())) => None,
-            // What it has shown by now is worth to be judged.
-            Ok(Err(failure)) if failure.is_silence() => Some(failure.to_string()),
-            Ok(Err(failure)) => {
-                let scope = &self.plan.scope.namespaces;
-                return Err(CollectError::of_list(&failure, &self.hub.source, scope));
-            }
-            Err(unfinished) => Some(unfinished.to_string()),
-        };
+        let streams = !observe.is_zero();
+        let mut profiles = self.watches(streams, |namespace| self.target.profiles(namespace));
+        let started = profiles.start(&self.patience).await;
+        started.map_err(|failure| {
+            let scope = &self.plan.scope.namespaces;
+            CollectError::of_list(ObjectKind::ClusterProfile, &failure, &self.hub.source, scope)
+        })?;
+        let unlisted = profiles.unlisted.clone();
+        let record = profiles.record.clone();
         self.is_stale = unlisted.is_some();
         if unlisted.is_none() && !self.stopped() {
-            self.check_scope(&record, &slices).await?;
+            self.check_scope(&profiles, Some(&slices)).await?;
         }
         let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
-            let list = self.snapshot(&record, slices_so_far.as_ref(), from);
-            self.progress.listed(list, observe);
+            let snapshots = self.snapshots(&record, &slices, from);
+            self.progress.listed(snapshots.snapshot(self), observe);
+            let seen_slices = slices.record.clone();
             let long_enough = async {
                 select! {
                     biased;
@@ -75,29 +63,23 @@ impl Run<'_> {
             };
             select! {
                 biased;
-                // Whichever takes longest. What is stopped has still to undo what it did.
+                // Waits for all three: a stopped driver still has to undo what it did.
                 ((), done, seen) = join3(long_enough, self.drive(&record, &seen_slices), self.run_testbed(&record)) => {
                     (driver, played) = (done, seen);
                 }
                 // Before the watches, which may never rest.
-                () = self.ticks(&record, slices_so_far.as_ref(), from) => {}
-                () = watches.follow() => {}
+                () = self.ticks(&record, &snapshots) => {}
+                () = profiles.follow() => {}
                 () = slices.follow() => {}
             }
             let ended = self.clock.now();
-            match self.patience.at_last(self.patience.list, watches.confirm()).await {
-                Ok(confirmed) => self.is_stale = !confirmed,
-                Err(late) => {
-                    self.is_stale = true;
-                    watches.doubt(&late, ended);
-                }
-            }
-            watches.finish(ended);
-            Box::pin(self.confirm_slices(&mut slices, ended)).await;
+            self.is_stale = !profiles.end_window(&self.patience, ended).await;
+            Box::pin(slices.end_window(&self.patience, ended)).await;
         }
         let until = self.clock.now();
+        let window = Window { from, until };
         let recorded = record.lock().take();
-        self.evidence.header.window = Some(Window { from, until });
+        self.evidence.header.window = Some(window);
         self.evidence.header.other_runs = of_other_runs(&recorded.histories, self.plan.run_id());
         if let Some(others) = left_out(&self.evidence.header.other_runs) {
             self.progress.warn(&others);
@@ -105,35 +87,62 @@ impl Run<'_> {
         self.evidence.profiles = recorded.histories;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
-        self.sliced(&slices, Window { from, until });
+        if self.target.placements.is_some() {
+            let recorded = slices.record.lock().take();
+            add_slices(&mut self.evidence, recorded, slices.unlisted.as_deref(), window);
+        }
         if unlisted.is_none() && !observe.is_zero() {
-            self.evidence.header.settled = Some(Settled::at_once(Window { from, until }));
-            self.left = Some(Left {
-                record,
-                watches,
-                slices,
-            });
+            self.evidence.header.settled = Some(Settled::at_once(window));
+            self.left = Some((profiles, slices));
         }
         match unlisted {
             _ if self.stopped() => self.cut_short(from, until, unlisted.is_none()),
-            Some(why) => self.unlisted(&why, Window { from, until }),
+            Some(why) => self.unlisted(&why, window),
             None => {}
         }
         self.driven(driver);
         self.add_testbed(played);
-        self.writers();
+        self.asked(Kind::Writers, asked_for_writers(&self.evidence.profiles));
         Ok(())
     }
 
-    /// Refuses a scope that names what has no object.
-    async fn check_scope(&self, record: &timeline::Shared, slices: &Slices) -> Result<(), CollectError> {
-        let holds = |role, scope: &Scope| match role {
-            Role::Manager => Some(record.lock().has(|profile| scope.holds(profile))),
-            Role::Scheduler => Some(slices.has(scope)),
-            // The run makes the profiles that it reads.
-            Role::Consumer => None,
+    /// Lists the slices, if decisions are judged.
+    async fn slices(&self) -> Result<Watches<PlacementDecision>, CollectError> {
+        let Some(target) = &self.target.placements else {
+            return Ok(Watches::default());
         };
-        scope_check::check(&self.client(), &self.target, self.plan, holds).await
+        self.progress.phase("listing placement decisions");
+        let streams = !self.plan.observe.is_zero();
+        let mut slices = self.watches(streams, |namespace| target.slices(namespace));
+        let started = slices.start(&self.patience).await;
+        started.map_err(|failure| {
+            let scope = &self.plan.scope.namespaces;
+            CollectError::of_list(ObjectKind::PlacementDecision, &failure, &self.hub.source, scope)
+        })?;
+        Ok(slices)
+    }
+
+    /// Refuses a scope that names what has no object, by what was listed or else by asking the hub.
+    pub(super) async fn check_scope(
+        &self,
+        profiles: &Watches,
+        slices: Option<&Watches<PlacementDecision>>,
+    ) -> Result<(), CollectError> {
+        scope_check::check(
+            &self.client(),
+            &self.target,
+            self.plan,
+            |role, scope| match role {
+                Role::Manager => Some(profiles.record.lock().has(|profile| scope.holds(profile))),
+                Role::Scheduler => slices.map(|slices| {
+                    let has_slice = || slices.record.lock().has(|slice| scope.holds_slice(slice));
+                    slices.unlisted.is_some() || has_slice()
+                }),
+                // The run makes the profiles that it reads.
+                Role::Consumer => None,
+            },
+        )
+        .await
     }
 
     /// Runs the driver, if the plan has one.
@@ -180,7 +189,7 @@ impl Run<'_> {
         self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
-    async fn ticks(&self, record: &timeline::Shared, slices: Option<&SlicesSoFar>, from: Timestamp) {
+    async fn ticks(&self, record: &timeline::Shared, snapshots: &Snapshots) {
         let started = Instant::now();
         loop {
             sleep(TICK).await;
@@ -191,7 +200,7 @@ impl Run<'_> {
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
             if self.progress.wants_snapshot(false) {
-                self.progress.snapshot(self.snapshot(record, slices, from));
+                self.progress.snapshot(snapshots.snapshot(self));
             }
         }
     }
@@ -235,10 +244,5 @@ impl Run<'_> {
             self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
         }
         self.gap_within(Kind::Timeline, lost, reason);
-    }
-
-    /// Notes whether managedFields were seen.
-    fn writers(&mut self) {
-        self.asked(Kind::Writers, asked_for_writers(&self.evidence.profiles));
     }
 }

@@ -1,23 +1,19 @@
 //! Refuses a scope in which there is nothing, and says what there is elsewhere: most often a name is misspelt.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Scope,
     api::{ClusterProfile, PlacementDecision, Role, names},
     redact::without_credentials,
 };
-use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
 use super::plan::Plan;
 use crate::{
     connect::{call::TimedClient, failure::Failure},
     hub::{error::CollectError, target::Target},
-    watch::list::list,
+    watch::list::fold_list,
 };
 
 /// At most so many names are told apart.
@@ -89,15 +85,12 @@ async fn count<T: DeserializeOwned + 'static>(
     scope: &Scope,
     see: for<'a> fn(&'a T, &Scope) -> Seen<'a>,
 ) -> Result<Found, Failure> {
-    let found = Arc::new(Mutex::new(Found::default()));
-    let (into, scope) = (Arc::clone(&found), scope.clone());
-    let each = move |json: &[u8]| match serde_json::from_slice::<T>(json) {
-        Ok(object) => into.lock().count(&see(&object, &scope), &scope),
-        Err(_) => into.lock().unreadable += 1,
+    let scope = scope.clone();
+    let add = move |found: &mut Found, json: &[u8]| match serde_json::from_slice::<T>(json) {
+        Ok(object) => found.count(&see(&object, &scope), &scope),
+        Err(_) => found.unreadable += 1,
     };
-    list(client, path, each).await?;
-    let found = std::mem::take(&mut *found.lock());
-    Ok(found)
+    fold_list(client, path, add).await
 }
 
 /// What is checked.

@@ -1,5 +1,5 @@
-//! The end of the window: the run looks on for faults that were open when it ended, until each is mended or older than
-//! its grace. The caller says which are: see [`Progress::open`](crate::progress::Progress::open).
+//! After the window: the run keeps watching for violations that were open when it ended, until each is fixed or older than its
+//! grace. The caller says which are open: see [`Progress::open`](crate::progress::Progress::open).
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Awaited, Gap, Later, ObjectKey, Settled, Tracked, api::PlacementDecision};
+use evidence::{Awaited, Later, ObjectKey, Settled, api::PlacementDecision};
 use futures::future::join;
 use jiff::Timestamp;
 use tokio::{
@@ -17,19 +17,19 @@ use tokio::{
 
 use super::{
     state::{Run, TICK},
-    watches::{Left, Slices, Watches},
+    watches::Watches,
 };
-use crate::watch::timeline::{self, Watch, gap};
+use crate::watch::timeline;
 
-/// How often the caller is asked while nothing changes, as faults grow older.
+/// How often the caller is asked while nothing changes, as violations grow older.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// Asking takes at most one part in so many of the time.
 const SHARE: u32 = 20;
 
-/// What the run looks on for.
+/// What the run keeps watching for.
 pub(super) struct Open {
     watches: Watches,
-    slices: Slices,
+    slices: Watches<PlacementDecision>,
     seen: Seen,
 }
 
@@ -64,7 +64,7 @@ impl Seen {
         let awaited: HashSet<(&str, &str)> = awaited.map(|key| (&*key.namespace, &*key.name)).collect();
         let is_awaited = |namespace: &str, name: &str| awaited.contains(&(namespace, name));
         let (profiles, mut gaps) = self.profiles.lock().so_far(is_awaited, now);
-        // The fault of a slice may be mended by another one of its decision.
+        // The violation of a slice may be fixed by another slice of its decision.
         let namespaces: HashSet<&str> = self.awaited.slices.iter().map(|key| &*key.namespace).collect();
         let (slices, of_slices) = self
             .slices
@@ -109,11 +109,7 @@ impl Seen {
 impl Run<'_> {
     /// What is open now that the window has ended; none if nothing is, or if the run does not look on.
     pub(super) fn open(&mut self) -> Option<Open> {
-        let Left {
-            record,
-            watches,
-            slices,
-        } = self.left.take()?;
+        let (watches, slices) = self.left.take()?;
         let window_end = self.evidence.header.window?.until;
         if self.plan.settle.is_zero() || self.is_stale || self.stopped() {
             return None;
@@ -123,9 +119,7 @@ impl Run<'_> {
         awaited
             .profiles
             .retain(|profile| watches.hold(&profile.namespace));
-        awaited
-            .slices
-            .retain(|slice| slices.watches.hold(&slice.namespace));
+        awaited.slices.retain(|slice| slices.hold(&slice.namespace));
         if awaited.is_empty() {
             return None;
         }
@@ -134,12 +128,12 @@ impl Run<'_> {
         let missing = missing.cloned().collect();
         let unreadable = || self.evidence.unreadable.iter();
         let profiles = self.evidence.profiles.iter();
-        record.lock().go_on(profiles, unreadable(), window_end);
+        watches.record.lock().go_on(profiles, unreadable(), window_end);
         let of_slices = self.evidence.slices.iter();
         slices.record.lock().go_on(of_slices, unreadable(), window_end);
         let seen = Seen {
             window_end,
-            profiles: record,
+            profiles: watches.record.clone(),
             slices: slices.record.clone(),
             awaited,
             missing,
@@ -172,7 +166,7 @@ impl Run<'_> {
             cut_short,
             ..open.seen.settled_all(now)
         };
-        self.looked_on(&open.seen, settled);
+        self.add_later(&open.seen, settled);
     }
 
     /// Waits until nothing is open, for as long as the plan says, or until the caller ends the run.
@@ -187,7 +181,7 @@ impl Run<'_> {
             let is_due = asked.elapsed() >= ASK_AGAIN || seen.new_versions() != known;
             if is_due && asked.elapsed() >= pause {
                 (asked, known) = (Instant::now(), seen.new_versions());
-                self.looked_on(seen, seen.settled_all(now));
+                self.add_later(seen, seen.settled_all(now));
                 let open = self.progress.open(&self.evidence);
                 left = seen.settled(now, &open).awaited();
                 pause = asked.elapsed() * SHARE;
@@ -203,37 +197,25 @@ impl Run<'_> {
     /// were right.
     async fn confirm_settled(&mut self, open: &mut Open) {
         let ended = self.clock.now();
-        let Open {
-            watches,
-            slices,
-            seen,
-        } = open;
+        let Open { watches, slices, .. } = open;
         let confirming = async {
             // Both, whatever the first one says.
             let profiles = watches.confirm().await;
-            slices.watches.confirm().await && profiles
+            slices.confirm().await && profiles
         };
         let confirmed = self.patience.within(self.patience.list, confirming).await;
         if confirmed != Ok(true) {
             let now = self.clock.now();
-            doubt(&seen.profiles, &watches.0, now);
-            doubt(&seen.slices, &slices.watches.0, now);
+            watches.doubt_later(now);
+            slices.doubt_later(now);
         }
         watches.finish(ended);
-        slices.watches.finish(ended);
+        slices.finish(ended);
     }
 
     /// Puts what was seen so far into the evidence.
-    fn looked_on(&mut self, seen: &Seen, settled: Settled) {
+    fn add_later(&mut self, seen: &Seen, settled: Settled) {
         self.evidence.later = seen.later(settled.until);
         self.evidence.header.settled = Some(settled);
     }
-}
-
-/// Notes that no list has confirmed watches.
-fn doubt<T: Tracked>(record: &timeline::Shared<T>, watches: &[Watch<T>], now: Timestamp) {
-    let known = watches.iter().map(Watch::known_until).min();
-    let reason = "no list confirmed what the watch saw after the window".to_owned();
-    let lost: Option<Gap> = known.map(|known| gap::<T>(known, now, reason));
-    record.lock().gaps.extend(lost);
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     connect::{call::retry, failure::Failure},
     hub::{error::CollectError, missing::NO_NAMESPACES, namespaces, secrets},
-    members::{Asking, Sources},
+    members::{MemberPoll, Sources},
 };
 
 /// Why the Namespaces were not listed.
@@ -26,7 +26,7 @@ enum NotListed {
 
 impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
-    pub(super) async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
+    pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
         let namespaces = watched_namespaces(&self.plan.scope).into_iter();
         let profiles: Vec<String> = namespaces

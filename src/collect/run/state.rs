@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window};
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window, api::PlacementDecision};
 use tokio::select;
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +10,7 @@ use super::{
     header::header,
     patience::{Patience, Unfinished},
     plan::Plan,
-    watches::{Left, watched_namespaces},
+    watches::{Watches, watched_namespaces},
 };
 use crate::{
     clock::Clock,
@@ -27,8 +27,6 @@ use crate::{
 
 /// Interval of progress reports.
 pub(super) const TICK: Duration = Duration::from_secs(1);
-/// How many lists of profiles are read at a time.
-pub(crate) const AT_ONCE: usize = 16;
 /// How often a list beside the profiles is tried.
 pub(super) const ATTEMPTS: u32 = 3;
 
@@ -48,17 +46,18 @@ pub(crate) struct Run<'a> {
     pub(super) is_stale: bool,
     pub(crate) patience: Patience,
     /// The watches that go on after the window.
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<(Watches, Watches<PlacementDecision>)>,
 }
 
 impl<'a> Run<'a> {
-    /// Asks the hub what it serves and allows.
+    /// Asks the hub what it serves and allows. `writes` says whether the run may write to it.
     ///
     /// # Errors
     /// When it does not say, or serves nothing that can be judged.
     pub(crate) async fn prepare(
         hub: &'a Connection,
         plan: &'a Plan,
+        writes: bool,
         clock: Clock,
         progress: &'a dyn Progress,
         stop: CancellationToken,
@@ -73,17 +72,17 @@ impl<'a> Run<'a> {
                 CollectError::of(&silent, &hub.source, "")
             }
         };
+        let version = plan.api_version.as_deref();
         let target = target(
             &client,
             clock,
             &hub.source,
             &plan.claim,
             plan.placements(),
-            plan.api_version.as_deref(),
+            version,
         );
         let target = patience.within(patience.list, target).await;
         let mut target = target.map_err(unprepared)??;
-        let writes = plan.testbed.is_some() || plan.driver.as_ref().is_some_and(|driver| driver.mutations);
         let written = plan.written(writes);
         let asking = async {
             let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;
@@ -118,27 +117,22 @@ impl Run<'_> {
         self.hub.timed().with_list_timeout(self.patience.list)
     }
 
-    /// The watches of one kind of objects, whose collections are at `path`.
-    pub(crate) fn watches<T: Tracked>(
+    /// The watches of one kind of objects, whose collections are at `path`. Without `streams` they begin with a plain list.
+    pub(super) fn watches<T: Tracked>(
         &self,
-        record: &timeline::Shared<T>,
+        streams: bool,
         path: impl Fn(Option<&str>) -> String,
-    ) -> Vec<Watch<T>> {
-        let watches: Vec<Watch<T>> = watched_namespaces(&self.plan.scope)
-            .into_iter()
-            .map(|namespace| {
-                Watch::new(
-                    self.client(),
-                    self.clock,
-                    record.clone(),
-                    path(namespace),
-                    namespace.map(str::to_owned),
-                    !self.plan.observe.is_zero(),
-                )
-            })
-            .collect();
+    ) -> Watches<T> {
+        let record = timeline::Shared::default();
+        let watch = |namespace: Option<&str>| {
+            let name = namespace.map(str::to_owned);
+            let record = timeline::Shared::clone(&record);
+            Watch::new(self.client(), self.clock, record, path(namespace), name, streams)
+        };
+        let namespaces = watched_namespaces(&self.plan.scope).into_iter();
+        let watches: Vec<Watch<T>> = namespaces.map(watch).collect();
         self.client().cost.allow(watches.len());
-        watches
+        Watches::new(record, watches)
     }
 
     pub(super) fn asked(&mut self, kind: Kind, asked: Asked) {

@@ -6,43 +6,32 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::Future,
-    sync::Arc,
     time::Duration,
 };
 
 use evidence::{
-    Asked, Evidence, Kind, Scope,
-    api::{ClusterProfile, Role, names},
+    Asked, Evidence, Kind,
+    api::{ClusterProfile, ObjectKind, names},
     redact::without_credentials,
     runs::is_of_a_run,
 };
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
-use super::{header::header, plan::Plan, scope_check, watches::watched_namespaces};
+use super::{plan::Plan, state::Run};
 use crate::{
     clock::Clock,
     connect::{call::ask, connection::Connection, failure::Failure},
-    hub::{
-        error::CollectError,
-        missing::NO_NAMESPACES,
-        namespaces,
-        permissions::Permissions,
-        probe, secrets,
-        target::{Target, target},
-    },
-    watch::list::list,
+    hub::{error::CollectError, missing::NO_NAMESPACES, namespaces, probe, secrets},
+    progress::Quiet,
+    watch::seen::asked_for_writers,
 };
 
-/// Where the hub says who asks.
+/// Where the hub reports the user of a request.
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-/// At most so many managers are told apart.
+/// The number of managers that are told apart.
 const MANAGERS: usize = 100;
-/// At most so many profiles are kept.
-const KEPT: usize = 1000;
-/// At most so many Namespaces with profiles are counted.
-const NAMESPACES: usize = 10_000;
 
 /// What a run on the hub would begin with.
 #[derive(Debug)]
@@ -53,7 +42,7 @@ pub struct Survey {
     pub evidence: Evidence,
     /// The profiles.
     pub inventory: Result<Inventory, CollectError>,
-    /// Some of the profiles that a run would judge, for example to list their field managers.
+    /// The profiles that a run would judge, for example to list their field managers.
     pub profiles: Vec<ClusterProfile>,
 }
 
@@ -62,7 +51,7 @@ pub struct Survey {
 pub struct Inventory {
     /// How many a run would judge.
     pub profiles: usize,
-    /// How many of their Namespaces were told apart.
+    /// The number of their Namespaces.
     pub namespaces: usize,
     /// The managers in their spec, each with the number of its profiles. Of very many, only some.
     pub managers: BTreeMap<String, usize>,
@@ -88,201 +77,130 @@ pub async fn survey(
 ) -> Result<Survey, CollectError> {
     let deadline = Instant::now().checked_add(limit);
     let late = || CollectError::of(&Failure::silent("no whole answer came", limit), &hub.source, "");
-    let target = within(
-        deadline,
-        target(
-            &hub.timed(),
-            clock,
-            &hub.source,
-            &plan.claim,
-            plan.placements(),
-            plan.api_version.as_deref(),
-        ),
-    )
-    .await;
-    let mut target = target.ok_or_else(late)??;
-    let namespaces = &plan.scope.namespaces;
-    let asked = async {
-        let user = who(hub).await;
-        let permissions = Permissions::ask(&hub.timed(), namespaces, &plan.written(writes)).await;
-        target.describe(&hub.timed(), &permissions).await;
-        (user, permissions)
+    let preparing = async {
+        let stop = CancellationToken::new();
+        let run = Run::prepare(hub, plan, writes, clock, &Quiet, stop).await?;
+        Ok((run, user(hub).await))
     };
-    let (user, permissions) = within(deadline, asked).await.ok_or_else(late)?;
-    let mut evidence = Evidence {
-        header: header(hub, plan, &target),
-        ..Evidence::default()
+    let (mut run, user) = within(deadline, preparing).await.ok_or_else(late)??;
+    run.ask_for();
+    let (inventory, profiles) = match run.inventory(deadline).await {
+        Ok((inventory, profiles)) => (Ok(inventory), profiles),
+        Err(error) => (Err(error), Vec::new()),
     };
-    ask_for(&mut evidence, plan, &permissions);
-    let mut inventory = inventory(hub, plan, &target, deadline).await;
-    if inventory.is_ok() && may_not_watch(plan, &permissions) {
-        let message = "the runner may list them, but not watch them".to_owned();
-        inventory = Err(CollectError::forbidden(message, namespaces));
-    }
-    let writers = inventory.as_ref().is_ok_and(|listed| listed.writers);
-    let profiles = inventory
-        .as_mut()
-        .map_or_else(|_| Vec::new(), |listed| std::mem::take(&mut listed.profiles));
-    if let Ok(Listed {
-        inventory: found,
-        places,
-        ..
-    }) = &inventory
-        && found.is_whole
-    {
-        let has_profile = |scope: &Scope| match &scope.namespaces[..] {
-            [] => found.profiles > 0,
-            namespaces => namespaces.iter().any(|namespace| places.contains(namespace)),
-        };
-        let holds = |role, scope: &Scope| match role {
-            Role::Manager if found.unreadable > 0 => None,
-            Role::Manager => Some(has_profile(scope)),
-            Role::Scheduler | Role::Consumer => None,
-        };
-        let client = hub.timed();
-        let check = scope_check::check(&client, &target, plan, holds);
-        // Without an answer in time, a run may begin.
-        if let Some(Err(error)) = within(deadline, check).await {
-            inventory = Err(error);
-        }
-    }
-    if !writers {
-        let none = Asked::No("the hub showed no managedFields".into());
-        evidence.header.asked.insert(Kind::Writers, none);
-    }
-    evidence.header.permissions = permissions.into_inner();
+    run.evidence.header.permissions = run.permissions.into_inner();
     Ok(Survey {
         user,
-        evidence,
-        inventory: inventory.map(|listed| listed.inventory),
+        evidence: run.evidence,
+        inventory,
         profiles,
     })
 }
 
-/// Asks who the runner is. Hubs before Kubernetes 1.28 do not say.
-async fn who(hub: &Connection) -> Option<String> {
+/// Asks for the runner's user name. Hubs before Kubernetes 1.28 do not report it.
+async fn user(hub: &Connection) -> Option<String> {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let review: Value = ask(&hub.timed(), WHO, &review).await.ok()?;
     let name = review["status"]["userInfo"]["username"].as_str()?;
     Some(without_credentials(name).into_owned())
 }
 
-/// Notes which kinds of evidence a run would ask for, as far as that depends on permissions.
-fn ask_for(evidence: &mut Evidence, plan: &Plan, permissions: &Permissions) {
-    let scope = &plan.scope.namespaces;
-    let (secrets, _, no_secrets) = secrets::asked(&plan.secrets, permissions, scope);
-    let (probe, no_probe) = probe::asked(&plan.probe, permissions, scope);
-    let namespaces = if namespaces::allowed(permissions, scope) {
-        Asked::Yes
-    } else {
-        Asked::No(NO_NAMESPACES)
-    };
-    evidence.header.asked.extend([
-        (Kind::Namespaces, namespaces),
-        (Kind::Secrets, secrets),
-        (Kind::UnlabelledSecrets, secrets::unlabelled_asked(&plan.secrets)),
-        (Kind::Probe, probe),
-        (Kind::Writers, Asked::Yes),
-    ]);
-    evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
-}
-
-/// Whether the hub forbids what a run reads the profiles by: it says so before it refuses.
-fn may_not_watch(plan: &Plan, permissions: &Permissions) -> bool {
-    let watch = |namespace: &str| permissions.allows("watch", names::GROUP, names::PLURAL, namespace);
-    let everywhere = [String::new()];
-    let places = match plan.scope.namespaces.as_slice() {
-        [] => &everywhere[..],
-        namespaces => namespaces,
-    };
-    !plan.observe.is_zero() && places.iter().any(|place| watch(place) == Some(false))
-}
-
-/// What a list of the profiles shows.
-struct Listed {
-    inventory: Inventory,
-    /// The namespaces with profiles.
-    places: BTreeSet<String>,
-    /// Whether any of them shows managedFields, or there is none.
-    writers: bool,
-    profiles: Vec<ClusterProfile>,
-}
-
-/// Lists the profiles.
-async fn inventory(
-    hub: &Connection,
-    plan: &Plan,
-    target: &Target,
-    deadline: Option<Instant>,
-) -> Result<Listed, CollectError> {
-    let counting = Arc::new(Mutex::new(Counting::default()));
-    let mut is_whole = true;
-    for namespace in watched_namespaces(&plan.scope) {
-        let path = target.profiles(namespace);
-        let (into, scope) = (Arc::clone(&counting), plan.scope.clone());
-        let each = move |json: &[u8]| match serde_json::from_slice::<ClusterProfile>(json) {
-            Ok(profile) if !scope.holds(&profile) => into.lock().inventory.left_out += 1,
-            Ok(profile) => into.lock().count(profile),
-            Err(_) => into.lock().inventory.unreadable += 1,
+impl Run<'_> {
+    /// Notes which kinds of evidence a run would ask for, as far as that depends on permissions.
+    fn ask_for(&mut self) {
+        let (plan, permissions) = (self.plan, &self.permissions);
+        let scope = &plan.scope.namespaces;
+        let (secrets, _, no_secrets) = secrets::asked(&plan.secrets, permissions, scope);
+        let (probe, no_probe) = probe::asked(&plan.probe, permissions, scope);
+        let namespaces = if namespaces::allowed(permissions, scope) {
+            Asked::Yes
+        } else {
+            Asked::No(NO_NAMESPACES)
         };
-        match within(deadline, list(&hub.timed(), &path, each)).await {
-            Some(listed) => {
-                listed.map_err(|failure| {
-                    CollectError::of_list(&failure, &hub.source, &plan.scope.namespaces)
-                })?;
+        self.evidence.header.asked.extend([
+            (Kind::Namespaces, namespaces),
+            (Kind::Secrets, secrets),
+            (Kind::UnlabelledSecrets, secrets::unlabelled_asked(&plan.secrets)),
+            (Kind::Probe, probe),
+        ]);
+        self.evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
+    }
+
+    /// Lists and counts the profiles.
+    async fn inventory(
+        &mut self,
+        deadline: Option<Instant>,
+    ) -> Result<(Inventory, Vec<ClusterProfile>), CollectError> {
+        let scope = &self.plan.scope;
+        let mut listed = self.watches(false, |namespace| self.target.profiles(namespace));
+        let started = within(deadline, listed.start(&self.patience)).await;
+        let is_whole = started.is_some() && listed.unlisted.is_none();
+        if let Some(Err(failure)) = started {
+            return Err(CollectError::of_list(
+                ObjectKind::ClusterProfile,
+                &failure,
+                &self.hub.source,
+                &scope.namespaces,
+            ));
+        }
+        if self.may_not_watch() {
+            let message = "the runner may list them, but not watch them".to_owned();
+            return Err(CollectError::forbidden(
+                ObjectKind::ClusterProfile,
+                message,
+                &scope.namespaces,
+            ));
+        }
+        // Without an answer in time, a run may begin.
+        if is_whole && let Some(checked) = within(deadline, self.check_scope(&listed, None)).await {
+            checked?;
+        }
+        let recorded = listed.record.lock().take();
+        let writers = asked_for_writers(&recorded.histories);
+        let mut inventory = Inventory {
+            unreadable: recorded.unreadable.len(),
+            is_whole,
+            ..Inventory::default()
+        };
+        let mut namespaces = BTreeSet::new();
+        let mut profiles = Vec::new();
+        for history in recorded.histories {
+            let profile = history.last();
+            if !scope.holds(profile) || is_of_a_run(profile) {
+                inventory.left_out += 1;
+                continue;
             }
-            None => is_whole = false,
+            inventory.profiles += 1;
+            namespaces.insert(profile.metadata.namespace.to_string());
+            let manager = without_credentials(profile.manager()).into_owned();
+            let managers = &mut inventory.managers;
+            if managers.len() < MANAGERS || managers.contains_key(&manager) {
+                *managers.entry(manager).or_default() += 1;
+            }
+            profiles.push(profile.clone());
         }
+        inventory.namespaces = namespaces.len();
+        self.asked(Kind::Writers, writers);
+        Ok((inventory, profiles))
     }
-    let Counting {
-        mut inventory,
-        places,
-        writers,
-        profiles,
-    } = std::mem::take(&mut *counting.lock());
-    inventory.namespaces = places.len();
-    inventory.is_whole = is_whole;
-    Ok(Listed {
-        writers: writers || inventory.profiles == 0,
-        inventory,
-        places,
-        profiles,
-    })
-}
 
-/// The inventory while it is counted.
-#[derive(Default)]
-struct Counting {
-    inventory: Inventory,
-    places: BTreeSet<String>,
-    writers: bool,
-    profiles: Vec<ClusterProfile>,
-}
-
-impl Counting {
-    fn count(&mut self, profile: ClusterProfile) {
-        self.writers |= profile.metadata.writers.is_some();
-        let manager = without_credentials(profile.manager()).into_owned();
-        let namespace = profile.metadata.namespace.to_string();
-        if is_of_a_run(&profile) {
-            self.inventory.left_out += 1;
-            return;
-        }
-        self.inventory.profiles += 1;
-        if self.places.len() < NAMESPACES {
-            self.places.insert(namespace);
-        }
-        let managers = &mut self.inventory.managers;
-        if managers.len() < MANAGERS || managers.contains_key(&manager) {
-            *managers.entry(manager).or_default() += 1;
-        }
-        if self.profiles.len() < KEPT {
-            self.profiles.push(profile);
-        }
+    /// Whether the hub forbids to watch profiles: it says so before it refuses.
+    fn may_not_watch(&self) -> bool {
+        let everywhere = [String::new()];
+        let places = match self.plan.scope.namespaces.as_slice() {
+            [] => &everywhere[..],
+            namespaces => namespaces,
+        };
+        let is_forbidden = |namespace: &String| {
+            self.permissions
+                .allows("watch", names::GROUP, names::PLURAL, namespace)
+                == Some(false)
+        };
+        !self.plan.observe.is_zero() && places.iter().any(is_forbidden)
     }
 }
 
-/// What comes of it before the deadline; none if it takes longer.
+/// The outcome of `work` before the deadline; none if it takes longer.
 async fn within<T>(deadline: Option<Instant>, work: impl Future<Output = T>) -> Option<T> {
     match deadline {
         Some(deadline) => timeout_at(deadline, work).await.ok(),

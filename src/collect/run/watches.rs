@@ -1,18 +1,23 @@
-//! What a run watches: of which namespaces, the profiles and the slices.
+//! What a run watches: the profiles, and the slices of decisions.
 
 use std::{fmt::Display, future::pending};
 
-use evidence::{
-    Scope, Tracked,
-    api::{ClusterProfile, PlacementDecision},
+use evidence::{Scope, Tracked, api::ClusterProfile};
+use futures::{
+    StreamExt as _, TryStreamExt as _,
+    future::{join_all, ready},
+    stream,
 };
-use futures::future::join_all;
 use jiff::Timestamp;
 
+use super::patience::Patience;
 use crate::{
-    progress::SlicesSoFar,
-    watch::timeline::{self, Watch},
+    connect::failure::Failure,
+    watch::timeline::{self, Watch, gap},
 };
+
+/// How many lists are read at a time.
+const AT_ONCE: usize = 16;
 
 /// The namespaces of the scope, each for a watch of its own. `None` stands for the whole hub.
 pub(super) fn watched_namespaces(scope: &Scope) -> Vec<Option<&str>> {
@@ -22,88 +27,100 @@ pub(super) fn watched_namespaces(scope: &Scope) -> Vec<Option<&str>> {
     }
 }
 
-/// The watches of objects of one kind.
-pub(crate) struct Watches<T: Tracked = ClusterProfile>(pub Vec<Watch<T>>);
+/// The watches of objects of one kind, and what they have brought. By default none.
+pub(crate) struct Watches<T: Tracked = ClusterProfile> {
+    pub record: timeline::Shared<T>,
+    /// Why not all objects were listed; then they are not watched.
+    pub unlisted: Option<String>,
+    watches: Vec<Watch<T>>,
+}
 
 impl<T: Tracked> Default for Watches<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self::new(timeline::Shared::default(), Vec::new())
     }
 }
 
 impl<T: Tracked> Watches<T> {
-    /// Whether the objects of a namespace are followed.
+    /// Watches that share a record.
+    pub fn new(record: timeline::Shared<T>, watches: Vec<Watch<T>>) -> Self {
+        Self {
+            record,
+            unlisted: None,
+            watches,
+        }
+    }
+
+    /// Lists the objects for the first time. What a list without an end has shown is worth to be judged.
+    ///
+    /// # Errors
+    /// When the hub refuses.
+    pub async fn start(&mut self, patience: &Patience) -> Result<(), Failure> {
+        let start = stream::iter(self.watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
+        let start = start.try_for_each(|()| ready(Ok(())));
+        match patience.within(patience.list, start).await {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) if failure.is_silence() => self.unlisted = Some(failure.to_string()),
+            Ok(Err(failure)) => return Err(failure),
+            Err(unfinished) => self.unlisted = Some(unfinished.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Whether the objects of a namespace are watched.
     pub fn hold(&self, namespace: &str) -> bool {
-        let mut watched = self.0.iter().map(Watch::namespace);
+        let mut watched = self.watches.iter().map(Watch::namespace);
         watched.any(|watched| watched.is_none_or(|name| name == namespace))
     }
 
-    /// Compares lists with what they have brought. Returns whether all are confirmed.
+    /// Records every change, for as long as it is polled.
+    pub async fn follow(&mut self) {
+        if self.watches.is_empty() || self.unlisted.is_some() {
+            // Nothing can change, but the window has its length.
+            pending::<()>().await;
+        }
+        join_all(self.watches.iter_mut().map(Watch::follow)).await;
+    }
+
+    /// Compares lists with what the watches have brought. Returns whether all are confirmed.
     pub async fn confirm(&mut self) -> bool {
-        let confirmed = join_all(self.0.iter_mut().map(Watch::confirm)).await;
+        let confirmed = join_all(self.watches.iter_mut().map(Watch::confirm)).await;
         !confirmed.contains(&false)
     }
 
-    /// Notes that no list has confirmed them since the window ended, which leaves a gap until now.
-    pub fn doubt(&mut self, why: &dyn Display, ended: Timestamp) {
-        self.0.iter_mut().for_each(|watch| watch.doubt(why));
+    /// Confirms and ends the watches when the window has ended. Returns whether all are confirmed; an unconfirmed one leaves a
+    /// gap.
+    pub async fn end_window(&mut self, patience: &Patience, ended: Timestamp) -> bool {
+        let mut is_confirmed = false;
+        if self.unlisted.is_none() {
+            match patience.at_last(patience.list, self.confirm()).await {
+                Ok(confirmed) => is_confirmed = confirmed,
+                Err(late) => self.doubt(&late, ended),
+            }
+        }
+        self.finish(ended);
+        is_confirmed
+    }
+
+    /// Notes that no list has confirmed the watches since the window ended, which leaves a gap until now.
+    fn doubt(&mut self, why: &dyn Display, ended: Timestamp) {
+        self.watches.iter_mut().for_each(|watch| watch.doubt(why));
         // They share a record.
-        if let Some(watch) = self.0.first() {
+        if let Some(watch) = self.watches.first() {
             watch.lose_since(ended, why);
         }
     }
 
-    /// Ends them: what comes later does not count.
+    /// Notes that no list has confirmed the watches after the window.
+    pub fn doubt_later(&self, now: Timestamp) {
+        let reason = "no list confirmed what the watch saw after the window";
+        let known = self.watches.iter().map(Watch::known_until).min();
+        let lost = known.map(|known| gap::<T>(known, now, reason));
+        self.record.lock().gaps.extend(lost);
+    }
+
+    /// Ends the watches: later changes do not count.
     pub fn finish(&mut self, ended: Timestamp) {
-        self.0.iter_mut().for_each(|watch| watch.finish(ended));
+        self.watches.iter_mut().for_each(|watch| watch.finish(ended));
     }
-
-    /// Records every change, for as long as it is polled.
-    pub async fn follow(&mut self) {
-        if self.0.is_empty() {
-            // Nothing can change, but the window has its length.
-            pending::<()>().await;
-        }
-        join_all(self.0.iter_mut().map(Watch::follow)).await;
-    }
-}
-
-/// The watches of slices; none where decisions are not judged.
-#[derive(Default)]
-pub(super) struct Slices {
-    /// What they have seen.
-    pub record: timeline::Shared<PlacementDecision>,
-    pub watches: Watches<PlacementDecision>,
-    /// Why the slices were not listed, and so are not watched.
-    pub unlisted: Option<String>,
-}
-
-impl Slices {
-    /// Records every change, for as long as it is polled.
-    pub async fn follow(&mut self) {
-        if self.unlisted.is_some() {
-            pending::<()>().await;
-        }
-        self.watches.follow().await;
-    }
-
-    /// What is copied while the watches go on.
-    pub fn so_far(&self) -> SlicesSoFar {
-        SlicesSoFar {
-            record: self.record.clone(),
-            unlisted: self.unlisted.clone(),
-        }
-    }
-
-    /// Whether the scope holds one, or may: not all could be listed.
-    pub fn has(&self, scope: &Scope) -> bool {
-        self.unlisted.is_some() || self.record.lock().has(|slice| scope.holds_slice(slice))
-    }
-}
-
-/// What goes on after the window.
-pub(super) struct Left {
-    pub record: timeline::Shared,
-    pub watches: Watches,
-    pub slices: Slices,
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::connect::{
     Connection,
     call::{TimedClient, get, segment},
-    client::client,
+    client,
 };
 
 /// Selects the cluster Secrets of Argo CD.

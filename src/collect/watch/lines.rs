@@ -11,8 +11,9 @@ use serde_json::value::RawValue;
 use tokio::{task::coop::consume_budget, time::timeout};
 
 use crate::connect::{
+    call::AnswerBody,
     failure::{Failure, Refusal, Status},
-    own_credentials::{AnswerBody, OwnCredentials},
+    own_credentials::{OwnCredentials, Redaction},
 };
 
 /// The longest line: an event holds one object.
@@ -23,8 +24,9 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// The body of a watch.
 pub(crate) struct Lines {
     body: AnswerBody,
-    /// What no failure may show.
-    own: Option<OwnCredentials>,
+    /// The credentials that no line may show.
+    own: OwnCredentials,
+    redaction: Redaction,
     buffer: BytesMut,
     /// How much of the buffer is known to have no line end.
     searched: usize,
@@ -51,8 +53,14 @@ pub(crate) enum Event<'a> {
 impl Lines {
     /// Reads the events of that answer.
     pub fn new(response: Response<AnswerBody>) -> Self {
+        let own = response
+            .extensions()
+            .get::<OwnCredentials>()
+            .cloned()
+            .unwrap_or_default();
         Self {
-            own: response.extensions().get().cloned(),
+            redaction: own.redaction(),
+            own,
             body: response.into_body(),
             buffer: BytesMut::new(),
             searched: 0,
@@ -82,12 +90,15 @@ impl Lines {
                 if line.trim_ascii().is_empty() {
                     continue;
                 }
-                return Ok(Some(match &self.own {
-                    Some(own) if is_failure(&line) => {
-                        let clean = own.redact(&String::from_utf8_lossy(&line));
-                        clean.as_bytes().into()
-                    }
-                    _ => line,
+                let redacted = if is_failure(&line) {
+                    let message = self.own.redact_message(&String::from_utf8_lossy(&line));
+                    Cow::Owned(message.into_bytes())
+                } else {
+                    self.redaction.redact(&line)
+                };
+                return Ok(Some(match redacted {
+                    Cow::Borrowed(_) => line,
+                    Cow::Owned(redacted) => redacted.as_slice().into(),
                 }));
             }
             self.searched = self.buffer.len();

@@ -1,10 +1,11 @@
 //! Lists, read while they stream, page by page.
 
-use std::time::Duration;
+use std::{mem, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
 use tokio::{
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
     time::{Instant, timeout},
@@ -14,6 +15,7 @@ use super::splitter::{FrameMetadata, Splitter};
 use crate::connect::{
     call::{ListBudget, TimedClient, request, segment, send},
     failure::Failure,
+    own_credentials::Redaction,
 };
 
 /// Pages with fewer items are asked for no faster than the hub is spared: a list of many such pages is none to hurry for.
@@ -40,10 +42,26 @@ where
     whole(client, path, OBJECTS, each).await
 }
 
-/// Does the same for the metadata of each item.
+/// Lists what is at `path`, and has `each` add the JSON of each item to the result.
 ///
 /// # Errors
-/// The same.
+/// When there is no whole list within the client's time.
+pub(crate) async fn fold_list<A, F>(client: &TimedClient, path: &str, mut each: F) -> Result<A, Failure>
+where
+    A: Default + Send + 'static,
+    F: FnMut(&mut A, &[u8]) + Send + 'static,
+{
+    let found = Arc::new(Mutex::new(A::default()));
+    let into = Arc::clone(&found);
+    list(client, path, move |json: &[u8]| each(&mut into.lock(), json)).await?;
+    let found = mem::take(&mut *found.lock());
+    Ok(found)
+}
+
+/// Lists the metadata of each item at `path`.
+///
+/// # Errors
+/// When there is no whole list within the client's time. Items may have been handed on by then.
 pub(crate) async fn list_metadata<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
@@ -122,6 +140,7 @@ where
     let splitter = Splitter::default();
     let mut reader = Turn::Mine(Reader {
         splitter,
+        redaction: client.own.redaction(),
         each,
         items: 0,
     });
@@ -136,7 +155,7 @@ where
         batch.push(piece);
         if size >= WORTH_A_THREAD || began.elapsed() >= WORTH_A_LOOK {
             let mine = reader.back().await?;
-            let full = std::mem::take(&mut batch);
+            let full = mem::take(&mut batch);
             (size, began) = (0, Instant::now());
             // The thread never waits for the network, so that a paused clock cannot come to a stop.
             reader = Turn::Threads(spawn_blocking(move || mine.read(&full)));
@@ -146,6 +165,7 @@ where
         splitter,
         each,
         items,
+        ..
     } = reader.back().await?.read(&batch)?;
     let frame = splitter.finish().map_err(Failure::broken)?;
     Ok((frame.metadata, each, items))
@@ -170,16 +190,17 @@ impl<F> Turn<F> {
 
 struct Reader<F> {
     splitter: Splitter,
+    redaction: Redaction,
     each: F,
     items: usize,
 }
 
 impl<F: FnMut(&[u8])> Reader<F> {
     fn read(mut self, batch: &[Bytes]) -> Result<Self, Failure> {
-        let (each, items) = (&mut self.each, &mut self.items);
+        let (each, items, redaction) = (&mut self.each, &mut self.items, &self.redaction);
         let mut counted = |json: &[u8]| {
             *items += 1;
-            each(json);
+            each(&redaction.redact(json));
         };
         for piece in batch {
             self.splitter.feed(piece, &mut counted).map_err(Failure::broken)?;

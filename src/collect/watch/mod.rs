@@ -5,7 +5,6 @@ pub(crate) mod backoff;
 pub mod fuzzing;
 pub(crate) mod lines;
 pub(crate) mod list;
-pub(crate) mod memory_budget;
 pub(crate) mod record;
 pub(crate) mod restored;
 pub(crate) mod seen;

@@ -12,10 +12,6 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::memory_budget::MemoryBudget;
-
-mod heard;
-mod holdings;
 mod recorded;
 
 pub(crate) use self::recorded::Recorded;
@@ -36,8 +32,6 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     /// The number of versions and deletions that the record lacked when they came.
     pub new_versions: u64,
     alive: usize,
-    /// For further versions.
-    pub memory: MemoryBudget,
     /// Until when each watch knows every change.
     heard: Vec<Timestamp>,
 }
@@ -336,15 +330,9 @@ impl<T: Tracked> Record<T> {
             if is_known {
                 return;
             }
-            if !self.memory.take(at) {
-                return;
-            }
             self.new_versions += 1;
             object.share_with(history.last());
             history.versions.push(Version { at: Some(at), object });
-            return;
-        }
-        if !self.memory.take(at) {
             return;
         }
         if let Some(before) = self.histories.last() {

@@ -29,9 +29,8 @@ use super::{
 use crate::{
     clock::Clock,
     connect::{
-        call::{ATTEMPTS, TimedClient, request, segment, send},
+        call::{ATTEMPTS, AnswerBody, TimedClient, request, segment, send},
         failure::{Failure, LONGEST_WAIT},
-        own_credentials::AnswerBody,
     },
 };
 

@@ -10,7 +10,7 @@ use super::{
     check::{self, Check},
     document::Diagnosis,
     evidence::{self, EvidenceChecks},
-    examine::{Examined, examine, sample},
+    examine::{Examined, examine, read_logs},
 };
 use crate::command::{
     flags::{
@@ -150,9 +150,9 @@ impl Doctor {
         let own = self.plan.own();
         let logs = plan.audit_logs.clone();
         let runtime = runtime(&target)?;
-        let (examined, sample) = runtime.block_on(async {
+        let (examined, log) = runtime.block_on(async {
             let examining = examine(&target, plan, driving.as_ref(), own, limit);
-            futures::join!(examining, sample(&logs))
+            futures::join!(examining, read_logs(&logs))
         });
         // A credential plugin may hang.
         runtime.shutdown_background();
@@ -186,10 +186,10 @@ impl Doctor {
             let permissions = survey.as_ref().map(|survey| &*survey.evidence.header.permissions);
             checks.extend(evidence::driver(driving, permissions.unwrap_or_default()));
         }
-        checks.extend(sample.iter().flat_map(evidence::audit_log));
+        checks.extend(log.iter().flat_map(evidence::audit_log));
         if let Some(survey) = &survey {
-            let sample = sample.as_ref().and_then(|sample| sample.as_ref().ok());
-            checks.extend(evidence::writers(&plan, &survey.profiles, sample));
+            let log = log.as_ref().and_then(|log| log.as_ref().ok());
+            checks.extend(evidence::writers(&plan, &survey.profiles, log));
         }
         checks.extend(errors);
         checks.extend(files);

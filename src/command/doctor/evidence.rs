@@ -7,13 +7,13 @@ use collect::{
     Plan, Reached, Wish,
     clock::Clock,
     driver::DriverFile,
-    requests::{AuditSample, RequestsError},
+    requests::{AuditLog, RequestsError},
 };
 use evidence::{
-    Asked, Evidence, Header, Kind, Origin, Permission, ProfileHistory, ReasonId, Requests, Version, Window,
-    api::{ClusterProfile, Feature, Role, names},
+    Asked, Evidence, Header, Kind, Origin, Permission, ProfileHistory, ReasonId, Version,
+    api::{ClusterProfile, Feature, ObjectKind, Role, names},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use judge::{Prospect, Selection, gained, prospects};
 use report::count;
 
@@ -439,9 +439,9 @@ fn mutations(allowed: bool, permissions: &[Permission]) -> Check {
 }
 
 /// Checks an audit log that the user named.
-pub fn audit_log(sample: &Result<AuditSample, RequestsError>) -> Vec<Check> {
-    let sample = match sample {
-        Ok(sample) => sample,
+pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
+    let log = match log {
+        Ok(log) => log,
         Err(error @ RequestsError::Empty { .. }) => {
             let remedy =
                 "set --audit-log-path and a policy above None at the API server, or pass another file";
@@ -449,16 +449,13 @@ pub fn audit_log(sample: &Result<AuditSample, RequestsError>) -> Vec<Check> {
         }
         Err(error) => {
             let failure = Failure::usage(anyhow!("{error}"));
-            return vec![Check::error(
-                AUDIT_LOG,
-                &failure,
-                "pass the API server's log, or leave out --audit-log",
-            )];
+            let remedy = "pass the API server's log, or leave out --audit-log";
+            return vec![Check::error(AUDIT_LOG, &failure, remedy)];
         }
     };
-    let mut checks = vec![logged_writes(sample)];
-    let age = sample.last.map(|last| Clock::system().now().duration_since(last));
-    if let Some(age) = age.filter(|age| sample.is_whole && *age > MAX_LOG_AGE) {
+    let mut checks = vec![logged_writes(log)];
+    let age = Clock::system().now().duration_since(log.requests.covers.until);
+    if age > MAX_LOG_AGE {
         let fact = format!("the audit log's last event is {} min old", age.as_mins());
         let remedy = "pass the log that the API server writes now: a run needs the events of its own time";
         checks.push(Check::warn(AUDIT_LOG, &fact, remedy));
@@ -466,44 +463,29 @@ pub fn audit_log(sample: &Result<AuditSample, RequestsError>) -> Vec<Check> {
     checks
 }
 
-fn logged_writes(sample: &AuditSample) -> Check {
-    let part = if sample.is_whole {
-        ""
-    } else {
-        ", of which the first part was read"
-    };
-    let files = format!("{} of audit log{part}", count(sample.files, "file"));
-    if !sample.knows_profiles {
-        let fact = format!("{files}, with no request on ClusterProfiles");
-        return Check::warn(AUDIT_LOG, &fact, POLICY);
+fn logged_writes(log: &AuditLog) -> Check {
+    if log.silent_on.contains(&ObjectKind::ClusterProfile) {
+        return Check::warn(
+            AUDIT_LOG,
+            "the audit log has no request on ClusterProfiles",
+            POLICY,
+        );
     }
-    let levels: Vec<&str> = sample.writes.keys().map(String::as_str).collect();
+    let levels: Vec<&str> = log.levels.iter().map(String::as_str).collect();
     match levels.as_slice() {
-        [] => Check::ok(
-            AUDIT_LOG,
-            &format!("{files}, with no write on ClusterProfiles yet"),
-        ),
-        ["RequestResponse"] => Check::ok(
-            AUDIT_LOG,
-            &format!("{files}, with writes at level RequestResponse"),
-        ),
+        [] => Check::ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet"),
+        ["RequestResponse"] => Check::ok(AUDIT_LOG, "the audit log has writes at level RequestResponse"),
         levels => {
             let levels = levels.join(" and ");
-            let fact = format!("{files}, with writes at level {levels}: it does not show what each changed");
+            let fact =
+                format!("the audit log has writes at level {levels}: it does not show what each changed");
             Check::warn(AUDIT_LOG, &fact, POLICY)
         }
     }
 }
 
 /// Lists the clients that write the judged objects, and the flags that name the implementation.
-pub fn writers(plan: &Plan, profiles: &[ClusterProfile], sample: Option<&AuditSample>) -> Vec<Check> {
-    let log = |events: &[evidence::Request]| Requests {
-        covers: Window {
-            from: Timestamp::MIN,
-            until: Timestamp::MAX,
-        },
-        events: events.to_vec(),
-    };
+pub fn writers(plan: &Plan, profiles: &[ClusterProfile], log: Option<&AuditLog>) -> Vec<Check> {
     let evidence = Evidence {
         header: Header {
             claim: plan.claim.clone(),
@@ -511,8 +493,8 @@ pub fn writers(plan: &Plan, profiles: &[ClusterProfile], sample: Option<&AuditSa
             ..Header::default()
         },
         profiles: profiles.iter().cloned().map(listed).collect(),
-        requests: sample.map(|sample| log(&sample.requests)),
-        slice_requests: sample.map(|sample| log(&sample.slice_requests)),
+        requests: log.map(|log| log.requests.clone()),
+        slice_requests: log.map(|log| log.slice_requests.clone()),
         ..Evidence::default()
     };
     let roles = plan.claim.roles().filter(|role| *role != Role::Consumer);
@@ -581,6 +563,9 @@ pub fn judged_rules(rules: &RuleCounts, plan: &Plan) -> Check {
 
 #[cfg(test)]
 mod tests {
+    use collect::requests::read_audit_text;
+    use serde_json::json;
+
     use super::*;
     use crate::command::doctor::check::State;
 
@@ -607,24 +592,33 @@ mod tests {
         assert_eq!(mutations(false, &[]).state, State::Missing);
     }
 
+    /// A log with one request on a profile for each level.
+    fn log(levels: &[&str], verb: &str) -> AuditLog {
+        let event = |level: &&str| {
+            let event = json!({
+                "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": level, "auditID": level,
+                "stage": "ResponseComplete", "verb": verb, "stageTimestamp": "2026-11-20T10:00:00Z",
+                "objectRef": {"apiGroup": names::GROUP, "resource": names::PLURAL},
+            });
+            format!("{event}\n")
+        };
+        let text: String = levels.iter().map(event).collect();
+        read_audit_text("log", text.as_bytes()).expect("a log")
+    }
+
     #[test]
     fn an_audit_policy_below_request_response_is_a_warning() {
-        for (levels, knows_profiles, state) in [
-            (&["RequestResponse"][..], true, State::Ok),
-            (&[], true, State::Ok),
-            (&[], false, State::Warn),
-            (&["Metadata", "RequestResponse"], true, State::Warn),
-            (&["Request"], true, State::Warn),
+        for (levels, verb, state) in [
+            (&["RequestResponse"][..], "patch", State::Ok),
+            (&["RequestResponse"], "list", State::Ok),
+            (&["Metadata", "RequestResponse"], "patch", State::Warn),
+            (&["Request"], "patch", State::Warn),
         ] {
-            let sample = AuditSample {
-                files: 1,
-                knows_profiles,
-                writes: levels.iter().map(|level| ((*level).to_owned(), 1)).collect(),
-                is_whole: true,
-                ..AuditSample::default()
-            };
-            assert_eq!(logged_writes(&sample).state, state, "{levels:?}");
+            assert_eq!(logged_writes(&log(levels, verb)).state, state, "{levels:?}");
         }
+        let mut silent = log(&["Metadata"], "list");
+        silent.silent_on = vec![ObjectKind::ClusterProfile];
+        assert_eq!(logged_writes(&silent).state, State::Warn);
     }
 
     #[test]

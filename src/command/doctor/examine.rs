@@ -8,7 +8,7 @@ use collect::{
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
     reach_members,
-    requests::{AuditSample, RequestsError, sample_audit_log},
+    requests::{AuditLog, RequestsError, read_audit_log},
     survey,
 };
 use tokio::time::timeout;
@@ -23,9 +23,6 @@ use crate::command::{
     hub::{reference::References, start::start},
     terminal::exit::Failure,
 };
-
-/// How long an audit log is read.
-const LOG_LIMIT: Duration = Duration::from_secs(5);
 
 /// The answers of a hub and its members.
 pub struct Examined {
@@ -157,12 +154,12 @@ async fn consumer_outputs(hub: &Connection, driving: Option<&Driving>, limit: Du
     checks
 }
 
-/// Reads a sample of the audit logs; `None` without logs.
-pub async fn sample(logs: &[PathBuf]) -> Option<Result<AuditSample, RequestsError>> {
+/// Reads the audit logs that the user named; `None` without logs.
+pub async fn read_logs(logs: &[PathBuf]) -> Option<Result<AuditLog, RequestsError>> {
     if logs.is_empty() {
         return None;
     }
     let logs = logs.to_vec();
-    let reading = tokio::task::spawn_blocking(move || sample_audit_log(&logs, LOG_LIMIT));
+    let reading = tokio::task::spawn_blocking(move || read_audit_log(&logs));
     reading.await.ok()
 }

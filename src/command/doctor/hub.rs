@@ -43,9 +43,7 @@ pub fn unsurveyed(connection: &Connection) -> Hub {
 pub fn failed(connection: &Connection, error: CollectError) -> Vec<Check> {
     let name = match &error {
         CollectError::Unauthorized { .. } => "hub/user",
-        CollectError::CrdMissing { .. }
-        | CollectError::PlacementsMissing { .. }
-        | CollectError::VersionNotServed { .. } => "hub/api",
+        CollectError::NotServed { .. } | CollectError::VersionNotServed { .. } => "hub/api",
         _ => "hub/reached",
     };
     let mut checks = Vec::new();

@@ -136,7 +136,10 @@ impl Dial for Fleet {
             .cluster_url
             .authority()
             .map_or("", |authority| authority.as_str());
-        let member = self.0.get(host).ok_or(ClientError::NoServer)?;
+        let member = self
+            .0
+            .get(host)
+            .ok_or_else(|| ClientError::Refused("no server answers there".to_owned()))?;
         let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let token = user["token"].as_str().unwrap_or_default();
         Ok(member.client_with_token(token, USER_AGENT))

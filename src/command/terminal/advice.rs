@@ -4,7 +4,7 @@ use std::path::Path;
 
 use collect::{
     CollectError,
-    connect::{ClientError, ConnectError, ContextError, ExecError},
+    connect::{ConnectError, ConnectFault},
 };
 use evidence::{LimitError, Limits, ReasonId};
 use judge::rules::Rule;
@@ -13,21 +13,17 @@ use super::called::called;
 
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
-    match error {
-        ConnectError::Unreadable { .. } | ConnectError::NoConfig { .. } => "; name another with --kubeconfig",
-        ConnectError::NoContext { known, .. } if known.is_empty() => "; name another with --kubeconfig",
-        ConnectError::NoContext { .. } => "; choose one with --context",
-        ConnectError::Nowhere { .. } => {
+    match error.fault {
+        ConnectFault::File | ConnectFault::Empty => "; name another with --kubeconfig",
+        ConnectFault::NoContext => "; choose one with --context",
+        ConnectFault::NoHub => {
             "; name a kubeconfig with --kubeconfig, or try the suite without a hub of your own: --hub lab"
         }
-        ConnectError::InCluster { .. } => ", or name a kubeconfig with --kubeconfig",
-        ConnectError::Unusable {
-            source: ContextError::Client(ClientError::Exec(ExecError::Late { .. })),
-            ..
-        } => {
+        ConnectFault::ServiceAccount => ", or name a kubeconfig with --kubeconfig",
+        ConnectFault::SlowPlugin => {
             ": log in first with `kubectl auth whoami`, or allow the plugin more time with --request-timeout"
         }
-        _ => "",
+        ConnectFault::UnknownContext | ConnectFault::Context => "",
     }
 }
 
@@ -46,7 +42,7 @@ pub fn nothing_seen(error: &CollectError, address: Option<&str>) -> String {
             ", or give a slow hub more time with --request-timeout".to_owned()
         }
         CollectError::Unreachable { slow: false, .. } => ", or choose another with --context".to_owned(),
-        CollectError::CrdMissing { .. } | CollectError::PlacementsMissing { .. } => {
+        CollectError::NotServed { .. } => {
             let called = called();
             format!("; if it is not installed yet, install the CRD: `{called} crd | kubectl apply -f -`")
         }
@@ -136,25 +132,20 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use evidence::api::ObjectKind;
 
     use super::*;
 
     #[test]
     fn each_failure_gets_its_advice() {
-        let missing_crd = CollectError::CrdMissing { hub: "h".to_owned() };
+        let missing_crd = CollectError::NotServed {
+            hub: "h".to_owned(),
+            kind: ObjectKind::ClusterProfile,
+        };
         assert!(nothing_seen(&missing_crd, None).contains("crd | kubectl apply -f -"));
-        assert!(unreachable(&ConnectError::Nowhere { looked: Vec::new() }).contains("--hub lab"));
-        let hangs = ExecError::Late {
-            command: "kubelogin".to_owned(),
-            limit: Duration::from_secs(60),
-        };
-        let hangs = ConnectError::Unusable {
-            context: "c".to_owned(),
-            place: "p".to_owned(),
-            source: ContextError::Client(ClientError::Exec(hangs)),
-        };
-        assert!(unreachable(&hangs).contains("--request-timeout"));
+        let advice = |fault| unreachable(&ConnectError::new(fault, ""));
+        assert!(advice(ConnectFault::NoHub).contains("--hub lab"));
+        assert!(advice(ConnectFault::SlowPlugin).contains("--request-timeout"));
         let served = vec!["v1".to_owned()];
         let refused = |requested| CollectError::VersionNotServed {
             wanted: "v2".to_owned(),

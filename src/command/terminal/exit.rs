@@ -4,7 +4,7 @@ use std::{fmt, process::ExitCode};
 
 use collect::{
     CollectError,
-    connect::{ConnectError, Connection},
+    connect::{ConnectError, ConnectFault, Connection},
 };
 use judge::Decision;
 use lab::hub::HubError;
@@ -77,12 +77,8 @@ impl Failure {
 
     /// There is no connection to the user's hub. A kubeconfig that cannot be used is like any other file that cannot.
     pub fn no_connection(error: ConnectError) -> Self {
-        let exit = match error {
-            ConnectError::UnknownContext { .. }
-            | ConnectError::Unreadable { .. }
-            | ConnectError::Unparsable { .. }
-            | ConnectError::NoConfig { .. }
-            | ConnectError::Unmergeable { .. } => Exit::Usage,
+        let exit = match error.fault {
+            ConnectFault::UnknownContext | ConnectFault::File => Exit::Usage,
             _ => Exit::CouldNotRun,
         };
         let advised = format!("{error}{}", advice::unreachable(&error));
@@ -133,10 +129,7 @@ impl Failure {
         );
         // One error contains a manifest to copy as it is. In others, a line break may come from a file's name, which
         // must not look like a line of ours.
-        let manifest = matches!(
-            self.error.downcast_ref(),
-            Some(CollectError::Forbidden { .. } | CollectError::PlacementsForbidden { .. })
-        );
+        let manifest = matches!(self.error.downcast_ref(), Some(CollectError::Forbidden { .. }));
         let margin = if manifest { "" } else { "    " };
         for line in lines {
             anstream::eprintln!("{margin}{}", escape::line(line));

@@ -127,10 +127,13 @@ fn an_account_is_bound_to_each_role() {
 fn an_account_needs_names_that_the_api_server_takes() {
     for (text, complaint) in [
         ("runner", "write it as NAMESPACE:NAME"),
-        (":runner", "\"\" is no name of a namespace"),
-        ("te.sts:runner", "\"te.sts\" is no name of a namespace"),
-        ("tests:", "\"\" is no name of a ServiceAccount"),
-        ("tests:run:ner", "\"run:ner\" is no name of a ServiceAccount"),
+        (":runner", "\"\" is not a valid namespace"),
+        ("te.sts:runner", "\"te.sts\" is not a valid namespace"),
+        ("tests:", "\"\" is not a valid name of a ServiceAccount"),
+        (
+            "tests:run:ner",
+            "\"run:ner\" is not a valid name of a ServiceAccount",
+        ),
     ] {
         let error = text.parse::<ServiceAccount>().expect_err("none");
         assert_eq!(error.to_string(), complaint);

@@ -3,7 +3,6 @@
 mod beside;
 mod confirming;
 mod driving;
-mod long_runs;
 mod looking;
 mod members;
 mod misbehaving;

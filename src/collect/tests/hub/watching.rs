@@ -273,3 +273,24 @@ async fn tells_how_it_goes_on() {
     let notes = notes.0.into_inner().expect("notes");
     assert_eq!((notes[0], notes[3], notes[4]), ((1, 1, 0), (4, 1, 0), (5, 1, 3)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_shows_nothing_new_adds_nothing() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        for _ in 0..5 {
+            after(3600).await;
+            // The hub no longer has the changes: all profiles are listed again.
+            world.die();
+            after(20).await;
+            world.server.misbehave(Misbehaviour::Recover);
+            world.profile("passing").await;
+            world.delete("passing").await;
+            world.server.misbehave(Misbehaviour::CompactHistory);
+        }
+    };
+    let evidence = world.watch(6 * 3600, events).await;
+    assert_eq!(gaps(&evidence, Kind::Timeline).len(), 5, "one for each list");
+    assert_eq!(story(&evidence, "a").len(), 1);
+}

@@ -1,4 +1,4 @@
-//! A record as evidence: taken, or copied while it goes on.
+//! What a record holds, and the record as evidence: taken, or copied while it goes on.
 
 use std::collections::HashSet;
 
@@ -25,6 +25,61 @@ impl<T> Default for Recorded<T> {
 }
 
 impl<T: Tracked> Record<T> {
+    /// Adds a watch. Returns its number.
+    pub fn add_watch(&mut self, now: Timestamp) -> usize {
+        self.heard.push(now);
+        self.heard.len() - 1
+    }
+
+    /// Notes that a watch knows every change until now.
+    pub fn hear(&mut self, watch: usize, now: Timestamp) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = now;
+        }
+    }
+
+    /// Until when all watches know every change; none without a watch.
+    pub fn known_until(&self) -> Option<Timestamp> {
+        self.heard.iter().min().copied()
+    }
+
+    /// Whether an object was seen that is one of those, or that could not be read.
+    pub fn has(&self, is_one: impl Fn(&T) -> bool) -> bool {
+        let mut newest = self
+            .histories
+            .iter()
+            .filter_map(|history| history.versions.last());
+        !self.unreadable.is_empty() || newest.any(|version| is_one(&version.object))
+    }
+
+    /// The number of profiles so far, deleted ones included.
+    pub fn len(&self) -> usize {
+        self.histories.len()
+    }
+
+    /// The profiles in the order in which they were first seen, without the first `count`.
+    pub fn after(&self, count: usize) -> &[History<T>] {
+        self.histories.get(count..).unwrap_or_default()
+    }
+
+    /// The history of the profile with that uid.
+    pub fn history(&self, uid: &str) -> Option<&History<T>> {
+        self.by_key(uid)
+    }
+
+    /// The number of profiles that exist now.
+    pub fn alive(&self) -> usize {
+        self.alive
+    }
+
+    /// The indices of histories whose newest version is unreadable.
+    fn misplaced(&self) -> impl Iterator<Item = usize> {
+        let objects = self.unreadable.values().map(|one| &one.unreadable.object);
+        objects
+            .filter_map(|object| self.places.get(&self.key_of(object)))
+            .map(|place| place.index)
+    }
+
     /// Copies the history at `index`, in the order in which profiles were first seen.
     pub fn copy(&self, index: usize) -> Option<History<T>> {
         self.histories.get(index).cloned()
@@ -38,7 +93,7 @@ impl<T: Tracked> Record<T> {
         retain_current(&mut histories, &self.misplaced().collect());
         Some(Recorded {
             histories,
-            gaps: self.gaps.iter().cloned().chain(self.memory.gaps::<T>()).collect(),
+            gaps: self.gaps.clone(),
             unreadable: self
                 .unreadable
                 .values()
@@ -59,12 +114,7 @@ impl<T: Tracked> Record<T> {
             is_wanted(&metadata.namespace, &metadata.name)
         });
         let unread = self.unreadable.values().map(|one| one.gap::<T>(now));
-        let gaps = self
-            .gaps
-            .iter()
-            .cloned()
-            .chain(self.memory.gaps::<T>())
-            .chain(unread);
+        let gaps = self.gaps.iter().cloned().chain(unread);
         (histories.cloned().collect(), gaps.collect())
     }
 
@@ -74,7 +124,6 @@ impl<T: Tracked> Record<T> {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
         retain_current(&mut record.histories, &stale);
-        record.gaps.extend(record.memory.gaps::<T>());
         Recorded {
             histories: record.histories,
             gaps: record.gaps,

@@ -16,7 +16,10 @@ impl Dial for Switchboard {
             .authority()
             .map_or("", |authority| authority.as_str());
         let user = serde_json::to_value(&config.auth_info).expect("a user");
-        let fake = self.0.get(host).ok_or(ClientError::NoServer)?;
+        let fake = self
+            .0
+            .get(host)
+            .ok_or_else(|| ClientError::Refused("no server answers there".to_owned()))?;
         Ok(fake.client_as(user["token"].as_str().unwrap_or_default()))
     }
 }
@@ -213,7 +216,7 @@ async fn a_member_that_tells_no_user_is_asked_for_rights() {
         .await
         .expect("evidence");
     let accepted = LoginOutcome::Accepted {
-        user: "(not told)".to_owned(),
+        user: "(unknown)".to_owned(),
         everything: Some(false),
     };
     assert_eq!(*login(&evidence, "s"), accepted);

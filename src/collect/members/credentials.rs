@@ -1,0 +1,574 @@
+//! Opens members by the user's ways, by consumers' Secrets and by credential plugins, and tries the latter two. Secrets are
+//! read in clear, and kept only in memory. What comes from the hub names nothing that is run or read.
+
+use std::sync::Arc;
+
+use evidence::{
+    LoginOutcome, LoginWith, ObjectRef, Scope,
+    api::{ClusterProfile, address::Address, names},
+    kubeconfig_in_clear,
+};
+use futures::executor::block_on;
+use http::StatusCode;
+use jiff::Timestamp;
+use kube::{
+    Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use super::{
+    ask::{Asker, Clean, NoAnswer},
+    plan::{Dial, MemberWay, Way},
+};
+use crate::{
+    clock::Clock,
+    connect::{
+        ClientError, alone,
+        call::{TimedClient, retry},
+        exec::{self, Hidden},
+        failure::Failure,
+    },
+    hub::secrets,
+    plugins::{Plugins, Request, Yield},
+    watch::list::fold_list,
+};
+
+/// How often a list of Secrets is tried.
+const ATTEMPTS: u32 = 3;
+const WHO_AM_I: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/// The user of requests whose credential the API server does not know.
+const ANONYMOUS: &str = "system:anonymous";
+/// The user's name if the member does not report it.
+const UNKNOWN: &str = "(unknown)";
+const MALFORMED: &str = "the kubeconfig cannot be used: a field of its cluster or user is malformed";
+const NO_CONTEXT: &str = "the kubeconfig's context leads to no cluster and user";
+const FILE: &str = "the kubeconfig names a file, which is not read";
+
+/// The profile that a Secret names; it need not have the namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ProfileName {
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+/// Where access to a member comes from. It can be opened repeatedly.
+pub(super) enum AccessSource {
+    /// The user's way.
+    Way(MemberWay),
+    /// A consumer's Secret, or why it holds no kubeconfig.
+    Secret(Result<Hidden, String>),
+    /// The plugin of an access provider.
+    Plugin(Arc<Request>),
+}
+
+/// A member that can be asked.
+pub(super) struct OpenMember {
+    pub asker: Asker,
+    /// When its credential expires, if that is known.
+    pub expires: Option<Timestamp>,
+}
+
+/// A Secret or a plugin to try on its member.
+pub(super) struct CredentialAttempt {
+    pub with: LoginWith,
+    pub profile: ProfileName,
+    pub source: AccessSource,
+}
+
+/// A Secret or a plugin that was tried.
+#[derive(Clone, Debug)]
+pub(super) struct TriedCredential {
+    pub at: Timestamp,
+    pub with: LoginWith,
+    pub profile: ProfileName,
+    pub outcome: LoginOutcome,
+}
+
+/// Reads the labelled Secrets of these namespaces, sorted by namespace and name.
+///
+/// # Errors
+/// When the hub refuses or does not answer. No message holds anything of a Secret.
+pub(super) async fn secret_attempts(
+    hub: &TimedClient,
+    places: &[String],
+) -> Result<Vec<CredentialAttempt>, Failure> {
+    let mut found = Vec::new();
+    for place in places {
+        let path = secrets::path(place);
+        let add = |found: &mut Vec<_>, json: &[u8]| found.extend(CredentialAttempt::of_secret(json));
+        found.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, &path, add)).await?);
+    }
+    found.sort_by_cached_key(CredentialAttempt::id);
+    Ok(found)
+}
+
+/// Lists the profiles at these paths, and returns the plugins to run for those in scope, sorted by namespace and name.
+///
+/// # Errors
+/// When the hub refuses or does not answer.
+pub(super) async fn plugin_attempts(
+    hub: &TimedClient,
+    paths: &[String],
+    scope: &Scope,
+    plugins: &Plugins,
+) -> Result<Vec<CredentialAttempt>, Failure> {
+    let mut found = Vec::new();
+    for path in paths {
+        let listing = || {
+            let (scope, plugins) = (scope.clone(), plugins.clone());
+            let add = move |found: &mut Vec<_>, json: &[u8]| {
+                // The inventory reports what is not a profile.
+                let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
+                let profile = profile.filter(|profile| scope.holds(profile));
+                found.extend(profile.and_then(|profile| CredentialAttempt::of_plugin(&profile, &plugins)));
+            };
+            fold_list(hub, path, add)
+        };
+        found.extend(retry(ATTEMPTS, Failure::may_pass, listing).await?);
+    }
+    found.sort_by(|one: &CredentialAttempt, other| one.profile.cmp(&other.profile));
+    Ok(found)
+}
+
+/// Names the source of a credential: `Secret consumer/a`.
+fn source(with: &LoginWith) -> String {
+    match with {
+        LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
+        LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
+    }
+}
+
+impl CredentialAttempt {
+    /// The plugin to run for a profile; none if it has no access provider with one.
+    pub fn of_plugin(profile: &ClusterProfile, plugins: &Plugins) -> Option<Self> {
+        let request = plugins.request(profile)?;
+        Some(Self {
+            with: LoginWith::Plugin(request.provider.clone()),
+            profile: ProfileName {
+                namespace: Some(profile.metadata.namespace.to_string()),
+                name: profile.metadata.name.to_string(),
+            },
+            source: AccessSource::Plugin(Arc::new(request)),
+        })
+    }
+
+    fn of_secret(json: &[u8]) -> Option<Self> {
+        let object = Hidden(serde_json::from_slice(json).ok()?);
+        let metadata = &object.0["metadata"];
+        let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
+        let label = |key: &str| metadata["labels"][key].as_str().map(str::to_owned);
+        Some(Self {
+            with: LoginWith::Secret(ObjectRef {
+                kind: "Secret".to_owned(),
+                namespace: text("namespace"),
+                name: text("name"),
+                uid: text("uid"),
+                resource_version: text("resourceVersion"),
+            }),
+            profile: ProfileName {
+                namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE),
+                name: label(names::LABEL_SECRET_PROFILE)?,
+            },
+            source: AccessSource::Secret(match kubeconfig_in_clear(&object.0) {
+                Some(Ok(kubeconfig)) => Ok(Hidden(kubeconfig)),
+                Some(Err(error)) => Err(format!("the Secret holds no kubeconfig: {error}")),
+                None => Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY)),
+            }),
+        })
+    }
+
+    /// Identifies it among others.
+    pub fn id(&self) -> (String, ProfileName) {
+        (source(&self.with), self.profile.clone())
+    }
+
+    /// Tries it on its member. Returns the open member, if the member accepts it.
+    pub async fn try_out(&self, dial: &Arc<dyn Dial>, clock: Clock) -> (TriedCredential, Option<OpenMember>) {
+        let at = clock.now();
+        let (outcome, member) = match self.source.open(dial, clock).await {
+            Err(outcome) => (outcome, None),
+            Ok(member) => {
+                let outcome = login(&member.asker).await;
+                let is_accepted = matches!(outcome, LoginOutcome::Accepted { .. });
+                (outcome, is_accepted.then_some(member))
+            }
+        };
+        let tried = TriedCredential {
+            at,
+            with: self.with.clone(),
+            profile: self.profile.clone(),
+            outcome,
+        };
+        (tried, member)
+    }
+}
+
+impl AccessSource {
+    /// Prepares to ask the member, which may run a plugin.
+    ///
+    /// # Errors
+    /// Why there is nothing to try.
+    pub async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<OpenMember, LoginOutcome> {
+        let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
+        match self {
+            Self::Way(way) => {
+                let asker = open_way(way, dial).await.map_err(no_credential)?;
+                Ok(OpenMember { asker, expires: None })
+            }
+            Self::Secret(kubeconfig) => {
+                let config = kubeconfig.as_ref().map_err(Clone::clone);
+                let config = config.and_then(|hidden| config_of_secret(hidden).map_err(str::to_owned));
+                let asker = config
+                    .and_then(|config| connect(config, &**dial))
+                    .map_err(no_credential)?;
+                Ok(OpenMember { asker, expires: None })
+            }
+            Self::Plugin(request) => open_by_plugin(request, &**dial, clock).await,
+        }
+    }
+}
+
+/// Makes a client, without its credentials in the error.
+fn connect(config: Config, dial: &dyn Dial) -> Result<Asker, String> {
+    let clean = Clean::of(&config.auth_info);
+    match dial.connect(config) {
+        Ok(client) => Ok(Asker { client, clean }),
+        Err(error) => Err(clean.words(&error.to_string())),
+    }
+}
+
+/// Prepares a user's way, which may run a credential plugin.
+///
+/// # Errors
+/// Why there is no client.
+pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
+    let config = match &way.way {
+        Way::Client(client) => {
+            return Ok(Asker {
+                client: client.clone(),
+                clean: Clean::default(),
+            });
+        }
+        Way::Config(config) => config.clone(),
+    };
+    let (clean, dial) = (Clean::of(&config.auth_info), Arc::clone(dial));
+    let connected = exec::connect(*config, exec::PATIENCE, async |config| {
+        let connected = spawn_blocking(move || dial.connect(config)).await;
+        connected.unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())))
+    });
+    match connected.await {
+        Ok(client) => Ok(Asker { client, clean }),
+        Err(error) => Err(clean.words(&error.to_string())),
+    }
+}
+
+/// Runs the plugin, and takes its credential to the profile's server.
+async fn open_by_plugin(
+    request: &Request,
+    dial: &dyn Dial,
+    clock: Clock,
+) -> Result<OpenMember, LoginOutcome> {
+    let unanswered = |reason: String| LoginOutcome::Unanswered {
+        reason: reason.into(),
+    };
+    let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
+    // If nothing could be sent, no credential is asked for.
+    check_trust(request).map_err(unanswered)?;
+    let issued = match request.run(clock).await {
+        Yield::Credential(issued) => issued,
+        Yield::None(reason) => return Err(no_credential(reason)),
+        Yield::NotRun(reason) => return Err(unanswered(reason)),
+    };
+    let config = config_of(&request.cluster, Some(&issued.user.0))
+        .map_err(|_| no_credential("the plugin's credential cannot be used".to_owned()))?;
+    let asker = connect(config, dial)
+        .map_err(|reason| no_credential(format!("the plugin's credential is of no use: {reason}")))?;
+    Ok(OpenMember {
+        asker,
+        expires: issued.expires,
+    })
+}
+
+/// Checks that an access provider leads to a server that proves its identity: no other gets a credential.
+fn check_trust(request: &Request) -> Result<(), String> {
+    let provider = &request.provider;
+    let server = request.cluster["server"].as_str().unwrap_or_default();
+    if !Address::split(server).has_scheme("https") {
+        return Err(format!(
+            "the server of access provider {provider} is not reached over TLS, and no credential is sent without"
+        ));
+    }
+    if server.contains('@') {
+        return Err(format!(
+            "the server of access provider {provider} holds a user's name"
+        ));
+    }
+    if request.cluster["insecure-skip-tls-verify"] == true {
+        return Err(format!(
+            "access provider {provider} leaves the server's certificate unchecked, and no credential is sent to such a \
+             server"
+        ));
+    }
+    config_of(&request.cluster, None).map(drop).map_err(|_| {
+        format!("access provider {provider} cannot be used: a field of its cluster is malformed")
+    })
+}
+
+/// The configuration of a Secret's kubeconfig: its current context, or its only one.
+///
+/// # Errors
+/// Why there is no credential in it to try; quotes nothing of it.
+fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, &'static str> {
+    let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig.0.clone()).map_err(|_| MALFORMED)?;
+    let current = match (&kubeconfig.current_context, &kubeconfig.contexts[..]) {
+        (Some(current), _) if !current.is_empty() => current,
+        (_, [only]) => &only.name,
+        _ => return Err(NO_CONTEXT),
+    };
+    let mut one = Kubeconfig {
+        current_context: Some(current.clone()),
+        ..alone(&kubeconfig, current)
+    };
+    let cluster = one.clusters.first_mut().and_then(|named| named.cluster.as_mut());
+    let user = one.auth_infos.first().and_then(|named| named.auth_info.as_ref());
+    let (Some(cluster), Some(user)) = (cluster, user) else {
+        return Err(NO_CONTEXT);
+    };
+    let files = [
+        &cluster.certificate_authority,
+        &user.token_file,
+        &user.client_certificate,
+        &user.client_key,
+    ];
+    if files.into_iter().flatten().any(|path| !path.is_empty()) {
+        return Err(FILE);
+    }
+    if user.exec.is_some() {
+        return Err("the kubeconfig runs a plugin, which is not run");
+    }
+    if user.auth_provider.is_some() {
+        return Err("the kubeconfig uses an auth-provider, which is not run");
+    }
+    let credentials = Hidden(serde_json::to_value(user).unwrap_or_default());
+    let is_credential = |field: &str| credentials.0[field].as_str().is_some_and(|text| !text.is_empty());
+    if !["token", "password", "client-key-data"]
+        .into_iter()
+        .any(is_credential)
+    {
+        return Err("the kubeconfig holds no credential");
+    }
+    let server = cluster.server.clone().unwrap_or_default();
+    if !Address::split(&server).has_scheme("https") {
+        return Err("the kubeconfig's server is not reached over TLS, and no credential is sent without");
+    }
+    if server.contains('@') {
+        return Err("the kubeconfig's server holds a user's name");
+    }
+    cluster.server = Some(with_small_scheme(&server));
+    load(one)
+}
+
+/// The configuration of a cluster and, if given, a user in the format of a kubeconfig.
+///
+/// # Errors
+/// What is wrong with it; quotes nothing of it.
+pub(super) fn config_of(cluster: &Value, user: Option<&Value>) -> Result<Config, &'static str> {
+    let user = user.cloned().unwrap_or_else(|| json!({}));
+    let mut kubeconfig = Hidden(json!({
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }));
+    if let Some(Value::String(server)) = kubeconfig.0.pointer_mut("/clusters/0/cluster/server") {
+        *server = with_small_scheme(server);
+    }
+    load(serde_json::from_value(kubeconfig.0.clone()).map_err(|_| MALFORMED)?)
+}
+
+/// Clients know schemes in small letters only.
+fn with_small_scheme(server: &str) -> String {
+    match server.split_once("://") {
+        Some((scheme, rest)) => format!("{}://{rest}", scheme.to_ascii_lowercase()),
+        None => server.to_owned(),
+    }
+}
+
+fn load(kubeconfig: Kubeconfig) -> Result<Config, &'static str> {
+    // It never waits for anything. Its errors may quote what it could not read.
+    let options = KubeConfigOptions::default();
+    block_on(Config::from_custom_kubeconfig(kubeconfig, &options)).map_err(|_| MALFORMED)
+}
+
+/// Asks the member whether it knows the credential's user, and what that user may do.
+async fn login(asker: &Asker) -> LoginOutcome {
+    let question = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    match asker.review(WHO_AM_I, &question).await {
+        Ok(answer) => {
+            let user = answer["status"]["userInfo"]["username"].as_str();
+            let user = asker.clean.words(user.unwrap_or(UNKNOWN));
+            if user == ANONYMOUS {
+                return refused(&format!("Unauthorized: it takes the bearer for {ANONYMOUS}"));
+            }
+            LoginOutcome::Accepted {
+                user,
+                everything: everything(asker).await.ok(),
+            }
+        }
+        // Older members know no such question, and some do not let everybody ask it. They report the rights of users that
+        // they know.
+        Err(NoAnswer::Refused(StatusCode::NOT_FOUND | StatusCode::FORBIDDEN)) => {
+            let everything = everything(asker).await;
+            everything.map_or_else(no_login, |everything| LoginOutcome::Accepted {
+                user: UNKNOWN.to_owned(),
+                everything: Some(everything),
+            })
+        }
+        Err(no) => no_login(no),
+    }
+}
+
+/// Whether the user may do everything to everything.
+async fn everything(asker: &Asker) -> Result<bool, NoAnswer> {
+    let question: Value = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": "*", "group": "*", "version": "*", "resource": "*"}},
+    });
+    let answer = asker.review(MAY_I, &question).await?;
+    answer["status"]["allowed"]
+        .as_bool()
+        .ok_or_else(NoAnswer::unreadable)
+}
+
+fn no_login(no: NoAnswer) -> LoginOutcome {
+    match no {
+        NoAnswer::Refused(StatusCode::UNAUTHORIZED) => refused("Unauthorized"),
+        no => LoginOutcome::Unanswered {
+            reason: no.describe("create on selfsubjectreviews"),
+        },
+    }
+}
+
+fn refused(message: &str) -> LoginOutcome {
+    LoginOutcome::Refused {
+        code: 401,
+        message: message.to_owned(),
+    }
+}
+
+impl TriedCredential {
+    /// Identifies it among others.
+    pub fn id(&self) -> (String, ProfileName) {
+        (source(&self.with), self.profile.clone())
+    }
+
+    /// Whether it is worth another try: what the member refused may have been replaced a moment ago, and a plugin may
+    /// have failed once.
+    pub fn is_doubtful(&self) -> bool {
+        match &self.outcome {
+            LoginOutcome::Refused { code, .. } => *code == StatusCode::UNAUTHORIZED.as_u16(),
+            LoginOutcome::NoCredential { .. } => matches!(self.with, LoginWith::Plugin(_)),
+            LoginOutcome::Accepted { .. } | LoginOutcome::Unanswered { .. } => false,
+        }
+    }
+
+    /// The source, for people: `Secret consumer/a`.
+    pub fn way(&self) -> String {
+        source(&self.with)
+    }
+
+    /// Why it opens nothing, for people.
+    pub fn describe(&self) -> String {
+        let way = self.way();
+        match &self.outcome {
+            LoginOutcome::Accepted { .. } => format!("{way} opens it"),
+            LoginOutcome::Refused { code, message } => format!("it answers {code} {message} to {way}"),
+            LoginOutcome::NoCredential { reason } => format!("{way} opens nothing: {reason}"),
+            LoginOutcome::Unanswered { reason } => format!("{reason} (asked by {way})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(cluster: Value, user: Value) -> Hidden {
+        Hidden(json!({
+            "contexts": [{"name": "x", "context": {"cluster": "m", "user": "me"}}],
+            "clusters": [{"name": "m", "cluster": cluster}], "users": [{"name": "me", "user": user}],
+        }))
+    }
+
+    #[test]
+    fn only_what_is_in_the_kubeconfig_itself_is_used() {
+        let server = json!({"server": "https://m.example:6443"});
+        let token = json!({"token": "CANARY"});
+        let config = config_of_secret(&hidden(server.clone(), token.clone())).expect("a way");
+        assert_eq!(config.cluster_url, "https://m.example:6443/");
+        let capitals = json!({"server": "HTTPS://m.example:6443"});
+        let config = config_of_secret(&hidden(capitals, token.clone())).expect("a way");
+        assert_eq!(config.cluster_url, "https://m.example:6443/");
+        assert!(config.auth_info.exec.is_none() && config.auth_info.token.is_some());
+        let cases = [
+            (server.clone(), json!({"exec": {"command": "CANARY"}}), "a plugin"),
+            (
+                server.clone(),
+                json!({"token": "t", "auth-provider": {"name": "gcp", "config": {"cmd-path": "CANARY"}}}),
+                "an auth-provider",
+            ),
+            (server.clone(), json!({"tokenFile": "/CANARY"}), "a file"),
+            (
+                server.clone(),
+                json!({"client-certificate-data": "YQ==", "client-key": "/CANARY"}),
+                "a file",
+            ),
+            (
+                json!({"server": "https://m", "certificate-authority": "/CANARY"}),
+                token.clone(),
+                "a file",
+            ),
+            (server.clone(), json!({"token": ["CANARY"]}), "malformed"),
+            (
+                server.clone(),
+                json!({"username": "n", "token": ""}),
+                "no credential",
+            ),
+            (
+                json!({"server": "http://m.example"}),
+                token.clone(),
+                "not reached over TLS",
+            ),
+            (
+                json!({"server": "https://u:CANARY@m.example"}),
+                token.clone(),
+                "a user's name",
+            ),
+            (
+                json!({"server": "https://m.example", "proxy-url": "CANARY //"}),
+                token.clone(),
+                "malformed",
+            ),
+            (
+                json!({"server": "https://m.example", "certificate-authority-data": "CANARY!"}),
+                token.clone(),
+                "malformed",
+            ),
+            (
+                json!({"server": "https://m.example", "insecure-skip-tls-verify": "CANARY"}),
+                token,
+                "malformed",
+            ),
+        ];
+        for (cluster, user, expected) in cases {
+            let flaw = config_of_secret(&hidden(cluster, user)).expect_err("no way");
+            assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        }
+        let nowhere = Hidden(json!({"current-context": "CANARY", "contexts": []}));
+        let flaw = config_of_secret(&nowhere).expect_err("no way");
+        assert!(flaw.contains("leads to no cluster"), "{flaw}");
+    }
+}
