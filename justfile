@@ -18,10 +18,6 @@ quick:
     cargo clippy --workspace --all-targets -- -D warnings
     cargo test
 
-# Write the checked-in CRDs anew from src/lab/crd.
-crds:
-    UPDATE=1 cargo test --workspace --lib crd
-
 # Write docs/rules.md anew from suites/.
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents

@@ -5,9 +5,14 @@
 
 use std::time::Duration;
 
-use evidence::api::names::{GROUP, KIND, PLACEMENT_KIND, PLACEMENT_PLURAL, PLURAL};
+use evidence::api::{
+    Labels,
+    names::{GROUP, KIND, PLACEMENT_KIND, PLACEMENT_PLURAL, PLURAL},
+};
 use futures::{StreamExt, stream::BoxStream};
 use http::{HeaderValue, header::USER_AGENT};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     api::{
         Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
@@ -15,7 +20,7 @@ use kube::{
     },
     client::Body,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The version that the implementations write: hubs of the suite serve it.
 const VERSION: &str = "v1alpha1";
@@ -80,6 +85,15 @@ pub(crate) fn slice_resource() -> ApiResource {
     ApiResource::from_gvk_with_plural(&kind, PLACEMENT_PLURAL)
 }
 
+/// RFC 3339 in seconds, as Kubernetes writes times.
+pub(crate) fn rfc3339(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub(crate) const fn minutes(count: u64) -> Duration {
+    Duration::from_secs(60 * count)
+}
+
 /// A client that retries, and names the field manager of its writes.
 #[derive(Clone)]
 pub(crate) struct Hub {
@@ -106,6 +120,22 @@ impl Hub {
         Self::new(kube::Client::new(service, "default"))
     }
 
+    /// Creates a namespace.
+    pub(crate) async fn create_namespace(
+        &self,
+        name: &str,
+        by: &str,
+        labels: &Labels,
+    ) -> Result<(), RequestError> {
+        let target = Target {
+            resource: ApiResource::erase::<Namespace>(&()),
+            namespace: None,
+            name: name.to_owned(),
+        };
+        let object = json!({"metadata": {"labels": labels}});
+        self.create(&target, by, &object).await.map(drop)
+    }
+
     /// Creates the object, or patches the existing one to match. Returns the result.
     pub(crate) async fn create(
         &self,
@@ -115,12 +145,16 @@ impl Hub {
     ) -> Result<DynamicObject, RequestError> {
         let api = self.api(target);
         let mut body = DynamicObject::new(&target.name, &target.resource);
-        body.metadata =
-            serde_json::from_value(object["metadata"].clone()).expect("the world has valid metadata");
         body.data = object.clone();
-        if let Some(rest) = body.data.as_object_mut() {
-            rest.remove("metadata");
+        if let Some(metadata) = body
+            .data
+            .as_object_mut()
+            .and_then(|object| object.remove("metadata"))
+        {
+            body.metadata = serde_json::from_value(metadata).expect("the world has valid metadata");
         }
+        body.metadata.name = Some(target.name.clone());
+        body.metadata.namespace.clone_from(&target.namespace);
         let params = PostParams {
             dry_run: false,
             field_manager: Some(by.to_owned()),
@@ -212,13 +246,23 @@ impl Hub {
 }
 
 impl Target {
+    /// An object in a namespace.
+    pub(crate) fn namespaced(resource: ApiResource, namespace: &str, name: &str) -> Self {
+        Self {
+            resource,
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
+    /// A ClusterProfile.
+    pub(crate) fn profile(namespace: &str, name: &str) -> Self {
+        Self::namespaced(profile_resource(), namespace, name)
+    }
+
     /// All objects of a kind in a namespace.
     fn all(resource: &ApiResource, namespace: &str) -> Self {
-        Self {
-            resource: resource.clone(),
-            namespace: Some(namespace.to_owned()),
-            name: "*".to_owned(),
-        }
+        Self::namespaced(resource.clone(), namespace, "*")
     }
 
     fn error(&self, verb: &'static str, source: kube::Error) -> RequestError {

@@ -10,9 +10,31 @@ pub mod hub;
 pub mod manager;
 pub mod member;
 mod mirror;
-mod reference;
 pub mod scheduler;
-mod server;
 pub mod testbed;
 
-pub use reference::{Reference, reference};
+use evidence::api::Role;
+
+/// A reference implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Its user on the hub, and its field manager.
+    pub name: &'static str,
+    /// The namespace of what it does when it is driven.
+    pub namespace: &'static str,
+}
+
+/// The reference implementation of a role.
+pub fn reference(role: Role) -> Reference {
+    let (name, namespace) = match role {
+        Role::Manager => (manager::Manager::NAME, manager::Manager::NAMESPACE),
+        Role::Scheduler => (scheduler::Scheduler::NAME, scheduler::Scheduler::NAMESPACE),
+        Role::Consumer => (consumer::Consumer::NAME, consumer::Consumer::NAMESPACE),
+    };
+    Reference { name, namespace }
+}
+
+/// An API server in this process that takes its time from `clock`.
+fn server(clock: collect::clock::Clock) -> apiserver::ApiServer {
+    apiserver::ApiServer::new(apiserver::Clock::new(move || clock.now()))
+}

@@ -56,7 +56,7 @@ impl Mirror {
         }
     }
 
-    /// Merges a patch into an object. If it was deleted meanwhile, the watch tells.
+    /// Merges a patch into an object. If it was deleted meanwhile, the watch reports it.
     ///
     /// # Errors
     /// When the hub refuses that, or cannot be reached.
@@ -67,11 +67,7 @@ impl Mirror {
         (name, via): (&str, Via),
         patch: &Value,
     ) -> Result<(), RequestError> {
-        let target = Target {
-            resource: self.resource.clone(),
-            namespace: Some(self.namespace.clone()),
-            name: name.to_owned(),
-        };
+        let target = Target::namespaced(self.resource.clone(), &self.namespace, name);
         match hub.patch(&target, by, via, patch).await {
             Ok(written) => self.put(written),
             Err(error) if error.is_not_found() => {}

@@ -8,7 +8,10 @@ use evidence::{
     file::write_to,
 };
 use judge::Verdict;
-use lab::consumer::{FaultInfo, Habits, Polling, faults};
+use lab::{
+    consumer::{Habits, Polling},
+    fault::{FaultInfo, faults},
+};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::{
@@ -20,7 +23,7 @@ use crate::{
 
 pub fn trials(args: &Arguments) -> Vec<Trial> {
     let mut trials = vec![Trial::test("consumers::every rule has a fault", || {
-        every_rule_has_a_fault(Role::Consumer, faults())
+        every_rule_has_a_fault(Role::Consumer)
     })];
     for edition in Role::Consumer.editions() {
         let name = format!("consumers::the conforming consumer, edition {edition}");
@@ -50,7 +53,7 @@ pub fn trials(args: &Arguments) -> Vec<Trial> {
     trials.extend(one_each::trials(
         "consumers",
         args,
-        faults(),
+        faults(Role::Consumer),
         breaks_its_rule_alone,
     ));
     trials

@@ -13,7 +13,7 @@ use evidence::{
     api::{Edition, Role},
 };
 use judge::{Selection, Verdict, judge, rules};
-use lab::manager::{FaultInfo, faults};
+use lab::fault::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use crate::{
 
 pub fn trials(args: &Arguments) -> Vec<Trial> {
     let mut trials = vec![Trial::test("managers::every rule has a fault", || {
-        every_rule_has_a_fault(Role::Manager, faults())
+        every_rule_has_a_fault(Role::Manager)
     })];
     for edition in Role::Manager.editions() {
         for (drive, how) in [(Drive::No, ""), (Drive::Yes, ", driven")] {
@@ -36,7 +36,7 @@ pub fn trials(args: &Arguments) -> Vec<Trial> {
     trials.extend(one_each::trials(
         "managers",
         args,
-        faults(),
+        faults(Role::Manager),
         breaks_its_rules_alone,
     ));
     trials
@@ -86,12 +86,12 @@ fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<(), Failed> {
         fault.edition,
         &format!("reference={}", fault.id),
         drive,
-        fault.flags,
+        &fault.flags,
     )?;
     let broken: BTreeSet<&str> = fault.also.iter().copied().chain([fault.rule()]).collect();
     let in_log = fault.also_in_audit_log.iter().copied();
     let with_log = broken.iter().copied().chain(in_log).collect();
-    expect_broken("with the audit log", &with_log, fault.hides, &run.verdicts())?;
+    expect_broken("with the audit log", &with_log, &fault.hides, &run.verdicts())?;
     let fails = run.verdicts().values().any(|verdict| *verdict == Verdict::Fail);
     let is_open = fault.hides.iter().any(|id| is_must(id));
     run.ends_with(match (fails, is_open) {
@@ -107,7 +107,7 @@ fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<(), Failed> {
     expect_broken(
         "without the audit log",
         &without,
-        fault.hides,
+        &fault.hides,
         &run.without_audit_log()?,
     )
 }

@@ -10,7 +10,7 @@ use evidence::{
     api::{Edition, Role},
 };
 use judge::{Verdict, rules};
-use lab::scheduler::{FaultInfo, faults};
+use lab::fault::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::{
@@ -21,14 +21,14 @@ use crate::{
 
 pub fn trials(args: &Arguments) -> Vec<Trial> {
     let mut trials = vec![Trial::test("schedulers::every rule has a fault", || {
-        every_rule_has_a_fault(Role::Scheduler, faults())
+        every_rule_has_a_fault(Role::Scheduler)
     })];
     for edition in Role::Scheduler.editions() {
         let name = format!("schedulers::the conforming scheduler, edition {edition}");
         trials.push(Trial::test(name, move || conforms(edition)));
     }
     let mut tried = BTreeSet::new();
-    for fault in faults() {
+    for fault in faults(Role::Scheduler) {
         // One fault of each MUST rule, with a driver where it is needed, and all that a filter names. `just everything` tries
         // every fault, and drives the scheduler with each.
         let needed = drive_for(fault);

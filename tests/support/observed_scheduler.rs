@@ -11,11 +11,12 @@ use collect::{
 };
 use evidence::{
     Claim, Evidence, Identity,
-    api::{Edition, names},
+    api::{Edition, Role, names},
 };
 use lab::{
+    driver::ReferenceHooks,
     hub::{AuditLevel, Hub},
-    scheduler::{Fault, Scheduler, SchedulerHooks, hub_definitions},
+    scheduler::{Fault, Scheduler, hub_definitions},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +49,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
         let client = hub.client_as(Scheduler::NAME, Scheduler::NAME).expect("a client");
         let mut scheduler = Scheduler::new(faults, clock);
         scheduler.set_up(&client).await.expect("a world");
-        let hooks = SchedulerHooks::new(scheduler.remote());
+        let hooks = ReferenceHooks::new([(Role::Scheduler, scheduler.remote())], clock);
         let driver = DriverPlan {
             run: new_run_id(),
             hooks: Arc::new(hooks),
@@ -76,7 +77,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
 
 /// The scheduler that the flags of these faults name.
 fn given_scheduler(faults: &[Fault]) -> Option<String> {
-    let mut flags = faults.iter().flat_map(|fault| fault.info().flags);
+    let mut flags = faults.iter().flat_map(|fault| &fault.info().flags);
     flags.find(|flag| **flag == "--scheduler")?;
     flags.next().map(|name| (*name).to_owned())
 }

@@ -19,9 +19,7 @@ use collect::{
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
-    driver::{BothHooks, StandIns},
-    manager::{ReferenceHooks, Remote},
-    scheduler::{self, SchedulerHooks},
+    driver::{ReferenceHooks, Remote, StandIns},
     testbed::OnPorts,
 };
 
@@ -275,22 +273,25 @@ impl Driving {
     pub fn by_remotes(
         &self,
         manager: Option<Remote>,
-        scheduler: Option<scheduler::Remote>,
+        scheduler: Option<Remote>,
         clock: Clock,
     ) -> Option<DriverPlan> {
         let Driving::Reference { mutations } = self else {
             return None;
         };
-        let manager = manager.map(|remote| Arc::new(ReferenceHooks::new(remote, clock)));
-        let scheduler = scheduler.map(|remote| Arc::new(SchedulerHooks::new(remote)));
-        let fleet = match &manager {
-            Some(hooks) => Fleet::StandIns(Arc::<ReferenceHooks>::clone(hooks)),
-            None => Fleet::Made(None),
-        };
-        let hooks: Arc<dyn Hooks> = match (manager, scheduler) {
-            (Some(manager), Some(scheduler)) => Arc::new(BothHooks::new(manager, scheduler)),
-            (Some(manager), None) => manager,
-            (None, scheduler) => scheduler?,
+        let has_manager = manager.is_some();
+        let remotes: Vec<(Role, Remote)> = [(Role::Manager, manager), (Role::Scheduler, scheduler)]
+            .into_iter()
+            .filter_map(|(role, remote)| Some((role, remote?)))
+            .collect();
+        if remotes.is_empty() {
+            return None;
+        }
+        let hooks = Arc::new(ReferenceHooks::new(remotes, clock));
+        let fleet = if has_manager {
+            Fleet::StandIns(Arc::<ReferenceHooks>::clone(&hooks))
+        } else {
+            Fleet::Made(None)
         };
         Some(of_reference(hooks, fleet, *mutations))
     }

@@ -16,7 +16,6 @@ use judge::{
 use lab::{
     consumer,
     crd::CustomResourceDefinition,
-    fault,
     hub::{Hub, HubError},
     manager::{self, Fault, Manager},
     scheduler,
@@ -275,7 +274,7 @@ impl Reference {
 }
 
 /// A fault's id, and the first edition that has its rule.
-fn named<Edit>(fault: &fault::Fault<Edit>) -> (&'static str, Edition) {
+fn named(fault: &Fault) -> (&'static str, Edition) {
     (fault.info().id, fault.info().edition)
 }
 

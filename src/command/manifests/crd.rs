@@ -18,7 +18,6 @@ impl Crd {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let documents: Vec<String> = crd::all().iter().map(crd::to_yaml).collect();
-        print(&documents.join("---\n")).map(|()| Exit::Success)
+        print(&crd::yaml()).map(|()| Exit::Success)
     }
 }

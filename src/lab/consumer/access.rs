@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC};
 use kube::api::DynamicObject;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-use super::world::{Misbehaviour, World};
+use super::{PROVIDER, world::World};
 
 /// The access to a member.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Access {
-    pub provider: String,
     pub server: String,
     pub ca_data: String,
     pub server_name: Option<String>,
     pub proxy: Option<String>,
     /// The plugin's config.
-    pub config: Option<Value>,
+    pub config: Option<Map<String, Value>>,
     pub args: Vec<String>,
     pub envs: BTreeMap<String, String>,
 }
@@ -32,75 +32,54 @@ pub(super) enum Unusable {
     Malformed,
 }
 
-/// The access of a profile, for a consumer that has a plugin for the provider `known`.
-pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Result<Access, Unusable> {
-    let entries = profile.data["status"]["accessProviders"].as_array();
-    let entries = entries.map_or(&[][..], Vec::as_slice);
-    let is_known = |entry: &&Value| entry["name"] == known;
-    let old = profile.data["status"]["credentialProviders"].as_array();
-    let old = old.filter(|_| world.has(Misbehaviour::PrefersDeprecatedList));
-    let old = old.and_then(|old| old.iter().find(is_known));
-    let own = old.or(entries.iter().find(is_known));
-    let entry = match own {
-        Some(_) if world.has(Misbehaviour::UsesFirstProvider) => entries.first(),
-        None if world.has(Misbehaviour::GuessesProvider) => entries.first(),
-        own => own,
+/// The access of a profile, by the provider that the consumer knows.
+pub(super) fn access(profile: &DynamicObject, world: &World) -> Result<Access, Unusable> {
+    let list = |name: &str| {
+        profile.data["status"][name]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice)
     };
-    let entry = entry.ok_or(Unusable::NoAccess)?;
-    let cluster = &entry["cluster"];
-    let text = |name: &str| cluster[name].as_str().unwrap_or_default().to_owned();
-    let server = text("server");
-    if server.is_empty() {
-        return Err(Unusable::NoAccess);
-    }
-    let ca_data = text("certificate-authority-data");
+    let entries = list("accessProviders");
+    let is_known = |entry: &&Value| entry["name"] == PROVIDER;
+    let deprecated = if world.has("consumer-access/list-by-version") {
+        list("credentialProviders")
+    } else {
+        &[]
+    };
+    let known = deprecated.iter().find(is_known).or(entries.iter().find(is_known));
+    let entry = match known {
+        Some(_) if world.has("consumer-access/picks-known-provider") => entries.first(),
+        None if world.has("consumer-access/no-guess") => entries.first(),
+        known => known,
+    };
+    let cluster = &entry.ok_or(Unusable::NoAccess)?["cluster"];
+    let text = |name: &str| cluster[name].as_str().map(str::to_owned);
+    let server = text("server")
+        .filter(|server| !server.is_empty())
+        .ok_or(Unusable::NoAccess)?;
+    let ca_data = text("certificate-authority-data").unwrap_or_default();
     let pem = BASE64_STANDARD.decode(&ca_data).ok();
     let is_certificate = pem.is_some_and(|pem| pem.ends_with(b"-----END CERTIFICATE-----\n"));
     if !server.starts_with("https://") || !is_certificate {
         return Err(Unusable::Malformed);
     }
     Ok(Access {
-        provider: known.to_owned(),
         server,
         ca_data,
-        server_name: cluster["tls-server-name"].as_str().map(str::to_owned),
-        proxy: cluster["proxy-url"].as_str().map(str::to_owned),
-        config: object(cluster, EXTENSION_EXEC)?.cloned(),
-        args: arguments(cluster)?,
-        envs: variables(cluster)?,
+        server_name: text("tls-server-name"),
+        proxy: text("proxy-url"),
+        config: extension(cluster, EXTENSION_EXEC)?,
+        args: extension(cluster, EXTENSION_ARGS)?.unwrap_or_default(),
+        envs: extension(cluster, EXTENSION_ENVS)?.unwrap_or_default(),
     })
 }
 
 /// The content of the extension with this name.
-fn extension<'v>(cluster: &'v Value, name: &str) -> Option<&'v Value> {
-    let extensions = cluster["extensions"].as_array()?;
-    let found = extensions.iter().find(|extension| extension["name"] == name)?;
-    Some(&found["extension"])
-}
-
-fn object<'v>(cluster: &'v Value, name: &str) -> Result<Option<&'v Value>, Unusable> {
-    match extension(cluster, name) {
-        Some(content) if !content.is_object() => Err(Unusable::Malformed),
-        content => Ok(content),
-    }
-}
-
-fn arguments(cluster: &Value) -> Result<Vec<String>, Unusable> {
-    let Some(content) = extension(cluster, EXTENSION_ARGS) else {
-        return Ok(Vec::new());
-    };
-    let list = content.as_array().ok_or(Unusable::Malformed)?;
-    Ok(list
-        .iter()
-        .filter_map(|argument| argument.as_str().map(str::to_owned))
-        .collect())
-}
-
-fn variables(cluster: &Value) -> Result<BTreeMap<String, String>, Unusable> {
-    let fields = object(cluster, EXTENSION_ENVS)?.and_then(Value::as_object);
-    Ok(fields
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
-        .collect())
+fn extension<T: DeserializeOwned>(cluster: &Value, name: &str) -> Result<Option<T>, Unusable> {
+    let mut extensions = cluster["extensions"].as_array().into_iter().flatten();
+    let content = extensions
+        .find(|extension| extension["name"] == name)
+        .map(|found| &found["extension"]);
+    let content = content.map(|content| serde_json::from_value(content.clone()));
+    content.transpose().map_err(|_| Unusable::Malformed)
 }

@@ -6,11 +6,7 @@ use collect::testbed::{Calls, Connection, MemberRequest, PluginReply, PluginRun}
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{
-    access::Access,
-    log::Lines,
-    world::{Misbehaviour, World},
-};
+use super::{PROVIDER, access::Access, outputs::Lines, world::World};
 use crate::testbed::{Hello, Trust, WithinProcess};
 
 /// The API version of the plugin's protocol in the consumer's own file.
@@ -63,7 +59,7 @@ impl Connector {
     pub async fn connect(&mut self, access: &Access, world: &World) -> Option<MemberConnection> {
         let token = self.token(access, world).await?;
         let connection = self.connection(access, world)?;
-        if world.has(Misbehaviour::LogsCredentials) {
+        if world.has("consumer-secrets/nothing-secret-in-the-open") {
             self.log
                 .write(format_args!("GET /version Authorization: Bearer {token}"));
         }
@@ -88,15 +84,15 @@ impl Connector {
         let proxy = access.proxy.as_deref();
         let hello = Hello {
             url: &access.server,
-            server_name: server_name.filter(|_| !world.has(Misbehaviour::DropsServerName)),
-            proxy: proxy.filter(|_| !world.has(Misbehaviour::IgnoresProxy)),
-            trust: if world.has(Misbehaviour::TrustsAnyAuthority) {
+            server_name: server_name.filter(|_| !world.has("consumer-access/tls-server-name-honoured")),
+            proxy: proxy.filter(|_| !world.has("consumer-access/proxy-honoured")),
+            trust: if world.has("consumer-access/ca-honoured") {
                 Trust::AnyAuthority
             } else {
                 Trust::Authority(&access.ca_data)
             },
         };
-        let connection = self.members.dial(hello).ok()?;
+        let connection = self.members.dial(hello)?;
         self.pool.insert(member_key(access), connection.clone());
         Some(connection)
     }
@@ -123,7 +119,7 @@ impl Connector {
     /// The credential for a member.
     async fn token(&mut self, access: &Access, world: &World) -> Option<String> {
         let key = member_key(access);
-        if world.has(Misbehaviour::KeepsExpiredCredentials)
+        if world.has("consumer-exec/expiry-renewed")
             && let Some(token) = self.tokens.get(&key)
         {
             return Some(token.clone());
@@ -134,21 +130,23 @@ impl Connector {
         let is_first = self.tokens.insert(key, token.clone()).is_none();
         let shared_token = self.shared_token.get_or_insert_with(|| token.clone());
         // A member that refuses the shared credential gets its own.
-        Some(if is_first && world.has(Misbehaviour::SharesCredential) {
-            shared_token.clone()
-        } else {
-            token
-        })
+        Some(
+            if is_first && world.has("consumer-secrets/credential-to-its-member-only") {
+                shared_token.clone()
+            } else {
+                token
+            },
+        )
     }
 
     fn plugin_run(&mut self, access: &Access, world: &World) -> PluginRun {
         let (mut args, mut envs) = (access.args.clone(), access.envs.clone());
-        if world.has(Misbehaviour::LeaksArgs) {
+        if world.has("consumer-exec/nothing-leaks-between-profiles") {
             self.args.extend(args);
             self.envs.extend(envs);
             (args, envs) = (self.args.clone(), self.envs.clone());
         }
-        if world.has(Misbehaviour::DropsRepeatedArgs) {
+        if world.has("consumer-exec/profile-args-as-told") {
             args.dedup();
         }
         if !world.passes_profile_args() {
@@ -156,7 +154,7 @@ impl Connector {
             envs.clear();
         }
         PluginRun {
-            provider: access.provider.clone(),
+            provider: PROVIDER.to_owned(),
             args,
             env: envs
                 .iter()
@@ -174,7 +172,7 @@ impl Connector {
                 PluginReply::Hang(duration) => sleep(duration).await,
                 PluginReply::Garbage(_) | PluginReply::Failure(_) => {}
             }
-            if !world.has(Misbehaviour::WaitsForPlugin) {
+            if !world.has("consumer-exec/failure-isolated") {
                 return None;
             }
             sleep(RETRY).await;
@@ -201,14 +199,14 @@ fn exec_info(access: &Access, world: &World) -> Value {
         cluster["tls-server-name"] = name.as_str().into();
     }
     if let Some(config) = &access.config {
-        cluster["config"] = if world.has(Misbehaviour::WrapsConfig) {
+        cluster["config"] = if world.has("consumer-exec/config-verbatim") {
             json!({"config": config})
         } else {
-            config.clone()
+            json!(config)
         };
     }
     json!({
-        "apiVersion": if world.has(Misbehaviour::ChangesExecVersion) {
+        "apiVersion": if world.has("consumer-exec/protocol-as-configured") {
             OTHER_API_VERSION
         } else {
             API_VERSION

@@ -12,15 +12,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
+    CONSUMER, NAMESPACES, UNSELECTED,
     access::{Access, Unusable, access},
     connect::{Connector, MemberConnection},
-    finalizers,
-    log::Lines,
-    names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
-    outputs::Outputs,
+    outputs::{Lines, Outputs},
     placements::Placements,
-    selection::{acted_on, key, of_one_member},
-    world::{Misbehaviour, World},
+    selection::{acted_on, finalizers_without_own, key, of_one_member, wanted_finalizers},
+    world::World,
 };
 use crate::{
     client::{Hub, RequestError, Target, Via, profile_resource},
@@ -96,7 +94,7 @@ impl Controller {
 
     /// The members that it keeps over a restart: none, except for a fault.
     pub fn kept(&self) -> BTreeMap<String, Access> {
-        if !self.world.has(Misbehaviour::KeepsMembersOverRestart) {
+        if !self.world.has("consumer-change/restart-no-orphans") {
             return BTreeMap::new();
         }
         let members = self.members.iter();
@@ -116,7 +114,7 @@ impl Controller {
     async fn round(&mut self) -> Result<(), RequestError> {
         let mut profiles = self.read().await?;
         let unselected: Vec<DynamicObject> = self.unselected.all().cloned().collect();
-        if self.world.has(Misbehaviour::ReadsAllNamespaces) {
+        if self.world.has("consumer-scope/selection-kept") {
             profiles.extend(unselected.iter().cloned());
         }
         for profile in &profiles {
@@ -129,7 +127,7 @@ impl Controller {
         self.warn(&profiles, &unselected, &acted_on).await?;
         self.set_finalizers(&profiles, &acted_on).await?;
         self.forget_members(&profiles, &acted_on);
-        if self.world.has(Misbehaviour::StopsAtMalformedProfile) && is_any_malformed(&acted_on, &self.world) {
+        if self.world.has("consumer-exec/malformed-isolated") && is_any_malformed(&acted_on, &self.world) {
             return Ok(());
         }
         for profile in &acted_on {
@@ -154,7 +152,7 @@ impl Controller {
     fn forget_members(&mut self, profiles: &[DynamicObject], acted_on: &[&DynamicObject]) {
         let wanted: BTreeSet<String> = acted_on.iter().map(|profile| key(profile, &self.world)).collect();
         let existing: BTreeSet<String> = profiles.iter().map(|profile| key(profile, &self.world)).collect();
-        let keeps_deleted = self.world.has(Misbehaviour::KeepsDeletedProfiles);
+        let keeps_deleted = self.world.has("consumer-change/profile-gone");
         self.kept.retain(|key, _| !existing.contains(key));
         let kept = &self.kept;
         self.members.retain(|key, _| {
@@ -178,7 +176,7 @@ impl Controller {
         unselected: &[DynamicObject],
         acted_on: &[&DynamicObject],
     ) -> Result<(), RequestError> {
-        if self.world.habits.acts_on_duplicates || self.world.has(Misbehaviour::PassesOverSilently) {
+        if self.world.habits.acts_on_duplicates || self.world.has("consumer-identity/warning-surfaced") {
             return Ok(());
         }
         for profile in profiles {
@@ -211,7 +209,7 @@ impl Controller {
     ) -> Result<(), RequestError> {
         for profile in profiles {
             let is_acted_on = acted_on.iter().any(|one| std::ptr::eq(*one, profile));
-            if let Some(finalizers) = finalizers::wanted(profile, is_acted_on, &self.world) {
+            if let Some(finalizers) = wanted_finalizers(profile, is_acted_on, &self.world) {
                 self.patch_finalizers(profile, &finalizers).await?;
             }
         }
@@ -220,11 +218,11 @@ impl Controller {
 
     /// Removes its finalizers from all profiles.
     pub async fn uninstall(&mut self) -> Result<(), RequestError> {
-        if self.world.has(Misbehaviour::LeavesFinalizers) {
+        if self.world.has("consumer-hub/deletion-not-blocked") {
             return Ok(());
         }
         for profile in self.read().await? {
-            if let Some(finalizers) = finalizers::without(&profile) {
+            if let Some(finalizers) = finalizers_without_own(&profile) {
                 self.patch_finalizers(&profile, &finalizers).await?;
             }
         }
@@ -243,10 +241,10 @@ impl Controller {
     /// Connects to the member of a profile if it is new, or if its access changed.
     async fn reconcile(&mut self, profile: &DynamicObject) {
         let key = key(profile, &self.world);
-        let access = match access(profile, PROVIDER, &self.world) {
+        let access = match access(profile, &self.world) {
             Ok(access) => access,
             Err(Unusable::Malformed) if self.world.habits.keeps_last_known_good => return,
-            Err(Unusable::NoAccess) if self.world.has(Misbehaviour::KeepsRevokedAccess) => return,
+            Err(Unusable::NoAccess) if self.world.has("consumer-change/access-revoked") => return,
             Err(_) => {
                 self.members.remove(&key);
                 return;
@@ -254,8 +252,9 @@ impl Controller {
         };
         let version = profile.metadata.resource_version.clone().unwrap_or_default();
         if let Some(member) = self.members.get(&key) {
-            let has_moved = member.access != access && !self.world.has(Misbehaviour::KeepsAddress);
-            let is_written = member.version != version && self.world.has(Misbehaviour::ReconnectsAtWrites);
+            let has_moved = member.access != access && !self.world.has("consumer-change/address-followed");
+            let is_written =
+                member.version != version && self.world.has("consumer-change/heartbeats-harmless");
             if !has_moved && !is_written {
                 return;
             }
@@ -351,9 +350,9 @@ impl Controller {
         let labels = profile.metadata.labels.as_ref();
         let is_labelled = labels.is_some_and(|labels| labels.contains_key(CONSUMER));
         let is_new = !self.members.contains_key(&key(profile, &self.world));
-        let (via, patch) = if self.world.has(Misbehaviour::LabelsProfiles) && !is_labelled {
+        let (via, patch) = if self.world.has("consumer-hub/profile-not-written") && !is_labelled {
             (Via::Object, json!({"metadata": {"labels": {CONSUMER: "seen"}}}))
-        } else if self.world.has(Misbehaviour::WritesStatus) && is_new && is_first_control(profile) {
+        } else if self.world.has("consumer-hub/status-not-written") && is_new && is_first_control(profile) {
             (
                 Via::Status,
                 json!({"status": {"version": {"kubernetes": "v1.34.2+seen"}}}),
@@ -374,7 +373,7 @@ impl Controller {
 }
 
 fn is_any_malformed(profiles: &[&DynamicObject], world: &World) -> bool {
-    let mut access = profiles.iter().map(|profile| access(profile, PROVIDER, world));
+    let mut access = profiles.iter().map(|profile| access(profile, world));
     access.any(|access| matches!(access, Err(Unusable::Malformed)))
 }
 
@@ -387,7 +386,7 @@ fn is_first_control(profile: &DynamicObject) -> bool {
 /// The server of each output, by the name of its Secret.
 fn output_servers(acted_on: &[&DynamicObject], world: &World) -> BTreeMap<String, String> {
     let outputs = acted_on.iter().filter_map(|profile| {
-        let access = access(profile, PROVIDER, world).ok()?;
+        let access = access(profile, world).ok()?;
         let name = profile.metadata.name.as_deref().unwrap_or_default();
         let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
         Some((format!("cluster-{namespace}-{name}"), access.server))

@@ -3,30 +3,214 @@
 //! It watches the profiles of two namespaces, runs the credential plugin of the provider that it knows, connects to the
 //! member, and checks its health from time to time. Of several profiles of one member it acts on the oldest. A [`Fault`]
 //! makes it break one rule; [`Habits`] make it another honest consumer.
-//!
-//! * `selection`: the profiles on which it acts; `placements`: those that its decision names;
-//! * `access`: a profile's access to its member;
-//! * `controller`: the rounds; `connect`: the plugin and the connections; `log`: its log;
-//! * `outputs`: a Secret for each profile; `finalizers`: its finalizer on profiles;
-//! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
-//! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
 
 mod access;
 mod connect;
 mod controller;
-mod faults;
-mod finalizers;
-mod hooks;
-mod lifetime;
-mod log;
-mod names;
 mod outputs;
 mod placements;
 mod selection;
 mod world;
 
-pub use faults::{Fault, FaultInfo, faults};
-pub use lifetime::{Consumer, hub_definitions};
-pub use world::{Crash, Habits, Polling};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
-pub use crate::client::RequestError as ConsumerError;
+use access::Access;
+use collect::{
+    clock::Clock,
+    driver::new_run_id,
+    testbed::{Calls, OutputPlace, TestbedPlan},
+};
+use connect::{API_VERSION, Connector};
+use controller::Controller;
+use evidence::{ConsumerSpec, DriverAction, Reads, api::Role};
+use futures::future::try_join_all;
+use outputs::Lines;
+use tokio::time::sleep;
+use world::World;
+
+pub use self::world::{Crash, Habits, Polling};
+pub use crate::{
+    client::RequestError as ConsumerError,
+    fault::{Fault, FaultInfo},
+};
+use crate::{
+    client::{Hub, RequestError},
+    crd::{CustomResourceDefinition, cluster_profile, lax, placement_decision},
+    driver::{Orders, ReferenceHooks, Remote, remote},
+    fault::Faults,
+    testbed::WithinProcess,
+};
+
+/// The consumer's name: its user and its field manager.
+const CONSUMER: &str = "reference-consumer";
+/// The namespaces whose profiles it reads.
+const NAMESPACES: [&str; 2] = ["lab-consumer", "lab-consumer-b"];
+/// A namespace whose profiles it does not read.
+const UNSELECTED: &str = "lab-elsewhere";
+/// The key of the decision that it reads, if it reads any.
+const DECISION: &str = "web";
+/// The provider for which it has a plugin.
+const PROVIDER: &str = "recorder";
+/// The namespace of its outputs.
+const OUTPUTS: &str = "lab-argocd";
+/// How long it may take to call a control.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The definitions of its hub: a ClusterProfile that accepts malformed objects, and PlacementDecision.
+pub fn hub_definitions() -> Vec<CustomResourceDefinition> {
+    vec![lax(cluster_profile()), placement_decision()]
+}
+
+/// The reference consumer.
+pub struct Consumer {
+    world: World,
+    clock: Clock,
+    calls: Arc<Calls>,
+    members: Arc<WithinProcess>,
+    log: Lines,
+    remote: Remote,
+    orders: Orders,
+}
+
+impl Consumer {
+    /// Its name, as a user of the hub.
+    pub const NAME: &str = CONSUMER;
+    /// The first namespace whose profiles it reads.
+    pub const NAMESPACE: &str = NAMESPACES[0];
+
+    /// A consumer with these faults; with none it conforms. Its members record their calls by `clock`.
+    pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
+        Self::with_habits(Habits::default(), faults, clock)
+    }
+
+    /// A consumer with these habits and faults.
+    pub fn with_habits(habits: Habits, faults: Vec<Fault>, clock: Clock) -> Self {
+        let calls = Arc::new(Calls::new(clock));
+        let (remote, orders) = remote();
+        let faults = Faults::new(faults);
+        Self {
+            world: World { habits, faults },
+            clock,
+            members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
+            calls,
+            log: Lines::default(),
+            remote,
+            orders,
+        }
+    }
+
+    /// The testbed on which it is judged.
+    pub fn testbed(&self) -> TestbedPlan {
+        let reads_placements = self.world.reads_placements();
+        let hooks = ReferenceHooks::new([(Role::Consumer, self.remote.clone())], self.clock);
+        TestbedPlan {
+            run: new_run_id(),
+            claims: ConsumerSpec {
+                user: CONSUMER.to_owned(),
+                namespaces: NAMESPACES.map(str::to_owned).into(),
+                labels: BTreeMap::new(),
+                reads: reads_placements
+                    .then_some(Reads::Placements)
+                    .into_iter()
+                    .collect(),
+                decision: reads_placements.then(|| DECISION.to_owned()),
+                providers: [PROVIDER.to_owned()].into(),
+                exec_api_version: Some(API_VERSION.to_owned()),
+                fallback: None,
+                profile_args: self.world.claims_profile_args(),
+                profile_envs: self.world.claims_profile_args(),
+                one_shot: false,
+                actions_conflict: !self.world.habits.acts_on_duplicates,
+                gates_on_health: !self.world.habits.calls_unhealthy,
+                rolls_out: self.world.habits.rolls_out,
+                outputs: BTreeSet::new(),
+            },
+            unselected: Some(UNSELECTED.to_owned()),
+            outputs: vec![OutputPlace::Argocd {
+                namespace: OUTPUTS.to_owned(),
+            }],
+            members: Arc::<WithinProcess>::clone(&self.members),
+            calls: Arc::clone(&self.calls),
+            log: Some(Arc::new(self.log.clone())),
+            hooks: Some(Arc::new(hooks)),
+            recorder: None,
+            patience: PATIENCE,
+            journal: None,
+        }
+    }
+
+    /// Creates its namespaces, one that it does not read, and one for its outputs.
+    ///
+    /// # Errors
+    /// When the hub refuses that.
+    pub async fn set_up(&self, client: &kube::Client) -> Result<(), RequestError> {
+        let hub = Hub::new(client.clone());
+        for name in NAMESPACES.into_iter().chain([UNSELECTED, OUTPUTS]) {
+            hub.create_namespace(name, CONSUMER, &BTreeMap::new()).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs except while hooks have stopped it. It never ends by itself: abort it.
+    ///
+    /// # Errors
+    /// When the hub refuses a request, or cannot be reached for about a minute.
+    pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
+        let hub = Hub::new(client);
+        let mut crash = self.world.habits.crash;
+        let mut kept = BTreeMap::new();
+        loop {
+            let mut replicas = self.replicas(&hub, &kept);
+            let runs = replicas.iter_mut().map(Controller::run);
+            let (order, confirm) = tokio::select! {
+                biased;
+                Some(received) = self.orders.recv() => received,
+                ended = try_join_all(runs) => return ended.map(drop),
+                down_for = crash_in(crash) => {
+                    crash = None;
+                    drop(replicas);
+                    sleep(down_for).await;
+                    continue;
+                }
+            };
+            kept = replicas[0].kept();
+            if order.action == DriverAction::Uninstall {
+                replicas[0].uninstall().await?;
+            }
+            drop(replicas);
+            let _ = confirm.send(());
+            // Stopped, until the order to start.
+            while let Some((order, confirm)) = self.orders.recv().await {
+                let _ = confirm.send(());
+                if order.action == DriverAction::Start {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Its replicas; at least one.
+    fn replicas(&self, hub: &Hub, kept: &BTreeMap<String, Access>) -> Vec<Controller> {
+        let replica = |_| {
+            let log = self.log.clone();
+            let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());
+            Controller::new(hub.clone(), self.world.clone(), connector, log, kept.clone())
+        };
+        (0..=self.world.habits.further_replicas).map(replica).collect()
+    }
+}
+
+/// Waits for a crash. Returns how long the consumer is down.
+async fn crash_in(crash: Option<Crash>) -> Duration {
+    match crash {
+        Some(crash) => {
+            sleep(crash.after).await;
+            crash.down_for
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,19 +1,18 @@
-//! The consumer's outputs: a Secret for each profile, as Argo CD has them.
+//! What the consumer writes: a Secret for each profile, as Argo CD has them, and its log.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, io, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use collect::testbed::ConsumerLog;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     ResourceExt as _,
     api::{ApiResource, DynamicObject},
 };
-use serde_json::json;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
 
-use super::{
-    names::{CONSUMER, OUTPUTS},
-    world::{Misbehaviour, World},
-};
+use super::{CONSUMER, OUTPUTS, world::World};
 use crate::client::{Hub, RequestError, Target};
 
 /// The label of its Secrets, and the value.
@@ -37,7 +36,7 @@ impl Outputs {
     ) -> Result<(), RequestError> {
         let mut made = match self.made.take() {
             Some(made) => made,
-            None if world.has(Misbehaviour::ForgetsOutputs) => BTreeMap::new(),
+            None if world.has("consumer-change/restart-no-orphans:outputs") => BTreeMap::new(),
             None => {
                 let (listed, _) = hub.list(&ApiResource::erase::<Secret>(&()), OUTPUTS).await?;
                 let own = listed.into_iter().filter(is_own);
@@ -75,11 +74,31 @@ fn target(name: &str) -> Target {
     }
 }
 
-fn secret(name: &str, server: &str) -> serde_json::Value {
+fn secret(name: &str, server: &str) -> Value {
     json!({
         "metadata": {
             "namespace": OUTPUTS, "name": name, "labels": {LABEL: VALUE},
         },
         "data": {"name": BASE64_STANDARD.encode(name), "server": BASE64_STANDARD.encode(server)},
     })
+}
+
+/// The lines of the log.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    /// Writes a line.
+    pub(super) fn write(&self, line: impl fmt::Display) {
+        self.0.lock().push(line.to_string());
+    }
+}
+
+impl ConsumerLog for Lines {
+    fn read(&self, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        for line in &*self.0.lock() {
+            each(line.as_bytes());
+        }
+        Ok(())
+    }
 }

@@ -10,11 +10,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{
-    names::{CONSUMER, DECISION, NAMESPACES},
-    selection::key,
-    world::{Misbehaviour, World},
-};
+use super::{CONSUMER, DECISION, NAMESPACES, selection::key, world::World};
 use crate::{
     client::{Hub, RequestError, Via, slice_resource},
     mirror::Mirror,
@@ -52,12 +48,12 @@ impl Placements {
         for mirror in self.slices.values_mut() {
             mirror.refresh(hub).await?;
         }
-        if world.has(Misbehaviour::WritesSlices) {
+        if world.has("consumer-placement/read-only-and-feedback-elsewhere") {
             self.write(hub).await?;
         }
         let there: BTreeSet<String> = profiles.iter().map(|profile| key(profile, world)).collect();
         let mut named = self.named(world, &there);
-        if world.has(Misbehaviour::KeepsRemovedMembers) {
+        if world.has("consumer-placement/follows") {
             self.ever.extend(named);
             named = self.ever.clone();
         }
@@ -103,14 +99,14 @@ impl Placements {
             });
             for slice in slices {
                 let members = members(slice);
-                if members.is_empty() && world.has(Misbehaviour::StopsAtEmptySlice) {
+                if members.is_empty() && world.has("consumer-placement/all-slices") {
                     break;
                 }
                 for member in members {
                     let name = member["clusterProfileRef"]["name"].as_str().unwrap_or_default();
                     let namesake = NAMESPACES
                         .into_iter()
-                        .filter(|_| world.has(Misbehaviour::ResolvesElsewhere))
+                        .filter(|_| world.has("consumer-placement/references"))
                         .rfind(|other| there.contains(&format!("{other}/{name}")));
                     named.insert(referred(member, namesake.unwrap_or(namespace)));
                 }

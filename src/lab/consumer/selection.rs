@@ -1,16 +1,49 @@
-//! Which profiles the consumer acts on.
+//! Which profiles the consumer acts on, and its finalizer on them.
 
 use std::collections::BTreeSet;
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MEMBER_ID};
 use kube::api::DynamicObject;
+use serde_json::Value;
 
-use super::world::{Misbehaviour, World};
+use super::world::World;
+
+/// Its finalizer, which keeps a profile until the consumer has left its member.
+const FINALIZER: &str = "reference-consumer.conformance.example/leave";
+
+/// The finalizers that a profile should have, if they differ from those that it has.
+pub(super) fn wanted_finalizers(
+    profile: &DynamicObject,
+    is_acted_on: bool,
+    world: &World,
+) -> Option<Vec<String>> {
+    if !is_acted_on {
+        return finalizers_without_own(profile);
+    }
+    let finalizes = world.habits.finalizes || world.has("consumer-hub/deletion-not-blocked");
+    let mut finalizers = profile.metadata.finalizers.clone().unwrap_or_default();
+    if !finalizes || finalizers.iter().any(|name| name == FINALIZER) {
+        return None;
+    }
+    finalizers.push(FINALIZER.to_owned());
+    Some(finalizers)
+}
+
+/// The finalizers without the consumer's own; none if the profile does not have it.
+pub(super) fn finalizers_without_own(profile: &DynamicObject) -> Option<Vec<String>> {
+    let finalizers = profile.metadata.finalizers.as_ref()?;
+    let others: Vec<String> = finalizers
+        .iter()
+        .filter(|name| *name != FINALIZER)
+        .cloned()
+        .collect();
+    (others.len() < finalizers.len()).then_some(others)
+}
 
 /// Identifies a profile among those that it reads.
 pub(super) fn key(profile: &DynamicObject, world: &World) -> String {
     let name = profile.metadata.name.as_deref().unwrap_or_default();
-    if world.has(Misbehaviour::IgnoresNamespaces) {
+    if world.has("consumer-scope/namespaces-apart") {
         return name.to_owned();
     }
     let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
@@ -31,17 +64,17 @@ pub(super) fn acted_on<'p>(
     passed_over.extend(others.into_iter().map(|profile| key(profile, world)));
     let is_left_out = |profile: &DynamicObject| {
         profile.metadata.deletion_timestamp.is_some()
-            || (world.has(Misbehaviour::NeverReturns) && passed_over.contains(&key(profile, world)))
+            || (world.has("consumer-identity/next-takes-over") && passed_over.contains(&key(profile, world)))
             || (is_unhealthy(profile)
                 && !world.habits.calls_unhealthy
-                && !world.has(Misbehaviour::CallsUnhealthy))
-            || (has_unknown_condition(profile) && world.has(Misbehaviour::SkipsUnknownConditions))
+                && !world.has("consumer-health/unhealthy-not-dispatched"))
+            || (has_unknown_condition(profile) && world.has("consumer-health/unknown-values-tolerated"))
     };
     let mut acted_on: Vec<&DynamicObject> = first
         .into_iter()
         .filter(|profile| !is_left_out(profile))
         .collect();
-    if world.has(Misbehaviour::IgnoresNamespaces) {
+    if world.has("consumer-scope/namespaces-apart") {
         let mut names = BTreeSet::new();
         acted_on.retain(|profile| names.insert(key(profile, world)));
     }
@@ -57,12 +90,12 @@ fn is_first_of_its_member(
 ) -> bool {
     let same = of_one_member(profile, profiles, unselected, world);
     let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    if world.has(Misbehaviour::PrefersYoungest) && created_apart(&same) {
+    if world.has("consumer-identity/oldest-wins") && created_apart(&same) {
         return same.iter().all(|other| created(other) <= created(profile));
     }
     let oldest = same.iter().map(|other| created(other)).min().flatten();
     let mut tied = same.iter().filter(|other| created(other) == oldest);
-    if world.has(Misbehaviour::PicksOneOfTied) {
+    if world.has("consumer-identity/tie-acts-on-none") {
         return tied
             .next()
             .is_some_and(|first| first.metadata.uid == profile.metadata.uid);
@@ -79,12 +112,12 @@ pub(super) fn of_one_member<'p>(
 ) -> Vec<&'p DynamicObject> {
     let id = |profile: &DynamicObject| {
         let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;
-        (!id.is_empty() || world.has(Misbehaviour::ComparesEmptyIds)).then(|| id.clone())
+        (!id.is_empty() || world.has("consumer-identity/empty-is-absent")).then(|| id.clone())
     };
     let Some(own) = id(profile) else {
         return vec![profile];
     };
-    let is_everywhere = world.has(Misbehaviour::ComparesOtherInventories);
+    let is_everywhere = world.has("consumer-identity/other-inventories-stay");
     let others = if is_everywhere { unselected } else { &[] };
     profiles
         .iter()
@@ -114,7 +147,7 @@ fn has_unknown_condition(profile: &DynamicObject) -> bool {
         .any(|condition| condition["type"] != CONDITION_HEALTHY && condition["type"] != CONDITION_JOINED)
 }
 
-fn conditions(profile: &DynamicObject) -> impl Iterator<Item = &serde_json::Value> {
+fn conditions(profile: &DynamicObject) -> impl Iterator<Item = &Value> {
     let conditions = profile.data["status"]["conditions"].as_array();
     conditions.into_iter().flatten()
 }

@@ -1,8 +1,8 @@
-//! How the consumer behaves: the habits of an honest one, and misbehaviour.
+//! How the consumer behaves: the habits of an honest one, and its faults.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
-use super::faults::Fault;
+use crate::fault::Faults;
 
 /// The habits of an honest consumer. None of them is wrong.
 #[derive(Clone, Debug, Default)]
@@ -59,128 +59,31 @@ pub struct Crash {
     pub down_for: Duration,
 }
 
-/// A kind of misbehaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Misbehaviour {
-    /// Writes the status of a profile.
-    WritesStatus,
-    /// Labels profiles.
-    LabelsProfiles,
-    /// Keeps its finalizers on profiles when it is uninstalled.
-    LeavesFinalizers,
-    /// Identifies profiles by name, without their namespace.
-    IgnoresNamespaces,
-    /// Reads namespaces that it should not read.
-    ReadsAllNamespaces,
-    /// Acts on the youngest profile of a member.
-    PrefersYoungest,
-    /// Acts on one of several profiles that are equally old.
-    PicksOneOfTied,
-    /// Treats profiles with an empty identity as one member.
-    ComparesEmptyIds,
-    /// Compares profiles with those of namespaces that it does not read.
-    ComparesOtherInventories,
-    /// Never acts on a profile that it once passed over.
-    NeverReturns,
-    /// Does not report the profiles that it passes over.
-    PassesOverSilently,
-    /// Uses the first provider, known or not.
-    UsesFirstProvider,
-    /// Uses any provider if it knows none.
-    GuessesProvider,
-    /// Prefers the deprecated list of providers.
-    PrefersDeprecatedList,
-    /// Does not verify certificates.
-    TrustsAnyAuthority,
-    /// Sends no server name.
-    DropsServerName,
-    /// Connects directly although a profile names a proxy.
-    IgnoresProxy,
-    /// Wraps the plugin's config in another object.
-    WrapsConfig,
-    /// Runs the plugin with another API version than its file says.
-    ChangesExecVersion,
-    /// Passes arguments and variables of profiles to the plugin, although it does not claim so.
-    PassesUnclaimedArgs,
-    /// Drops repeated arguments.
-    DropsRepeatedArgs,
-    /// Passes the arguments and variables of all profiles so far.
-    LeaksArgs,
-    /// Keeps using expired credentials.
-    KeepsExpiredCredentials,
-    /// Does nothing else until the plugin returns a credential.
-    WaitsForPlugin,
-    /// Does nothing while it cannot read one of the profiles.
-    StopsAtMalformedProfile,
-    /// Keeps the first address of a member.
-    KeepsAddress,
-    /// Keeps using access that a profile no longer has.
-    KeepsRevokedAccess,
-    /// Keeps calling the members of deleted profiles.
-    KeepsDeletedProfiles,
-    /// Reconnects whenever a profile is written.
-    ReconnectsAtWrites,
-    /// Keeps its members over a restart, and never checks whether their profiles still exist.
-    KeepsMembersOverRestart,
-    /// Does not delete outputs that it made before a restart.
-    ForgetsOutputs,
-    /// Calls unhealthy members, although it claims that it does not.
-    CallsUnhealthy,
-    /// Skips profiles with a condition of an unknown type.
-    SkipsUnknownConditions,
-    /// Reads the slices of a decision up to the first empty one.
-    StopsAtEmptySlice,
-    /// Resolves a reference without a namespace to a profile of another namespace.
-    ResolvesElsewhere,
-    /// Keeps calling the members that left its decision.
-    KeepsRemovedMembers,
-    /// Annotates the slices of decisions.
-    WritesSlices,
-    /// Uses one credential for all members.
-    SharesCredential,
-    /// Writes credentials into its log.
-    LogsCredentials,
-}
-
-/// Misbehaviour that only a consumer of decisions shows.
-const WITH_PLACEMENTS: [Misbehaviour; 4] = [
-    Misbehaviour::StopsAtEmptySlice,
-    Misbehaviour::ResolvesElsewhere,
-    Misbehaviour::KeepsRemovedMembers,
-    Misbehaviour::WritesSlices,
-];
-
 /// The behavior of a consumer.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub habits: Habits,
-    misbehaviours: BTreeSet<Misbehaviour>,
+    pub faults: Faults,
 }
 
 impl World {
-    pub fn new(habits: Habits, faults: &[Fault]) -> Self {
-        Self {
-            habits,
-            misbehaviours: faults.iter().filter_map(Fault::edit).collect(),
-        }
+    /// True if it has the fault of that id.
+    pub fn has(&self, fault: &str) -> bool {
+        self.faults.has(fault)
     }
 
-    pub fn has(&self, misbehaviour: Misbehaviour) -> bool {
-        self.misbehaviours.contains(&misbehaviour)
-    }
-
-    /// Whether it acts only on the profiles that its decision names.
+    /// Whether it acts only on the profiles that its decision names. Only such a consumer shows faults about decisions.
     pub fn reads_placements(&self) -> bool {
-        self.habits.reads_placements || WITH_PLACEMENTS.iter().any(|misbehaviour| self.has(*misbehaviour))
+        self.habits.reads_placements || self.faults.ids().any(|id| id.starts_with("consumer-placement/"))
     }
 
     /// Whether it passes arguments and variables of profiles to the plugin.
     pub fn passes_profile_args(&self) -> bool {
-        self.claims_profile_args() || self.has(Misbehaviour::PassesUnclaimedArgs)
+        self.claims_profile_args() || self.has("consumer-exec/profile-args-off-by-default")
     }
 
     /// Whether it claims that it does.
     pub fn claims_profile_args(&self) -> bool {
-        !self.habits.drops_profile_args && !self.has(Misbehaviour::PassesUnclaimedArgs)
+        !self.habits.drops_profile_args && !self.has("consumer-exec/profile-args-off-by-default")
     }
 }

@@ -14,52 +14,22 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const POLL: Duration = Duration::from_millis(50);
 const POLLS: u32 = 600;
 
-/// Why a hub does not serve the CRDs. Neither error is a `source`: its own text may show what the message must not.
-#[derive(Debug, thiserror::Error)]
-pub enum InstallError {
-    /// The hub refuses a CRD.
-    #[error("CRD {name}: {}", cause(error))]
-    Refused {
-        /// The CRD's name.
-        name: String,
-        /// The answer.
-        error: Box<kube::Error>,
-    },
-
-    /// The hub took the CRD, but does not serve its objects.
-    #[error("{plural} is not served: {}", cause(error))]
-    NotServed {
-        /// The resource.
-        plural: String,
-        /// The last answer.
-        error: Box<kube::Error>,
-    },
-}
-
-/// Creates the CRDs that are missing, and waits until all are served.
-pub(super) async fn install(
-    client: &Client,
-    definitions: &[CustomResourceDefinition],
-) -> Result<(), InstallError> {
+/// Creates the CRDs that are missing, and waits until all are served. The error says why not; it shows nothing of a
+/// credential.
+pub(super) async fn install(client: &Client, definitions: &[CustomResourceDefinition]) -> Result<(), String> {
     for definition in definitions {
         match create(client, definition).await {
-            Ok(()) => {}
             Err(kube::Error::Api(status)) if status.code == 409 => {}
-            Err(error) => {
-                return Err(InstallError::Refused {
-                    name: definition.metadata.name.clone().unwrap_or_default(),
-                    error: Box::new(error),
-                });
-            }
+            created => created.map_err(|error| {
+                let name = definition.metadata.name.as_deref().unwrap_or_default();
+                format!("CRD {name}: {}", cause(&error))
+            })?,
         }
     }
     for definition in definitions {
-        served(client, definition)
-            .await
-            .map_err(|error| InstallError::NotServed {
-                plural: definition.spec.names.plural.clone(),
-                error: Box::new(error),
-            })?;
+        let plural = &definition.spec.names.plural;
+        let served = served(client, definition).await;
+        served.map_err(|error| format!("{plural} is not served: {}", cause(&error)))?;
     }
     Ok(())
 }

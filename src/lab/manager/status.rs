@@ -1,268 +1,148 @@
-//! The manager's knowledge of a member, and the profile's status made of it.
-
-use std::collections::BTreeSet;
+//! Computes the status that a member's profile should have.
 
 use evidence::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
-    PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_NODE_TYPES,
-    PROPERTY_RESOURCE_GROUPS,
+    CONDITION_HEALTHY, CONDITION_JOINED, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
 };
 use jiff::Timestamp;
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use super::{
-    access::Access,
-    address::endpoints,
-    members::{DEGRADED, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE},
+    look::{Health, Inventory},
+    members::access_provider,
+    world::Member,
 };
+use crate::client::rfc3339;
 
-/// A ClusterProperty that is not standard.
-pub(super) const OWN_PROPERTY: &str = "residency.example.com";
-
-/// The manager's knowledge of a member.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Status {
-    pub kubernetes: Option<String>,
-    pub properties: Vec<Property>,
-    pub conditions: Vec<Condition>,
-    pub access: Vec<Access>,
-}
-
-/// A name and a value.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Property {
-    pub name: String,
-    pub value: String,
-    /// True if it is observed on the member, rather than decided on the hub.
-    pub observed: bool,
-    /// A wrong observation time, if a fault sets one.
-    pub claimed_time: Option<Timestamp>,
-}
-
-/// A condition.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Condition {
-    pub kind: String,
-    pub status: &'static str,
-    pub reason: String,
-    pub message: String,
-    /// The last transition.
-    pub since: Timestamp,
-}
-
-impl Status {
-    /// The first status of `member`, the `number`th of the fleet, as of `now`.
-    pub(super) fn of(member: &Member<'_>, number: usize, now: Timestamp) -> Self {
-        let healthy = match member.name {
-            DEGRADED => Condition::new(
-                CONDITION_HEALTHY,
-                "False",
-                "SchedulerDown",
-                "the scheduler does not answer",
-                now,
-            ),
-            _ => healthy(now),
-        };
-        Self {
-            kubernetes: Some(member.kubernetes.to_owned()),
-            properties: properties(member, number),
-            conditions: vec![healthy, joined(now)],
-            access: vec![Access::of(member, number)],
-        }
-    }
-
-    /// The value of the property of that name, or an empty string.
-    pub(super) fn value(&self, name: &str) -> &str {
-        let property = self.properties.iter().find(|property| property.name == name);
-        property.map_or("", |property| &property.value)
-    }
-
-    /// Sets the value of the property of that name, if it exists.
-    pub(super) fn set_value(&mut self, name: &str, value: &str) {
-        self.alter_property(name, |property| property.value = value.to_owned());
-    }
-
-    /// Changes the property of that name, if it exists.
-    pub(super) fn alter_property(&mut self, name: &str, change: impl Fn(&mut Property)) {
-        self.properties
-            .iter_mut()
-            .filter(|property| property.name == name)
-            .for_each(change);
-    }
-
-    /// Changes the condition of that type, if it exists.
-    pub(super) fn alter(&mut self, kind: &str, change: impl Fn(&mut Condition)) {
-        self.conditions
-            .iter_mut()
-            .filter(|condition| condition.kind == kind)
-            .for_each(change);
-    }
-
-    /// Replaces the condition of the same type, if it exists.
-    pub(super) fn report(&mut self, condition: &Condition) {
-        self.alter(&condition.kind, |old| *old = condition.clone());
-    }
-
-    /// The `status` to send. It has every field, so that a merge patch removes old values.
-    pub(super) fn to_json(&self, generation: i64, now: Timestamp) -> Value {
-        let properties: Vec<Value> = self
-            .properties
-            .iter()
-            .map(|property| {
-                let mut json = json!({"name": property.name, "value": property.value});
-                if property.observed {
-                    json["lastObservedTime"] = rfc3339(property.claimed_time.unwrap_or(now)).into();
-                }
-                json
-            })
-            .collect();
-        let conditions: Vec<Value> = self
-            .conditions
-            .iter()
-            .map(|condition| {
-                json!({
-                    "type": condition.kind,
-                    "status": condition.status,
-                    "reason": condition.reason,
-                    "message": condition.message,
-                    "lastTransitionTime": rfc3339(condition.since),
-                    "observedGeneration": generation,
-                })
-            })
-            .collect();
-        let access: Vec<Value> = self.access.iter().map(Access::to_json).collect();
+/// The status that a member's profile should have, given its present state `there`. Unchanged parts keep their times, so
+/// that a correct status stays the same.
+pub(super) fn status(
+    member: &Member,
+    known: Option<&Inventory>,
+    health: &Health,
+    there: &DynamicObject,
+    now: Timestamp,
+) -> Value {
+    let generation = there.metadata.generation.unwrap_or_default();
+    let before = &there.data["status"];
+    // True even before a restart.
+    let has_answered = before["version"].is_object();
+    let joined = if known.is_some() || has_answered {
+        ("True", "Registered", "the member is managed".to_owned())
+    } else {
+        ("False", "Pending", "the member has not answered yet".to_owned())
+    };
+    let condition = |kind: &str, (status, reason, message): (&str, &str, String)| {
         json!({
-            "version": self.kubernetes.as_ref().map(|version| json!({"kubernetes": version})),
-            "properties": properties,
-            "conditions": conditions,
-            "accessProviders": access,
+            "type": kind, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": rfc3339(now), "observedGeneration": generation,
         })
+    };
+    let mut status = json!({
+        "properties": properties(member, known, now),
+        "conditions": [
+            condition(CONDITION_HEALTHY, control_plane(health)),
+            condition(CONDITION_JOINED, joined),
+        ],
+        "accessProviders": [access_provider(&member.name, &member.ca_data, member.proxy)],
+    });
+    match known {
+        Some(known) => status["version"] = json!({"kubernetes": known.version}),
+        None if has_answered => {
+            for part in ["version", "properties"] {
+                if let Some(before) = before.get(part) {
+                    status[part] = before.clone();
+                }
+            }
+        }
+        None => {}
     }
+    for (list, name, value, time) in [
+        ("properties", "name", "value", "lastObservedTime"),
+        ("conditions", "type", "status", "lastTransitionTime"),
+    ] {
+        keep_times(&mut status[list], &before[list], [name, value], time, now);
+    }
+    status
 }
 
-impl Condition {
-    pub(super) fn new(
-        kind: &str,
-        status: &'static str,
-        reason: &str,
-        message: &str,
-        since: Timestamp,
-    ) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            status,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            since,
+/// The merge patch that turns a profile's status into `wanted`, if they differ.
+pub(super) fn difference(there: &DynamicObject, wanted: &Value) -> Option<Value> {
+    let before = &there.data["status"];
+    if before == wanted {
+        return None;
+    }
+    let mut patch = wanted.clone();
+    let parts = before.as_object().into_iter().flatten();
+    for (part, _) in parts.filter(|(part, _)| wanted.get(part.as_str()).is_none()) {
+        patch[part] = Value::Null;
+    }
+    Some(json!({"status": patch}))
+}
+
+/// An entry of `properties` that was observed now.
+pub(super) fn property(name: &str, value: &str, now: Timestamp) -> Value {
+    json!({"name": name, "value": value, "lastObservedTime": rfc3339(now)})
+}
+
+fn properties(member: &Member, known: Option<&Inventory>, now: Timestamp) -> Vec<Value> {
+    let mut values: Vec<(&str, String)> = Vec::new();
+    for (name, value) in known.into_iter().flat_map(|known| &known.properties) {
+        values.push((name, value.clone()));
+    }
+    values.extend(member.known_properties.iter().cloned());
+    if let Some(known) = known {
+        values.push((PROPERTY_NODE_COUNT, known.nodes.to_string()));
+        values.push((PROPERTY_RESOURCE_GROUPS, json!(known.groups).to_string()));
+    }
+    let mut properties: Vec<Value> = Vec::new();
+    for (name, value) in values {
+        // The member's own value for a name takes precedence over the manager's.
+        if properties.iter().all(|known| known["name"] != name) {
+            properties.push(property(name, &value, now));
         }
     }
-}
-
-/// The control plane answers.
-pub(super) fn healthy(now: Timestamp) -> Condition {
-    Condition::new(
-        CONDITION_HEALTHY,
-        "True",
-        "ControlPlaneHealthy",
-        "all checks of the control plane pass",
-        now,
-    )
-}
-
-/// The manager manages the member.
-pub(super) fn joined(now: Timestamp) -> Condition {
-    Condition::new(
-        CONDITION_JOINED,
-        "True",
-        "Registered",
-        "the member is managed",
-        now,
-    )
-}
-
-/// A check of the control plane fails.
-pub(super) fn unready(check: &str, now: Timestamp) -> Condition {
-    Condition::new(
-        CONDITION_HEALTHY,
-        "False",
-        "ControlPlaneUnready",
-        &format!("the member's API server reports that {check} fails"),
-        now,
-    )
-}
-
-/// The value of the property that identifies a member.
-pub(super) fn cluster_id(number: usize) -> String {
-    format!(
-        "6f1c7a52-3d0e-4b8f-9a41-{:012x}",
-        0x00c0_ffee_0000_u64 + number as u64
-    )
-}
-
-/// RFC 3339 in seconds, as Kubernetes writes times.
-pub(super) fn rfc3339(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-fn properties(member: &Member<'_>, number: usize) -> Vec<Property> {
-    let node_types = match number % 3 {
-        0 => json!(["standard-8"]),
-        1 => json!(["standard-8", "standard-16"]),
-        _ => json!(["standard-4", "highmem-16", "a100-2"]),
-    };
-    let metrics = json!([{"Prometheus": format!("https://{}.metrics.example:9090", member.name)}]);
-    let mut properties: Vec<Property> = cluster_properties(member, number)
-        .into_iter()
-        .map(|(name, value)| Property {
-            observed: name != PROPERTY_CLUSTERSET,
-            ..observed(name, &value)
-        })
-        .collect();
-    properties.extend([
-        observed(
-            PROPERTY_ENDPOINTS,
-            &json!(endpoints(member.name, number)).to_string(),
-        ),
-        observed(PROPERTY_LOCATION, member.location),
-        observed(PROPERTY_NODE_COUNT, &member.nodes.to_string()),
-        observed(PROPERTY_NODE_TYPES, &node_types.to_string()),
-        observed(PROPERTY_METRICS_ENDPOINTS, &metrics.to_string()),
-        observed(
-            PROPERTY_RESOURCE_GROUPS,
-            &json!(custom_resource_groups(number)).to_string(),
-        ),
-    ]);
     properties
 }
 
-/// A member's ClusterProperties. All have the label that lets them appear in a profile, which is right in every edition.
-pub(super) fn cluster_properties(member: &Member<'_>, number: usize) -> Vec<(&'static str, String)> {
-    let mut properties = vec![(PROPERTIES_CLUSTER_ID[0], cluster_id(number))];
-    if member.namespace == SET_NAMESPACE {
-        properties.push((PROPERTY_CLUSTERSET, SET.to_owned()));
+/// Status, reason and message of the control plane's condition.
+fn control_plane(health: &Health) -> (&'static str, &'static str, String) {
+    match health {
+        Health::Well => (
+            "True",
+            "ControlPlaneHealthy",
+            "all checks of the control plane pass".to_owned(),
+        ),
+        Health::Failing(checks) => (
+            "False",
+            "ControlPlaneUnready",
+            format!("the member's API server reports that {} fails", checks.join(", ")),
+        ),
+        Health::Stale(lease) => (
+            "False",
+            "ControlPlaneDown",
+            format!("{lease} does not renew its lease"),
+        ),
+        Health::Silent => (
+            "Unknown",
+            "ApiServerUnreachable",
+            "the member's API server does not answer".to_owned(),
+        ),
     }
-    if [QUIET, QUIET_IN_SET].contains(&member.name) {
-        properties.push((OWN_PROPERTY, "european-union".to_owned()));
-    }
-    properties
 }
 
-/// The groups of a member's custom resource definitions. The About API is one of them, since the member's id is a
-/// ClusterProperty.
-pub(super) fn custom_resource_groups(number: usize) -> BTreeSet<String> {
-    let groups: &[&str] = match number % 2 {
-        0 => &["about.k8s.io", "argoproj.io", "cert-manager.io"],
-        _ => &["about.k8s.io", "kueue.x-k8s.io"],
-    };
-    groups.iter().map(|group| (*group).to_owned()).collect()
-}
-
-/// A property observed on the member.
-pub(super) fn observed(name: &str, value: &str) -> Property {
-    Property {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        observed: true,
-        claimed_time: None,
+/// Keeps the times of entries whose name and value did not change.
+fn keep_times(list: &mut Value, before: &Value, compared: [&str; 2], time: &str, now: Timestamp) {
+    for entry in list.as_array_mut().into_iter().flatten() {
+        let mut known = before.as_array().into_iter().flatten();
+        let known = known.find(|known| compared.iter().all(|field| known[field] == entry[field]));
+        let known = known.and_then(|known| known[time].as_str()).unwrap_or_default();
+        // Another client may have written a time in the future, which no observation can have.
+        if known
+            .parse()
+            .is_ok_and(|known: Timestamp| rfc3339(known) <= rfc3339(now))
+        {
+            entry[time] = known.into();
+        }
     }
 }

@@ -1,79 +1,86 @@
-//! The world: all that the manager will do, before it does any of it.
+//! The world: the members, what the manager publishes of them, and what happens when.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use apiserver::new_token;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use collect::clock::Clock;
 use evidence::api::{
     Labels,
     names::{
         LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
-        LABEL_SECRET_PROFILE_NAMESPACE, SECRET_CONFIG_KEY,
+        LABEL_SECRET_PROFILE_NAMESPACE, PROPERTY_ENDPOINTS, SECRET_CONFIG_KEY,
     },
 };
-use jiff::Timestamp;
 use judge::rules::example::{PublishedObject, Violation};
+use k8s_openapi::api::core::v1;
+use kube::{Client, api::ApiResource};
 use serde_json::{Value, json};
 
 use super::{
-    access::Access,
-    driven::Misbehaviours,
-    kubeconfig::kubeconfig,
-    members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE},
-    script::{Action, Step, life},
-    status::{Status, cluster_properties, custom_resource_groups},
+    FleetMember, MANAGER, faults,
+    members::{
+        ASKABLE, CONSUMERS, FIRST_TO_JOIN, FLEET, LEAVER, MEMBERS, MemberSpec, OUTAGE, SECOND_TO_JOIN, SET,
+        SET_NAMESPACE, UPGRADED, ca_data, endpoints, host, kubeconfig, profile_name, server,
+    },
 };
 use crate::{
-    client::Via,
-    member::{MemberState, Property, StandIn},
+    client::{Hub, RequestError, Target, Via, minutes},
+    fault::{Fault, Faults},
+    member::{MemberState, StandIn},
 };
 
-/// The name of the cluster manager, and of its field manager.
-pub(super) const MANAGER: &str = "reference-manager";
+/// The time from the creation of a profile to its first status.
+const REGISTRATION: Duration = Duration::from_secs(20);
+/// The time from a change of a member to the update of its profile.
+pub(super) const LAG: Duration = Duration::from_secs(10);
+/// The check that fails during the outage.
+const BROKEN_CHECK: &str = "etcd";
 
-/// The manager's world: what it publishes first, and its script.
-pub struct World {
-    /// When the manager first observed its members.
-    pub(super) now: Timestamp,
-    pub(super) namespaces: Vec<Namespace>,
-    pub(super) profiles: Vec<Profile>,
-    pub(super) secrets: Vec<Secret>,
-    /// The first states of members with a stand-in, by name.
-    pub(super) states: BTreeMap<String, MemberState>,
-    /// Hosts and ports of former members, where nothing answers.
-    pub(super) deserted: Vec<String>,
-    pub(super) script: Vec<Step>,
-    /// Misbehaviour with members of the remote control.
-    pub(super) misbehaviours: Misbehaviours,
-}
-
-/// A namespace that the manager needs.
-pub(super) struct Namespace {
-    pub name: String,
-    pub labels: Labels,
-}
-
-/// A profile that the manager publishes.
+/// The manager's world: the fleet at first, and its script.
 #[derive(Clone)]
-pub(super) struct Profile {
-    /// The member's name, by which steps refer to the profile. A fault may change the profile's own name.
-    pub member: String,
-    pub namespace: String,
+pub(super) struct World {
+    pub namespaces: BTreeMap<String, Labels>,
+    /// The members of the fleet, in the order in which their profiles are created.
+    pub fleet: Vec<Member>,
+    pub secrets: Vec<Secret>,
+    /// The members of the fleet by name.
+    pub stand_ins: BTreeMap<String, StandIn>,
+    /// Hosts and ports of former members, where nothing answers.
+    pub deserted: Vec<String>,
+    pub script: Vec<Step>,
+    pub faults: Faults,
+}
+
+/// A member, and the profile that the manager publishes of it.
+#[derive(Clone)]
+pub(super) struct Member {
+    /// Its name, by which steps refer to it. A fault may change the profile's own name.
     pub name: String,
+    /// A client whose user may do everything.
+    pub client: Client,
+    /// The certificate of its authority, in base64.
+    pub ca_data: String,
+    pub proxy: Option<&'static str>,
+    /// Names and values of the properties that the manager knows without asking the member.
+    pub known_properties: Vec<(&'static str, String)>,
+    /// The profile's namespace and name.
+    pub namespace: String,
+    pub profile: String,
     pub labels: Labels,
     /// `spec.clusterManager.name`
     pub manager: String,
     /// The field manager of every write.
     pub writer: String,
-    /// The user that creates it; `None` for the manager's own.
+    /// The user that creates the profile; `None` for the manager's own.
     pub creator: Option<String>,
     /// The user that writes its status; `None` for the manager's own.
     pub updater: Option<String>,
-    pub status: Status,
-    /// The profile's generation in the hub's last answer.
-    pub generation: i64,
-    /// The status last written.
-    pub written: Option<Status>,
-    /// A merge patch by which a fault changes what is published.
+    /// A merge patch by which an example changes what is published.
     pub patch: Value,
     /// True if it is created a second after the profile before it.
     pub is_younger: bool,
@@ -88,182 +95,302 @@ pub(super) struct Secret {
     /// The data key of the kubeconfig.
     pub key: String,
     pub kubeconfig: Value,
-    /// How the member knows the token.
-    pub login: Login,
+    /// The token that the member knows, its user, and the user whose rights it has: [`StandIn::CONSUMER`] or
+    /// [`StandIn::CLUSTER_ADMIN`].
+    pub token: String,
+    pub user: String,
+    pub rights: &'static str,
     /// The member that it gives access to. It is created and deleted with the member.
     pub member: String,
 }
 
-/// How a member knows the token of a Secret.
+/// A step of the script, at a time after the manager's start.
 #[derive(Clone)]
-pub(super) struct Login {
-    pub token: String,
-    /// The user's name.
-    pub called: String,
-    /// The user whose rights it has: [`StandIn::CONSUMER`] or [`StandIn::CLUSTER_ADMIN`].
-    pub rights: &'static str,
+pub(super) struct Step {
+    pub at: Duration,
+    /// The member's name.
+    pub member: String,
+    pub action: Action,
 }
 
+/// An event of a member, or a request that a fault adds.
+#[derive(Clone)]
+pub(super) enum Action {
+    /// It joins: the manager creates its profile, without a status, and its Secrets.
+    Join,
+    /// The manager observes it, and writes the status if it changed.
+    Observe,
+    /// It leaves: the manager deletes its Secrets and its profile.
+    Leave,
+    /// The member itself changes. The manager sees that when it observes the member.
+    Happen(Event),
+    /// This field manager sends this merge patch.
+    Request {
+        by: &'static str,
+        via: Via,
+        patch: Value,
+    },
+}
+
+/// A change of a member itself.
+pub(super) type Event = Arc<dyn Fn(&mut MemberState) + Send + Sync>;
+
 impl World {
-    /// The world that breaks no rule, as of `now`.
-    pub(super) fn conforming(now: Timestamp) -> Self {
-        let mut world = Self {
-            script: life(),
-            ..Self::without_fleet(now)
-        };
-        for (number, member) in MEMBERS.iter().enumerate() {
-            if ASKABLE.contains(&member.name) {
-                world
-                    .states
-                    .insert(member.name.to_owned(), state_of(member, number));
+    /// The world that breaks no rule but those of the faults.
+    pub(super) fn conforming(faults: Vec<Fault>, clock: Clock) -> Self {
+        let mut world = Self::without_fleet(faults.clone());
+        for (number, spec) in MEMBERS.iter().enumerate() {
+            world.publish(spec, number, MANAGER, clock, |_| {});
+        }
+        world.happen_to_fleet();
+        for fault in &faults {
+            faults::apply(fault.info().id, &mut world, clock);
+            if let Some(example) = fault.example(clock.now()) {
+                world.publish_example(&example, clock);
             }
-            world.publish(Profile::of(member, number, MANAGER, now));
+        }
+        for secret in &world.secrets {
+            // A Secret may give access to another member than its profile's.
+            let address = &secret.kubeconfig["clusters"][0]["cluster"]["server"];
+            let mut members = world.stand_ins.values();
+            if let Some(member) = members.find(|member| *address == server(member.name())) {
+                member.admit(&secret.token, &secret.user, secret.rights);
+            }
         }
         world
     }
 
     /// A world in which nothing happens: namespaces, and no members.
-    pub(super) fn without_fleet(now: Timestamp) -> Self {
+    pub(super) fn without_fleet(faults: Vec<Fault>) -> Self {
+        let label = |name: &str, value: &str| Labels::from([(name.to_owned(), value.to_owned())]);
+        let mut namespaces = BTreeMap::from([
+            (FLEET.to_owned(), Labels::new()),
+            (SET_NAMESPACE.to_owned(), label(LABEL_CLUSTERSET, SET)),
+        ]);
+        for consumer in CONSUMERS {
+            namespaces.insert(consumer_namespace(consumer), label(LABEL_CONSUMER, consumer));
+        }
         Self {
-            now,
-            namespaces: namespaces(),
-            profiles: Vec::new(),
+            namespaces,
+            fleet: Vec::new(),
             secrets: Vec::new(),
-            states: BTreeMap::new(),
+            stand_ins: BTreeMap::new(),
             deserted: Vec::new(),
             script: Vec::new(),
-            misbehaviours: Misbehaviours::default(),
+            faults: Faults::new(faults),
         }
     }
 
-    /// Adds a profile, and its Secret for each consumer.
-    pub(super) fn publish(&mut self, profile: Profile) {
+    /// Half an hour of an ordinary fleet, without the changes of node counts.
+    fn happen_to_fleet(&mut self) {
+        for (member, at) in [
+            (FIRST_TO_JOIN, Duration::from_secs(60)),
+            (SECOND_TO_JOIN, Duration::from_secs(150)),
+        ] {
+            self.step(at, member, Action::Join);
+            self.step(at + REGISTRATION, member, Action::Observe);
+        }
+        self.happen(minutes(8), OUTAGE, |member| {
+            member.failing_checks.insert(BROKEN_CHECK.to_owned());
+        });
+        self.step(minutes(8), OUTAGE, Action::Observe);
+        self.happen(minutes(12), OUTAGE, |member| member.failing_checks.clear());
+        self.step(minutes(12), OUTAGE, Action::Observe);
+        self.step(minutes(15), LEAVER, Action::Leave);
+        self.happen(minutes(20), UPGRADED, |member| {
+            member.version = "v1.35.0".to_owned()
+        });
+        self.step(minutes(20), UPGRADED, Action::Observe);
+    }
+
+    pub(super) fn step(&mut self, at: Duration, member: &str, action: Action) {
+        let member = member.to_owned();
+        self.script.push(Step { at, member, action });
+    }
+
+    /// Adds a step in which a member changes, so early that the manager can see it at this time.
+    pub(super) fn happen(
+        &mut self,
+        seen_at: Duration,
+        member: &str,
+        event: impl Fn(&mut MemberState) + Send + Sync + 'static,
+    ) {
+        self.step(seen_at - LAG, member, Action::Happen(Arc::new(event)));
+    }
+
+    /// Adds a step in which the manager sends a merge patch for the member's profile.
+    pub(super) fn request(&mut self, at: Duration, member: &str, via: Via, patch: Value) {
+        let by = MANAGER;
+        self.step(at, member, Action::Request { by, via, patch });
+    }
+
+    /// The member of that name.
+    pub(super) fn member(&mut self, name: &str) -> &mut Member {
+        let mut members = self.fleet.iter_mut();
+        members
+            .find(|member| member.name == name)
+            .expect("faults name members of the fleet")
+    }
+
+    /// Adds a member, its Secret for each consumer, and its profile, which `change` may change.
+    fn publish(
+        &mut self,
+        spec: &MemberSpec<'_>,
+        number: usize,
+        manager: &str,
+        clock: Clock,
+        change: impl FnOnce(&mut Member),
+    ) {
+        let stand_in = StandIn::new(spec.name, clock, spec.state(number));
+        let mut member = Member {
+            proxy: spec.proxy(),
+            known_properties: spec.known_properties(number),
+            namespace: spec.namespace.to_owned(),
+            profile: format!("{manager}-{}", spec.name),
+            labels: labels(spec.name, manager),
+            manager: manager.to_owned(),
+            writer: manager.to_owned(),
+            ..Member::new(
+                spec.name,
+                stand_in.client_as(StandIn::ADMIN, MANAGER),
+                ca_data(number).to_owned(),
+            )
+        };
+        change(&mut member);
+        self.stand_ins.insert(member.name.clone(), stand_in);
         for consumer in CONSUMERS {
-            self.secrets.push(Secret::of(&profile, consumer));
+            self.secrets.push(Secret::new(&member, consumer, &new_token()));
         }
-        self.profiles.push(profile);
+        self.fleet.push(member);
     }
 
-    /// The profile of that member.
-    pub(super) fn profile(&mut self, member: &str) -> &mut Profile {
-        self.profiles
-            .iter_mut()
-            .find(|profile| profile.member == member)
-            .expect("steps and faults name members of the fleet")
-    }
-
-    /// The first state of the member.
-    pub(super) fn state(&mut self, member: &str) -> &mut MemberState {
-        self.states
-            .get_mut(member)
-            .expect("faults that tell on members name those that can be asked")
-    }
-
-    /// Changes the Secret of that member for that consumer, if it exists.
-    pub(super) fn alter_secret(&mut self, member: &str, consumer: &str, change: impl FnMut(&mut Secret)) {
-        let namespace = consumer_namespace(consumer);
-        self.secrets
-            .iter_mut()
-            .filter(|secret| secret.member == member && secret.namespace == namespace)
-            .for_each(change);
-    }
-
-    /// Removes a member's profile, and its Secrets.
-    pub(super) fn unpublish(&mut self, member: &str) {
-        self.profiles.retain(|profile| profile.member != member);
-        self.secrets.retain(|secret| secret.member != member);
-    }
-
-    /// The profile of one more member.
-    pub(super) fn another_member(&self, name: &str, namespace: &str, manager: &str) -> Profile {
-        let member = Member {
+    /// Adds one more member.
+    pub(super) fn publish_another(
+        &mut self,
+        name: &str,
+        namespace: &str,
+        manager: &str,
+        clock: Clock,
+        change: impl FnOnce(&mut Member),
+    ) {
+        let spec = MemberSpec {
             name,
             namespace,
             location: "europe-central2",
             kubernetes: "v1.34.2",
             nodes: 3,
         };
-        Profile::of(&member, self.profiles.len(), manager, self.now)
+        self.publish(&spec, self.fleet.len(), manager, clock, change);
     }
 
-    /// Adds a step that sends a merge patch for the member's profile.
-    pub(super) fn request(&mut self, at: Duration, member: &str, by: &str, via: Via, patch: Value) {
-        let (by, member) = (by.to_owned(), member.to_owned());
-        self.script.push(Step {
-            at,
-            member,
-            action: Action::Request { by, via, patch },
-        });
-    }
-
-    /// Adds a step that changes the knowledge of the member.
-    pub(super) fn observe(
-        &mut self,
-        at: Duration,
-        member: &str,
-        change: impl Fn(&mut Status, Timestamp) + Send + Sync + 'static,
-    ) {
-        self.script.push(Step::observe(at, member, change));
-    }
-
-    /// Publishes an object of an example as the profile of one more member. `turn` tells the examples of a world apart.
-    fn publish_object(&mut self, object: &PublishedObject, namespace: &str, turn: usize) {
-        let manager = object.patch.pointer("/spec/clusterManager/name");
-        let manager = manager.and_then(Value::as_str).unwrap_or(MANAGER);
-        let mut profile = self.another_member(&member_of(object, turn), namespace, manager);
-        profile.name = match object.patch.pointer("/metadata/generateName") {
-            // The example is about the name.
-            Some(_) => object.name.clone(),
-            None => format!("{manager}-{}-{turn}", object.name),
+    /// Publishes the profiles of an example, each as that of one more member.
+    fn publish_example(&mut self, example: &Violation, clock: Clock) {
+        // Different for each example of a world.
+        let turn = self.fleet.len();
+        let member_of = |object: &PublishedObject| match object.namespace.as_str() {
+            "default" => format!("{}-{turn}", object.name),
+            namespace => format!("{}-{namespace}-{turn}", object.name),
         };
-        // The field manager stays the same, whatever manager the example names.
-        profile.writer = MANAGER.to_owned();
-        profile.patch = object.patch.clone();
-        profile.is_younger = !object.is_dated;
-        self.publish(profile);
+        for object in &example.profiles {
+            let namespace = match object.namespace.as_str() {
+                "default" if !example.namespaces.contains_key("default") => FLEET.to_owned(),
+                name => format!("lab-{name}"),
+            };
+            let labels = example.namespaces.get(&object.namespace);
+            let labels = || labels.cloned().unwrap_or_default();
+            self.namespaces.entry(namespace.clone()).or_insert_with(labels);
+            let manager = object.patch.pointer("/spec/clusterManager/name");
+            let manager = manager.and_then(Value::as_str).unwrap_or(MANAGER);
+            self.publish_another(&member_of(object), &namespace, manager, clock, |member| {
+                member.profile = match object.patch.pointer("/metadata/generateName") {
+                    // The example is about the name.
+                    Some(_) => object.name.clone(),
+                    None => format!("{manager}-{}-{turn}", object.name),
+                };
+                // The field manager stays the same, whatever manager the example names.
+                member.writer = MANAGER.to_owned();
+                member.patch = object.patch.clone();
+                member.is_younger = !object.is_dated;
+            });
+        }
+        for (after, change) in &example.changes {
+            for (via, fields) in [
+                (Via::Object, &["metadata", "spec"][..]),
+                (Via::Status, &["status"]),
+            ] {
+                let patch = parts(&change.patch, fields);
+                if patch != json!({}) {
+                    self.request(*after, &member_of(change), via, patch);
+                }
+            }
+        }
     }
 
     /// The members that join later, and how long after the start.
     pub(super) fn joining(&self) -> BTreeMap<String, Duration> {
-        self.script
+        let joins = self
+            .script
             .iter()
-            .filter(|step| matches!(step.action, Action::Join))
-            .map(|step| (step.member.clone(), step.at))
+            .filter(|step| matches!(step.action, Action::Join));
+        joins.map(|step| (step.member.clone(), step.at)).collect()
+    }
+
+    /// The members that the suite can query.
+    pub(super) fn queryable(&self) -> Vec<FleetMember> {
+        let (joining, askable) = (self.joining(), BTreeSet::from(ASKABLE));
+        let members = self.fleet.iter();
+        members
+            .filter(|member| askable.contains(&*member.name))
+            .filter_map(|member| {
+                let number = MEMBERS.iter().position(|spec| spec.name == member.name)?;
+                Some(FleetMember {
+                    namespace: member.namespace.clone(),
+                    profile: member.profile.clone(),
+                    joins: joining.get(&member.name).copied().unwrap_or_default(),
+                    hosts: endpoints(&member.name, number).into(),
+                    stand_in: self.stand_ins.get(&member.name)?.clone(),
+                })
+            })
             .collect()
     }
 }
 
-impl Profile {
-    /// The profile of a member, by a cluster manager whose name is its field manager too.
-    pub(super) fn of(member: &Member<'_>, number: usize, manager: &str, now: Timestamp) -> Self {
+impl Member {
+    /// A member that a run has join.
+    pub(super) fn new(name: &str, client: Client, ca_data: String) -> Self {
         Self {
-            member: member.name.to_owned(),
-            namespace: member.namespace.to_owned(),
-            name: format!("{manager}-{}", member.name),
-            labels: BTreeMap::from([
-                (LABEL_MANAGER.to_owned(), manager.to_owned()),
-                (LABEL_MEMBER_ID.to_owned(), member.name.to_owned()),
-            ]),
-            manager: manager.to_owned(),
-            writer: manager.to_owned(),
+            name: name.to_owned(),
+            client,
+            ca_data,
+            proxy: None,
+            known_properties: vec![(PROPERTY_ENDPOINTS, json!([host(name)]).to_string())],
+            namespace: FLEET.to_owned(),
+            profile: profile_name(name),
+            labels: labels(name, MANAGER),
+            manager: MANAGER.to_owned(),
+            writer: MANAGER.to_owned(),
             creator: None,
             updater: None,
-            status: Status::of(member, number, now),
-            generation: 1,
-            written: None,
             patch: json!({}),
             is_younger: false,
         }
     }
 
-    /// The object to create, without the status, which the hub would drop.
-    pub(super) fn to_json(&self) -> Value {
+    /// The profile on the hub.
+    pub(super) fn target(&self) -> Target {
+        Target::profile(&self.namespace, &self.profile)
+    }
+
+    /// The display name of a new profile. Afterwards consumers own it.
+    pub(super) fn display_name(&self) -> String {
+        format!("Cluster {}", self.name)
+    }
+
+    /// The profile to create, without the status, which the hub would drop.
+    pub(super) fn to_json(&self, display_name: &str) -> Value {
         let mut object = json!({
-            "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
-            "spec": {
-                "displayName": format!("Cluster {}", self.member),
-                "clusterManager": {"name": self.manager},
-            },
+            "metadata": {"labels": self.labels},
+            "spec": {"displayName": display_name, "clusterManager": {"name": self.manager}},
         });
         json_patch::merge(&mut object, &parts(&self.patch, &["metadata", "spec"]));
         object
@@ -271,98 +398,51 @@ impl Profile {
 }
 
 impl Secret {
-    /// A consumer's Secret for a profile's member, with a new token.
-    pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
-        let (namespace, name) = (&profile.namespace, &profile.name);
-        let status = &profile.status;
-        let member = &profile.member;
-        // Another fault may have removed all access providers.
-        let unpublished = Access::to(member, "");
-        let access = status.access.first().unwrap_or(&unpublished);
-        Self::opening(member, (namespace, name), access, consumer, &new_token())
-    }
-
-    /// A consumer's Secret for a member, with this token. `profile` is a namespace and a name.
-    pub(super) fn opening(
-        member: &str,
-        profile: (&str, &str),
-        access: &Access,
-        consumer: &str,
-        token: &str,
-    ) -> Self {
-        let mut secret = Self {
+    /// A consumer's Secret for a member, with this token.
+    pub(super) fn new(member: &Member, consumer: &str, token: &str) -> Self {
+        let (namespace, name) = (&member.namespace, &member.profile);
+        Self {
             namespace: consumer_namespace(consumer),
-            name: String::new(),
-            labels: Labels::new(),
+            name: format!("{namespace}.{name}"),
+            labels: Labels::from([
+                (LABEL_SECRET_PROFILE.to_owned(), name.clone()),
+                (LABEL_SECRET_PROFILE_NAMESPACE.to_owned(), namespace.clone()),
+            ]),
             key: SECRET_CONFIG_KEY.to_owned(),
-            kubeconfig: kubeconfig(access, consumer, token),
-            login: Login {
-                token: token.to_owned(),
-                called: consumer.to_owned(),
-                rights: StandIn::CONSUMER,
-            },
-            member: member.to_owned(),
-        };
-        secret.refer_to(profile);
-        secret
+            kubeconfig: kubeconfig(&member.name, &member.ca_data, consumer, token),
+            token: token.to_owned(),
+            user: consumer.to_owned(),
+            rights: StandIn::CONSUMER,
+            member: member.name.clone(),
+        }
     }
 
-    /// Replaces the token by another that the member knows.
-    pub(super) fn renew(&mut self, token: &str) {
-        self.login.token = token.to_owned();
-        self.kubeconfig["users"][0]["user"] = json!({"token": token});
+    pub(super) fn target(&self) -> Target {
+        Target::namespaced(ApiResource::erase::<v1::Secret>(&()), &self.namespace, &self.name)
     }
 
-    /// Sets the name and labels for a profile of that namespace and name.
-    fn refer_to(&mut self, (namespace, name): (&str, &str)) {
-        self.name = format!("{namespace}.{name}");
-        self.labels = BTreeMap::from([
-            (LABEL_SECRET_PROFILE.to_owned(), name.to_owned()),
-            (LABEL_SECRET_PROFILE_NAMESPACE.to_owned(), namespace.to_owned()),
-        ]);
+    pub(super) async fn create(&self, hub: &Hub) -> Result<(), RequestError> {
+        let config = serde_saphyr::to_string(&self.kubeconfig).expect("a JSON value can be written as YAML");
+        let object = json!({
+            "metadata": {"labels": self.labels},
+            "type": "Opaque",
+            "data": {&self.key: BASE64_STANDARD.encode(config)},
+        });
+        hub.create(&self.target(), MANAGER, &object).await.map(drop)
     }
 }
 
-impl World {
-    /// Publishes the profiles of an example, each as that of one more member.
-    pub(super) fn publish_example(&mut self, example: &Violation) {
-        let turn = self.profiles.len();
-        let of_namespace = |name: &str| match name {
-            "default" if !example.namespaces.contains_key(name) => FLEET.to_owned(),
-            name => format!("lab-{name}"),
-        };
-        for object in &example.profiles {
-            let namespace = of_namespace(&object.namespace);
-            if self.namespaces.iter().all(|known| known.name != namespace) {
-                let labels = example.namespaces.get(&object.namespace);
-                self.namespaces.push(Namespace {
-                    name: namespace.clone(),
-                    labels: labels.cloned().unwrap_or_default(),
-                });
-            }
-            self.publish_object(object, &namespace, turn);
-        }
-        for (after, change) in &example.changes {
-            let member = member_of(change, turn);
-            let request = |fields: &[&str]| parts(&change.patch, fields);
-            for (via, patch) in [
-                (Via::Object, request(&["metadata", "spec"])),
-                (Via::Status, request(&["status"])),
-            ] {
-                if patch != json!({}) {
-                    self.request(*after, &member, MANAGER, via, patch);
-                }
-            }
-        }
-    }
+/// The labels of a member's profile.
+fn labels(member: &str, manager: &str) -> Labels {
+    Labels::from([
+        (LABEL_MANAGER.to_owned(), manager.to_owned()),
+        (LABEL_MEMBER_ID.to_owned(), member.to_owned()),
+    ])
 }
 
-/// The name of the member whose profile an object of an example is.
-fn member_of(object: &PublishedObject, turn: usize) -> String {
-    match object.namespace.as_str() {
-        "default" => format!("{}-{turn}", object.name),
-        namespace => format!("{}-{namespace}-{turn}", object.name),
-    }
+/// The namespace of a consumer's Secrets.
+pub(super) fn consumer_namespace(consumer: &str) -> String {
+    format!("{consumer}-credentials")
 }
 
 /// These fields of a merge patch.
@@ -371,50 +451,4 @@ pub(super) fn parts(patch: &Value, fields: &[&str]) -> Value {
     let some = all.filter(|(field, _)| fields.contains(&field.as_str()));
     some.map(|(field, value)| (field.clone(), value.clone()))
         .collect()
-}
-
-/// The state of a member that agrees with its profile.
-fn state_of(member: &Member<'_>, number: usize) -> MemberState {
-    let properties = cluster_properties(member, number);
-    MemberState {
-        version: member.kubernetes.to_owned(),
-        nodes: member.nodes,
-        custom_resource_groups: custom_resource_groups(number),
-        cluster_properties: properties
-            .iter()
-            .map(|(name, value)| Property::labelled(name, value))
-            .collect(),
-        ..MemberState::default()
-    }
-}
-
-/// The namespace of a consumer's Secrets.
-pub(super) fn consumer_namespace(consumer: &str) -> String {
-    format!("{consumer}-credentials")
-}
-
-fn namespaces() -> Vec<Namespace> {
-    let mut namespaces = vec![
-        Namespace::new(FLEET, []),
-        Namespace::new(SET_NAMESPACE, [(LABEL_CLUSTERSET, SET)]),
-    ];
-    for consumer in CONSUMERS {
-        namespaces.push(Namespace::new(
-            &consumer_namespace(consumer),
-            [(LABEL_CONSUMER, consumer)],
-        ));
-    }
-    namespaces
-}
-
-impl Namespace {
-    pub(super) fn new<const N: usize>(name: &str, labels: [(&str, &str); N]) -> Self {
-        Self {
-            name: name.to_owned(),
-            labels: labels
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect(),
-        }
-    }
 }

@@ -1,6 +1,24 @@
-//! A member's state.
+//! A member's state, and the objects of its API that show it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use apiserver::ApiServer;
+use evidence::api::names::LABEL_HONOURED_PROPERTY;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::crd;
+
+const NODES: (&str, &str) = ("", "nodes");
+const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
+const CLUSTER_PROPERTIES: (&str, &str) = (ABOUT, "clusterproperties");
+/// The API group of ClusterProperty.
+const ABOUT: &str = "about.k8s.io";
+/// The control plane's leases: namespace and names.
+const SYSTEM: &str = "kube-system";
+const CONTROL_PLANE: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+/// How long a renewal lasts, in seconds.
+const LEASE_DURATION: i64 = 15;
 
 /// A member's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +32,7 @@ pub struct MemberState {
     pub custom_resource_groups: BTreeSet<String>,
     /// Its ClusterProperties (KEP-2149).
     pub cluster_properties: Vec<Property>,
-    /// The failing checks of `/readyz`, `/livez` and `/healthz`, such as `etcd`. Other requests are answered as before.
+    /// The failing checks of `/readyz`, `/livez` and `/healthz`, for example `etcd`. Other requests are answered as before.
     pub failing_checks: BTreeSet<String>,
     /// The leases of the controller manager and the scheduler.
     pub leases: Leases,
@@ -61,7 +79,7 @@ impl Default for MemberState {
 }
 
 impl Property {
-    /// One that may show in a profile.
+    /// A property that may appear in a profile.
     pub fn labelled(name: &str, value: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -70,11 +88,132 @@ impl Property {
         }
     }
 
-    /// One that a profile of edition `standard` keeps quiet about.
+    /// A property that may not appear in a profile of edition `standard`.
     pub fn unlabelled(name: &str, value: &str) -> Self {
         Self {
             labelled: false,
             ..Self::labelled(name, value)
         }
     }
+}
+
+/// Changes the objects of `server` from those of `old` to those of `new`.
+pub(super) fn apply_objects(server: &ApiServer, old: Option<&MemberState>, new: &MemberState) {
+    let nodes = old.map_or(0, |old| old.nodes);
+    for number in nodes..new.nodes {
+        server.place(NODES, node(number, &new.version));
+    }
+    for number in new.nodes..nodes {
+        server.withdraw(NODES, "", &node_name(number));
+    }
+    let before = old.map(groups).unwrap_or_default();
+    let after = groups(new);
+    for group in before.difference(&after) {
+        server.undefine(&definition_name(group));
+    }
+    for group in after.difference(&before) {
+        server.define(definition(group));
+    }
+    let before = old.map_or(&[][..], |old| &old.cluster_properties);
+    for property in before
+        .iter()
+        .filter(|old| !has(&new.cluster_properties, &old.name))
+    {
+        server.withdraw(CLUSTER_PROPERTIES, "", &property.name);
+    }
+    for property in &new.cluster_properties {
+        server.place(CLUSTER_PROPERTIES, cluster_property(property));
+    }
+}
+
+/// Renews the control plane's leases as of that time.
+pub(super) fn renew_leases(server: &ApiServer, at: Timestamp) {
+    for name in CONTROL_PLANE {
+        server.place(LEASES, lease(name, at));
+    }
+}
+
+/// Deletes the control plane's leases.
+pub(super) fn withdraw_leases(server: &ApiServer) {
+    for name in CONTROL_PLANE {
+        server.withdraw(LEASES, SYSTEM, name);
+    }
+}
+
+/// All groups that have definitions.
+fn groups(state: &MemberState) -> BTreeSet<String> {
+    let mut groups = state.custom_resource_groups.clone();
+    if !state.cluster_properties.is_empty() {
+        groups.insert(ABOUT.to_owned());
+    }
+    groups
+}
+
+fn has(properties: &[Property], name: &str) -> bool {
+    properties.iter().any(|property| property.name == name)
+}
+
+fn node_name(number: u32) -> String {
+    format!("node-{number}")
+}
+
+fn node(number: u32, version: &str) -> Value {
+    json!({
+        "kind": "Node", "apiVersion": "v1",
+        "metadata": {"name": node_name(number), "labels": {"kubernetes.io/hostname": node_name(number)}},
+        "spec": {},
+        "status": {
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "nodeInfo": {"kubeletVersion": version},
+        },
+    })
+}
+
+fn lease(name: &str, renewed: Timestamp) -> Value {
+    json!({
+        "kind": "Lease", "apiVersion": "coordination.k8s.io/v1",
+        "metadata": {"name": name, "namespace": SYSTEM},
+        "spec": {
+            "holderIdentity": "control-plane_0", "leaseDurationSeconds": LEASE_DURATION,
+            "renewTime": format!("{renewed:.6}"), "leaseTransitions": 0,
+        },
+    })
+}
+
+fn cluster_property(property: &Property) -> Value {
+    let mut object = json!({
+        "kind": "ClusterProperty", "apiVersion": "about.k8s.io/v1beta1",
+        "metadata": {"name": property.name, "generation": 1},
+        "spec": {"value": property.value},
+    });
+    if property.labelled {
+        object["metadata"]["labels"] = json!({LABEL_HONOURED_PROPERTY: "true"});
+    }
+    object
+}
+
+fn definition_name(group: &str) -> String {
+    match group {
+        ABOUT => format!("{}.{ABOUT}", CLUSTER_PROPERTIES.1),
+        group => format!("things.{group}"),
+    }
+}
+
+/// The definition of the group's one resource. Its shape matters only for ClusterProperty.
+fn definition(group: &str) -> Value {
+    if group == ABOUT {
+        static CLUSTER_PROPERTY: LazyLock<Value> =
+            LazyLock::new(|| serde_json::to_value(crd::cluster_property()).unwrap_or_default());
+        return CLUSTER_PROPERTY.clone();
+    }
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1",
+        "metadata": {"name": definition_name(group)},
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
+        },
+    })
 }

@@ -1,37 +1,31 @@
 //! Reconciles in rounds: selects clusters, compares slices, and corrects what differs.
 //!
-//! No write is needed after a restart, a deleted slice is restored, and foreign edits are corrected.
+//! No write is needed after a restart, a deleted slice is restored, and edits of other clients are corrected.
 //!
 //! A reschedule never leaves a cluster in no slice. Clusters only ever move to an earlier slice, as what is new comes
 //! last, and slices are written from the first to the last: the one that gains a cluster before the one that loses it.
 //! Slices that became needless are deleted after that.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use collect::clock::Clock;
-use evidence::api::{
-    ClusterProfileReference,
-    names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LARGEST_SLICE},
-};
-use serde_json::Value;
+use evidence::{DriverAction, api::names::LARGEST_SLICE};
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    misbehaviours::{LATE, Misbehaviour, Misbehaviours},
-    names::SCHEDULER,
-    placement::{Clusters, Placement},
-    remote::Commands,
-    script::Step,
-    selection::{is_well, reference, select},
-    slice::{self, Slice},
-    slices::{clusters_of, slice as slice_of, slices, workload_of},
-    workload,
+    PLACEMENTS, SCHEDULER,
+    inventory::{self, MEMBERS, is_available, member},
+    slices::{
+        clusters_of, difference, name_of, owner, select, slice, slices, target, workload, workload_object,
+        workload_of,
+    },
+    world::{Action, FULL_FROM, Placement, Step, World, creator, misedit},
 };
 use crate::{
-    client::{Hub, RequestError, Via, profile_resource, slice_resource},
+    client::{Hub, RequestError, Target, Via, profile_resource, slice_resource},
+    driver::{Order, Orders},
+    fault::Faults,
     mirror::Mirror,
 };
 
@@ -41,77 +35,71 @@ const ROUND: Duration = Duration::from_secs(5);
 const RESTART: Duration = Duration::from_secs(5);
 /// The time between two writes of a scheduler that does not care.
 const CARELESS: Duration = Duration::from_secs(2);
-/// The second user of [`Misbehaviour::SecondWriter`].
+/// The delay of what is too late: beyond every timeout of the suite.
+const LATE: Duration = Duration::from_secs(240);
+/// The second user of a fault.
 const SECOND_WRITER: &str = "reference-scheduler-2";
 
 /// Publishes decisions for the workloads that the script and the remote control name.
 pub(super) struct Controller {
-    pub(super) hub: Hub,
-    pub(super) clock: Clock,
-    pub(super) misbehaviours: Misbehaviours,
+    hub: Hub,
+    clock: Clock,
+    faults: Faults,
     /// The namespace of the clusters for workloads of the remote control.
-    pub(super) inventory: &'static str,
-    born: Instant,
-    /// The workloads, by namespace and name. A real scheduler reads them from the hub: they survive a restart.
-    pub(super) placed: BTreeMap<(String, String), Placed>,
+    inventory: &'static str,
+    started: Instant,
+    /// The workloads, by name. A real scheduler reads them from the hub: they survive a restart.
+    placed: BTreeMap<String, Placed>,
     /// The profiles on the hub, by namespace.
-    profiles: BTreeMap<String, Mirror>,
-    /// The slices on the hub, by namespace.
-    pub(super) slices: BTreeMap<String, Mirror>,
-    /// The profiles that were ever well.
-    known: BTreeSet<ClusterProfileReference>,
+    profiles: BTreeMap<&'static str, Mirror>,
+    /// The slices on the hub.
+    slices: Mirror,
     /// How many slices were changed.
     changes: usize,
 }
 
 /// A workload that needs clusters.
-pub(super) struct Placed {
-    pub(super) placement: Placement,
+struct Placed {
+    placement: Placement,
     /// The workload as the owner of its slices.
     owner: Value,
-    /// True if the remote control placed it.
-    pub(super) is_driven: bool,
     /// When it was placed.
     since: Instant,
     /// The clusters that it has; `None` after a restart.
-    selected: Option<Vec<ClusterProfileReference>>,
+    selected: Option<Vec<String>>,
     /// The slices last written, by name.
     written: BTreeMap<String, Value>,
 }
 
 impl Controller {
-    pub(super) fn new(hub: Hub, clock: Clock, inventory: &'static str, misbehaviours: Misbehaviours) -> Self {
+    /// A controller that knows no workload yet.
+    pub(super) fn new(hub: Hub, clock: Clock, world: &World) -> Self {
         Self {
             hub,
             clock,
-            misbehaviours,
-            inventory,
-            born: Instant::now(),
+            faults: world.faults.clone(),
+            inventory: world.inventory,
+            started: Instant::now(),
             placed: BTreeMap::new(),
             profiles: BTreeMap::new(),
-            slices: BTreeMap::new(),
-            known: BTreeSet::new(),
+            slices: Mirror::new(slice_resource(), PLACEMENTS),
             changes: 0,
         }
     }
 
     /// Plays the script, and follows the remote control. Never ends by itself.
-    pub(super) async fn run(
-        mut self,
-        mut script: Vec<Step>,
-        mut commands: Commands,
-    ) -> Result<(), RequestError> {
+    pub(super) async fn run(mut self, mut script: Vec<Step>, mut orders: Orders) -> Result<(), RequestError> {
         // A stable sort: steps at one time keep their order.
         script.sort_by_key(|step| step.at);
         let mut script = script.into_iter().peekable();
         let mut next = Instant::now();
         loop {
-            let step_at = script.peek().map(|step| self.born + step.at);
+            let step_at = script.peek().map(|step| self.started + step.at);
             tokio::select! {
-                Some((order, taken)) = commands.recv() => {
+                Some((order, confirm)) = orders.recv() => {
                     self.follow(order).await?;
                     // The caller waits no longer: the rest is for the round.
-                    let _ = taken.send(());
+                    let _ = confirm.send(());
                     next = Instant::now();
                 }
                 () = sleep_until(step_at.unwrap_or(next)), if step_at.is_some_and(|at| at <= next) => {
@@ -127,59 +115,85 @@ impl Controller {
         }
     }
 
+    async fn follow(&mut self, order: Order) -> Result<(), RequestError> {
+        match order.action {
+            DriverAction::Place | DriverAction::Reschedule => {
+                // Of clusters to which the script does nothing.
+                let placement =
+                    Placement::new(&order.name, order.clusters, self.inventory).skipping(FULL_FROM);
+                self.place(Placement {
+                    is_driven: true,
+                    ..placement
+                })
+                .await
+            }
+            DriverAction::Unplace => self.unplace(&order.name).await,
+            DriverAction::Restart => self.restart().await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn take(&mut self, action: Action) -> Result<(), RequestError> {
+        match action {
+            Action::Place(placement) => self.place(placement).await,
+            Action::Unplace(name) => self.unplace(name).await,
+            Action::Delete(number) => self.hub.delete(&Target::profile(MEMBERS, &member(number))).await,
+            Action::Report(number, is_healthy) => {
+                inventory::report(&self.hub, &self.clock, number, is_healthy).await
+            }
+            Action::Request(workload, patch) => {
+                let target = target(&format!("{SCHEDULER}-{workload}-0"));
+                match self.hub.patch(&target, SCHEDULER, Via::Object, &patch).await {
+                    // Another fault has given the slice another name.
+                    Err(error) if error.is_not_found() => Ok(()),
+                    done => done.map(drop),
+                }
+            }
+        }
+    }
+
     /// Takes a workload, new or known. Its slices come with the next round.
     pub(super) async fn place(&mut self, placement: Placement) -> Result<(), RequestError> {
-        let key = (placement.namespace.clone(), placement.name.clone());
-        if let Some(placed) = self.placed.get_mut(&key) {
+        if let Some(placed) = self.placed.get_mut(&placement.name) {
             placed.placement = placement;
             return Ok(());
         }
-        let target = workload::target(&placement.namespace, &placement.name);
-        let workload = match self.hub.find(&target).await? {
-            Some(there) => there,
+        let name = placement.name.clone();
+        let workload = match self.hub.find(&workload(&name)).await? {
+            Some(workload) => workload,
             None => {
-                let object = workload::object(&placement);
-                self.hub.create(&target, SCHEDULER, &object).await?
+                self.hub
+                    .create(&workload(&name), SCHEDULER, &workload_object(&name))
+                    .await?
             }
         };
-        let mut namespaces = BTreeSet::from([placement.inventory.to_owned()]);
-        if let Clusters::These(list) = &placement.clusters {
-            namespaces.extend(list.iter().map(|cluster| cluster.namespace.to_string()));
-        }
-        for namespace in namespaces {
-            let mirror = Mirror::new(profile_resource(), &namespace);
-            self.profiles.entry(namespace).or_insert(mirror);
-        }
-        let mirror = Mirror::new(slice_resource(), &placement.namespace);
-        self.slices.entry(placement.namespace.clone()).or_insert(mirror);
+        let mirror = Mirror::new(profile_resource(), placement.inventory);
+        self.profiles.entry(placement.inventory).or_insert(mirror);
         let placed = Placed {
             placement,
-            owner: workload::owner(&workload),
-            is_driven: false,
+            owner: owner(&workload),
             since: Instant::now(),
             selected: None,
             written: BTreeMap::new(),
         };
-        self.placed.insert(key, placed);
+        self.placed.insert(name, placed);
         Ok(())
     }
 
     /// Deletes the slices of a workload, then the workload.
-    pub(super) async fn unplace(&mut self, namespace: &str, name: &str) -> Result<(), RequestError> {
-        let key = (namespace.to_owned(), name.to_owned());
-        if self.placed.remove(&key).is_none() || self.misbehaviours.has(Misbehaviour::KeepsDecisions) {
+    async fn unplace(&mut self, name: &str) -> Result<(), RequestError> {
+        if self.placed.remove(name).is_none() || self.faults.has("placement-lifecycle/unplaced") {
             return Ok(());
         }
-        self.delete_slices(namespace, name, &[]).await?;
-        self.hub.delete(&workload::target(namespace, name)).await
+        self.delete_slices(name, &[]).await?;
+        self.hub.delete(&workload(name)).await
     }
 
-    pub(super) async fn restart(&mut self) -> Result<(), RequestError> {
+    async fn restart(&mut self) -> Result<(), RequestError> {
         sleep(RESTART).await;
-        let keys: Vec<_> = self.placed.keys().cloned().collect();
-        if self.misbehaviours.has(Misbehaviour::Recreates) {
-            for (namespace, name) in &keys {
-                self.delete_slices(namespace, name, &[]).await?;
+        if self.faults.has("placement-lifecycle/restart-keeps") {
+            for name in self.names() {
+                self.delete_slices(&name, &[]).await?;
             }
         }
         for placed in self.placed.values_mut() {
@@ -189,21 +203,22 @@ impl Controller {
         for (namespace, mirror) in &mut self.profiles {
             *mirror = Mirror::new(profile_resource(), namespace);
         }
-        for (namespace, mirror) in &mut self.slices {
-            *mirror = Mirror::new(slice_resource(), namespace);
-        }
+        self.slices = Mirror::new(slice_resource(), PLACEMENTS);
         Ok(())
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.placed.keys().cloned().collect()
     }
 
     /// Compares all decisions with what they should be.
     pub(super) async fn round(&mut self) -> Result<(), RequestError> {
-        for mirror in self.profiles.values_mut().chain(self.slices.values_mut()) {
+        for mirror in self.profiles.values_mut().chain([&mut self.slices]) {
             mirror.refresh(&self.hub).await?;
         }
         self.meddle().await?;
-        let keys: Vec<_> = self.placed.keys().cloned().collect();
-        for key in keys {
-            match self.reconcile(&key).await {
+        for name in self.names() {
+            match self.reconcile(&name).await {
                 // It was deleted in the meantime: the next round sees that.
                 Err(error) if error.is_not_found() => {}
                 done => done?,
@@ -212,173 +227,162 @@ impl Controller {
         Ok(())
     }
 
+    /// Writes to the slices of other schedulers, for faults.
+    async fn meddle(&mut self) -> Result<(), RequestError> {
+        let claims = self.faults.has("placement-ownership/foreign-decisions-untouched");
+        let deletes = self
+            .faults
+            .has("placement-ownership/foreign-decisions-untouched:deleted");
+        for slice in self.slices.all().filter(|slice| workload_of(slice).is_none()) {
+            let target = target(slice.metadata.name.as_deref().unwrap_or_default());
+            if deletes {
+                self.hub.delete(&target).await?;
+            } else if claims && slice.data["schedulerName"] != SCHEDULER {
+                let patch = json!({"schedulerName": SCHEDULER});
+                self.hub.patch(&target, SCHEDULER, Via::Object, &patch).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Corrects the slices of a workload.
-    async fn reconcile(&mut self, key: &(String, String)) -> Result<(), RequestError> {
-        let Some(wanted) = self.wanted(key) else {
+    async fn reconcile(&mut self, name: &str) -> Result<(), RequestError> {
+        let Some(wanted) = self.wanted(name) else {
             return Ok(());
         };
-        let (namespace, name) = key;
-        let mut order: Vec<&Slice> = wanted.iter().collect();
-        if self.misbehaviours.has(Misbehaviour::LosesFirst) {
+        let loses_first = self.faults.has("placement-updates/no-torn-reschedule");
+        let mut order: Vec<&Value> = wanted.iter().collect();
+        if loses_first {
             order.reverse();
         }
         for slice in order {
-            let is_written = self.write(key, slice).await?;
-            if is_written && self.misbehaviours.has(Misbehaviour::LosesFirst) {
+            if self.write(name, slice).await? && loses_first {
                 sleep(CARELESS).await;
             }
         }
-        let names: Vec<&str> = wanted.iter().map(|slice| slice.name.as_str()).collect();
-        self.delete_slices(namespace, name, &names).await
+        let names: Vec<&str> = wanted.iter().map(name_of).collect();
+        self.delete_slices(name, &names).await
     }
 
     /// The slices that a workload should have; none if it has to wait.
-    fn wanted(&mut self, key: &(String, String)) -> Option<Vec<Slice>> {
-        let has = self.has(key)?;
-        let placed = self.placed.get(key)?;
-        let (placement, owner) = (placed.placement.clone(), placed.owner.clone());
-        let is_driven = placed.is_driven;
-        if is_driven && self.misbehaviours.has(Misbehaviour::PlacesLate) && placed.since.elapsed() < LATE {
+    fn wanted(&mut self, name: &str) -> Option<Vec<Value>> {
+        let current = self.current(name)?;
+        let own_slices = self.own_slices(name).len();
+        let faults = &self.faults;
+        let placed = self.placed.get_mut(name)?;
+        let (placement, owner) = (&placed.placement, &placed.owner);
+        let is_late = placement.is_driven && faults.has("placement-lifecycle/placed");
+        if is_late && placed.since.elapsed() < LATE {
             return None;
         }
-        let mut selected = select(&placement, &has, &self.available(&placement));
-        if selected.is_empty() && self.misbehaviours.has(Misbehaviour::KeepsStale) {
-            selected = has;
+        let profiles = self.profiles.get(placement.inventory)?;
+        let ignores_health = faults.has("placement-references/selected-is-alive");
+        let mut available: Vec<String> = profiles
+            .all()
+            .filter(|profile| ignores_health || is_available(profile))
+            .filter_map(|profile| profile.metadata.name.clone())
+            .collect();
+        if faults.has("placement-references/resolve-across-time") {
+            let deleted = current.iter().filter(|cluster| profiles.get(cluster).is_none());
+            available.extend(deleted.cloned());
         }
-        if is_driven && self.misbehaviours.has(Misbehaviour::StopsAtTheLimit) {
+        let mut selected = select(placement, &current, &available);
+        if selected.is_empty() && faults.has("placement-lifecycle/none-selected") {
+            selected = current;
+        }
+        if placement.is_driven && faults.has("placement-lifecycle/crosses-the-limit") {
             selected.truncate(LARGEST_SLICE);
         }
-        let mut wanted = slices(&placement, &owner, &selected);
-        if is_driven && self.misbehaviours.has(Misbehaviour::KeepsNeedlessSlices) {
-            let there = self.own_slices(&key.0, &key.1).len();
-            for index in wanted.len()..there {
-                wanted.push(slice_of(&placement, &owner, index, &[]));
-            }
+        let mut wanted = slices(placement, owner, &selected);
+        if placement.is_driven && faults.has("placement-lifecycle/crosses-the-limit:back") {
+            let needless = wanted.len()..own_slices;
+            wanted.extend(needless.map(|index| slice(placement, owner, index, &[])));
         }
-        if is_driven && self.misbehaviours.has(Misbehaviour::SetsNoKey) {
-            for slice in &mut wanted {
-                slice.labels.remove(LABEL_DECISION_KEY);
-                slice.labels.remove(LABEL_DECISION_INDEX);
-            }
+        if !placement.examples.is_empty() {
+            let examples = placement.examples.iter().map(|(index, patch)| {
+                let mut slice = slice(placement, owner, *index, &[]);
+                json_patch::merge(&mut slice, patch);
+                slice
+            });
+            wanted = examples.collect();
         }
-        for edit in &placement.edits {
-            edit(&mut wanted, self.born.elapsed());
-        }
-        self.placed.get_mut(key)?.selected = Some(selected);
+        misedit(&mut wanted, placement, faults, self.started.elapsed());
+        placed.selected = Some(selected);
         Some(wanted)
     }
 
     /// The clusters that a workload has: from memory or, after a restart, from its slices.
-    fn has(&self, (namespace, name): &(String, String)) -> Option<Vec<ClusterProfileReference>> {
-        let placed = self.placed.get(&(namespace.clone(), name.clone()))?;
-        if let Some(selected) = &placed.selected {
+    fn current(&self, name: &str) -> Option<Vec<String>> {
+        if let Some(selected) = &self.placed.get(name)?.selected {
             return Some(selected.clone());
         }
-        let mirror = self.slices.get(namespace)?;
-        let mut own = self.own_slices(namespace, name);
+        let mut own = self.own_slices(name);
         // `x-10` comes after `x-9`.
         own.sort_by_key(|name| (name.len(), name.clone()));
-        let slices = own.iter().filter_map(|name| mirror.get(name));
+        let slices = own.iter().filter_map(|name| self.slices.get(name));
         Some(slices.flat_map(clusters_of).collect())
     }
 
-    /// The clusters that a workload may get, in order.
-    fn available(&mut self, placement: &Placement) -> Vec<ClusterProfileReference> {
-        let ignores_health = self.misbehaviours.has(Misbehaviour::IgnoresHealth);
-        let mut namespaces = BTreeSet::from([placement.inventory]);
-        if let Clusters::These(list) = &placement.clusters {
-            namespaces.extend(list.iter().map(|cluster| &*cluster.namespace));
-        }
-        let mut available = BTreeSet::new();
-        for namespace in namespaces {
-            let profiles = self.profiles.get(namespace).into_iter().flat_map(Mirror::all);
-            let well = profiles.filter(|profile| ignores_health || is_well(profile));
-            let names = well.filter_map(|profile| profile.metadata.name.as_deref());
-            available.extend(names.map(|name| reference(namespace, name)));
-            if self.misbehaviours.has(Misbehaviour::KeepsDeleted) {
-                let gone = |one: &&ClusterProfileReference| {
-                    *one.namespace == *namespace
-                        && self
-                            .profiles
-                            .get(namespace)
-                            .is_some_and(|mirror| mirror.get(&one.name).is_none())
-                };
-                available.extend(self.known.iter().filter(gone).cloned());
-            }
-        }
-        self.known.extend(available.iter().cloned());
-        available.into_iter().collect()
-    }
-
     /// The names of the workload's slices on the hub.
-    fn own_slices(&self, namespace: &str, name: &str) -> Vec<String> {
-        let slices = self.slices.get(namespace).into_iter().flat_map(Mirror::all);
-        slices
-            .filter(|slice| workload_of(slice) == Some(name))
-            .filter_map(|slice| slice.metadata.name.clone())
-            .collect()
+    fn own_slices(&self, name: &str) -> Vec<String> {
+        let own = self.slices.all().filter(|slice| workload_of(slice) == Some(name));
+        own.filter_map(|slice| slice.metadata.name.clone()).collect()
     }
 
-    /// Creates or corrects a slice. Returns true if it wrote. Leaves alone what another scheduler put there.
-    async fn write(&mut self, key: &(String, String), slice: &Slice) -> Result<bool, RequestError> {
-        let (Some(placed), Some(mirror)) = (self.placed.get_mut(key), self.slices.get_mut(&slice.namespace))
-        else {
+    /// Creates or corrects a slice. Returns true if it wrote. Does not touch the slice of another scheduler.
+    async fn write(&mut self, name: &str, slice: &Value) -> Result<bool, RequestError> {
+        let Some(placed) = self.placed.get_mut(name) else {
             return Ok(false);
         };
-        let object = slice.to_json();
-        if self.misbehaviours.has(Misbehaviour::TrustsItsMemory)
-            && placed.written.get(&slice.name) == Some(&object)
-        {
+        let slice_name = name_of(slice);
+        if self.faults.has("placement-lifecycle/restored") && placed.written.get(slice_name) == Some(slice) {
             return Ok(false);
         }
-        let written = match mirror.get(&slice.name) {
+        let as_user = |user: &str| {
+            if user == SCHEDULER {
+                self.hub.clone()
+            } else {
+                self.hub.acting_as(user)
+            }
+        };
+        let written = match self.slices.get(slice_name) {
             Some(there) if workload_of(there).is_none() => None,
-            Some(there) => match slice.difference(there) {
+            Some(there) => match difference(slice, there) {
                 None => None,
                 Some(patch) => {
                     self.changes += 1;
-                    let is_odd = self.changes % 2 == 1;
-                    let (hub, field_manager) = if is_odd && self.misbehaviours.has(Misbehaviour::SecondWriter)
-                    {
-                        (self.hub.acting_as(SECOND_WRITER), SECOND_WRITER)
-                    } else {
-                        (self.hub.clone(), SCHEDULER)
-                    };
-                    Some(
-                        hub.patch(&slice.target(), field_manager, Via::Object, &patch)
-                            .await?,
-                    )
+                    let is_second = self.changes % 2 == 1
+                        && self
+                            .faults
+                            .has("placement-ownership/one-writer:second-controller");
+                    let writer = if is_second { SECOND_WRITER } else { SCHEDULER };
+                    let (hub, target) = (as_user(writer), target(slice_name));
+                    Some(hub.patch(&target, writer, Via::Object, &patch).await?)
                 }
             },
             None => {
-                let creator = placed.placement.creator;
-                let hub = creator.map_or_else(|| self.hub.clone(), |user| self.hub.acting_as(user));
-                let field_manager = creator.unwrap_or(SCHEDULER);
-                Some(hub.create(&slice.target(), field_manager, &object).await?)
+                let creator = creator(&placed.placement, &self.faults);
+                Some(
+                    as_user(creator)
+                        .create(&target(slice_name), creator, slice)
+                        .await?,
+                )
             }
         };
-        placed.written.insert(slice.name.clone(), object);
+        placed.written.insert(slice_name.to_owned(), slice.clone());
         let is_written = written.is_some();
         if let Some(written) = written {
-            mirror.put(written);
+            self.slices.put(written);
         }
         Ok(is_written)
     }
 
-    /// Deletes the workload's slices, except those.
-    async fn delete_slices(
-        &mut self,
-        namespace: &str,
-        name: &str,
-        except: &[&str],
-    ) -> Result<(), RequestError> {
-        for slice in self.own_slices(namespace, name) {
-            if except.contains(&slice.as_str()) {
-                continue;
-            }
-            self.hub.delete(&slice::target(namespace, &slice)).await?;
-            if let Some(mirror) = self.slices.get_mut(namespace) {
-                mirror.remove(&slice);
+    /// Deletes the workload's slices, except those of these names.
+    async fn delete_slices(&mut self, name: &str, except: &[&str]) -> Result<(), RequestError> {
+        for slice in self.own_slices(name) {
+            if !except.contains(&slice.as_str()) {
+                self.hub.delete(&target(&slice)).await?;
+                self.slices.remove(&slice);
             }
         }
         Ok(())

@@ -3,41 +3,24 @@
 use collect::clock::Clock;
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::ApiResource;
-use serde_json::json;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
 
-use crate::client::{Hub, RequestError, Target, Via, profile_resource};
+use crate::client::{Hub, RequestError, Target, Via, rfc3339};
 
 /// The cluster manager of the profiles, and its field manager.
-pub(super) const MANAGER: &str = "lab-inventory";
+const MANAGER: &str = "lab-inventory";
 /// The namespace of most profiles.
 pub(super) const MEMBERS: &str = "lab-members";
 /// The namespace of a second inventory.
 pub(super) const EDGE: &str = "lab-edge-members";
 /// How many profiles the first inventory has, and the second.
-pub(super) const MEMBER_COUNT: usize = 180;
-pub(super) const EDGE_COUNT: usize = 6;
-
-/// The state of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Health {
-    Well,
-    Down,
-}
+const MEMBER_COUNT: usize = 180;
+const EDGE_COUNT: usize = 6;
 
 /// The name of the profile of that number.
 pub(super) fn member(number: usize) -> String {
     format!("member-{number:03}")
-}
-
-/// A profile on the hub.
-pub(super) fn target(namespace: &str, name: &str) -> Target {
-    Target {
-        resource: profile_resource(),
-        namespace: Some(namespace.to_owned()),
-        name: name.to_owned(),
-    }
 }
 
 /// Creates the profiles of both inventories.
@@ -58,70 +41,59 @@ pub(super) async fn publish_one(
     name: &str,
 ) -> Result<(), RequestError> {
     let profile = json!({
-        "metadata": {
-            "namespace": namespace, "name": name,
-            "labels": {LABEL_MANAGER: MANAGER, LABEL_MEMBER_ID: format!("{namespace}-{name}")},
-        },
+        "metadata": {"labels": {LABEL_MANAGER: MANAGER, LABEL_MEMBER_ID: format!("{namespace}-{name}")}},
         "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
     });
-    hub.create(&target(namespace, name), MANAGER, &profile).await?;
-    let now = clock.now();
-    report_since(hub, namespace, name, Health::Well, now, now).await
+    let (target, now) = (Target::profile(namespace, name), clock.now());
+    hub.create(&target, MANAGER, &profile).await?;
+    let patch = status(true, now, now);
+    hub.patch(&target, MANAGER, Via::Status, &patch).await.map(drop)
 }
 
-/// Writes a cluster's state into its profile.
+/// Reports a cluster of the first inventory as healthy or down.
 pub(super) async fn report(
     hub: &Hub,
-    namespace: &str,
-    name: &str,
-    health: Health,
-    now: Timestamp,
+    clock: &Clock,
+    number: usize,
+    is_healthy: bool,
 ) -> Result<(), RequestError> {
-    // A cluster joins once, when its profile is created.
-    let profile = hub.find(&target(namespace, name)).await?;
+    let (target, now) = (Target::profile(MEMBERS, &member(number)), clock.now());
+    let profile = hub.find(&target).await?;
     let created = profile.and_then(|profile| profile.metadata.creation_timestamp);
-    let joined_at = created.map_or(now, |created| created.0);
-    report_since(hub, namespace, name, health, now, joined_at).await
+    // A cluster joins once, when its profile is created.
+    let patch = status(is_healthy, now, created.map_or(now, |created| created.0));
+    hub.patch(&target, MANAGER, Via::Status, &patch).await.map(drop)
 }
 
-/// The same for a cluster that joined then.
-async fn report_since(
-    hub: &Hub,
-    namespace: &str,
-    name: &str,
-    health: Health,
-    now: Timestamp,
-    joined_at: Timestamp,
-) -> Result<(), RequestError> {
-    let condition = |kind: &str, (status, reason): (&str, &str), since: Timestamp| {
-        // The hub takes whole seconds only.
-        let since = since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        json!({
-            "type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": since,
-        })
+fn status(is_healthy: bool, now: Timestamp, joined_at: Timestamp) -> Value {
+    let (healthy, reason) = if is_healthy {
+        ("True", "HealthCheckPassed")
+    } else {
+        ("False", "HealthCheckFailed")
     };
-    let healthy = match health {
-        Health::Well => ("True", "HealthCheckPassed"),
-        Health::Down => ("False", "HealthCheckFailed"),
-    };
-    let status = json!({"status": {
+    json!({"status": {
         "version": {"kubernetes": "v1.34.2"},
         "conditions": [
-            condition(CONDITION_HEALTHY, healthy, now),
-            condition(CONDITION_JOINED, ("True", "Registered"), joined_at),
+            {
+                "type": CONDITION_HEALTHY, "status": healthy, "reason": reason, "message": "",
+                "lastTransitionTime": rfc3339(now),
+            },
+            {
+                "type": CONDITION_JOINED, "status": "True", "reason": "Registered", "message": "",
+                "lastTransitionTime": rfc3339(joined_at),
+            },
         ],
-    }});
-    let target = target(namespace, name);
-    hub.patch(&target, MANAGER, Via::Status, &status).await.map(drop)
+    }})
 }
 
-/// Creates a namespace.
-pub(super) async fn create_namespace(hub: &Hub, name: &str) -> Result<(), RequestError> {
-    let target = Target {
-        resource: ApiResource::erase::<Namespace>(&()),
-        namespace: None,
-        name: name.to_owned(),
+/// True unless the profile says that its cluster left or is down.
+pub(super) fn is_available(profile: &DynamicObject) -> bool {
+    let conditions = profile.data["status"]["conditions"].as_array();
+    let is_false = |kind: &str| {
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|condition| condition["type"] == kind && condition["status"] == "False")
     };
-    let namespace = json!({"metadata": {"name": name}});
-    hub.create(&target, MANAGER, &namespace).await.map(drop)
+    profile.metadata.deletion_timestamp.is_none()
+        && !is_false(CONDITION_JOINED)
+        && !is_false(CONDITION_HEALTHY)
 }

@@ -1,26 +1,44 @@
-//! The slices of a decision, as the scheduler publishes them.
+//! The slices of a decision as the scheduler publishes them, and the workloads that own them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use evidence::api::{
-    ClusterProfileReference,
-    names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY, LARGEST_SLICE},
+    Labels,
+    names::{GROUP, LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY, LARGEST_SLICE},
 };
-use kube::api::DynamicObject;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
-use super::{
-    names::SCHEDULER,
-    placement::Placement,
-    slice::{LABEL_WORKLOAD, Slice},
-};
+use super::{PLACEMENTS, SCHEDULER, world::Placement};
+use crate::client::{Target, slice_resource};
+
+/// The scheduler's own label: the workload of a slice. By it alone the scheduler recognizes its slices.
+const LABEL_WORKLOAD: &str = "scheduler.lab.example.com/workload";
+/// The kind of the workloads.
+const WORKLOAD_GROUP: &str = "lab.example.com";
+const WORKLOAD_KIND: &str = "Workload";
+
+/// The clusters that a workload should have, given those that it has.
+///
+/// What stays keeps its order, and what is new comes last: a cluster only ever moves to an earlier slice. `available`
+/// are the clusters of the inventory that are healthy, in order.
+pub(super) fn select(placement: &Placement, current: &[String], available: &[String]) -> Vec<String> {
+    let (first, later) = available.split_at(placement.skips.min(available.len()));
+    let candidates: BTreeSet<&String> = available.iter().collect();
+    let current = current.iter().filter(|cluster| candidates.contains(cluster));
+    let mut taken = BTreeSet::new();
+    current
+        .chain(later)
+        .chain(first)
+        .filter(|cluster| taken.insert(*cluster))
+        .take(placement.clusters)
+        .cloned()
+        .collect()
+}
 
 /// The slices of a decision: each cluster once, in order, at most 100 in each; an empty one if there is no cluster.
-pub(super) fn slices(
-    placement: &Placement,
-    owner: &Value,
-    clusters: &[ClusterProfileReference],
-) -> Vec<Slice> {
+pub(super) fn slices(placement: &Placement, owner: &Value, clusters: &[String]) -> Vec<Value> {
     let count = clusters.len().div_ceil(LARGEST_SLICE).max(1);
     let mut parts = clusters.chunks(LARGEST_SLICE);
     (0..count)
@@ -29,31 +47,71 @@ pub(super) fn slices(
 }
 
 /// One slice: `<base>-<index>`.
-pub(super) fn slice(
-    placement: &Placement,
-    owner: &Value,
-    index: usize,
-    clusters: &[ClusterProfileReference],
-) -> Slice {
-    let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+pub(super) fn slice(placement: &Placement, owner: &Value, index: usize, clusters: &[String]) -> Value {
     let name = &placement.name;
-    let mut labels = BTreeMap::from([
-        label(LABEL_DECISION_KEY, name),
-        label(LABEL_PLACEMENT_KEY, name),
-        label(LABEL_WORKLOAD, name),
-    ]);
+    let decisions = clusters
+        .iter()
+        .map(|cluster| decision(placement.inventory, cluster));
+    let mut slice = json!({
+        "metadata": {
+            "namespace": PLACEMENTS,
+            "name": format!("{SCHEDULER}-{name}-{index}"),
+            "labels": {LABEL_DECISION_KEY: name, LABEL_PLACEMENT_KEY: name, LABEL_WORKLOAD: name},
+            "ownerReferences": [owner],
+        },
+        "schedulerName": SCHEDULER,
+        "decisions": decisions.collect::<Value>(),
+    });
     if placement.is_ordered {
-        labels.extend([label(LABEL_DECISION_INDEX, &index.to_string())]);
+        slice["metadata"]["labels"][LABEL_DECISION_INDEX] = index.to_string().into();
     }
-    Slice {
-        namespace: placement.namespace.clone(),
-        name: format!("{SCHEDULER}-{name}-{index}"),
-        labels,
-        owner: owner.clone(),
-        scheduler: SCHEDULER.to_owned(),
-        decisions: clusters.to_vec(),
-        patch: json!({}),
+    slice
+}
+
+/// An entry of a slice.
+pub(super) fn decision(namespace: &str, name: &str) -> Value {
+    json!({"clusterProfileRef": {"namespace": namespace, "name": name}})
+}
+
+/// The name of a slice to publish.
+pub(super) fn name_of(slice: &Value) -> &str {
+    slice["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// The merge patch that turns the slice on the hub into the wanted one; none if they agree.
+///
+/// Labels of other groups, annotations and finalizers are not compared: other clients may have set them.
+pub(super) fn difference(wanted: &Value, there: &DynamicObject) -> Option<Value> {
+    let labels = there.metadata.labels.iter().flatten();
+    let labels: Labels = labels
+        .filter(|(key, _)| *key == LABEL_WORKLOAD || key.starts_with(GROUP))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let uids = |owners: &Value| -> Vec<Value> {
+        let owners = owners.as_array().into_iter().flatten();
+        owners.map(|owner| owner["uid"].clone()).collect()
+    };
+    let metadata = &wanted["metadata"];
+    let is_same = json!(labels) == metadata["labels"]
+        && uids(&json!(there.metadata.owner_references)) == uids(&metadata["ownerReferences"])
+        && ["schedulerName", "decisions"]
+            .into_iter()
+            .all(|field| there.data.get(field) == wanted.get(field));
+    if is_same {
+        return None;
     }
+    let mut patch = json!({
+        "metadata": {"labels": metadata["labels"], "ownerReferences": metadata["ownerReferences"]},
+        "schedulerName": wanted["schedulerName"],
+        "decisions": wanted["decisions"],
+    });
+    for key in labels
+        .keys()
+        .filter(|key| metadata["labels"].get(key.as_str()).is_none())
+    {
+        patch["metadata"]["labels"][key] = Value::Null;
+    }
+    Some(patch)
 }
 
 /// The workload whose slice it is; none if it is not the scheduler's.
@@ -62,8 +120,56 @@ pub(super) fn workload_of(slice: &DynamicObject) -> Option<&str> {
     labels.get(LABEL_WORKLOAD).map(String::as_str)
 }
 
-/// The clusters of a slice on the hub, in order.
-pub(super) fn clusters_of(slice: &DynamicObject) -> impl Iterator<Item = ClusterProfileReference> {
+/// The names of the clusters in a slice on the hub, in order.
+pub(super) fn clusters_of(slice: &DynamicObject) -> impl Iterator<Item = String> {
     let decisions = slice.data["decisions"].as_array().into_iter().flatten();
-    decisions.filter_map(|decision| serde_json::from_value(decision["clusterProfileRef"].clone()).ok())
+    decisions.filter_map(|decision| Some(decision["clusterProfileRef"]["name"].as_str()?.to_owned()))
+}
+
+/// A slice on the hub.
+pub(super) fn target(name: &str) -> Target {
+    Target::namespaced(slice_resource(), PLACEMENTS, name)
+}
+
+/// The definition of the workloads.
+pub(super) fn workload_definition() -> CustomResourceDefinition {
+    serde_json::from_value(json!({
+        "metadata": {"name": format!("workloads.{WORKLOAD_GROUP}")},
+        "spec": {
+            "group": WORKLOAD_GROUP,
+            "scope": "Namespaced",
+            "names": {"kind": WORKLOAD_KIND, "listKind": "WorkloadList", "plural": "workloads", "singular": "workload"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    }))
+    .expect("the fixed definition is valid")
+}
+
+/// A workload on the hub.
+pub(super) fn workload(name: &str) -> Target {
+    let kind = GroupVersionKind::gvk(WORKLOAD_GROUP, "v1", WORKLOAD_KIND);
+    Target::namespaced(
+        ApiResource::from_gvk_with_plural(&kind, "workloads"),
+        PLACEMENTS,
+        name,
+    )
+}
+
+/// The workload to create. It carries the placement key, as its decisions do.
+pub(super) fn workload_object(name: &str) -> Value {
+    json!({"metadata": {"labels": {LABEL_PLACEMENT_KEY: name}}})
+}
+
+/// Refers to a workload as the owner of a slice.
+pub(super) fn owner(workload: &DynamicObject) -> Value {
+    json!({
+        "apiVersion": format!("{WORKLOAD_GROUP}/v1"),
+        "kind": WORKLOAD_KIND,
+        "name": workload.metadata.name,
+        "uid": workload.metadata.uid,
+        "controller": true,
+    })
 }

@@ -1,206 +1,247 @@
-//! The world: all that the scheduler will do, before it does any of it.
+//! What the scheduler will do: its workloads, the script of events, and how its faults change them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
     time::Duration,
 };
 
-use collect::clock::Clock;
-use evidence::api::names::LARGEST_SLICE;
+use evidence::api::names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LARGEST_SLICE};
+use jiff::Timestamp;
 use judge::rules::example::Violation;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    controller::Controller,
-    inventory::{EDGE, Health, MEMBERS},
-    misbehaviours::{Misbehaviour, Misbehaviours},
-    names::PLACEMENTS,
-    placement::{Clusters, Placement},
-    script::{Action, Step, minutes},
-    slice::Slice,
+    PLACEMENTS, SCHEDULER,
+    inventory::{EDGE, MEMBERS},
+    slices::decision,
 };
-use crate::{client::Hub, manager::Manager};
+use crate::{
+    client::minutes,
+    fault::{Fault, Faults},
+    manager::Manager,
+};
 
-/// A workload that no cluster satisfies.
-pub(super) const NONE: &str = "none";
 /// A workload of a few clusters. Nothing happens to them: for faults.
 pub(super) const FEW: &str = "few";
-/// A workload that fills a slice. Nothing happens to it, either.
-pub(super) const FULL: &str = "full";
-/// A workload of two slices. One of its clusters is deleted, another fails.
-pub(super) const LARGE: &str = "large";
 /// A workload that grows past the limit of a slice, and shrinks again.
 const GROWING: &str = "growing";
-/// A workload that does not mind the order of its clusters. One of them is deleted.
-const UNORDERED: &str = "unordered";
-/// A workload in the second inventory.
-const AT_THE_EDGE: &str = "at-the-edge";
 /// Comes and goes.
 const PASSING: &str = "passing";
-
 /// Less than the time between two rounds.
 const MOMENT: Duration = Duration::from_secs(2);
-/// How many clusters [`LARGE`] has.
-const LARGE_COUNT: usize = 110;
-/// The number of the cluster that is deleted. `LARGE` has it, and `GROWING`.
+/// The number of the cluster that is deleted. `large` has it, and `growing`.
 const DELETED: usize = 5;
-/// The number of the cluster that fails and recovers. The same have it.
+/// The number of the cluster that fails and recovers. The same workloads have it.
 const OUTAGE: usize = 60;
-/// The first clusters of [`FULL`] and of [`FEW`]: they lose none, and share none.
+/// The first clusters of `full` and of [`FEW`]: they lose none, and share none.
 pub(super) const FULL_FROM: usize = 65;
-pub(super) const FEW_FROM: usize = 170;
-/// How many clusters [`FEW`] has.
-pub(super) const FEW_COUNT: usize = 5;
+const FEW_FROM: usize = 170;
+/// Another scheduler, for a fault.
+const OTHER: &str = "other-scheduler";
 
 /// The scheduler's world: the workloads at first, and its script.
-pub struct World {
+pub(super) struct World {
     /// The namespace of the clusters for workloads of the remote control.
-    pub(super) inventory: &'static str,
-    pub(super) placements: Vec<Placement>,
+    pub inventory: &'static str,
+    pub placements: Vec<Placement>,
     /// The names of further profiles, next to the workloads.
-    pub(super) profiles: BTreeSet<String>,
-    pub(super) script: Vec<Step>,
-    pub(super) misbehaviours: Misbehaviours,
+    pub profiles: BTreeSet<String>,
+    pub script: Vec<Step>,
+    pub faults: Faults,
 }
 
-impl World {
-    /// The world that breaks no rule.
-    pub(super) fn conforming() -> Self {
-        let of_members =
-            |name: &str, count| Placement::new(PLACEMENTS, name, Clusters::Count(count), MEMBERS);
-        let step = |at, action| Step { at, action };
-        let resize = |count| Action::Resize {
-            workload: GROWING,
-            clusters: Clusters::Count(count),
-        };
-        let outage = |health| Action::Report {
-            member: OUTAGE,
-            health,
-        };
+/// A workload that needs clusters.
+#[derive(Clone)]
+pub(super) struct Placement {
+    /// The workload's name, and the decision's key.
+    pub name: String,
+    /// How many clusters it needs.
+    pub clusters: usize,
+    /// The namespace of the profiles to select from.
+    pub inventory: &'static str,
+    /// How many clusters of the inventory are left to other workloads.
+    pub skips: usize,
+    /// True if the order of the clusters matters: slices then have an index.
+    pub is_ordered: bool,
+    /// True if a run placed it.
+    pub is_driven: bool,
+    /// The numbers and merge patches of the slices to publish instead of the selected clusters, for an example.
+    pub examples: Vec<(usize, Value)>,
+}
+
+/// A step of the script, at a time after the scheduler's start.
+pub(super) struct Step {
+    pub at: Duration,
+    pub action: Action,
+}
+
+/// An event of the world, or a request that a fault adds.
+pub(super) enum Action {
+    /// A workload is created, or needs another number of clusters.
+    Place(Placement),
+    /// The workload of that name is deleted.
+    Unplace(&'static str),
+    /// The profile of that number is deleted.
+    Delete(usize),
+    /// The profile of that number reports its cluster as healthy, or as down.
+    Report(usize, bool),
+    /// This merge patch is sent for the first slice of the workload of that name.
+    Request(&'static str, Value),
+}
+
+impl Placement {
+    pub(super) fn new(name: &str, clusters: usize, inventory: &'static str) -> Self {
         Self {
-            inventory: MEMBERS,
-            placements: vec![
-                of_members(NONE, 0),
-                of_members(FEW, FEW_COUNT).skipping(FEW_FROM),
-                of_members(FULL, LARGEST_SLICE).skipping(FULL_FROM),
-                of_members(LARGE, LARGE_COUNT),
-                of_members(GROWING, 99),
-                of_members(UNORDERED, 8).without_order(),
-                Placement::new(PLACEMENTS, AT_THE_EDGE, Clusters::Count(3), EDGE),
-            ],
-            profiles: BTreeSet::new(),
-            script: vec![
-                step(minutes(3), Action::Place(of_members(PASSING, 7))),
-                step(minutes(5), resize(101)),
-                // Between two rounds, so that the decisions name it for a moment.
-                step(minutes(6) + MOMENT, Action::Delete { member: DELETED }),
-                step(minutes(8) + MOMENT, outage(Health::Down)),
-                step(minutes(10), resize(100)),
-                step(minutes(12), outage(Health::Well)),
-                step(minutes(14), Action::Unplace { workload: PASSING }),
-            ],
-            misbehaviours: Misbehaviours::default(),
+            name: name.to_owned(),
+            clusters,
+            inventory,
+            skips: 0,
+            is_ordered: true,
+            is_driven: false,
+            examples: Vec::new(),
         }
     }
 
+    /// Selects later clusters of the inventory first.
+    pub(super) fn skipping(self, skips: usize) -> Self {
+        Self { skips, ..self }
+    }
+}
+
+impl World {
+    /// The world that breaks no rule but those of the faults.
+    pub(super) fn conforming(faults: Vec<Fault>, now: Timestamp) -> Self {
+        let of_members = |name, count| Placement::new(name, count, MEMBERS);
+        let unordered = Placement {
+            is_ordered: false,
+            ..of_members("unordered", 8)
+        };
+        let mut world = Self {
+            inventory: MEMBERS,
+            placements: vec![
+                of_members("none", 0),
+                of_members(FEW, 5).skipping(FEW_FROM),
+                of_members("full", LARGEST_SLICE).skipping(FULL_FROM),
+                of_members("large", 110),
+                of_members(GROWING, 99),
+                unordered,
+                Placement::new("at-the-edge", 3, EDGE),
+            ],
+            profiles: BTreeSet::new(),
+            script: Vec::new(),
+            faults: Faults::new(faults.clone()),
+        };
+        for (at, action) in [
+            (minutes(3), Action::Place(of_members(PASSING, 7))),
+            (minutes(5), Action::Place(of_members(GROWING, 101))),
+            // Between two rounds, so that the decisions name it briefly.
+            (minutes(6) + MOMENT, Action::Delete(DELETED)),
+            (minutes(8) + MOMENT, Action::Report(OUTAGE, false)),
+            (minutes(10), Action::Place(of_members(GROWING, 100))),
+            (minutes(12), Action::Report(OUTAGE, true)),
+            (minutes(14), Action::Unplace(PASSING)),
+        ] {
+            world.script.push(Step { at, action });
+        }
+        for fault in faults {
+            world.apply(&fault, now);
+        }
+        world
+    }
+
     /// A world without workloads, in which nothing happens. The clusters are those of the reference manager.
-    pub(super) fn of_fleet() -> Self {
+    pub(super) fn of_fleet(faults: Vec<Fault>) -> Self {
         Self {
             inventory: Manager::NAMESPACE,
             placements: Vec::new(),
             profiles: BTreeSet::new(),
             script: Vec::new(),
-            misbehaviours: Misbehaviours::default(),
+            faults: Faults::new(faults),
         }
     }
 
-    /// What publishes the decisions on a hub. It knows no workload yet.
-    pub(super) fn controller(&self, hub: Hub, clock: Clock) -> Controller {
-        Controller::new(hub, clock, self.inventory, self.misbehaviours.clone())
-    }
-
-    /// The placement of that name.
-    pub(super) fn placement(&mut self, workload: &str) -> &mut Placement {
-        let mut placements = self.placements.iter_mut();
-        placements
-            .find(|placement| placement.name == workload)
-            .expect("faults name workloads of the world")
-    }
-
-    /// Changes the slices of a workload whenever they are published.
-    pub(super) fn edit(&mut self, workload: &str, edit: impl Fn(&mut Vec<Slice>) + Send + Sync + 'static) {
-        self.edit_over_time(workload, move |slices, _| edit(slices));
-    }
-
-    /// The same, by the time since the scheduler's start.
-    pub(super) fn edit_over_time(
-        &mut self,
-        workload: &str,
-        edit: impl Fn(&mut Vec<Slice>, Duration) + Send + Sync + 'static,
-    ) {
-        self.placement(workload).edits.push(Arc::new(edit));
+    /// Changes the script as a fault needs it, or adds what an example publishes.
+    fn apply(&mut self, fault: &Fault, now: Timestamp) {
+        match fault.info().id {
+            "placement-references/resolve-across-time" => {
+                // Of a workload whose decision is not written again.
+                self.script
+                    .retain(|step| !matches!(step.action, Action::Delete(_)));
+                let action = Action::Delete(FEW_FROM);
+                self.script.push(Step {
+                    at: minutes(6),
+                    action,
+                });
+            }
+            "placement-updates/no-empty-writes" => {
+                for turn in 1..=6 {
+                    let action = Action::Request(FEW, json!({"schedulerName": SCHEDULER}));
+                    self.script.push(Step {
+                        at: minutes(4 * turn),
+                        action,
+                    });
+                }
+            }
+            _ => {}
+        }
+        if let Some(example) = fault.example(now) {
+            self.publish_example(&example);
+        }
     }
 
     /// Publishes the slices of an example as decisions for further workloads, and the profiles that they refer to.
-    pub(super) fn publish_example(&mut self, example: &Violation) {
+    fn publish_example(&mut self, example: &Violation) {
         let profiles = example.profiles.iter();
         self.profiles.extend(profiles.map(|profile| profile.name.clone()));
         let turn = self.placements.len();
-        let mut slices_of: BTreeMap<&str, Vec<(usize, Value)>> = BTreeMap::new();
+        let mut placements = BTreeMap::new();
         for slice in &example.slices {
             let (workload, index) = slice.name.rsplit_once('-').unwrap_or((&slice.name, "0"));
-            let slice = (index.parse().unwrap_or_default(), with_namespaces(&slice.patch));
-            slices_of.entry(workload).or_default().push(slice);
+            let mut patch = slice.patch.clone();
+            let decisions = patch.get_mut("decisions").and_then(Value::as_array_mut);
+            for decision in decisions.into_iter().flatten() {
+                decision["clusterProfileRef"]["namespace"] = PLACEMENTS.into();
+            }
+            let placement = || Placement::new(&format!("{workload}-{turn}"), 0, MEMBERS);
+            let placement = placements.entry(workload).or_insert_with(placement);
+            placement
+                .examples
+                .push((index.parse().unwrap_or_default(), patch));
         }
-        for (workload, slices) in slices_of {
-            let name = format!("{workload}-{turn}");
-            self.placements
-                .push(Placement::new(PLACEMENTS, &name, Clusters::Count(0), MEMBERS));
-            self.edit(&name, move |published| replace(published, &slices));
-        }
-    }
-
-    /// Adds a step that sends a merge patch for the first slice of the workload.
-    pub(super) fn request(
-        &mut self,
-        at: Duration,
-        workload: &'static str,
-        user: Option<&'static str>,
-        field_manager: &'static str,
-        patch: Value,
-    ) {
-        let action = Action::Request {
-            workload,
-            user,
-            field_manager,
-            patch,
-        };
-        self.script.push(Step { at, action });
-    }
-
-    pub(super) fn misbehave(&mut self, misbehaviour: Misbehaviour) {
-        self.misbehaviours.add(misbehaviour);
+        self.placements.extend(placements.into_values());
     }
 }
 
-/// Replaces the only slice of a decision by these numbers and merge patches.
-fn replace(published: &mut Vec<Slice>, slices: &[(usize, Value)]) {
-    let empty = published.remove(0);
-    published.extend(slices.iter().map(|(index, patch)| {
-        let mut slice = empty.clone();
-        slice.number(*index);
-        slice.patch = patch.clone();
-        slice
-    }));
+/// Changes the slices of a workload as faults do. `elapsed` is the time since the scheduler's start.
+pub(super) fn misedit(slices: &mut [Value], placement: &Placement, faults: &Faults, elapsed: Duration) {
+    if placement.is_driven && faults.has("placement-slices/key-shared") {
+        for slice in &mut *slices {
+            if let Some(labels) = slice["metadata"]["labels"].as_object_mut() {
+                labels.retain(|key, _| key != LABEL_DECISION_KEY && key != LABEL_DECISION_INDEX);
+            }
+        }
+    }
+    if placement.name != FEW || placement.is_driven {
+        return;
+    }
+    if faults.has("placement-references/resolve")
+        && let Some(decisions) = slices[0]["decisions"].as_array_mut()
+    {
+        decisions.push(decision(MEMBERS, "member-999"));
+    }
+    if faults.has("placement-labels/scheduler-stable") && elapsed >= minutes(4) {
+        slices[0]["schedulerName"] = "reference-scheduler-v2".into();
+    }
+    if faults.has("placement-ownership/one-writer") && elapsed < minutes(4) {
+        slices[0]["schedulerName"] = OTHER.into();
+    }
 }
 
-/// A slice of an example whose references name the namespace of the workloads.
-fn with_namespaces(slice: &Value) -> Value {
-    let mut slice = slice.clone();
-    let decisions = slice.get_mut("decisions").and_then(Value::as_array_mut);
-    for decision in decisions.into_iter().flatten() {
-        decision["clusterProfileRef"]["namespace"] = PLACEMENTS.into();
+/// The user and field manager that creates the slices of a workload.
+pub(super) fn creator(placement: &Placement, faults: &Faults) -> &'static str {
+    if placement.name == FEW && faults.has("placement-ownership/one-writer") {
+        OTHER
+    } else {
+        SCHEDULER
     }
-    slice
 }

@@ -1,19 +1,12 @@
-//! The members of a testbed: for a consumer in this process, or on ports of this machine.
-//!
-//! * `within`: in this process, under its clock;
-//! * `ports`: on ports; `server`: who answers there, with TLS; `answers`: what a member says to its clients; `proxy`: the way
-//!   through a proxy.
+//! The members of a testbed: for a consumer in this process under its clock, or on ports of this machine.
 
-mod answers;
 mod ports;
-mod proxy;
-mod server;
 mod within;
 
 pub use ports::OnPorts;
-pub use within::{DialError, Hello, Trust, WithinProcess};
+pub use within::{Hello, Trust, WithinProcess};
 
 #[cfg(test)]
-mod runs;
+mod run_tests;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Members for a consumer in this process. They know what a TLS handshake would tell them.
+//! Members for a consumer in this process. They know what a TLS handshake would show.
 
 use std::sync::{
     Arc,
@@ -31,33 +31,19 @@ pub struct Hello<'a> {
     pub url: &'a str,
     /// The server name that it asks for. Without one, it sends none, as for an address.
     pub server_name: Option<&'a str>,
-    /// Whom it trusts.
+    /// Which authority it trusts.
     pub trust: Trust<'a>,
-    /// The proxy that it asks for a way.
+    /// The proxy that it uses.
     pub proxy: Option<&'a str>,
 }
 
-/// Whom a client trusts.
+/// Which authority a client trusts.
 #[derive(Clone, Copy, Debug)]
 pub enum Trust<'a> {
     /// An authority: its certificate, PEM in base64.
     Authority(&'a str),
     /// Any authority.
     AnyAuthority,
-}
-
-/// A connection came to nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DialError {
-    /// Nobody listens there.
-    #[error("connection refused")]
-    Refused,
-    /// There is no certificate for the server name.
-    #[error("no certificate for that server name")]
-    NoSuchName,
-    /// The certificate is of an authority that the client does not know.
-    #[error("certificate signed by unknown authority")]
-    UnknownAuthority,
 }
 
 impl WithinProcess {
@@ -69,17 +55,14 @@ impl WithinProcess {
         }
     }
 
-    /// Connects a client.
-    ///
-    /// # Errors
-    /// When nobody listens, or one side does not trust the other.
-    pub fn dial(&self, hello: Hello<'_>) -> Result<Connection, DialError> {
-        let there = self.calls.at(hello.url);
+    /// Connects a client. None when no member listens, or one side does not trust the other.
+    pub fn dial(&self, hello: Hello<'_>) -> Option<Connection> {
+        let addresses = self.calls.at(hello.url);
         if let (Some(proxy), Some((_, host))) = (hello.proxy, hello.url.split_once("://")) {
             self.calls.proxied(proxy, host);
         }
-        if there.is_empty() {
-            return Err(DialError::Refused);
+        if addresses.is_empty() {
+            return None;
         }
         let arrival = Arrival {
             url: hello.url,
@@ -87,18 +70,18 @@ impl WithinProcess {
             hello: true,
             via_proxy: hello.proxy.is_some(),
         };
-        let is_its = |address: &&MemberAddress| {
+        let is_named = |address: &&MemberAddress| {
             address.server_name.is_none() || address.server_name.as_deref() == hello.server_name
         };
-        let error = match (there.iter().find(is_its), hello.trust) {
-            (None, _) => DialError::NoSuchName,
+        let error = match (addresses.iter().find(is_named), hello.trust) {
+            (None, _) => "no certificate for that server name",
             (Some(address), Trust::Authority(known)) if known != address.ca_data => {
-                DialError::UnknownAuthority
+                "certificate signed by unknown authority"
             }
-            (Some(_), _) => return Ok(self.calls.connected(arrival)),
+            (Some(_), _) => return Some(self.calls.connected(arrival)),
         };
-        self.calls.failed(arrival, &error.to_string());
-        Err(error)
+        self.calls.failed(arrival, error);
+        None
     }
 }
 

@@ -11,7 +11,7 @@ use evidence::{
     api::{Edition, Role},
 };
 use judge::{RuleVerdict, Selection, judge, rules::find};
-use lab::{manager, scheduler};
+use lab::fault::faults;
 
 use crate::{observed_scheduler, played_manager};
 
@@ -54,19 +54,19 @@ pub fn plots() -> Vec<Plot> {
             });
         }
     }
-    plots.extend(manager::faults().iter().map(|fault| Plot {
+    plots.extend(faults(Role::Manager).map(|fault| Plot {
         role: Role::Manager,
         edition: fault.edition,
         fault: Some(fault.id),
         is_driven: fault.needs_driver,
-        flags: fault.flags,
+        flags: &fault.flags,
     }));
-    plots.extend(scheduler::faults().iter().map(|fault| Plot {
+    plots.extend(faults(Role::Scheduler).map(|fault| Plot {
         role: Role::Scheduler,
         edition: fault.edition,
         fault: Some(fault.id),
         is_driven: find(fault.rule()).is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver)),
-        flags: fault.flags,
+        flags: &fault.flags,
     }));
     plots
 }

@@ -27,10 +27,8 @@ struct World {
     folder: TempDir,
 }
 
-const PROFILE_CRD: &str =
-    include_str!("../../../../fixtures/crds/clusterprofiles.multicluster.x-k8s.io.yaml");
-const SLICE_CRD: &str =
-    include_str!("../../../../fixtures/crds/placementdecisions.multicluster.x-k8s.io.yaml");
+const PROFILE_CRD: &str = include_str!("../../../lab/crds/clusterprofiles.multicluster.x-k8s.io.yaml");
+const SLICE_CRD: &str = include_str!("../../../lab/crds/placementdecisions.multicluster.x-k8s.io.yaml");
 
 /// A hub that knows these kinds.
 fn hub(definitions: &[&str]) -> Connection {

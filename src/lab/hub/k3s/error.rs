@@ -2,30 +2,10 @@
 
 use std::time::Duration;
 
-use collect::connect::{ConnectError, root};
+use collect::connect::root;
 use testcontainers::{TestcontainersError, bollard, core::error::ClientError};
 
-use super::request::{IMAGE, LABEL};
-
-/// Why the kubeconfig that K3s wrote cannot be used. No message quotes it.
-#[derive(Debug, thiserror::Error)]
-pub enum K3sKubeconfigError {
-    /// It cannot be parsed.
-    #[error("not a valid kubeconfig")]
-    NotYaml,
-
-    /// It names no cluster and user.
-    #[error("its current context leads nowhere")]
-    NoContext,
-
-    /// Its user has no credentials.
-    #[error("its user has no credentials")]
-    NoCredentials,
-
-    /// No client configuration can be made of it.
-    #[error(transparent)]
-    Unusable(#[from] ConnectError),
-}
+use super::{K3S_IMAGE as IMAGE, LABEL};
 
 /// Why there is no hub in a container, or why one stays behind.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +33,9 @@ pub enum K3sError {
     #[error("failed to ask the container engine about the K3s container: {0}")]
     Unasked(String),
 
-    /// The kubeconfig that K3s wrote cannot be used.
+    /// The kubeconfig that K3s wrote cannot be used. The message does not quote it.
     #[error("failed to use the kubeconfig of K3s: {0}")]
-    Kubeconfig(#[from] K3sKubeconfigError),
+    Kubeconfig(String),
 
     /// K3s ended before its API server was ready.
     #[error("K3s ended before its API server was ready; the end of its log:\n{tail}")]

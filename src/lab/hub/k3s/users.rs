@@ -6,8 +6,8 @@ use kube::{
     config::{AuthInfo, Kubeconfig},
 };
 
-use super::K3sKubeconfigError;
-use crate::hub::users::{ADMIN, CONSUMER, MANAGER, RUNNER, SCHEDULER, VIEWER};
+use super::K3sError;
+use crate::hub::{ADMIN, CONSUMER, MANAGER, RUNNER, SCHEDULER, VIEWER};
 
 /// The context in kubeconfigs of this hub.
 const CONTEXT: &str = "k3s";
@@ -20,9 +20,10 @@ pub(super) struct Users(Kubeconfig);
 
 impl Users {
     /// Reads the kubeconfig that K3s writes, with `server` as its address.
-    pub fn read(text: &str, server: &str) -> Result<Self, K3sKubeconfigError> {
+    pub fn read(text: &str, server: &str) -> Result<Self, K3sError> {
         // The parser's own message would quote the text.
-        let whole = Kubeconfig::from_yaml(text).map_err(|_| K3sKubeconfigError::NotYaml)?;
+        let whole = Kubeconfig::from_yaml(text)
+            .map_err(|_| K3sError::Kubeconfig("not a valid kubeconfig".to_owned()))?;
         let current = whole.current_context.clone().unwrap_or_default();
         let mut one = alone(&whole, &current);
         let (Some(context), Some(cluster), Some(user)) = (
@@ -30,7 +31,9 @@ impl Users {
             one.clusters.first_mut(),
             one.auth_infos.first_mut(),
         ) else {
-            return Err(K3sKubeconfigError::NoContext);
+            return Err(K3sError::Kubeconfig(
+                "its current context names no cluster and user".to_owned(),
+            ));
         };
         CONTEXT.clone_into(&mut context.name);
         if let Some(cluster) = &mut cluster.cluster {
@@ -38,7 +41,7 @@ impl Users {
             cluster.tls_server_name = Some(CERTIFIED.to_owned());
         }
         if user.auth_info.is_none() {
-            return Err(K3sKubeconfigError::NoCredentials);
+            return Err(K3sError::Kubeconfig("its user has no credentials".to_owned()));
         }
         one.current_context = Some(CONTEXT.to_owned());
         Ok(Self(one))
@@ -59,20 +62,21 @@ impl Users {
     }
 
     /// The client configuration of `user`.
-    pub fn config(&self, user: &str) -> Result<Config, K3sKubeconfigError> {
+    pub fn config(&self, user: &str) -> Result<Config, K3sError> {
         let (config, _) = self.way(user)?;
         Ok(config)
     }
 
     /// The same for other programs.
-    pub fn handout(&self, user: &str) -> Result<HubAccess, K3sKubeconfigError> {
+    pub fn handout(&self, user: &str) -> Result<HubAccess, K3sError> {
         let (config, kubeconfig) = self.way(user)?;
         Ok(HubAccess::of_context(&kubeconfig, CONTEXT, &config))
     }
 
-    fn way(&self, user: &str) -> Result<(Config, Kubeconfig), K3sKubeconfigError> {
+    fn way(&self, user: &str) -> Result<(Config, Kubeconfig), K3sError> {
         let kubeconfig = self.acting_as(user);
-        let (config, _) = config(&kubeconfig, "its kubeconfig", Some(CONTEXT))?;
+        let config = config(&kubeconfig, "its kubeconfig", Some(CONTEXT));
+        let (config, _) = config.map_err(|error| K3sError::Kubeconfig(error.to_string()))?;
         Ok((config, kubeconfig))
     }
 }

@@ -10,9 +10,9 @@ use std::{
 };
 
 use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
-use evidence::{DriverAction, ObjectKey};
+use evidence::{DriverAction, ObjectKey, api::Role};
 use futures::{FutureExt as _, future::BoxFuture};
-use lab::manager::{self, Fault, ReferenceHooks, Remote};
+use lab::manager::{self, Fault, ReferenceHooks};
 
 use super::{super::*, Life};
 
@@ -69,7 +69,7 @@ impl Manager {
         manager.set_up(&client).await.expect("set up");
         let hooks = ManagerHooks {
             habits,
-            reference: ReferenceHooks::new(manager.remote(), world.clock),
+            reference: ReferenceHooks::new([(Role::Manager, manager.remote())], world.clock),
             own: Mutex::default(),
             joined: Mutex::default(),
             in_namespace: Mutex::default(),
@@ -113,7 +113,7 @@ impl ManagerHooks {
 
     /// The profile of a member.
     pub fn profile(&self, name: &str) -> ObjectKey {
-        let (namespace, name) = Remote::profile(&self.other_name(name));
+        let (namespace, name) = manager::Manager::profile(&self.other_name(name));
         ObjectKey { namespace, name }
     }
 

@@ -1,10 +1,13 @@
 //! The lab's scheduler, driven: what the run asks of it, what it writes, and how all of it is taken back.
 
 use collect::driver::{Call, Called, Hooks};
-use evidence::{ObjectKey, PlacementRequest, api::Edition};
+use evidence::{
+    ObjectKey, PlacementRequest,
+    api::{Edition, Role},
+};
 use lab::{
-    manager,
-    scheduler::{self, Fault, SchedulerHooks},
+    manager::{self, ReferenceHooks},
+    scheduler::{self, Fault},
 };
 
 use super::*;
@@ -35,7 +38,7 @@ pub(super) struct Scheduler {
 struct PlacementHooks {
     manager: Arc<ManagerHooks>,
     ways: Ways,
-    reference: SchedulerHooks,
+    reference: ReferenceHooks,
     calls: Mutex<Vec<String>>,
 }
 
@@ -59,7 +62,7 @@ impl Scheduler {
         let hooks = PlacementHooks {
             manager: manager.hooks.clone(),
             ways,
-            reference: SchedulerHooks::new(scheduler.remote()),
+            reference: ReferenceHooks::new([(Role::Scheduler, scheduler.remote())], world.clock),
             calls: Mutex::default(),
         };
         Self {

@@ -1,4 +1,4 @@
-//! Asks a member for its health and inventory.
+//! Asks a member for its health, its inventory, and tokens.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -7,14 +7,18 @@ use http::Request;
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{
-    api::{coordination::v1::Lease, core::v1::Node},
+    api::{
+        authentication::v1::TokenRequest,
+        coordination::v1::Lease,
+        core::v1::{Node, ServiceAccount},
+    },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Client,
-    api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams},
+    api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 /// How long a member may take to answer before it counts as down.
@@ -23,6 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const STALE: SignedDuration = SignedDuration::from_secs(60);
 /// The leases that a live control plane renews, if it keeps them in the member.
 const CONTROL_PLANE: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+/// The namespace in a member where consumers' service accounts are.
+const ACCOUNTS: &str = "default";
+/// The lifetime of a token, in seconds: longer than any run of the manager.
+const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 /// The API group of ClusterProperty.
 const ABOUT: &str = "about.k8s.io";
 
@@ -145,4 +153,24 @@ async fn cluster_properties(member: &Client) -> Result<Vec<(String, String)>, ku
         Some((property.metadata.name?, value.to_owned()))
     };
     Ok(properties.items.into_iter().filter_map(read).collect())
+}
+
+/// A token of the consumer's service account, which has no rights until the member grants some.
+pub(super) async fn token(member: &Client, consumer: &str) -> Result<Option<String>, kube::Error> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(member.clone(), ACCOUNTS);
+    let mut account = ServiceAccount::default();
+    account.metadata.name = Some(consumer.to_owned());
+    match accounts.create(&PostParams::default(), &account).await {
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        Err(error) => return Err(error),
+    }
+    let request: TokenRequest = serde_json::from_value(json!({
+        "spec": {"audiences": [], "expirationSeconds": TOKEN_SECONDS},
+    }))
+    .expect("a fixed request is well-formed");
+    let answer = accounts
+        .create_token_request(consumer, &PostParams::default(), &request)
+        .await?;
+    Ok(answer.status.and_then(|status| status.token))
 }
