@@ -93,20 +93,9 @@ impl Evidence {
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
-        // Asked for each profile by nearly every rule: most runs judge all that they have seen.
-        let judges_all = self.judges_all();
         self.profiles
             .iter()
-            .filter(move |history| judges_all || self.judges_history(history))
-    }
-
-    /// Returns `true` if nothing keeps a profile from being judged.
-    fn judges_all(&self) -> bool {
-        let is_none_touched = self
-            .driver
-            .as_ref()
-            .is_none_or(|driver| driver.touched.is_empty());
-        self.header.scope.holds_all() && self.header.other_runs.is_empty() && is_none_touched
+            .filter(|history| self.judges_history(history))
     }
 
     /// Returns `true` if a history is one of [`Evidence::histories`].
@@ -119,7 +108,6 @@ impl Evidence {
     /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
         let holds = |keys: &BTreeSet<ObjectKey>| {
-            // Asked for each profile by nearly every rule: most runs have nothing to compare a key with.
             !keys.is_empty()
                 && keys.contains(&ObjectKey {
                     namespace: namespace.to_owned(),
@@ -166,11 +154,6 @@ impl Evidence {
     /// ([`Driver::touched_slices`]), and those of other runs.
     pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
         self.slices.iter().filter(self.judges_slices())
-    }
-
-    /// The same of what was seen after the window, if the run looked on.
-    pub fn later_slices(&self) -> impl Iterator<Item = &SliceHistory> {
-        self.later.slices.iter().filter(self.judges_slices())
     }
 
     fn judges_slices(&self) -> impl Fn(&&SliceHistory) -> bool {

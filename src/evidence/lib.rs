@@ -7,38 +7,39 @@ pub mod api;
 pub mod dump;
 mod evidence;
 pub mod file;
-mod marks;
+pub mod labels;
+mod named;
 mod objects;
 mod observation;
 mod read;
+pub mod runs;
 mod secrets;
 mod seen;
 
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
-pub use marks::{labels, runs};
 pub use objects::{
-    history::{History, Origin, ProfileHistory, SliceHistory, Version},
     later::{Awaited, Later, Settled},
-    object::{Namespace, ObjectRef, Unreadable},
-    tracked::Tracked,
+    object::{
+        History, Namespace, ObjectRef, Origin, ProfileHistory, SliceHistory, Tracked, Unreadable, Version,
+    },
 };
 pub use observation::{
     about::{About, Environment, Implementation, Realness, RealnessError, Submitter},
-    gaps::{Gaps, Spans},
+    gaps::{Asked, Gap, Gaps, Kind, Spans},
     header::{
         AgentError, Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window,
         agent_program, parse_time,
     },
-    kind::{Asked, Gap, Kind},
     reason::{Reason, ReasonId},
 };
 pub use read::{
-    bounded::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_TEXT, check_bounded, read_bounded, read_text},
+    files::{
+        LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_OBJECT, LARGEST_TEXT, LimitError, Limits,
+        check_bounded, read_bounded, read_text,
+    },
     input::{InputError, read_input, read_input_bounded},
-    json_list, lenient,
-    limits::{LARGEST_OBJECT, LimitError, Limits},
-    user_file,
+    lenient, user_file,
 };
 pub use secrets::{
     digest::{Digester, SecretError, kubeconfig_in_clear},
@@ -49,18 +50,15 @@ pub use secrets::{
     },
 };
 pub use seen::{
+    consumer::{HookCall, Mention, MentionLocation, Mentions, Output, OutputReader, OutputSnapshot},
     crd,
     driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
-    hook_call::HookCall,
     member::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,
     },
-    mentions::{Mention, MentionLocation, Mentions},
-    output::{Output, OutputReader, OutputSnapshot},
     placement_request::{PlacementRequest, PlacementSlices, clusters_of},
-    probe::{Probe, ProbeMethod, ProbeOutcome},
-    request::{Log, Request, RequestBody, Requests},
+    request::{Log, Probe, ProbeMethod, ProbeOutcome, Request, RequestBody, Requests},
     testbed::{
         CallEvent, ConsumerSpec, Expect, Expectation, MemberAddress, MemberCall, MemberCredential,
         PluginAnswer, PluginCall, PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,

@@ -1,15 +1,30 @@
-//! Reads a list item by item while it arrives.
+//! Cuts the JSON of a list into its items while it arrives, so that it is never whole in memory. It only matches
+//! brackets: serde_json finds all other flaws, in the items and in the rest.
 
-use evidence::{
-    LARGEST_OBJECT,
-    json_list::{CutError, ListCutter, Part},
-};
+use evidence::LARGEST_OBJECT;
 use serde::Deserialize;
 
 /// How far the reading of a list has come. Feed it the body piece by piece.
-pub(crate) struct Splitter(ListCutter);
+#[derive(Default)]
+pub(crate) struct Splitter {
+    /// The list with `null` in place of each item.
+    frame: Vec<u8>,
+    /// The beginning of an item that goes on in the next piece.
+    item: Vec<u8>,
+    /// The number of items so far.
+    count: usize,
+    /// Open brackets and braces.
+    depth: usize,
+    in_items: bool,
+    in_item: bool,
+    in_string: bool,
+    is_escaped: bool,
+}
 
 const NO_LIST: &str = "what the hub answered is no list";
+
+/// Between the items: in the list, and in its array.
+const BETWEEN: usize = 2;
 
 /// The head of a list.
 #[derive(Debug, Default, Deserialize)]
@@ -19,14 +34,14 @@ pub(crate) struct Frame {
     items: Items,
 }
 
-/// Whether there are items, or `null` in their place: some servers write an empty list so.
+/// The number of items; `null` is an empty list, as some servers write it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Option<Vec<()>>")]
-struct Items(bool);
+struct Items(Option<usize>);
 
 impl From<Option<Vec<()>>> for Items {
-    fn from(_: Option<Vec<()>>) -> Self {
-        Self(true)
+    fn from(items: Option<Vec<()>>) -> Self {
+        Self(Some(items.map_or(0, |items| items.len())))
     }
 }
 
@@ -42,30 +57,72 @@ pub(crate) struct FrameMetadata {
     pub remaining_item_count: Option<u64>,
 }
 
-impl Default for Splitter {
-    fn default() -> Self {
-        Self(ListCutter::new(LARGEST_OBJECT))
-    }
-}
-
 impl Splitter {
     /// Takes the next piece of the body, and hands each item that it completes to `each`.
     ///
     /// # Errors
     /// When it cannot be a list.
     pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), &'static str> {
-        let mut is_list = true;
-        let fed = self.0.feed(piece, |part, _| match part {
-            Part::Item(item) if item.starts_with(b"{") => each(item),
-            Part::Item(_) => is_list = false,
-            Part::Opening(_) => {}
-        });
-        match fed {
-            Ok(taken) if is_list && piece[taken..].trim_ascii().is_empty() => Ok(()),
-            Ok(_) => Err(NO_LIST),
-            Err(CutError::Syntax(_)) => Err("what the hub answered is no JSON"),
-            Err(CutError::TooLarge) => Err("a part of the list is too large to be one"),
+        // Where the part of the piece begins that was not yet taken.
+        let mut start = 0;
+        for (at, byte) in piece.iter().enumerate() {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.in_string => self.is_escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' if self.in_items && self.depth == BETWEEN => {
+                    self.frame.extend_from_slice(&piece[start..at]);
+                    start = at;
+                    self.in_item = true;
+                    self.depth += 1;
+                }
+                b'{' | b'[' => {
+                    self.in_items |=
+                        *byte == b'[' && self.depth == 1 && self.is_key_of_items(&piece[start..at]);
+                    self.depth += 1;
+                }
+                b'}' | b']' => {
+                    self.depth = self.depth.checked_sub(1).ok_or(NO_LIST)?;
+                    if self.in_item && self.depth == BETWEEN {
+                        self.item.extend_from_slice(&piece[start..=at]);
+                        self.check_size()?;
+                        each(&self.item);
+                        self.item.clear();
+                        self.frame.extend_from_slice(b"null");
+                        self.count += 1;
+                        start = at + 1;
+                        self.in_item = false;
+                    }
+                    self.in_items &= self.depth >= BETWEEN;
+                }
+                _ => {}
+            }
         }
+        let part = if self.in_item {
+            &mut self.item
+        } else {
+            &mut self.frame
+        };
+        part.extend_from_slice(&piece[start..]);
+        self.check_size()
+    }
+
+    fn check_size(&self) -> Result<(), &'static str> {
+        if self.item.len().max(self.frame.len()) > LARGEST_OBJECT {
+            return Err("a part of the list is too large to be one");
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if the frame and what follows it end with the key `items`, so that its value comes next.
+    fn is_key_of_items(&self, rest: &[u8]) -> bool {
+        let mut before = self.frame.iter().chain(rest).rev();
+        let mut next = || before.by_ref().find(|byte| !byte.is_ascii_whitespace());
+        if next() != Some(&b':') || next() != Some(&b'"') {
+            return false;
+        }
+        b"\"items".iter().rev().all(|byte| before.next() == Some(byte)) && before.next() != Some(&b'\\')
     }
 
     /// The head of the list, once the whole body was fed.
@@ -73,9 +130,11 @@ impl Splitter {
     /// # Errors
     /// When the body broke off or is no list.
     pub fn finish(self) -> Result<Frame, &'static str> {
-        let frame = self.0.frame().ok_or("the list broke off")?;
-        match serde_json::from_slice::<Frame>(frame) {
-            Ok(frame) if frame.items.0 => Ok(frame),
+        if self.depth > 0 {
+            return Err("the list broke off");
+        }
+        match serde_json::from_slice::<Frame>(&self.frame) {
+            Ok(frame) if frame.items.0 == Some(self.count) => Ok(frame),
             _ => Err(NO_LIST),
         }
     }
@@ -133,6 +192,10 @@ mod tests {
             "}",
             r#"{"items": {}}"#,
             r#"{"items": [1]}"#,
+            r#"{"items": [null]}"#,
+            r#"{"items": [{}{}]}"#,
+            r#"{"items": [{},]}"#,
+            r#"{"items": [{}]} {}"#,
             r#"{"items": ["a"]}"#,
             "<html>",
         ] {

@@ -8,8 +8,6 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-use memchr::{memchr_iter, memchr3, memrchr};
-
 /// The parts of an address, valid or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address<'a> {
@@ -85,12 +83,12 @@ impl<'a> Address<'a> {
             Some(end) => (Some(&text[..end]), &text[end + "://".len()..]),
             None => (None, text),
         };
-        let (authority, path) = match memchr3(b'/', b'?', b'#', rest.as_bytes()) {
+        let (authority, path) = match rest.find(['/', '?', '#']) {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
         };
-        let (userinfo, authority) = match memrchr(b'@', authority.as_bytes()) {
-            Some(at) => (Some(&authority[..at]), &authority[at + 1..]),
+        let (userinfo, authority) = match authority.rsplit_once('@') {
+            Some((userinfo, authority)) => (Some(userinfo), authority),
             None => (None, authority),
         };
         let (host, port, bracketed) = split_port(authority);
@@ -187,8 +185,7 @@ pub fn url_fault(text: &str, schemes: Schemes) -> Option<Fault> {
         });
     };
     let may_stand = |c: char| c != '\\' && (c.is_alphanumeric() || c.is_ascii_punctuation());
-    let is_plain = |byte: u8| byte != b'\\' && byte.is_ascii_graphic();
-    if !are_all(text, is_plain) && !text.chars().all(may_stand) {
+    if !text.chars().all(may_stand) {
         return Some(Fault::NotValid);
     }
     let is_known = match schemes {
@@ -247,9 +244,9 @@ pub fn without_path(text: &str) -> &str {
     }
 }
 
-/// Where the scheme ends, if there is one. The first colon is nearly always its end, so nothing is searched for `://`.
+/// Where the scheme ends, if there is one.
 fn scheme_end(text: &str) -> Option<usize> {
-    memchr_iter(b':', text.as_bytes()).find(|at| text[*at..].starts_with("://"))
+    text.find("://")
 }
 
 /// Host, port, and whether the host is in brackets.
@@ -263,9 +260,8 @@ fn split_port(authority: &str) -> (&str, Option<&str>, bool) {
             after => (host, Some(after.strip_prefix(':').unwrap_or(after)), true),
         };
     }
-    let mut colons = memchr_iter(b':', authority.as_bytes());
-    match (colons.next(), colons.next()) {
-        (Some(at), None) => (&authority[..at], Some(&authority[at + 1..]), false),
+    match authority.split_once(':') {
+        Some((host, port)) if !port.contains(':') => (host, Some(port), false),
         _ => (authority, None, false),
     }
 }
@@ -303,11 +299,6 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// Whether all bytes of a text are such. It looks at all of them, without a branch for each: that takes many at a time.
-fn are_all(text: &str, such: impl Fn(u8) -> bool) -> bool {
-    text.bytes().fold(true, |all, byte| all & such(byte))
-}
-
 /// An IPv4 address or a name. Names of hosts lack `_` (RFC 1123), but DNS and clients accept it; letters of other
 /// scripts are converted by clients.
 fn is_host(text: &str) -> bool {
@@ -315,7 +306,6 @@ fn is_host(text: &str) -> bool {
         return true;
     }
     let name = text.strip_suffix('.').unwrap_or(text);
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let may_stand = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_label =
         |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
@@ -325,10 +315,7 @@ fn is_host(text: &str) -> bool {
         .rev()
         .take_while(|byte| *byte != b'.')
         .all(|byte| byte.is_ascii_digit());
-    name.len() <= 253
-        && !ends_in_number
-        && (are_all(name, is_plain) || name.chars().all(may_stand))
-        && name.split('.').all(is_label)
+    name.len() <= 253 && !ends_in_number && name.chars().all(may_stand) && name.split('.').all(is_label)
 }
 
 /// Returns `true` if a name is this domain, or in it.

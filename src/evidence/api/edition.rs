@@ -1,48 +1,64 @@
-//! The editions of the documents, and the optional features that an implementation may claim.
+//! Roles, the editions of their documents, and the optional features that an implementation may claim.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::names;
+use crate::named::named_enum;
 
-use super::Role;
-
-/// A version of the documents to judge a role by: they change, and implementations lag. Those of one role stand together,
-/// oldest first.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-pub enum Edition {
-    /// KEP-4322 with the standard property list, consumer Secrets, and the Overview with access providers.
-    #[default]
-    #[serde(rename = "standard")]
-    Standard,
-    /// KEP-4322 as merged on 2026-07-22: ClusterProperty propagation, KEP-5339 merged in, no property list.
-    #[serde(rename = "2026-07")]
-    Y2026M07,
-    /// Plus inventories defined as the profiles of one namespace, and API `v1alpha2`.
-    #[serde(rename = "2026-09")]
-    Y2026M09,
-    /// KEP-5313 as written on 2025-09-14 and merged on 2025-11-25, with the API `v1alpha1`.
-    #[serde(rename = "placement-2025-09")]
-    Placement2025M09,
-    /// The same KEP with the stricter API `v1alpha2`.
-    #[serde(rename = "placement-2026-09")]
-    Placement2026M09,
-    /// What edition `2026-07` and the Overview ask of those who read profiles.
-    #[serde(rename = "consumer-2026-07")]
-    Consumer2026M07,
-    /// The same of edition `2026-09`: one inventory for each namespace, and what to do with two profiles of one member.
-    #[serde(rename = "consumer-2026-09")]
-    Consumer2026M09,
+named_enum! {
+    /// A role that is judged: with rules, editions and objects of its own.
+    #[derive(Default)]
+    pub enum Role {
+        /// A cluster manager: it describes its members in ClusterProfiles (KEP-4322).
+        #[default]
+        Manager = "manager",
+        /// A scheduler: it publishes in PlacementDecisions (KEP-5313) which members it selected.
+        Scheduler = "scheduler",
+        /// A consumer: it reads profiles, and reaches their members.
+        Consumer = "consumer",
+    }
 }
 
-/// An optional part of the API that an implementation claims or disclaims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Feature {
-    /// Credentials pushed to consumers as Secrets (KEP-4322 › Push Model via Credentials in Secret).
-    ConsumerSecrets,
+named_enum! {
+    /// A version of the documents to judge a role by: they change, and implementations lag. Those of one role are
+    /// together, oldest first.
+    #[derive(Default)]
+    pub enum Edition {
+        /// KEP-4322 with the standard property list, consumer Secrets, and the Overview with access providers.
+        #[default]
+        Standard = "standard",
+        /// KEP-4322 as merged on 2026-07-22: ClusterProperty propagation, KEP-5339 merged in, no property list.
+        Y2026M07 = "2026-07",
+        /// Plus inventories defined as the profiles of one namespace, and API `v1alpha2`.
+        Y2026M09 = "2026-09",
+        /// KEP-5313 as written on 2025-09-14 and merged on 2025-11-25, with the API `v1alpha1`.
+        Placement2025M09 = "placement-2025-09",
+        /// The same KEP with the stricter API `v1alpha2`.
+        Placement2026M09 = "placement-2026-09",
+        /// What edition `2026-07` and the Overview ask of clients that read profiles.
+        Consumer2026M07 = "consumer-2026-07",
+        /// The same of edition `2026-09`: one inventory for each namespace, and what to do with two profiles of one
+        /// member.
+        Consumer2026M09 = "consumer-2026-09",
+    }
+}
+
+named_enum! {
+    /// An optional part of the API that an implementation claims or disclaims.
+    pub enum Feature {
+        /// Credentials pushed to consumers as Secrets (KEP-4322 › Push Model via Credentials in Secret).
+        ConsumerSecrets = "consumer-secrets",
+    }
+}
+
+named_enum! {
+    /// A kind of objects of the group [`GROUP`](names::GROUP), each with documents of its own.
+    pub enum ObjectKind {
+        /// A ClusterProfile (KEP-4322).
+        ClusterProfile = "ClusterProfile",
+        /// A PlacementDecision (KEP-5313): a slice of a decision.
+        PlacementDecision = "PlacementDecision",
+    }
 }
 
 /// An unknown name, with the nearest known one if there is one.
@@ -57,15 +73,14 @@ pub struct UnknownName {
     pub nearest: Option<String>,
 }
 
-/// An unknown edition. Names all of them: they are few, and people do not know them.
+/// An unknown name of one of a few things, all of which it lists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} (the editions: {all})", all = Edition::ALL.map(Edition::name).join(", "))]
-pub struct UnknownEdition(#[from] UnknownName);
-
-/// An unknown feature. Names all of them, as for editions.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} (the features: {all})", all = Feature::ALL.map(Feature::name).join(", "))]
-pub struct UnknownFeature(#[from] UnknownName);
+#[error("{name} (the {}s: {all})", name.what)]
+pub struct UnknownChoice {
+    #[source]
+    name: UnknownName,
+    all: String,
+}
 
 impl UnknownName {
     /// Finds the nearest of the `known` names, to suggest it.
@@ -85,18 +100,59 @@ impl UnknownName {
     }
 }
 
-impl Edition {
-    /// All editions: those of each role together, oldest first.
-    pub const ALL: [Edition; 7] = [
-        Edition::Standard,
-        Edition::Y2026M07,
-        Edition::Y2026M09,
-        Edition::Placement2025M09,
-        Edition::Placement2026M09,
-        Edition::Consumer2026M07,
-        Edition::Consumer2026M09,
-    ];
+impl Role {
+    /// What people call such an implementation.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Role::Manager => "cluster manager",
+            Role::Scheduler => "scheduler",
+            Role::Consumer => "consumer",
+        }
+    }
 
+    /// What its objects are: those that it writes, or those that it reads.
+    pub fn objects(self) -> ObjectKind {
+        match self {
+            Role::Manager | Role::Consumer => ObjectKind::ClusterProfile,
+            Role::Scheduler => ObjectKind::PlacementDecision,
+        }
+    }
+
+    /// The role that a rule is about, by its id. It need not be the id of a rule.
+    pub fn of_rule(id: &str) -> Role {
+        if id.starts_with("placement-") {
+            Role::Scheduler
+        } else if id.starts_with("consumer-") {
+            Role::Consumer
+        } else {
+            Role::Manager
+        }
+    }
+
+    /// The edition to judge by if the user names none.
+    pub fn default_edition(self) -> Edition {
+        match self {
+            Role::Manager => Edition::Standard,
+            Role::Scheduler => Edition::Placement2025M09,
+            Role::Consumer => Edition::Consumer2026M07,
+        }
+    }
+
+    /// Its editions, oldest first.
+    pub fn editions(self) -> impl Iterator<Item = Edition> {
+        Edition::ALL
+            .into_iter()
+            .filter(move |edition| edition.role() == self)
+    }
+
+    /// Names several, as `--role` takes them.
+    pub fn names(roles: impl IntoIterator<Item = Role>) -> String {
+        let names: Vec<&str> = roles.into_iter().map(Role::name).collect();
+        names.join(",")
+    }
+}
+
+impl Edition {
     /// The role that is judged by it.
     pub fn role(self) -> Role {
         match self {
@@ -114,64 +170,62 @@ impl Edition {
             other => other,
         }
     }
+}
 
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
+impl ObjectKind {
+    /// What people call one.
+    pub fn noun(self) -> &'static str {
         match self {
-            Edition::Standard => "standard",
-            Edition::Y2026M07 => "2026-07",
-            Edition::Y2026M09 => "2026-09",
-            Edition::Placement2025M09 => "placement-2025-09",
-            Edition::Placement2026M09 => "placement-2026-09",
-            Edition::Consumer2026M07 => "consumer-2026-07",
-            Edition::Consumer2026M09 => "consumer-2026-09",
+            ObjectKind::ClusterProfile => "profile",
+            ObjectKind::PlacementDecision => "placement decision",
+        }
+    }
+
+    /// Its plural, as in request paths.
+    pub fn plural(self) -> &'static str {
+        match self {
+            ObjectKind::ClusterProfile => names::PLURAL,
+            ObjectKind::PlacementDecision => names::PLACEMENT_PLURAL,
+        }
+    }
+
+    /// The role that publishes such objects.
+    pub fn publisher(self) -> Role {
+        match self {
+            ObjectKind::ClusterProfile => Role::Manager,
+            ObjectKind::PlacementDecision => Role::Scheduler,
         }
     }
 }
 
-impl Feature {
-    /// All features.
-    pub const ALL: [Feature; 1] = [Feature::ConsumerSecrets];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Feature::ConsumerSecrets => "consumer-secrets",
-        }
-    }
-}
-
-impl fmt::Display for Edition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+/// Finds a choice by its name.
+fn choose<T: Copy, const N: usize>(
+    what: &'static str,
+    given: &str,
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> Result<T, UnknownChoice> {
+    all.into_iter()
+        .find(|one| name(*one) == given)
+        .ok_or_else(|| UnknownChoice {
+            name: UnknownName::among(what, given, all.map(name)),
+            all: all.map(name).join(", "),
+        })
 }
 
 impl FromStr for Edition {
-    type Err = UnknownEdition;
+    type Err = UnknownChoice;
 
-    fn from_str(given: &str) -> Result<Self, UnknownEdition> {
-        Self::ALL
-            .into_iter()
-            .find(|edition| edition.name() == given)
-            .ok_or_else(|| UnknownName::among("edition", given, Self::ALL.map(Self::name)).into())
+    fn from_str(given: &str) -> Result<Self, UnknownChoice> {
+        choose("edition", given, Self::ALL, Self::name)
     }
 }
 
 impl FromStr for Feature {
-    type Err = UnknownFeature;
+    type Err = UnknownChoice;
 
-    fn from_str(given: &str) -> Result<Self, UnknownFeature> {
-        Self::ALL
-            .into_iter()
-            .find(|feature| feature.name() == given)
-            .ok_or_else(|| UnknownName::among("feature", given, Self::ALL.map(Self::name)).into())
+    fn from_str(given: &str) -> Result<Self, UnknownChoice> {
+        choose("feature", given, Self::ALL, Self::name)
     }
 }
 
@@ -180,10 +234,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_gets_a_suggestion_and_nonsense_none() {
-        let slip = "standart".parse::<Edition>().expect_err("a slip");
+    fn unknown_names_get_the_nearest_and_all_names() {
+        let typo = "standart".parse::<Edition>().expect_err("a typo");
         assert_eq!(
-            slip.to_string(),
+            typo.to_string(),
             "unknown edition `standart`: did you mean `standard`? (the editions: standard, 2026-07, \
              2026-09, placement-2025-09, placement-2026-09, consumer-2026-07, consumer-2026-09)"
         );
@@ -192,15 +246,5 @@ mod tests {
             nonsense.to_string(),
             "unknown feature `zzz` (the features: consumer-secrets)"
         );
-    }
-
-    #[test]
-    fn names_are_what_files_say() {
-        for edition in Edition::ALL {
-            assert_eq!(serde_json::to_value(edition).expect("serialises"), edition.name());
-        }
-        for feature in Feature::ALL {
-            assert_eq!(serde_json::to_value(feature).expect("serialises"), feature.name());
-        }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     address::{Address, Fault, Schemes, endpoint_fault},
-    list::strings,
+    json::strings,
 };
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.
@@ -120,14 +120,7 @@ impl Eq for Place<'_> {}
 
 impl Hash for Place<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // In pieces, to avoid a copy in lower case.
-        let mut piece = [0; 32];
-        for part in self.plain_host().as_bytes().chunks(piece.len()) {
-            let piece = &mut piece[..part.len()];
-            piece.copy_from_slice(part);
-            piece.make_ascii_lowercase();
-            state.write(piece);
-        }
+        self.plain_host().to_ascii_lowercase().hash(state);
         self.port.hash(state);
         self.path.hash(state);
     }

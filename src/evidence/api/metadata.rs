@@ -1,16 +1,15 @@
 //! Object metadata as the suite reads it: reduced to what rules use, and shared between versions.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
-use super::{
-    ProfileLabels,
-    labels::annotations,
-    shape::{is_default, or_default},
-    sharing::{share, share_list, share_some},
-};
+use super::shape::{Object, is_default, or_default, share, share_list, share_some};
+
+/// Label keys and values.
+pub type Labels = BTreeMap<String, String>;
 
 /// The object metadata that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,11 +40,11 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Arc<str>>,
     /// Labels.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub labels: Arc<ProfileLabels>,
+    #[serde(deserialize_with = "labels", skip_serializing_if = "is_default")]
+    pub labels: Arc<Labels>,
     /// Annotations. No rule is about them, but none may hold a credential.
     #[serde(deserialize_with = "annotations", skip_serializing_if = "is_default")]
-    pub annotations: Arc<ProfileLabels>,
+    pub annotations: Arc<Labels>,
     /// Field ownership; `None` if the input has no `managedFields`.
     #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
     pub writers: Option<Arc<[Writer]>>,
@@ -88,5 +87,165 @@ impl Metadata {
                 share(&mut own.owns, &previous.owns);
             });
         }
+    }
+}
+
+/// Reads labels. A `null` value is empty, as on the hub.
+fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>, D::Error> {
+    let labels: Option<BTreeMap<String, Option<String>>> = Option::deserialize(deserializer)?;
+    let labels = labels.unwrap_or_default().into_iter();
+    Ok(Arc::new(
+        labels
+            .map(|(key, value)| (key, value.unwrap_or_default()))
+            .collect(),
+    ))
+}
+
+/// Reads annotations. A hub only has text; in a dump, a value without quotes is read as text, so that its profile is
+/// not lost.
+fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>, D::Error> {
+    let annotations: Option<BTreeMap<String, Value>> = Option::deserialize(deserializer)?;
+    let text = |value| match value {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let annotations = annotations.unwrap_or_default().into_iter();
+    Ok(Arc::new(
+        annotations.map(|(key, value)| (key, text(value))).collect(),
+    ))
+}
+
+/// The tree of `fieldsV1`, two levels deep.
+type OwnedFields = BTreeMap<String, Option<BTreeMap<String, Value>>>;
+
+impl<'de> Deserialize<'de> for Writer {
+    /// Reads an entry of the hub (`fieldsV1`) or of the evidence file (`owns`).
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Entry {
+            manager: Option<Arc<str>>,
+            operation: Option<Arc<str>>,
+            subresource: Option<Arc<str>>,
+            time: Option<Arc<str>>,
+            owns: Option<Vec<Box<str>>>,
+            fields_v1: Option<OwnedFields>,
+        }
+        let Object(entry) = Object::<Entry>::deserialize(deserializer)?;
+        let owns = entry.owns.or(entry.fields_v1.map(|fields| owned_paths(&fields)));
+        let mut owns = owns.unwrap_or_default();
+        owns.sort_unstable();
+        owns.dedup();
+        Ok(Writer {
+            manager: entry.manager.unwrap_or_default(),
+            operation: entry.operation.unwrap_or_default(),
+            subresource: entry.subresource.unwrap_or_default(),
+            time: entry.time,
+            owns: owns.into(),
+        })
+    }
+}
+
+/// The paths of the owned fields, two levels deep, three for labels and annotations. Fields besides metadata, spec and
+/// status, such as `decisions`, are owned as a whole.
+fn owned_paths(tree: &OwnedFields) -> Vec<Box<str>> {
+    let mut paths = Vec::new();
+    for (group, fields) in tree {
+        let Some(group) = group.strip_prefix("f:") else {
+            continue;
+        };
+        let known = paths.len();
+        for (field, below) in fields.iter().flatten() {
+            let Some(field) = field.strip_prefix("f:") else {
+                continue;
+            };
+            let path = format!("{group}.{field}");
+            if matches!(&*path, "metadata.labels" | "metadata.annotations") {
+                let keys = below.as_object().into_iter().flat_map(|keys| keys.keys());
+                let keys = keys.filter_map(|key| key.strip_prefix("f:"));
+                paths.extend(keys.map(|key| format!("{path}[{key}]").into()));
+            } else {
+                paths.push(path.into());
+            }
+        }
+        if paths.len() == known && !matches!(group, "metadata" | "spec" | "status") {
+            paths.push(group.into());
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn labels_are_strings_and_annotations_become_strings() {
+        let odd = json!({"a": "x", "b": 1, "c": -2.5, "d": true, "e": null, "f": ["y"], "g": {"h": 1}});
+        let read: Metadata = serde_json::from_value(json!({"annotations": odd})).expect("metadata");
+        let texts = [
+            ("a", "x"),
+            ("b", "1"),
+            ("c", "-2.5"),
+            ("d", "true"),
+            ("e", ""),
+            ("f", r#"["y"]"#),
+            ("g", r#"{"h":1}"#),
+        ];
+        assert_eq!(
+            *read.annotations,
+            texts.map(|(key, text)| (key.to_owned(), text.to_owned())).into()
+        );
+        let read: Metadata =
+            serde_json::from_value(json!({"labels": {"a": null}, "annotations": null})).expect("metadata");
+        assert_eq!((read.labels["a"].as_str(), read.annotations.len()), ("", 0));
+        for refused in [
+            json!({"labels": {"a": 1}}),
+            json!({"labels": ["a"]}),
+            json!({"annotations": "x"}),
+        ] {
+            assert!(
+                serde_json::from_value::<Metadata>(refused.clone()).is_err(),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn keeps_who_owns_what() {
+        let entry = json!({
+            "manager": "m", "operation": "Update", "apiVersion": "v", "fieldsType": "FieldsV1",
+            "subresource": "status", "time": "2026-11-20T10:33:43Z",
+            "fieldsV1": {
+                "f:metadata": {"f:labels": {".": {}, "f:a.b/c": {}}, "f:generateName": {}},
+                "f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Joined\"}": {".": {}, "f:status": {}}}, "f:version": {"f:kubernetes": {}}},
+            },
+        });
+        let writer: Writer = serde_json::from_value(entry).expect("reads");
+        let owns: Vec<&str> = writer.owns.iter().map(|path| &**path).collect();
+        assert_eq!(
+            owns,
+            [
+                "metadata.generateName",
+                "metadata.labels[a.b/c]",
+                "status.conditions",
+                "status.version"
+            ]
+        );
+        let entry =
+            json!({"manager": "m", "fieldsV1": {"f:decisions": {}, "f:schedulerName": {}, "f:status": {}}});
+        let writer: Writer = serde_json::from_value(entry).expect("reads");
+        let owns: Vec<&str> = writer.owns.iter().map(|path| &**path).collect();
+        assert_eq!(
+            owns,
+            ["decisions", "schedulerName"],
+            "fields of a kind without a spec"
+        );
+        let again: Writer =
+            serde_json::from_value(serde_json::to_value(&writer).expect("writes")).expect("reads back");
+        assert_eq!(again, writer);
     }
 }

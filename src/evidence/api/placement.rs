@@ -1,4 +1,5 @@
-//! A PlacementDecision as the suite reads it: v1alpha1 and v1alpha2 in one, and lenient as profiles are.
+//! A PlacementDecision as the suite reads it: v1alpha1 and v1alpha2 in one, and lenient as profiles are. Slices of one
+//! decision share a key (KEP-5313 › Slicing).
 
 use std::{ops::Deref, sync::Arc};
 
@@ -6,9 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Metadata,
-    shape::{is_default, object_or_default, object_or_none, or_default},
-    sharing::{share, share_list, share_some},
+    Metadata, names,
+    shape::{is_default, object_or_default, object_or_none, or_default, share, share_list, share_some},
 };
 
 /// One slice of a scheduler's decision (KEP-5313): the members that it selected, at most 100.
@@ -145,13 +145,61 @@ impl PlacementDecision {
 
     /// A label's value.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.metadata.labels.get(key)
+        self.metadata.labels.get(key).map(String::as_str)
     }
 
     /// The owner that manages it.
     pub fn controller(&self) -> Option<&OwnerReference> {
         let mut owners = self.metadata.owner_references.iter();
         owners.find(|owner| owner.controller == Some(true))
+    }
+}
+
+/// A decision: by its key or, without one, by the name of its only slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DecisionId<'e> {
+    /// The namespace of its slices.
+    pub namespace: &'e str,
+    /// The scheduler that its slices name; empty if they name none.
+    pub scheduler: &'e str,
+    /// The label `decision-key`; none if it is absent or empty.
+    pub key: Option<&'e str>,
+    /// The name of the slice; empty if the decision has a key.
+    pub slice: &'e str,
+}
+
+impl<'e> DecisionId<'e> {
+    /// The decision that a slice belongs to.
+    pub fn of(slice: &'e PlacementDecision) -> Self {
+        let key = slice.label(names::LABEL_DECISION_KEY);
+        let key = key.filter(|key| !key.is_empty());
+        Self {
+            namespace: &slice.metadata.namespace,
+            scheduler: slice.scheduler(),
+            key,
+            slice: match key {
+                Some(_) => "",
+                None => &slice.metadata.name,
+            },
+        }
+    }
+
+    /// The same; none for a slice without a key.
+    pub fn of_keyed(slice: &'e PlacementDecision) -> Option<Self> {
+        Some(Self::of(slice)).filter(|id| id.key.is_some())
+    }
+
+    /// Its key or, without one, the name of its slice.
+    pub fn name(&self) -> &'e str {
+        self.key.unwrap_or(self.slice)
+    }
+
+    /// `decision web in namespace apps`, or the slice that is a decision by itself.
+    pub fn describe(&self) -> String {
+        match self.key {
+            Some(key) => format!("decision {key} in namespace {}", self.namespace),
+            None => format!("slice {}/{}", self.namespace, self.slice),
+        }
     }
 }
 

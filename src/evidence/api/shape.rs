@@ -1,13 +1,13 @@
-//! Objects in braces: derived serde implementations also accept a list, with the fields in order.
+//! How objects are read leniently, and how their versions share the parts that did not change.
 
-use std::{fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A value in braces.
+/// A value in braces: derived serde implementations also accept a list, with the fields in order.
 pub struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -75,4 +75,28 @@ where
 /// Returns `true` for what need not be written, as absent means the same.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// Shares a part that equals the previous one.
+pub(super) fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
+    if own == previous {
+        *own = Arc::clone(previous);
+    }
+}
+
+/// Does the same for a part that may be absent.
+pub(super) fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
+    if own == previous {
+        own.clone_from(previous);
+    }
+}
+
+/// Shares the whole list, or its equal entries.
+pub(super) fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
+    share(own, previous);
+    // `None` if it is already shared.
+    let entries = Arc::get_mut(own).into_iter().flatten();
+    entries
+        .zip(previous.iter())
+        .for_each(|(own, previous)| entry(own, previous));
 }

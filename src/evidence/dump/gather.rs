@@ -1,21 +1,16 @@
 //! Gathers the objects of a dump into evidence.
 
-mod asked;
-mod duplicates;
-mod notes;
-mod secrets;
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
 
-use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
-
-use asked::Held;
-use duplicates::{Duplicates, Key, VersionOf};
-use notes::{Ignored, unknown_versions};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{
     DumpError,
-    item::{Body, Found, Item, Partial},
-    place::Place,
+    error::Place,
+    notes::{Held, Ignored, unknown_versions},
 };
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, ObjectRef, Origin,
@@ -26,189 +21,291 @@ use crate::{
     runs::{left_out, of_other_runs},
 };
 
-/// How many lists are told that go on elsewhere.
+/// The largest number of gaps for lists that are only a part.
 const PARTIAL: usize = 1000;
 
+/// The kinds of evidence that lists of objects are.
+const LISTS: [(&str, Kind); 4] = [
+    (names::KIND, Kind::Inventory),
+    (names::PLACEMENT_KIND, Kind::PlacementDecisions),
+    ("Namespace", Kind::Namespaces),
+    ("Secret", Kind::Secrets),
+];
+
 /// Gathers the objects of a dump one by one.
-pub(super) struct Gatherer<'a> {
+pub(super) struct Gatherer<'d> {
     evidence: Evidence,
-    digester: &'a Digester,
-    duplicates: Duplicates,
-    /// The versions of the API that the profiles are in.
-    versions: BTreeSet<String>,
-    /// The versions of the API that the slices are in.
-    placement_versions: BTreeSet<String>,
-    /// The number of YAML documents so far, and of objects without a kind.
+    digester: &'d Digester,
+    pub limits: Limits,
+    file: Arc<str>,
+    objects: HashMap<Key, Seen>,
+    /// Objects that are in the dump in two versions.
+    ambiguous: HashSet<Key>,
+    /// The versions of the API that the profiles and the slices are in.
+    versions: [BTreeSet<String>; 2],
+    /// The number of documents and objects, of YAML documents, and of objects without a kind.
+    pub count: usize,
     pub documents: usize,
     kindless: usize,
     ignored: Ignored,
     held: Held,
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
-    /// The first flaw that made part of the dump unusable.
+    /// The first part of the dump that cannot be used.
     failure: Option<DumpError>,
+    /// Why the present file is not read on.
+    pub stop: Option<DumpError>,
 }
 
-impl<'a> Gatherer<'a> {
-    pub fn new(digester: &'a Digester) -> Self {
+/// Kind, namespace, name.
+type Key = (&'static str, Arc<str>, Arc<str>);
+
+/// A version of an object.
+struct Seen {
+    uid: Arc<str>,
+    resource_version: Box<str>,
+    file: Arc<str>,
+}
+
+/// The type of an object or a list; an empty part is missing or not text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Types {
+    pub api_version: String,
+    pub kind: String,
+}
+
+impl Types {
+    /// The type of an object with these parts.
+    pub fn of(parts: &HashMap<String, &RawValue>) -> Self {
+        let text = |key| {
+            let json = parts.get(key).map(|raw| raw.get()).unwrap_or_default();
+            serde_json::from_str(json).unwrap_or_default()
+        };
+        Self {
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+        }
+    }
+
+    /// Returns `true` if an object of this type with `items` is a list.
+    pub fn is_list(&self) -> bool {
+        self.kind.is_empty() || self.kind.ends_with("List")
+    }
+
+    /// Returns `true` if the type alone makes it a list of relevant objects.
+    pub fn is_surely_list(&self) -> bool {
+        let of = self.kind.strip_suffix("List");
+        of.is_some_and(|of| of.is_empty() || LISTS.iter().any(|(kind, _)| *kind == of))
+    }
+
+    /// Returns `true` if a list of this type is truncated: kubectl writes the version first, and the kind after the
+    /// items.
+    pub fn is_cut(&self) -> bool {
+        self.kind.is_empty() && !self.api_version.is_empty()
+    }
+
+    /// The type of the items of such a list; empty for a plain `List`.
+    pub fn of_items(&self) -> Self {
+        match self.kind.strip_suffix("List") {
+            None | Some("") => Self::default(),
+            Some(kind) => Self {
+                api_version: self.api_version.clone(),
+                kind: kind.to_owned(),
+            },
+        }
+    }
+
+    /// Returns `true` if a list's type could fill in a part.
+    pub fn is_incomplete(&self) -> bool {
+        self.api_version.is_empty() || self.kind.is_empty()
+    }
+
+    /// This type, with the empty parts filled from that of a list's items.
+    pub fn or(self, of_list: Option<&Self>) -> Self {
+        let either = |own: String, other: &String| if own.is_empty() { other.clone() } else { own };
+        match of_list {
+            None => self,
+            Some(other) => Self {
+                api_version: either(self.api_version, &other.api_version),
+                kind: either(self.kind, &other.kind),
+            },
+        }
+    }
+
+    /// Group, version and kind.
+    fn split(&self) -> (&str, &str, &str) {
+        let (group, version) = self
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &self.api_version));
+        (group, version, &self.kind)
+    }
+}
+
+impl<'d> Gatherer<'d> {
+    pub fn new(digester: &'d Digester, limits: Limits) -> Self {
         Self {
             evidence: Evidence::default(),
             digester,
-            duplicates: Duplicates::default(),
-            versions: BTreeSet::new(),
-            placement_versions: BTreeSet::new(),
+            limits,
+            file: "".into(),
+            objects: HashMap::new(),
+            ambiguous: HashSet::new(),
+            versions: Default::default(),
+            count: 0,
             documents: 0,
             kindless: 0,
             ignored: Ignored::default(),
             held: Held::default(),
             partial: Vec::new(),
             failure: None,
+            stop: None,
         }
     }
 
     /// Begins with another file.
     pub fn begin_file(&mut self, name: &str) {
-        self.duplicates.begin_file(name);
+        self.file = name.into();
+        self.count = 0;
     }
 
-    /// The limit that is exceeded so far, if so.
-    pub fn exceeded(&self, limits: &Limits) -> Option<LimitError> {
-        let unreadable = self.evidence.unreadable.len();
-        if unreadable > limits.unreadable {
-            return Some(LimitError::Unreadable(limits.unreadable));
+    pub fn place(&self, line: usize) -> Place<'_> {
+        Place {
+            file: &self.file,
+            line,
         }
-        if self.kindless > limits.unreadable {
-            return Some(LimitError::Kindless(limits.unreadable));
-        }
-        (self.documents > limits.documents).then_some(LimitError::Documents(limits.documents))
     }
 
-    /// Takes one finding.
-    pub fn take(&mut self, found: Found<'_>) {
-        match found {
-            Found::Item(item) => {
-                self.take_item(&item);
-                if let Body::NoObject = item.body {
-                    self.failure.get_or_insert_with(|| item.place.no_object());
-                }
-            }
-            Found::Misfit(why) => {
+    /// Checks the limits.
+    ///
+    /// # Errors
+    /// When one is exceeded; at that line.
+    pub fn check_limits(&self, line: usize) -> Result<(), DumpError> {
+        let Limits {
+            count,
+            documents,
+            unreadable,
+            ..
+        } = self.limits;
+        let limit = if self.count > count {
+            LimitError::Count(count)
+        } else if self.evidence.unreadable.len() > unreadable {
+            LimitError::Unreadable(unreadable)
+        } else if self.kindless > unreadable {
+            LimitError::Kindless(unreadable)
+        } else if self.documents > documents {
+            LimitError::Documents(documents)
+        } else {
+            return Ok(());
+        };
+        Err(DumpError::TooLarge {
+            file: self.file.to_string(),
+            line,
+            limit,
+        })
+    }
+
+    /// Takes a malformed list: unknown objects may be missing.
+    pub fn take_malformed_list(&mut self, line: usize) {
+        let why = self.place(line).malformed_list();
+        self.evidence.unreadable.push(Unreadable {
+            object: ObjectRef::default(),
+            message: why.to_string(),
+        });
+        self.failure.get_or_insert(why);
+    }
+
+    /// Takes something else in place of an object of that type.
+    pub fn not_an_object(&mut self, types: &Types, line: usize) {
+        let why = self.place(line).not_an_object();
+        match types.split() {
+            (names::GROUP, _, kind) | ("", _, kind @ ("" | "Namespace" | "Secret")) => {
                 self.evidence.unreadable.push(Unreadable {
-                    object: ObjectRef::default(),
+                    object: ObjectRef {
+                        kind: kind.to_owned(),
+                        ..ObjectRef::default()
+                    },
                     message: why.to_string(),
                 });
-                self.failure.get_or_insert(why);
             }
-            Found::Partial(partial) => self.take_partial(&partial),
+            (_, _, kind) => self.ignored.add(kind),
         }
+        self.failure.get_or_insert(why);
     }
 
-    /// Notes that the rest of a list is missing.
-    fn take_partial(&mut self, partial: &Partial<'_>) {
-        let rest = match partial.remaining {
+    /// Notes that the rest of a list is missing, if it has a `continue` token.
+    pub fn take_partial(&mut self, types: &Types, metadata: &str, line: usize) {
+        let metadata: Value = serde_json::from_str(metadata).unwrap_or_default();
+        let token = &metadata["continue"];
+        if token.is_null() || *token == "" {
+            return;
+        }
+        let rest = match metadata["remainingItemCount"].as_u64() {
             Some(1) => " (1 more object)".to_owned(),
             Some(count) => format!(" ({count} more objects)"),
             None => String::new(),
         };
-        let reason = format!(
-            "{} is only a part of a list{rest}: dump the whole list, without a limit",
-            partial.place
-        );
-        let kinds: &[Kind] = match &*partial.items.kind {
-            names::KIND => &[Kind::Inventory],
-            names::PLACEMENT_KIND => &[Kind::PlacementDecisions],
-            "Namespace" => &[Kind::Namespaces],
-            "Secret" => &[Kind::Secrets],
-            // Its rest may hold any kind.
-            "" => &[
-                Kind::Inventory,
-                Kind::PlacementDecisions,
-                Kind::Namespaces,
-                Kind::Secrets,
-            ],
-            _ => &[],
-        };
-        self.held.namespaces |= kinds == [Kind::Namespaces];
-        self.held.slices |= kinds == [Kind::PlacementDecisions];
-        self.held.secrets |= kinds == [Kind::Secrets];
+        let place = self.place(line);
+        let reason = format!("{place} is only a part of a list{rest}: dump the whole list, without a limit");
+        let of = types.of_items().kind;
+        match &*of {
+            "Namespace" => self.held.namespaces = true,
+            names::PLACEMENT_KIND => self.held.slices = true,
+            "Secret" => self.held.secrets = true,
+            _ => {}
+        }
+        // The rest of a plain list may hold any kind.
+        let kinds = LISTS.iter().filter(|(kind, _)| of.is_empty() || of == *kind);
         if self.partial.len() < PARTIAL {
             self.partial
-                .extend(kinds.iter().map(|kind| (*kind, reason.clone())));
+                .extend(kinds.map(|(_, kind)| (*kind, reason.clone())));
         }
     }
 
-    fn take_item(&mut self, item: &Item<'_>) {
-        let (group, version) = item
-            .types
-            .api_version
-            .rsplit_once('/')
-            .unwrap_or(("", &item.types.api_version));
-        match (group, &*item.types.kind) {
-            (names::GROUP, names::KIND) => {
-                self.versions.insert(version.to_owned());
-                self.take_tracked::<ClusterProfile>(item);
+    /// Takes an object.
+    pub fn take_object(&mut self, types: &Types, json: &str, line: usize) {
+        match types.split() {
+            (names::GROUP, version, names::KIND) => {
+                self.versions[0].insert(version.to_owned());
+                self.take_tracked::<ClusterProfile>(types, json, line);
             }
-            (names::GROUP, names::PLACEMENT_KIND) => {
-                self.placement_versions.insert(version.to_owned());
+            (names::GROUP, version, names::PLACEMENT_KIND) => {
+                self.versions[1].insert(version.to_owned());
                 self.held.slices = true;
-                self.take_tracked::<PlacementDecision>(item);
+                self.take_tracked::<PlacementDecision>(types, json, line);
             }
-            ("", kind @ (names::KIND | names::PLACEMENT_KIND)) if version.is_empty() => {
-                self.give_up(item, kind, "apiVersion is missing or not text");
+            ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => {
+                self.give_up(json, kind, "apiVersion is missing or not text", line);
             }
-            (names::GROUP, "") => self.give_up(item, "", "kind is missing or not text"),
-            ("", "Namespace") => self.take_namespace(item),
-            ("", "Secret") => self.take_secret(item),
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => self.take_crd(item),
-            ("", "") => match &item.body {
-                Body::NoObject => self.give_up(item, "", ""),
-                _ => {
-                    self.kindless += 1;
-                    self.ignored.add("object without a kind");
-                }
-            },
-            ("", kind) => self.ignored.add(kind),
-            (group, kind) => self.ignored.add(&format!("{kind}.{group}")),
+            (names::GROUP, _, "") => self.give_up(json, "", "kind is missing or not text", line),
+            ("", _, "Namespace") => self.take_namespace(json, line),
+            ("", _, "Secret") => self.take_secret(json, line),
+            ("apiextensions.k8s.io", _, "CustomResourceDefinition") => self.take_crd(json),
+            ("", _, "") => {
+                self.kindless += 1;
+                self.ignored.add("object without a kind");
+            }
+            ("", _, kind) => self.ignored.add(kind),
+            (group, _, kind) => self.ignored.add(&format!("{kind}.{group}")),
         }
     }
 
     /// Takes a profile or a slice.
-    fn take_tracked<T: Tracked>(&mut self, item: &Item<'_>) {
-        match item.body.untyped().map(T::read) {
-            Some(Ok(mut object)) => {
-                let api_version = object.api_version_mut();
-                if api_version.is_empty() {
-                    *api_version = (*item.types.api_version).into();
-                }
-                self.add(object, item.place);
-            }
-            Some(Err(unreadable)) => self.give_up(item, T::KIND, &unreadable.message),
-            None => self.give_up(item, T::KIND, ""),
+    fn take_tracked<T: Tracked>(&mut self, types: &Types, json: &str, line: usize) {
+        let mut object = match T::read(Untyped::Text(json.as_bytes())) {
+            Ok(object) => object,
+            Err(unreadable) => return self.give_up(json, T::KIND, &unreadable.message, line),
+        };
+        if object.api_version_mut().is_empty() {
+            *object.api_version_mut() = types.api_version.as_str().into();
         }
-    }
-
-    /// Takes a profile that is already typed, with its own API version.
-    pub fn take_typed(&mut self, profile: ClusterProfile, place: Place<'_>) {
-        let version = profile.api_version.rsplit('/').next().unwrap_or_default();
-        if !self.versions.contains(version) {
-            self.versions.insert(version.to_owned());
-        }
-        self.add(profile, place);
-    }
-
-    fn add<T: Tracked>(&mut self, mut object: T, place: Place<'_>) {
         let metadata = object.metadata();
         let key = (
             T::KIND,
             Arc::clone(&metadata.namespace),
             Arc::clone(&metadata.name),
         );
-        let known = |evidence: &Evidence, index: usize| {
-            VersionOf::tracked(T::histories(evidence)[index].last()) == VersionOf::tracked(&object)
-        };
-        let version = &metadata.resource_version;
-        let next = T::histories(&self.evidence).len();
-        if !self.is_new(key, next, version, known, place) {
+        if !self.is_new(key, &metadata.uid, &metadata.resource_version, line) {
             return;
         }
         self.held.writers |= metadata.writers.is_some();
@@ -224,30 +321,56 @@ impl<'a> Gatherer<'a> {
         });
     }
 
-    fn take_namespace(&mut self, item: &Item<'_>) {
+    fn take_namespace(&mut self, json: &str, line: usize) {
         self.held.namespaces = true;
-        match item.body.untyped().map(lenient::namespace) {
-            Some(Ok(namespace)) => {
+        match lenient::namespace(Untyped::Text(json.as_bytes())) {
+            Ok(namespace) => {
                 let key = ("Namespace", "".into(), namespace.name.as_str().into());
-                let known = |evidence: &Evidence, index: usize| {
-                    VersionOf::namespace(&evidence.namespaces[index]) == VersionOf::namespace(&namespace)
-                };
-                let (next, version) = (self.evidence.namespaces.len(), &namespace.resource_version);
-                if self.is_new(key, next, version, known, item.place) {
+                if self.is_new(key, &namespace.uid, &namespace.resource_version, line) {
                     self.evidence.namespaces.push(namespace);
                 }
             }
-            Some(Err(unreadable)) => self.give_up(item, "Namespace", &unreadable.message),
-            None => self.give_up(item, "Namespace", ""),
+            Err(unreadable) => self.give_up(json, "Namespace", &unreadable.message, line),
         }
     }
 
-    fn take_crd(&mut self, item: &Item<'_>) {
-        let crd = match item.body.untyped() {
-            Some(Untyped::Value(value)) => Cow::Borrowed(value),
-            Some(Untyped::Text(json)) => Cow::Owned(serde_json::from_slice(json).unwrap_or_default()),
-            None => Cow::Owned(Value::Null),
+    /// Takes a Secret: those of consumers are digested, and of others only those with a kubeconfig are kept.
+    fn take_secret(&mut self, json: &str, line: usize) {
+        self.held.secrets = true;
+        let value: Value = match serde_json::from_str(json) {
+            Ok(value) => value,
+            Err(error) => {
+                let message = lenient::unparsable(json.as_bytes(), &error);
+                return self.give_up(json, "Secret", &message, line);
+            }
         };
+        let labels = &value["metadata"]["labels"];
+        // Malformed labels may be meant to include it.
+        if (labels.is_object() || labels.is_null()) && labels.get(names::LABEL_SECRET_PROFILE).is_none() {
+            self.held.unlabelled_secrets = true;
+            self.evidence
+                .unlabelled_secrets
+                .extend(self.digester.unlabelled(&value));
+            let label = names::LABEL_SECRET_PROFILE;
+            return self.ignored.add(&format!("Secret without the label {label}"));
+        }
+        match self.digester.secret(&value) {
+            Ok(secret) => {
+                let key = (
+                    "Secret",
+                    secret.namespace.as_str().into(),
+                    secret.name.as_str().into(),
+                );
+                if self.is_new(key, &secret.uid, &secret.resource_version, line) {
+                    self.evidence.secrets.push(secret);
+                }
+            }
+            Err(unreadable) => self.give_up(json, "Secret", &unreadable.message, line),
+        }
+    }
+
+    fn take_crd(&mut self, json: &str) {
+        let crd = serde_json::from_str(json).unwrap_or_default();
         let served = |kind| crd::served_versions(&crd, kind);
         let hub = &mut self.evidence.header.hub;
         match (
@@ -260,50 +383,78 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// Returns `true` if the name is new: the object will be the one at `next`. Overlapping dumps may repeat a version:
-    /// `is_same` says whether the object at an index is in the same. Of two versions neither counts.
-    fn is_new(
-        &mut self,
-        key: Key,
-        next: usize,
-        resource_version: &str,
-        is_same: impl Fn(&Evidence, usize) -> bool,
-        place: Place<'_>,
-    ) -> bool {
-        let is_same = |index| is_same(&self.evidence, index);
-        let added = self.duplicates.add(key, next, resource_version, is_same, place);
-        let twice = added.err();
-        let is_new = twice.is_none();
-        self.evidence
-            .unreadable
-            .extend(twice.flatten().map(|twice| *twice));
-        is_new
+    /// Returns `true` if the name is new. Overlapping dumps may repeat a version. Of two versions neither counts, as the
+    /// newer one is unknown.
+    fn is_new(&mut self, key: Key, uid: &str, resource_version: &str, line: usize) -> bool {
+        let Some(seen) = self.objects.get(&key) else {
+            let seen = Seen {
+                uid: uid.into(),
+                resource_version: resource_version.into(),
+                file: Arc::clone(&self.file),
+            };
+            self.objects.insert(key, seen);
+            return true;
+        };
+        let is_same = *seen.uid == *uid && *seen.resource_version == *resource_version;
+        if (!is_same || resource_version.is_empty()) && !self.ambiguous.contains(&key) {
+            let (file, place) = (&seen.file, self.place(line));
+            let message =
+                format!("it is in the dump twice, in {file} and again at {place}: keep the newer one");
+            self.evidence.unreadable.push(Unreadable {
+                object: ObjectRef {
+                    kind: key.0.to_owned(),
+                    namespace: key.1.to_string(),
+                    name: key.2.to_string(),
+                    ..ObjectRef::default()
+                },
+                message,
+            });
+            self.ambiguous.insert(key);
+        }
+        false
+    }
+
+    /// Removes objects that are in the dump in two versions, and unlabelled Secrets that are repeated, or not in a
+    /// consumer's namespace.
+    fn withdraw(&mut self) {
+        let ambiguous = &self.ambiguous;
+        let is_kept =
+            |kind, namespace: &str, name: &str| !ambiguous.contains(&(kind, namespace.into(), name.into()));
+        let evidence = &mut self.evidence;
+        if !ambiguous.is_empty() {
+            keep_tracked(&mut evidence.profiles, is_kept);
+            keep_tracked(&mut evidence.slices, is_kept);
+            evidence
+                .namespaces
+                .retain(|namespace| is_kept("Namespace", "", &namespace.name));
+            evidence
+                .secrets
+                .retain(|secret| is_kept("Secret", &secret.namespace, &secret.name));
+        }
+        let consumers = evidence
+            .namespaces
+            .iter()
+            .filter(|namespace| namespace.consumer().is_some());
+        let consumers: BTreeSet<&str> = consumers.map(|namespace| namespace.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        evidence.unlabelled_secrets.retain(|secret| {
+            consumers.contains(secret.namespace.as_str())
+                && seen.insert((secret.namespace.clone(), secret.name.clone()))
+        });
     }
 
     /// Records an object that cannot be judged.
-    fn give_up(&mut self, item: &Item<'_>, kind: &str, message: &str) {
-        let unreadable = match item.body.untyped() {
-            None => Unreadable {
-                object: ObjectRef {
-                    kind: kind.to_owned(),
-                    ..ObjectRef::default()
-                },
-                message: item.place.no_object().to_string(),
-            },
-            Some(untyped) => {
-                let object = ObjectRef {
-                    kind: kind.to_owned(),
-                    ..lenient::identity(untyped, kind)
-                };
-                let message = if object.name.is_empty() {
-                    format!("{message} ({})", item.place)
-                } else {
-                    message.to_owned()
-                };
-                Unreadable { object, message }
-            }
+    fn give_up(&mut self, json: &str, kind: &str, message: &str, line: usize) {
+        let object = ObjectRef {
+            kind: kind.to_owned(),
+            ..lenient::identity(Untyped::Text(json.as_bytes()), kind)
         };
-        self.evidence.unreadable.push(unreadable);
+        let message = if object.name.is_empty() {
+            format!("{message} ({})", self.place(line))
+        } else {
+            message.to_owned()
+        };
+        self.evidence.unreadable.push(Unreadable { object, message });
     }
 
     /// Returns the evidence.
@@ -311,31 +462,34 @@ impl<'a> Gatherer<'a> {
     /// # Errors
     /// When the dump holds other kinds but no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
-        self.duplicates.withdraw_from(&mut self.evidence);
-        self.drop_strangers();
+        self.withdraw();
+        let may_be = |kinds: &[&str]| {
+            let mut unreadable = self.evidence.unreadable.iter();
+            unreadable.any(|unreadable| kinds.contains(&&*unreadable.object.kind))
+        };
+        let has_profiles = !self.evidence.profiles.is_empty() || may_be(&["", names::KIND]);
         if self.evidence.profiles.is_empty() && self.evidence.slices.is_empty() {
             if let Some(failure) = self.failure {
                 return Err(failure);
             }
-            let mut unreadable = self.evidence.unreadable.iter();
-            // Of a hub without profiles, kubectl prints an empty list, or the other kinds that were asked for. Anything
+            // Of a hub without profiles, kubectl prints an empty list, or the other kinds that were requested. Anything
             // else suggests the wrong file.
-            let is_other = !self.ignored.is_empty();
-            if is_other
-                && !unreadable.any(|unreadable| {
-                    matches!(&*unreadable.object.kind, "" | names::KIND | names::PLACEMENT_KIND)
-                })
-            {
-                return Err(DumpError::NoProfile {
-                    name: name.to_owned(),
-                    found: self.ignored.counted_with(self.duplicates.kinds()),
-                });
+            if !self.ignored.is_empty() && !may_be(&["", names::KIND, names::PLACEMENT_KIND]) {
+                self.objects.keys().for_each(|(kind, ..)| self.ignored.add(kind));
+                return Err(DumpError::Content(format!(
+                    "{name} holds no ClusterProfile (but {}): dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`",
+                    self.ignored.counted()
+                )));
             }
         }
-        let mut notes = Vec::from_iter(self.ignored.note());
-        notes.extend(unknown_versions(&self.versions, names::KIND));
-        notes.extend(unknown_versions(&self.placement_versions, names::PLACEMENT_KIND));
-        let asked = self.held.asked(self.has_profiles());
+        let mut notes = Vec::new();
+        if !self.ignored.is_empty() {
+            notes.push(format!("ignored in the dump: {}", self.ignored.counted()));
+        }
+        let [profiles, slices] = self.versions;
+        notes.extend(unknown_versions(&profiles, names::KIND));
+        notes.extend(unknown_versions(&slices, names::PLACEMENT_KIND));
+        let asked = self.held.asked(has_profiles);
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
         let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));
@@ -350,18 +504,21 @@ impl<'a> Gatherer<'a> {
             .find(|part| !part.is_empty())
             .unwrap_or(name);
         header.hub.source = format!("dump {file}");
-        header.hub.api_version = self.versions.into_iter().next_back();
-        header.hub.placement_version = self.placement_versions.into_iter().next_back();
+        header.hub.api_version = profiles.into_iter().next_back();
+        header.hub.placement_version = slices.into_iter().next_back();
         header.asked = asked;
         header.other_runs = of_other_runs(&evidence.profiles, None);
         notes.extend(left_out(&header.other_runs));
         Ok(Input { evidence, notes })
     }
+}
 
-    /// Whether it holds profiles, or what may be one.
-    fn has_profiles(&self) -> bool {
-        let mut unreadable = self.evidence.unreadable.iter();
-        !self.evidence.profiles.is_empty()
-            || unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND))
-    }
+fn keep_tracked<T: Tracked>(
+    histories: &mut Vec<History<T>>,
+    is_kept: impl Fn(&'static str, &str, &str) -> bool,
+) {
+    histories.retain(|history| {
+        let metadata = history.last().metadata();
+        is_kept(T::KIND, &metadata.namespace, &metadata.name)
+    });
 }

@@ -6,37 +6,106 @@
 //! are digested. Other objects are ignored and counted.
 //!
 //! A dump does not say when it was taken: the header has no window, and no version has a time.
-//! What is not YAML or JSON is refused, and so is a list that ends in the middle. An object of another shape, or in two
-//! versions, becomes an [`Unreadable`](super::Unreadable), and the others are judged. It is an error only if nothing
-//! remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
+//! A file that is neither YAML nor JSON is refused, and so is a list that ends in the middle. An object of another
+//! shape, or in two versions, becomes an [`Unreadable`](super::Unreadable), and the others are judged. It is an error
+//! only if nothing remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
 //!
-//! A dump is never whole in memory: it is cut into the items of its lists while it is read, by brackets or by
-//! indentation, and each item is parsed by itself. So the items of a YAML list cannot share anchors. [`Limits`] bound
-//! what is read.
-//!
-//! [`Limits`]: super::Limits
+//! A dump is never whole in memory: the items of a list are read one at a time. [`Limits`] bound what is read.
 
-mod cut;
-mod documents;
+mod document;
 mod error;
 mod gather;
-mod item;
-mod json;
-mod lines;
-mod place;
-mod read;
-mod take;
+mod notes;
+mod source;
 #[cfg(test)]
 mod tests;
-mod text;
-mod typed;
-mod yaml;
 
-pub use error::{At, DumpError};
-pub(crate) use read::read_bounded;
-pub use read::{read_directory, read_from};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-use crate::{Reason, ReasonId};
+pub use error::DumpError;
+
+use self::gather::Gatherer;
+use crate::{Digester, Input, LimitError, Limits, Reason, ReasonId, read::files::open};
 
 /// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).
 pub const NO_AUDIT_LOG: Reason = Reason::known(ReasonId::NoAuditLog, "no audit log was given");
+
+/// Reads an unpacked dump, within the default limits. `name` is for messages and the header: a path, or a description
+/// of the reader.
+///
+/// # Errors
+/// When it cannot be read, exceeds a limit, or holds no readable ClusterProfile.
+pub fn read_from(reader: impl io::Read, name: &str, digester: &Digester) -> Result<Input, DumpError> {
+    read_bounded(reader, name, digester, &Limits::default())
+}
+
+/// Like [`read_from`], within these limits. The reader bounds the whole and the ratio.
+pub(crate) fn read_bounded(
+    reader: impl io::Read,
+    name: &str,
+    digester: &Digester,
+    limits: &Limits,
+) -> Result<Input, DumpError> {
+    let mut gatherer = Gatherer::new(digester, *limits);
+    let (_, is_blank) = document::read_file(reader, name, &mut gatherer)?;
+    if is_blank {
+        return Err(DumpError::Content(format!(
+            "{name} is empty: did the kubectl command that wrote it fail?"
+        )));
+    }
+    gatherer.finish(name)
+}
+
+/// Reads the `*.yaml`, `*.yml` and `*.json` of a directory as one dump, in the order of their names. Ignores
+/// subdirectories and empty files.
+///
+/// # Errors
+/// When a file cannot be read, they exceed a limit together, or none holds a readable ClusterProfile.
+pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, DumpError> {
+    let shown = path.display().to_string();
+    let unread = |file: &Path, cause| DumpError::Read {
+        file: file.display().to_string(),
+        cause,
+    };
+    let files = files(path).map_err(|cause| unread(path, cause))?;
+    if files.is_empty() {
+        return Err(DumpError::Content(format!(
+            "{shown} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)"
+        )));
+    }
+    let mut gatherer = Gatherer::new(digester, *limits);
+    let mut left = *limits;
+    for file in files {
+        let name = file.display().to_string();
+        let reader = open(&file, &left).map_err(|cause| unread(&file, cause))?;
+        let (size, _) = document::read_file(reader, &name, &mut gatherer).map_err(|mut error| {
+            // The files before this one have used a part of the limit.
+            if let DumpError::TooLarge {
+                limit: LimitError::Whole(whole),
+                ..
+            } = &mut error
+            {
+                *whole = limits.whole;
+            }
+            error
+        })?;
+        left.whole = left.whole.saturating_sub(size);
+    }
+    gatherer.finish(&shown)
+}
+
+fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -7,7 +7,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{LimitError, Limits, read::open};
+use crate::{
+    LimitError, Limits,
+    read::files::{exceeded, open},
+};
 
 /// The digest and the size of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ impl Checksum {
         if path == Path::new("-") || !path.metadata()?.is_file() {
             return Ok(None);
         }
-        let mut reader = open::open(path, limits)?;
+        let mut reader = open(path, limits)?;
         let mut summing = Summing::new(io::sink());
         let mut piece = vec![0; 64 * 1024];
         loop {
@@ -55,7 +58,7 @@ impl Checksum {
 
     /// The limit that a file exceeds which could not be summed up, if that is why.
     pub fn limit(error: &io::Error) -> Option<LimitError> {
-        open::exceeded(error)
+        exceeded(error)
     }
 }
 

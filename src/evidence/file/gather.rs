@@ -2,22 +2,20 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
 };
 
+use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    LineError,
-    line::{Line, UnreadableRecord},
-    merge_patch::MergePatch,
-    record::{Covers, Deleted, Patch, Record},
-    section::Section,
-    window,
+    line::{Content, Line},
+    record::{Covers, Deleted, MergePatch, Patch, Record, Section},
 };
 use crate::{
-    Asked, Evidence, Gap, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
-    Unreadable, Version,
+    Asked, Evidence, Gap, Header, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
+    Unreadable, Version, Window,
     api::{ClusterProfile, PlacementDecision, names},
     lenient::{self, Untyped},
 };
@@ -26,6 +24,15 @@ use crate::{
 const UNKNOWN_KINDS: usize = 20;
 /// The most characters of the name of one.
 const LONGEST_KIND: usize = 100;
+
+const NO_TIME: &str =
+    "no `at`: only a dump, whose header has no window, does not say when a version was received";
+const CHANGE_IN_DUMP: &str = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
+const NO_OBJECT: &str = "`patch` or `deleted` without a `profile` or `placementDecision` above it";
+const NO_MEMBER: &str = "`memberSample` without a `member` with a sample above it";
+
+/// No clock of a run shows a later time: 2100-01-01T00:00:00Z.
+const LATEST: i64 = 4_102_444_800;
 
 /// What a window of requests is, in errors.
 const AUDIT_LOG: &str = "what the audit log covers";
@@ -49,6 +56,8 @@ pub(super) struct Gathered {
     is_dump: bool,
     /// The number of the line.
     line: usize,
+    /// The uids of the objects.
+    uids: HashSet<Arc<str>>,
 }
 
 impl Gathered {
@@ -58,55 +67,70 @@ impl Gathered {
     }
 
     /// Takes what a line says.
-    pub(super) fn take(&mut self, content: Line, line: usize) -> Result<(), LineError> {
-        self.line = line;
+    pub(super) fn take(&mut self, line: Line, number: usize) -> Result<(), String> {
+        self.line = number;
+        let is_header =
+            matches!(&line.content, Content::Record(record) if matches!(**record, Record::Header(_)));
         if self.section == Section::End {
-            return Err(LineError::AfterEnd);
+            return Err("a record after the end: are these two files in one?".to_owned());
         }
-        if matches!(content, Line::Record(Record::Header(_))) != (line == 1) {
-            return Err(LineError::SecondHeader);
+        if is_header != (number == 1) {
+            return Err("a second header: are these two files in one?".to_owned());
         }
+        if !line.is_after_window {
+            return self.take_content(line.content, false);
+        }
+        std::mem::swap(&mut self.evidence, &mut self.later);
+        let taken = self.take_content(line.content, true);
+        std::mem::swap(&mut self.evidence, &mut self.later);
+        self.section = self.section.max(Section::AfterWindow);
+        taken
+    }
+
+    fn take_content(&mut self, content: Content, is_after_window: bool) -> Result<(), String> {
         match content {
-            Line::Record(Record::AfterWindow(record)) => {
-                self.after_window(|gathered| gathered.add(*record))?;
-                self.section = self.section.max(Section::AfterWindow);
+            Content::Record(record) => {
+                if !is_after_window {
+                    self.check_uid(&record)?;
+                }
+                self.add(*record)?;
             }
-            Line::Record(record) => self.add(record)?,
-            Line::Unreadable(record) if record.is_after_window => {
-                self.after_window(|gathered| gathered.give_up(record));
-                self.section = self.section.max(Section::AfterWindow);
-            }
-            Line::Unreadable(record) => self.give_up(record),
-            Line::Unknown(kind) => self.skip(&kind),
+            Content::Unreadable { object, message } => self.give_up(object, &message),
+            Content::Unknown(kind) => self.skip(&kind),
         }
         Ok(())
     }
 
-    /// Does something with the evidence of the time after the window.
-    fn after_window<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
-        std::mem::swap(&mut self.evidence, &mut self.later);
-        let done = act(self);
-        std::mem::swap(&mut self.evidence, &mut self.later);
-        done
+    /// Checks that each uid occurs once. After the window, the objects that the run waited for occur again.
+    fn check_uid(&mut self, record: &Record) -> Result<(), String> {
+        let uid = match record {
+            Record::Profile(first) => &first.object.metadata.uid,
+            Record::PlacementDecision(first) => &first.object.metadata.uid,
+            _ => return Ok(()),
+        };
+        if !uid.is_empty() && !self.uids.insert(Arc::clone(uid)) {
+            return Err("a second object with the same uid: are these two files in one?".to_owned());
+        }
+        Ok(())
     }
 
     /// Checks that an object of a run has times. One of a dump has none.
-    fn check_time(&self, record: &mut Record) -> Result<(), LineError> {
+    fn check_time(&self, record: &mut Record) -> Result<(), String> {
         let at = match record {
             Record::Profile(first) => &mut first.at,
             Record::PlacementDecision(first) => &mut first.at,
-            Record::Patch(_) | Record::Deleted(_) if self.is_dump => return Err(LineError::ChangeInDump),
+            Record::Patch(_) | Record::Deleted(_) if self.is_dump => return Err(CHANGE_IN_DUMP.to_owned()),
             _ => return Ok(()),
         };
         if self.is_dump {
             *at = None;
         } else if at.is_none() {
-            return Err(LineError::NoTime);
+            return Err(NO_TIME.to_owned());
         }
         Ok(())
     }
 
-    fn add(&mut self, mut record: Record) -> Result<(), LineError> {
+    fn add(&mut self, mut record: Record) -> Result<(), String> {
         self.check_time(&mut record)?;
         if self.skips && matches!(record, Record::Patch(_) | Record::Deleted(_)) {
             return Ok(());
@@ -118,7 +142,7 @@ impl Gathered {
         self.section = self.section.max(Section::of_record(&record, is_of_profile));
         match record {
             Record::Header(header) => {
-                window::check_header(&header)?;
+                check_header(&header)?;
                 self.is_dump = header.window.is_none();
                 evidence.header = *header;
             }
@@ -143,7 +167,7 @@ impl Gathered {
                     add_version::<PlacementDecision>(evidence, patch)?
                 };
                 if let Err(message) = added {
-                    self.give_up(UnreadableRecord::of_patch(message));
+                    self.give_up(None, &message);
                 }
             }
             Record::Deleted(deleted) if is_of_profile => delete::<ClusterProfile>(evidence, &deleted)?,
@@ -205,24 +229,30 @@ impl Gathered {
 
     /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
     /// judged wrongly.
-    fn give_up(&mut self, unreadable: UnreadableRecord) {
-        let mut object = unreadable.object;
-        if unreadable.is_patch {
-            if self.skips {
-                return;
-            }
-            let slice = self.evidence.slices.pop();
-            let slice = slice.map(|history| ObjectRef::from(history.last()));
-            let known = slice.or_else(|| {
-                let profile = self.evidence.profiles.pop();
-                profile.map(|history| ObjectRef::from(history.last()))
-            });
-            object = known.unwrap_or_default();
+    fn give_up(&mut self, object: Option<ObjectRef>, message: &str) {
+        if object.is_none() && self.skips {
+            return;
         }
-        self.skips |= unreadable.is_patch || matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND);
-        self.evidence.unreadable.push(Unreadable {
+        self.skips |= object
+            .as_ref()
+            .is_none_or(|object| matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND));
+        let evidence = &mut self.evidence;
+        let object = object.unwrap_or_else(|| {
+            let slice = evidence
+                .slices
+                .pop()
+                .map(|history| ObjectRef::from(history.last()));
+            let profile = || {
+                evidence
+                    .profiles
+                    .pop()
+                    .map(|history| ObjectRef::from(history.last()))
+            };
+            slice.or_else(profile).unwrap_or_default()
+        });
+        evidence.unreadable.push(Unreadable {
             object,
-            message: format!("line {} of the evidence file: {}", self.line, unreadable.message),
+            message: format!("line {} of the evidence file: {message}", self.line),
         });
     }
 
@@ -235,9 +265,7 @@ impl Gathered {
             section,
             unknown,
             unknown_others,
-            skips: _,
-            is_dump: _,
-            line: _,
+            ..
         } = self;
         // What became of an object may be behind the cut.
         if section > Section::AfterWindow {
@@ -248,16 +276,8 @@ impl Gathered {
                 // The section of the cut may lack records; later sections lack all.
                 **asked == Asked::Yes && Section::of(**kind) >= section
             });
-            let gaps: Vec<Gap> = lost
-                .map(|(kind, _)| Gap {
-                    kind: *kind,
-                    from: None,
-                    until: None,
-                    object: None,
-                    reason: format!("the evidence file is cut short after line {lines}: record it again")
-                        .into(),
-                })
-                .collect();
+            let reason = format!("the evidence file is cut short after line {lines}: record it again");
+            let gaps: Vec<Gap> = lost.map(|(kind, _)| Gap::of(*kind, reason.clone())).collect();
             evidence.gaps.extend(gaps);
         }
         let mut notes: Vec<String> = unknown
@@ -293,9 +313,9 @@ fn whole(later: Evidence, missing: BTreeSet<ObjectKey>, unreadable: &mut Vec<Unr
 fn add_version<T: Tracked + Serialize>(
     evidence: &mut Evidence,
     patch: Patch,
-) -> Result<Result<(), String>, LineError> {
-    let history = T::histories_mut(evidence).last_mut().ok_or(LineError::NoObject)?;
-    let patched: Result<T, String> = patched(history.last(), patch.object, T::KIND);
+) -> Result<Result<(), String>, String> {
+    let history = T::histories_mut(evidence).last_mut().ok_or(NO_OBJECT)?;
+    let patched: Result<T, String> = patched(history.last(), patch.object);
     Ok(patched.map(|mut object| {
         object.share_with(history.last());
         let at = Some(patch.at);
@@ -304,24 +324,24 @@ fn add_version<T: Tracked + Serialize>(
 }
 
 /// Adds a later sample to a member.
-fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), LineError> {
-    let samples = &mut member.ok_or(LineError::NoMember)?.looks;
-    let last = samples.last().ok_or(LineError::NoMember)?;
-    let mut next: Look = patched(last, patch, "").map_err(LineError::Shape)?;
+fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), String> {
+    let samples = &mut member.ok_or(NO_MEMBER)?.looks;
+    let last = samples.last().ok_or(NO_MEMBER)?;
+    let mut next: Look = patched(last, patch)?;
     next.share_with(samples);
     samples.push(next);
     Ok(())
 }
 
 /// The next version of an object; the error says what in it does not fit its type.
-fn patched<T: Serialize + DeserializeOwned>(before: &T, patch: MergePatch, kind: &str) -> Result<T, String> {
+fn patched<T: Serialize + DeserializeOwned>(before: &T, patch: MergePatch) -> Result<T, String> {
     let mut value = serde_json::to_value(before).map_err(|error| error.to_string())?;
     patch.apply(&mut value);
-    lenient::read(Untyped::Value(&value), kind).map_err(|unreadable| unreadable.message)
+    lenient::read(Untyped::Value(&value))
 }
 
-fn delete<T: Tracked>(evidence: &mut Evidence, deleted: &Deleted) -> Result<(), LineError> {
-    let history = T::histories_mut(evidence).last_mut().ok_or(LineError::NoObject)?;
+fn delete<T: Tracked>(evidence: &mut Evidence, deleted: &Deleted) -> Result<(), String> {
+    let history = T::histories_mut(evidence).last_mut().ok_or(NO_OBJECT)?;
     history.deleted = Some(deleted.at);
     history.deleted_version.clone_from(&deleted.resource_version);
     Ok(())
@@ -333,8 +353,8 @@ fn is_kept_apart(evidence: &Evidence, request: &Request) -> bool {
 }
 
 /// Begins a log of the span that it covers.
-fn begin_log<T>(log: &mut Option<Log<T>>, covers: &Covers, what: &'static str) -> Result<(), LineError> {
-    window::check(&covers.covers, what)?;
+fn begin_log<T>(log: &mut Option<Log<T>>, covers: &Covers, what: &str) -> Result<(), String> {
+    check_window(&covers.covers, what)?;
     *log = Some(Log {
         covers: covers.covers,
         events: Vec::new(),
@@ -343,8 +363,42 @@ fn begin_log<T>(log: &mut Option<Log<T>>, covers: &Covers, what: &'static str) -
 }
 
 /// Adds an event to a log that has begun.
-fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>) -> Result<(), LineError> {
-    let log = log.as_mut().ok_or(LineError::NoLog)?;
+fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>) -> Result<(), String> {
+    let log = log
+        .as_mut()
+        .ok_or("a request or a call, and no record above it that says what its log covers")?;
     log.events.push(event.into_owned());
+    Ok(())
+}
+
+/// Checks the times of a header.
+fn check_header(header: &Header) -> Result<(), String> {
+    let Some(window) = header.window else {
+        return Ok(());
+    };
+    check_window(&window, "the window")?;
+    let Some(settled) = header.settled else {
+        return Ok(());
+    };
+    let until = settled.until;
+    check_window(
+        &Window { until, ..window },
+        "the time until which the run looked on",
+    )
+}
+
+/// Refuses a span of time that no run has: rules would take its length for what was observed. `what` begins the message.
+fn check_window(window: &Window, what: &str) -> Result<(), String> {
+    let Window { from, until } = *window;
+    if until < from {
+        return Err(format!(
+            "{what} ends before it begins: it is from {from} until {until}"
+        ));
+    }
+    if until > Timestamp::from_second(LATEST).unwrap_or(Timestamp::MAX) {
+        return Err(format!(
+            "{what} ends in another age, at {until}: no run has seen that time"
+        ));
+    }
     Ok(())
 }

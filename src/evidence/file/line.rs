@@ -9,35 +9,32 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{
-    LineError,
-    merge_patch::MergePatch,
-    record::{First, Patch, Record, Recorded},
-};
+use super::record::{First, MergePatch, Patch, Record, Recorded};
 use crate::{
     ObjectRef, Origin,
-    api::{ClusterProfile, PlacementDecision, names},
+    api::names,
     lenient,
     lenient::{Untyped, masked, without_values},
 };
 
 /// A line that was read.
-pub(super) enum Line {
-    Record(Record<'static>),
-    Unknown(String),
-    Unreadable(UnreadableRecord),
+pub(super) struct Line {
+    /// True if the record is in an `afterWindow`.
+    pub is_after_window: bool,
+    pub content: Content,
 }
 
-/// A record of an object that does not have the shape of its kind.
-pub(super) struct UnreadableRecord {
-    /// The object, as far as it is known. A later version belongs to the object above it.
-    pub object: ObjectRef,
-    /// What is wrong with it.
-    pub message: String,
-    /// True for a later version of the object above.
-    pub is_patch: bool,
-    /// True if it is in an `afterWindow`.
-    pub is_after_window: bool,
+/// What a line holds.
+pub(super) enum Content {
+    Record(Box<Record<'static>>),
+    /// A record of this kind, which the suite does not know.
+    Unknown(String),
+    /// A record of an object that does not have the shape of its kind.
+    Unreadable {
+        /// The object, as far as it is known; none for a later version of the object above.
+        object: Option<ObjectRef>,
+        message: String,
+    },
 }
 
 /// A version of an object, with the object unread.
@@ -52,149 +49,103 @@ struct Raw<'a> {
 }
 
 impl Line {
-    /// Reads a line in one pass. What that fails at is read again part by part: to tell what is wrong, and since the parts
-    /// of an object may then nest as deep as on the hub.
+    /// Reads a line. The parts of an object are read by themselves, since they may nest as deep as on the hub.
     ///
     /// # Errors
-    /// When it is not a record, or a malformed one that is not an object's. A malformed object is a [`UnreadableRecord`].
-    pub fn parse(line: &[u8]) -> Result<Self, LineError> {
+    /// When it is not a record, or a malformed one that is not an object's.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
         // Bytes that are not UTF-8 spoil the object around them.
         let text = masked(line);
-        let is_text = matches!(text, Cow::Borrowed(_));
-        if is_text && let Ok(record) = serde_json::from_str(&text) {
-            return Ok(Self::of(record));
+        let mut outer: OneKey<'_> = parse(&text)?;
+        let is_after_window = outer.kind == "afterWindow";
+        if is_after_window {
+            outer = parse(outer.content.get())?;
         }
-        let OneKey { kind, content } = parse(text.as_bytes())?;
-        if !is_text {
-            return UnreadableRecord::of(&kind, content.get(), LineError::NotUtf8).map(Self::Unreadable);
-        }
-        in_parts(&kind, content.get())
-    }
-
-    /// The line with that record. An `afterWindow` of another kind comes from a newer suite.
-    fn of(record: Record<'static>) -> Self {
-        match record {
-            Record::AfterWindow(record) if !record.may_be_after_window() => {
-                Self::Unknown("afterWindow".to_owned())
-            }
-            record => Self::Record(record),
-        }
-    }
-}
-
-/// Reads a record part by part.
-fn in_parts(kind: &str, content: &str) -> Result<Line, LineError> {
-    let read = match kind {
-        "profile" => first::<ClusterProfile>(content),
-        "placementDecision" => first::<PlacementDecision>(content),
-        "patch" => patch(content),
-        "namespace" => object(content).map(|namespace| Record::Namespace(Cow::Owned(namespace))),
-        "secret" => object(content).map(|secret| Record::Secret(Cow::Owned(secret))),
-        "afterWindow" => {
-            let OneKey { kind, content } = parse(content.as_bytes())?;
-            return Ok(match in_parts(&kind, content.get())? {
-                Line::Record(record) => Line::of(Record::AfterWindow(Box::new(record))),
-                Line::Unknown(_) => Line::Unknown("afterWindow".to_owned()),
-                Line::Unreadable(unreadable) => Line::Unreadable(UnreadableRecord {
-                    is_after_window: true,
-                    ..unreadable
-                }),
-            });
-        }
-        kind if !Record::is_kind(kind) => return Ok(Line::Unknown(kind.to_owned())),
-        kind => parse(format!(r#"{{"{kind}":{content}}}"#).as_bytes()),
-    };
-    match read {
-        Ok(record) => Ok(Line::Record(record)),
-        Err(error) => UnreadableRecord::of(kind, content, error).map(Line::Unreadable),
-    }
-}
-
-fn first<T: Recorded>(content: &str) -> Result<Record<'static>, LineError> {
-    let Raw {
-        at,
-        origin,
-        object: raw,
-    } = parse(content.as_bytes())?;
-    let origin = origin.ok_or_else(|| missing("origin"))?;
-    let object = Cow::Owned(object(raw.get())?);
-    Ok(T::record(First { at, origin, object }))
-}
-
-fn missing(field: &str) -> LineError {
-    LineError::Shape(format!("missing field `{field}`"))
-}
-
-fn patch(content: &str) -> Result<Record<'static>, LineError> {
-    let Raw { at, object, .. } = parse(content.as_bytes())?;
-    let at = at.ok_or_else(|| missing("at"))?;
-    let object: MergePatch = parse(object.get().as_bytes())?;
-    Ok(Record::Patch(Patch { at, object }))
-}
-
-impl UnreadableRecord {
-    /// A patch that makes the object above it unreadable.
-    pub fn of_patch(message: String) -> Self {
-        Self {
-            object: ObjectRef::default(),
-            message,
-            is_patch: true,
-            is_after_window: false,
-        }
-    }
-
-    /// The unreadable record with that error, if the record is an object's.
-    ///
-    /// # Errors
-    /// With the error, if it is not the object that is wrong.
-    fn of(kind: &str, content: &str, error: LineError) -> Result<Self, LineError> {
-        let first = |kind: &str| {
-            // If even this cannot be read, the file is broken, not the object.
-            let Raw { object, .. } = parse(content.as_bytes()).ok()?;
-            Some(ObjectRef {
-                kind: kind.to_owned(),
-                ..lenient::identity(Untyped::Text(object.get().as_bytes()), kind)
-            })
+        let OneKey { kind, content } = outer;
+        let read = match text {
+            Cow::Borrowed(_) => record(&kind, content.get()),
+            Cow::Owned(_) => Err("it is not UTF-8 text".to_owned()),
         };
-        let object = match kind {
-            "profile" => first(names::KIND),
-            "placementDecision" => first(names::PLACEMENT_KIND),
-            "namespace" => Some(lenient::identity_in_evidence(content.as_bytes(), "Namespace")),
-            "secret" => Some(lenient::identity_in_evidence(content.as_bytes(), "Secret")),
-            "patch" => Some(ObjectRef::default()),
-            "afterWindow" => {
-                let OneKey { kind, content } = parse(content.as_bytes())?;
-                let unreadable = Self::of(&kind, content.get(), error)?;
-                return Ok(Self {
-                    is_after_window: true,
-                    ..unreadable
-                });
+        let content = match read {
+            Ok(Some(record)) if !is_after_window || record.may_be_after_window() => {
+                Content::Record(Box::new(record))
             }
-            _ => None,
+            Ok(_) if is_after_window => Content::Unknown("afterWindow".to_owned()),
+            Ok(_) => Content::Unknown(kind),
+            Err(message) => match broken_object(&kind, content.get()) {
+                Some(object) => Content::Unreadable { object, message },
+                None => return Err(message),
+            },
         };
-        let Some(object) = object else { return Err(error) };
         Ok(Self {
-            object,
-            message: error.to_string(),
-            is_patch: kind == "patch",
-            is_after_window: false,
+            is_after_window,
+            content,
         })
     }
 }
 
+/// Reads a record; none if its kind is unknown.
+fn record(kind: &str, content: &str) -> Result<Option<Record<'static>>, String> {
+    let record = match kind {
+        "profile" => Record::Profile(Box::new(first(content)?)),
+        "placementDecision" => Record::PlacementDecision(Box::new(first(content)?)),
+        "patch" => {
+            let Raw { at, object, .. } = parse(content)?;
+            let at = at.ok_or("missing field `at`")?;
+            let object: MergePatch = parse(object.get())?;
+            Record::Patch(Patch { at, object })
+        }
+        "namespace" => Record::Namespace(Cow::Owned(object(content)?)),
+        "secret" => Record::Secret(Cow::Owned(object(content)?)),
+        kind if !Record::is_kind(kind) => return Ok(None),
+        kind => parse(&format!(r#"{{"{kind}":{content}}}"#))?,
+    };
+    Ok(Some(record))
+}
+
+fn first<T: Recorded>(content: &str) -> Result<First<'static, T>, String> {
+    let raw: Raw<'_> = parse(content)?;
+    Ok(First {
+        at: raw.at,
+        origin: raw.origin.ok_or("missing field `origin`")?,
+        object: Cow::Owned(object(raw.object.get())?),
+    })
+}
+
+/// The object of a record that cannot be read; none for a later version of the object above. `None` if the record is
+/// not an object's, or even its object cannot be found: then the file is broken.
+fn broken_object(kind: &str, content: &str) -> Option<Option<ObjectRef>> {
+    let of_hub = |kind: &str| {
+        let raw: Raw<'_> = parse(content).ok()?;
+        let object = lenient::identity(Untyped::Text(raw.object.get().as_bytes()), kind);
+        Some(Some(ObjectRef {
+            kind: kind.to_owned(),
+            ..object
+        }))
+    };
+    let of_evidence = |kind| Some(Some(lenient::identity_in_evidence(content.as_bytes(), kind)));
+    match kind {
+        "profile" => of_hub(names::KIND),
+        "placementDecision" => of_hub(names::PLACEMENT_KIND),
+        "namespace" => of_evidence("Namespace"),
+        "secret" => of_evidence("Secret"),
+        "patch" => Some(None),
+        _ => None,
+    }
+}
+
 /// Reads an object. The error names the part that does not fit.
-fn object<T: DeserializeOwned>(json: &str) -> Result<T, LineError> {
-    lenient::read(Untyped::Text(json.as_bytes()), "")
-        .map_err(|unreadable| LineError::Shape(unreadable.message))
+fn object<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    lenient::read(Untyped::Text(json.as_bytes()))
 }
 
 /// Parses JSON. The error leaves out the place, which counts from the part's start, and what it quotes: a misplaced
 /// value may be a secret.
-fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, LineError> {
-    serde_json::from_slice(json).map_err(|error| {
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
+    serde_json::from_str(json).map_err(|error| {
         let message = error.to_string();
         let end = message.rfind(" at line ").unwrap_or(message.len());
-        LineError::Shape(without_values(&message[..end]))
+        without_values(&message[..end])
     })
 }
 

@@ -14,28 +14,23 @@ mod error;
 mod gather;
 pub mod json_schema;
 mod line;
-mod merge_patch;
-mod opening;
 mod read;
 mod record;
-mod section;
 #[cfg(test)]
 mod strategies;
 #[cfg(test)]
 mod tests;
-mod window;
 mod write;
 
 use std::{io, path::Path};
 
-pub use error::{FileError, LineError};
-pub(crate) use read::read_bounded;
+pub use error::FileError;
+pub(crate) use read::{peek, read_bounded};
 pub use read::{read, read_from};
 use schemars::Schema;
 pub use write::{write_named, write_summed, write_to};
 
-pub(super) use self::opening::peek;
-use crate::{Limits, read::open::open};
+use crate::{Limits, read::files::open};
 
 /// Whether a file, packed or not, is an evidence file: its content decides.
 ///

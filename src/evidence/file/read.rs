@@ -1,7 +1,7 @@
 //! Reads the evidence file.
 
 use std::{
-    io::{self, BufRead, Read as _},
+    io::{self, BufRead, Read},
     path::Path,
 };
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{FileError, gather::Gathered, line::Line};
 use crate::{
     FORMAT, Input, LimitError, Limits,
-    read::open::{exceeded, open},
+    read::files::{exceeded, open},
 };
 
 /// Reads an evidence file within the usual limits. Its content decides whether it is packed.
@@ -125,4 +125,20 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
     } else {
         Err(FileError::Format { found })
     }
+}
+
+/// How every evidence file begins, white space aside: with the header and its format.
+const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
+
+/// Reads enough to recognize an evidence file; returns what it read, and whether it is one.
+pub(crate) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
+    let mut head = Vec::new();
+    reader.take(256).read_to_end(&mut head)?;
+    let bare: Vec<u8> = head
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    let is_evidence = bare.starts_with(OPENING.as_bytes());
+    Ok((head, is_evidence))
 }

@@ -1,16 +1,16 @@
-//! One record of the file, as it is written and read.
+//! One record of the file, as it is written and read, and the sections by which a cut shows what is lost.
 
 use std::{borrow::Cow, collections::BTreeSet, sync::LazyLock};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
-use super::merge_patch::MergePatch;
 use crate::{
-    Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Mentions, Namespace, ObjectKey,
-    Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret, Unreadable, Version,
-    Window,
+    Driver, EndpointCall, Gap, Header, History, Kind, Login, Member, MemberCall, Mentions, Namespace,
+    ObjectKey, Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret, Unreadable,
+    Version, Window,
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
 
@@ -169,4 +169,135 @@ fn in_braces<'de, D: Deserializer<'de>, T: Clone + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Cow<'static, T>, D::Error> {
     Object::deserialize(deserializer).map(|object| Cow::Owned(object.0))
+}
+
+/// The sections of the file in their order. A cut loses the evidence of all later ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    #[default]
+    Losses,
+    Driver,
+    Namespaces,
+    Secrets,
+    UnlabelledSecrets,
+    Probes,
+    Profiles,
+    Slices,
+    AfterWindow,
+    Requests,
+    SliceRequests,
+    Members,
+    Logins,
+    MemberCalls,
+    PluginCalls,
+    Mentions,
+    End,
+}
+
+impl Section {
+    /// The section that completes that kind of evidence.
+    pub(super) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Namespaces => Section::Namespaces,
+            Kind::Secrets => Section::Secrets,
+            Kind::UnlabelledSecrets => Section::UnlabelledSecrets,
+            Kind::Probe => Section::Probes,
+            Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
+            Kind::PlacementDecisions | Kind::PlacementTimeline => Section::Slices,
+            // One log has the requests on both kinds of objects.
+            Kind::Requests => Section::SliceRequests,
+            Kind::Members | Kind::Plugins => Section::Logins,
+            Kind::Driver | Kind::Testbed | Kind::Outputs => Section::Driver,
+            Kind::MemberCalls => Section::MemberCalls,
+            Kind::PluginCalls => Section::PluginCalls,
+            Kind::Mentions => Section::Mentions,
+        }
+    }
+
+    /// The section of a record. A patch or a deletion belongs to the object above it.
+    pub(super) fn of_record(record: &Record, is_of_profile: bool) -> Self {
+        match record {
+            Record::Header(_) | Record::Gap(_) | Record::Unreadable(_) | Record::Missing(_) => {
+                Section::Losses
+            }
+            Record::Driver(_) | Record::Testbed(_) => Section::Driver,
+            Record::Namespace(_) => Section::Namespaces,
+            Record::Secret(_) => Section::Secrets,
+            Record::UnlabelledSecret(_) => Section::UnlabelledSecrets,
+            Record::Probe(_) => Section::Probes,
+            Record::Profile(_) => Section::Profiles,
+            Record::Patch(_) | Record::Deleted(_) if is_of_profile => Section::Profiles,
+            Record::PlacementDecision(_) | Record::Patch(_) | Record::Deleted(_) => Section::Slices,
+            Record::AfterWindow(_) => Section::AfterWindow,
+            Record::Requests(_) | Record::Request(_) => Section::Requests,
+            Record::PlacementDecisionRequests(_) | Record::PlacementDecisionRequest(_) => {
+                Section::SliceRequests
+            }
+            Record::Member(_) | Record::MemberSample(_) | Record::EndpointCall(_) => Section::Members,
+            Record::Login(_) => Section::Logins,
+            Record::MemberCalls(_) | Record::MemberCall(_) => Section::MemberCalls,
+            Record::PluginCalls(_) | Record::PluginCall(_) => Section::PluginCalls,
+            Record::Mentions(_) => Section::Mentions,
+            Record::End {} => Section::End,
+        }
+    }
+}
+
+/// A merge patch of an object: an absent member is unchanged, `null` removes a member, and a list is replaced.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct MergePatch(Map<String, Value>);
+
+impl MergePatch {
+    /// The patch that turns `before` into `after`. A member that is `null` counts as absent.
+    pub fn between(before: &Value, after: &Value) -> Self {
+        match (before, after) {
+            (Value::Object(before), Value::Object(after)) => Self(difference(before, after)),
+            _ => Self::default(),
+        }
+    }
+
+    /// Applies the patch to an object.
+    pub fn apply(self, target: &mut Value) {
+        merge(target, Value::Object(self.0));
+    }
+}
+
+fn difference(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<String, Value> {
+    let is_in = |map: &Map<String, Value>, key: &str| map.get(key).is_some_and(|value| !value.is_null());
+    let removed = before
+        .keys()
+        .filter(|key| is_in(before, key) && !is_in(after, key));
+    let mut patch: Map<String, Value> = removed.map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in after.iter().filter(|(_, value)| !value.is_null()) {
+        match (before.get(key), value) {
+            (Some(old), new) if old == new => {}
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                patch.insert(key.clone(), Value::Object(difference(old, new)));
+            }
+            (_, new) => {
+                patch.insert(key.clone(), new.clone());
+            }
+        }
+    }
+    patch
+}
+
+/// The algorithm of RFC 7396, section 2.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(target) = target else { return };
+    for (key, value) in patch {
+        if value.is_null() {
+            target.remove(&key);
+        } else {
+            merge(target.entry(key).or_insert(Value::Null), value);
+        }
+    }
 }

@@ -99,8 +99,8 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         generate_name: options.1,
         creation_timestamp: options.2,
         deletion_timestamp: options.3,
-        labels: Arc::new(maps.0.into_iter().collect()),
-        annotations: Arc::new(maps.1.into_iter().collect()),
+        labels: Arc::new(maps.0),
+        annotations: Arc::new(maps.1),
         writers: writers.map(Arc::from),
     })
 }
@@ -538,6 +538,17 @@ fn without_window_without_times(mut evidence: Evidence) -> Evidence {
             history.versions[0].at = None;
             history.deleted = None;
             history.deleted_version = None;
+        }
+    }
+    // Each uid occurs once.
+    for (number, history) in evidence.profiles.iter_mut().enumerate() {
+        for version in &mut history.versions {
+            version.object.metadata.uid = format!("profile-{number}").into();
+        }
+    }
+    for (number, history) in evidence.slices.iter_mut().enumerate() {
+        for version in &mut history.versions {
+            version.object.metadata.common.uid = format!("slice-{number}").into();
         }
     }
     if evidence.header.window.is_none() {

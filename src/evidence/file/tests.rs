@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::{collection, prelude::*, strategy::ValueTree};
 use serde_json::json;
 
-use super::{merge_patch::MergePatch, read_bounded, strategies::evidence, *};
+use super::{read_bounded, record::MergePatch, strategies::evidence, *};
 use crate::{
     api::{ClusterProfile, Property},
     *,
@@ -318,7 +318,15 @@ fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("e.zst");
     let mut evidence = sample();
-    evidence.profiles = vec![evidence.profiles[0].clone(); 2_000];
+    evidence.profiles = (0..2_000)
+        .map(|number| {
+            let mut history = evidence.profiles[0].clone();
+            for version in &mut history.versions {
+                version.object.metadata.uid = format!("{number}").into();
+            }
+            history
+        })
+        .collect();
     write_file(&evidence, &path);
     let bytes = std::fs::read(&path).expect("packed");
     std::fs::write(&path, &bytes[..bytes.len() - 8]).expect("cuts");
@@ -551,12 +559,23 @@ fn a_spoilt_line_is_named() {
         message(&joined(&[lines[0], lines[2]])),
         "line 2: `patch` or `deleted` without a `profile` or `placementDecision` above it"
     );
-    let twice = joined(&lines) + &text;
-    assert!(
-        message(&twice).starts_with("line 5: a record after the end"),
-        "{}",
-        message(&twice)
-    );
+    let again = lines[1].replace(r#""name":"a""#, r#""name":"b""#);
+    for (more, flaw) in [
+        (
+            vec![lines[0]],
+            "line 4: a second header: are these two files in one?",
+        ),
+        (
+            vec![lines[3], lines[1]],
+            "line 5: a record after the end: are these two files in one?",
+        ),
+        (
+            vec![&again],
+            "line 4: a second object with the same uid: are these two files in one?",
+        ),
+    ] {
+        assert_eq!(message(&joined(&[&lines[..3], &more].concat())), flaw);
+    }
 }
 
 /// Rules take the length of a window for the time that was observed.

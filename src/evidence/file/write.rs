@@ -9,10 +9,7 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    merge_patch::MergePatch,
-    record::{Covers, Deleted, First, Patch, Record, Recorded},
-};
+use super::record::{Covers, Deleted, First, MergePatch, Patch, Record, Recorded};
 use crate::{
     Evidence, FORMAT, Header, History, Log, Member,
     file::checksum::{Checksum, Summing},

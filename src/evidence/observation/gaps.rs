@@ -1,7 +1,6 @@
-//! Gaps, found by what they concern.
+//! The kinds of evidence, which of them were requested, and their gaps, found by what they concern.
 
 use std::{
-    cmp::Ordering,
     collections::BTreeMap,
     fmt,
     ops::{Deref, DerefMut},
@@ -11,50 +10,151 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::{Gap, Kind};
+use crate::{ObjectRef, Reason, Window, named::named_enum};
 
-/// The gaps of a run. Reads and changes like a list; what concerns one object is found without a look at all others.
-#[derive(Default)]
+named_enum! {
+    /// A kind of evidence that rules may need. Namespaces are a kind of their own: a runner confined to some namespaces may
+    /// not list them.
+    pub enum Kind {
+        /// ClusterProfiles, listed.
+        Inventory = "inventory",
+        /// Namespaces, listed.
+        Namespaces = "namespaces",
+        /// ClusterProfiles, watched for a window.
+        Timeline = "timeline",
+        /// Labelled Secrets.
+        Secrets = "secrets",
+        /// Secrets without the label that hold a kubeconfig, in consumers' namespaces.
+        UnlabelledSecrets = "unlabelled-secrets",
+        /// The members' own API servers.
+        Members = "members",
+        /// Credential plugins of access providers (KEP-5339).
+        Plugins = "plugins",
+        /// The hub's audit log.
+        Requests = "requests",
+        /// Dry-run writes.
+        Probe = "probe",
+        /// Hooks that drive the implementation.
+        Driver = "driver",
+        /// Field ownership (`managedFields`), which a kubectl dump usually lacks.
+        Writers = "writers",
+        /// PlacementDecisions, listed.
+        PlacementDecisions = "placement-decisions",
+        /// PlacementDecisions, watched for a window.
+        PlacementTimeline = "placement-timeline",
+        /// The testbed for a consumer: what the run played there.
+        Testbed = "testbed",
+        /// Calls of the testbed's members.
+        MemberCalls = "member-calls",
+        /// Calls of the testbed's credential plugin.
+        PluginCalls = "plugin-calls",
+        /// What the consumer says in events and in its log, and where credentials of the testbed are found.
+        Mentions = "mentions",
+        /// What the consumer makes of the testbed's profiles.
+        Outputs = "outputs",
+    }
+}
+
+/// Whether evidence was requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Requested")]
+pub enum Asked {
+    /// It was requested. A [`Gap`] records what was unavailable.
+    Yes,
+    /// It was not requested.
+    No(Reason),
+}
+
+/// Evidence that was requested but unavailable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Gap {
+    /// The kind of evidence.
+    pub kind: Kind,
+    /// Start, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub from: Option<Timestamp>,
+    /// End, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub until: Option<Timestamp>,
+    /// The one object concerned; none means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectRef>,
+    /// The reason.
+    pub reason: Reason,
+}
+
+impl Gap {
+    /// A gap in all evidence of a kind, for the whole run.
+    pub fn of(kind: Kind, reason: impl Into<Reason>) -> Self {
+        Self {
+            kind,
+            from: None,
+            until: None,
+            object: None,
+            reason: reason.into(),
+        }
+    }
+
+    /// The same for this time alone.
+    #[must_use]
+    pub fn within(self, lost: Window) -> Self {
+        Self {
+            from: Some(lost.from),
+            until: Some(lost.until),
+            ..self
+        }
+    }
+}
+
+/// The gaps of a run. Reads and changes like a list; an index finds the gaps of one object.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Gap>", into = "Vec<Gap>")]
 pub struct Gaps {
     list: Vec<Gap>,
-    /// Made when first asked for. Any change drops it.
-    index: OnceLock<Index>,
+    /// Built at the first query. Any change drops it.
+    index: OnceLock<BTreeMap<Kind, OfKind>>,
 }
 
-/// The places of the gaps.
-struct Index {
-    /// All, by kind.
+/// The places of the gaps of a kind in the list.
+#[derive(Clone, Default)]
+struct OfKind {
     all: Vec<usize>,
-    /// Those of no object, by kind.
+    /// Those that concern no single object.
     whole: Vec<usize>,
-    /// Those of one object, by kind, namespace and name.
-    own: Vec<usize>,
-    /// When the gaps of each kind are, by kind.
-    times: BTreeMap<Kind, Times>,
-}
-
-/// When the gaps of a kind are.
-struct Times {
-    all: Spans,
-    /// Those of no object.
-    whole: Spans,
+    /// Those of single objects, by namespace and name.
+    own: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    times: Spans,
+    times_of_whole: Spans,
 }
 
 /// From when until when, in microseconds since the epoch.
 type Span = (i64, i64);
 
 /// When gaps are.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Spans {
-    /// In order of their beginnings, each with the end of whatever ends last of it and those before.
+    /// In order of their beginnings, each with the latest end of it and those before.
     until_now: Vec<Span>,
     /// In order and apart from each other, without those of no length.
     apart: Vec<Span>,
 }
 
-static NONE: Spans = Spans {
+static NONE: OfKind = OfKind {
+    all: Vec::new(),
+    whole: Vec::new(),
+    own: BTreeMap::new(),
+    times: NEVER,
+    times_of_whole: NEVER,
+};
+
+const NEVER: Spans = Spans {
     until_now: Vec::new(),
     apart: Vec::new(),
 };
@@ -90,38 +190,6 @@ impl Spans {
     }
 }
 
-/// What an object's gaps are found by.
-fn key(gap: &Gap) -> Option<(Kind, &str, &str)> {
-    let object = gap.object.as_ref()?;
-    Some((gap.kind, &object.namespace, &object.name))
-}
-
-impl Index {
-    fn of(list: &[Gap]) -> Self {
-        let mut all: Vec<usize> = (0..list.len()).collect();
-        all.sort_by_key(|place| list[*place].kind);
-        let (whole, mut own): (Vec<usize>, Vec<usize>) =
-            all.iter().partition(|place| list[**place].object.is_none());
-        own.sort_by_key(|place| key(&list[*place]));
-        let times = |places: &[usize]| {
-            let gaps = || places.iter().map(|place| &list[*place]);
-            let whole = gaps().filter(|gap| gap.object.is_none());
-            let times = Times {
-                all: Spans::of(gaps()),
-                whole: Spans::of(whole),
-            };
-            (list[places[0]].kind, times)
-        };
-        let kinds = all.chunk_by(|one, next| list[*one].kind == list[*next].kind);
-        Self {
-            times: kinds.map(times).collect(),
-            all,
-            whole,
-            own,
-        }
-    }
-}
-
 impl Gap {
     /// From when until when, in microseconds since the epoch. A gap without a beginning or an end goes on for ever there.
     pub fn span(&self) -> (i64, i64) {
@@ -131,45 +199,56 @@ impl Gap {
 }
 
 impl Gaps {
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::of(&self.list))
+    fn of(&self, kind: Kind) -> &OfKind {
+        let index = self.index.get_or_init(|| {
+            let mut index: BTreeMap<Kind, OfKind> = BTreeMap::new();
+            for (place, gap) in self.list.iter().enumerate() {
+                let of_kind = index.entry(gap.kind).or_default();
+                of_kind.all.push(place);
+                match &gap.object {
+                    None => of_kind.whole.push(place),
+                    Some(object) => {
+                        let named = of_kind.own.entry(object.namespace.clone()).or_default();
+                        named.entry(object.name.clone()).or_default().push(place);
+                    }
+                }
+            }
+            for of_kind in index.values_mut() {
+                of_kind.times = Spans::of(self.at(&of_kind.all));
+                of_kind.times_of_whole = Spans::of(self.at(&of_kind.whole));
+            }
+            index
+        });
+        index.get(&kind).unwrap_or(&NONE)
     }
 
     /// The gaps of a kind, in their order.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Gap> {
-        let all = &self.index().all;
-        self.at(equal(all, |place| self.list[place].kind.cmp(&kind)))
+        self.at(&self.of(kind).all)
     }
 
     /// The gaps of a kind that concern no single object, in their order.
     pub fn of_all(&self, kind: Kind) -> impl Iterator<Item = &Gap> {
-        let whole = &self.index().whole;
-        self.at(equal(whole, |place| self.list[place].kind.cmp(&kind)))
+        self.at(&self.of(kind).whole)
     }
 
     /// The gaps of one object, in their order.
     pub fn of_object(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> + use<'_> {
-        let sought = Some((kind, namespace, name));
-        let own = &self.index().own;
-        self.at(equal(own, |place| key(&self.list[place]).cmp(&sought)))
-    }
-
-    /// The gaps of single objects of a namespace.
-    pub fn of_namespace(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &Gap> + use<'_> {
-        let sought = Some((kind, namespace));
-        let of = |place| key(&self.list[place]).map(|(kind, namespace, _)| (kind, namespace));
-        let own = &self.index().own;
-        self.at(equal(own, |place| of(place).cmp(&sought)))
+        let named = self.of(kind).own.get(namespace);
+        self.at(named
+            .and_then(|named| named.get(name))
+            .map(Vec::as_slice)
+            .unwrap_or_default())
     }
 
     /// When the gaps of a kind are, whatever they concern.
     pub fn times(&self, kind: Kind) -> &Spans {
-        self.index().times.get(&kind).map_or(&NONE, |times| &times.all)
+        &self.of(kind).times
     }
 
     /// When the gaps of a kind are that concern all objects.
     pub fn times_of_all(&self, kind: Kind) -> &Spans {
-        self.index().times.get(&kind).map_or(&NONE, |times| &times.whole)
+        &self.of(kind).times_of_whole
     }
 
     /// The gaps of a kind that concern one object: its own, and those of all objects.
@@ -184,22 +263,13 @@ impl Gaps {
 
     /// Whether a list of a kind may lack objects of a namespace.
     pub fn may_lack(&self, kind: Kind, namespace: &str) -> bool {
-        self.of_all(kind)
-            .chain(self.of_namespace(kind, namespace))
-            .next()
-            .is_some()
+        let of_kind = self.of(kind);
+        !of_kind.whole.is_empty() || of_kind.own.contains_key(namespace)
     }
 
     fn at<'g>(&'g self, places: &'g [usize]) -> impl Iterator<Item = &'g Gap> + use<'g> {
         places.iter().map(|place| &self.list[*place])
     }
-}
-
-/// Those of the places, which are in order, that are neither before nor after what is sought.
-fn equal(places: &[usize], compare: impl Fn(usize) -> Ordering) -> &[usize] {
-    let from = places.partition_point(|place| compare(*place).is_lt());
-    let count = places[from..].partition_point(|place| compare(*place).is_eq());
-    &places[from..from + count]
 }
 
 impl Deref for Gaps {
@@ -259,12 +329,6 @@ impl<'g> IntoIterator for &'g mut Gaps {
     }
 }
 
-impl Clone for Gaps {
-    fn clone(&self) -> Self {
-        self.list.clone().into()
-    }
-}
-
 impl fmt::Debug for Gaps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.list.fmt(f)
@@ -283,22 +347,15 @@ impl AsRef<[Gap]> for Gaps {
     }
 }
 
-impl Serialize for Gaps {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.list.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Gaps {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Vec::deserialize(deserializer)?.into())
+impl From<Gaps> for Vec<Gap> {
+    fn from(gaps: Gaps) -> Self {
+        gaps.list
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ObjectRef;
 
     fn gap(kind: Kind, name: Option<&str>, from: i64, until: i64) -> Gap {
         let at = |seconds| Timestamp::from_second(seconds).ok();
@@ -341,14 +398,8 @@ mod tests {
         );
         assert_eq!(places(gaps.of_all(Kind::Timeline).collect()), [1, 4]);
         assert_eq!(places(gaps.of_kind(Kind::Timeline).collect()), [0, 1, 3, 4, 6]);
-        assert_eq!(
-            places(gaps.of_namespace(Kind::Timeline, "n").collect()),
-            [3, 6, 0]
-        );
-        assert_eq!(
-            places(gaps.of_namespace(Kind::Timeline, "m").collect()),
-            <[usize; 0]>::default()
-        );
+        assert!(gaps.may_lack(Kind::Members, "n") && !gaps.may_lack(Kind::Members, "m"));
+        assert!(gaps.may_lack(Kind::Requests, "m"));
 
         gaps.push(gap(Kind::Timeline, Some("a"), 8, 9));
         assert_eq!(

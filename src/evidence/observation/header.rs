@@ -264,15 +264,8 @@ impl Scope {
 
     /// Returns `true` if the profile is judged.
     pub fn holds(&self, profile: &ClusterProfile) -> bool {
-        // Asked for each profile by nearly every rule: most runs judge the profiles of all managers.
         self.holds_namespace(&profile.metadata.namespace)
-            && (self.cluster_manager.is_none()
-                || self.holds_manager(profile.manager(), profile.label(names::LABEL_MANAGER)))
-    }
-
-    /// Returns `true` if each profile is judged.
-    pub(crate) fn holds_all(&self) -> bool {
-        self.namespaces.is_empty() && self.cluster_manager.is_none()
+            && self.holds_manager(profile.manager(), profile.label(names::LABEL_MANAGER))
     }
 
     /// Returns `true` if profiles in that namespace are judged.

@@ -3,5 +3,4 @@
 pub(crate) mod about;
 pub(crate) mod gaps;
 pub(crate) mod header;
-pub(crate) mod kind;
 pub(crate) mod reason;

@@ -9,7 +9,7 @@ use crate::{
     Digester, Input, LimitError, Limits,
     dump::{self, DumpError},
     file::{self, FileError},
-    read::open::{exceeded, open},
+    read::files::{exceeded, open},
 };
 
 /// Why an input could not be read.

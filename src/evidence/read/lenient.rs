@@ -1,14 +1,14 @@
 //! Reads objects from untrusted JSON. An error names the part that does not fit and quotes no value: a misplaced one
 //! may be a secret.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
 use crate::{
     Namespace, ObjectRef, Tracked, Unreadable,
-    api::{ClusterProfile, Metadata, PlacementDecision, shape::Object},
+    api::{Metadata, shape::Object},
 };
 
 /// An object whose type is not checked yet.
@@ -30,24 +30,12 @@ const NAMELESS: &str = "metadata.name is missing";
 /// trusted.
 pub(crate) const MASK: char = '?';
 
-/// Reads a profile.
+/// Reads a profile or a slice.
 ///
 /// # Errors
 /// When it has another shape or no name. The error names the part that does not fit.
-pub fn profile(object: Untyped<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
-    named(object)
-}
-
-/// Reads a slice of a decision.
-///
-/// # Errors
-/// When it has another shape or no name. The error names the part that does not fit.
-pub fn slice(object: Untyped<'_>) -> Result<PlacementDecision, Box<Unreadable>> {
-    named(object)
-}
-
-fn named<T: Tracked + DeserializeOwned>(object: Untyped<'_>) -> Result<T, Box<Unreadable>> {
-    let read: T = read(object, T::KIND)?;
+pub(crate) fn tracked<T: Tracked>(object: Untyped<'_>) -> Result<T, Box<Unreadable>> {
+    let read: T = read(object).map_err(|message| unreadable(object, T::KIND, &message))?;
     if read.metadata().name.is_empty() {
         return Err(unreadable(object, T::KIND, NAMELESS));
     }
@@ -64,16 +52,17 @@ pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
     struct Named {
         metadata: Option<Object<Metadata>>,
     }
-    let Named { metadata } = read(object, "Namespace")?;
+    let refused = |message: &str| unreadable(object, "Namespace", message);
+    let Named { metadata } = read(object).map_err(|message| refused(&message))?;
     let metadata = metadata.map(|metadata| metadata.0).unwrap_or_default();
     if metadata.name.is_empty() {
-        return Err(unreadable(object, "Namespace", NAMELESS));
+        return Err(refused(NAMELESS));
     }
     Ok(Namespace {
         name: metadata.name.to_string(),
         uid: metadata.uid.to_string(),
         resource_version: metadata.resource_version,
-        labels: metadata.labels.to_map(),
+        labels: Arc::unwrap_or_clone(metadata.labels),
     })
 }
 
@@ -89,15 +78,14 @@ pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
 ///
 /// # Errors
 /// When it has another shape. The error names the part that does not fit.
-pub(crate) fn read<T: DeserializeOwned>(object: Untyped<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
+pub(crate) fn read<T: DeserializeOwned>(object: Untyped<'_>) -> Result<T, String> {
     let read = match object {
         Untyped::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
         Untyped::Value(value) => {
             Object::<T>::deserialize(value).map_err(|error| narrowed::<Object<T>>(value, &error))
         }
     };
-    read.map(|object| object.0)
-        .map_err(|message| unreadable(object, kind, &message))
+    read.map(|Object(object)| object)
 }
 
 fn unreadable(object: Untyped<'_>, kind: &str, message: &str) -> Box<Unreadable> {
@@ -138,23 +126,16 @@ pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
 fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> String {
     let refused = |part: Value| T::deserialize(part).err().map(|error| error.to_string());
     let (path, error) = narrow(value, &refused, String::new(), error.to_string());
-    let fault = with_hint(without_values(&error));
+    let mut fault = without_values(&error);
+    // In YAML, an unquoted `True` or `1.31` is not a string.
+    let is_unquoted = |kind: &&str| fault == format!("invalid type: {kind}, expected a string");
+    if ["boolean", "integer", "floating point"].iter().any(is_unquoted) {
+        fault += ": quote it";
+    }
     if path.is_empty() {
         fault
     } else {
         format!("{path}: {fault}")
-    }
-}
-
-/// What serde says of scalars where a text belongs. In YAML, an unquoted `True` or `1.31` is no text.
-const UNQUOTED: [&str; 3] = ["boolean", "integer", "floating point"];
-
-fn with_hint(fault: String) -> String {
-    let is_unquoted = |kind: &&str| fault == format!("invalid type: {kind}, expected a string");
-    if UNQUOTED.iter().any(is_unquoted) {
-        format!("{fault}: quote it")
-    } else {
-        fault
     }
 }
 
@@ -256,7 +237,7 @@ fn text(parts: &HashMap<String, &RawValue>, key: &str, spoilt: bool) -> Option<S
 }
 
 /// The unread parts of a JSON object; empty for anything else.
-fn parts(json: &str) -> HashMap<String, &RawValue> {
+pub(crate) fn parts(json: &str) -> HashMap<String, &RawValue> {
     serde_json::from_str(json).unwrap_or_default()
 }
 

@@ -7,42 +7,11 @@ use crate::api::UnknownName;
 
 /// What is wrong with a file that a user wrote, and where. Quotes no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{flaw}", place.map(|(line, column)| format!("line {line}, column {column}: ")).unwrap_or_default())]
+#[error("{}{message}", place.map(|(line, column)| format!("line {line}, column {column}: ")).unwrap_or_default())]
 pub struct UserFileError {
     /// The line and the column, from 1, where they are known.
-    pub place: Option<(u64, u64)>,
-    /// What is wrong there.
-    #[source]
-    pub flaw: UserFileFlaw,
-}
-
-/// What may be wrong in a file that a user wrote.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UserFileFlaw {
-    /// A key or a name is unknown. A slip gets the nearest name, anything else all of them.
-    #[error("{name}{}", if name.nearest.is_some() { String::new() } else { format!(": choose one of {}", known.join(", ")) })]
-    Unknown {
-        /// The name, and the nearest known one.
-        #[source]
-        name: UnknownName,
-        /// All known names.
-        known: Vec<&'static str>,
-    },
-    /// A required key is missing.
-    #[error("`{0}` is missing")]
-    Missing(&'static str),
-    /// A key is given twice.
-    #[error("`{0}` is given twice")]
-    Repeated(String),
-    /// A value has another type than it should.
-    #[error("expected {0}")]
-    Type(String),
-    /// A value breaks a rule of its own, which the message states.
-    #[error("{0}")]
-    Value(String),
-    /// The text is not YAML, or has another shape.
-    #[error("this is not the YAML that was expected here")]
-    Shape,
+    place: Option<(u64, u64)>,
+    message: String,
 }
 
 /// Reads YAML or JSON. Only `true` and `false` are booleans, and no key may be repeated.
@@ -59,34 +28,34 @@ impl UserFileError {
     pub fn new(error: &Error, variant: &'static str) -> Self {
         let error = error.without_snippet();
         let place = error.location().filter(|place| place.line() > 0);
-        Self {
-            place: place.map(|place| (place.line(), place.column())),
-            flaw: UserFileFlaw::new(error, variant),
-        }
-    }
-}
-
-impl UserFileFlaw {
-    fn new(error: &Error, variant: &'static str) -> Self {
-        let unknown = |what, given: &str, known: &[&'static str]| UserFileFlaw::Unknown {
-            name: UnknownName::among(what, given, known.iter().copied()),
-            known: known.to_vec(),
-        };
-        match error {
+        let message = match error {
             Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
             Error::SerdeUnknownVariant {
                 variant: given,
                 expected,
                 ..
             } => unknown(variant, given, expected),
-            Error::SerdeMissingField { field, .. } => UserFileFlaw::Missing(field),
-            Error::DuplicateMappingKey { key: Some(key), .. } => UserFileFlaw::Repeated(key.clone()),
+            Error::SerdeMissingField { field, .. } => format!("`{field}` is missing"),
+            Error::DuplicateMappingKey { key: Some(key), .. } => format!("`{key}` is given twice"),
             Error::SerdeInvalidType { expected, .. } | Error::SerdeInvalidValue { expected, .. } => {
-                UserFileFlaw::Type(expected.clone())
+                format!("expected {expected}")
             }
-            // The suite's own words, from a `Deserialize` of its own.
-            Error::Message { msg, .. } => UserFileFlaw::Value(msg.clone()),
-            _ => UserFileFlaw::Shape,
+            // The message of a `Deserialize` of the suite.
+            Error::Message { msg, .. } => msg.clone(),
+            _ => "this is not the YAML that was expected here".to_owned(),
+        };
+        Self {
+            place: place.map(|place| (place.line(), place.column())),
+            message,
         }
+    }
+}
+
+/// A typo gets the nearest name, anything else all of them.
+fn unknown(what: &'static str, given: &str, known: &[&'static str]) -> String {
+    let name = UnknownName::among(what, given, known.iter().copied());
+    match name.nearest {
+        Some(_) => name.to_string(),
+        None => format!("{name}: choose one of {}", known.join(", ")),
     }
 }

@@ -10,6 +10,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, KeyInit, Mac};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::Sha256;
 use zeroize::Zeroizing;
@@ -17,7 +18,9 @@ use zeroize::Zeroizing;
 use crate::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
     Secret, UnlabelledSecret, Unreadable,
-    api::{Labels, names},
+    api::{names, shape::Object},
+    lenient,
+    lenient::Untyped,
     parse_time,
 };
 
@@ -35,45 +38,77 @@ pub struct Digester {
 
 /// What is wrong with a Secret or its kubeconfig. Quotes nothing of either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
-    /// It is larger than a Secret can be.
-    #[error("it is larger than 1 MiB")]
-    TooLarge,
-    /// It is empty.
-    #[error("it is empty")]
-    Empty,
-    /// Its value is not base64.
-    #[error("it is not valid base64")]
-    NotBase64,
-    /// Its value is not text.
-    #[error("it is not text in UTF-8")]
-    NotUtf8,
-    /// It is not YAML, or exceeds a bound.
-    #[error("it is not YAML that can be read{}", line.map(|line| format!(" (line {line})")).unwrap_or_default())]
-    NotYaml {
-        /// The line, from 1, where it is known.
-        line: Option<u64>,
-    },
-    /// A part is not a mapping.
-    #[error("{0} is not a mapping")]
-    NotMapping(String),
-    /// A part is not a list.
-    #[error("{0} is not a list")]
-    NotList(String),
-    /// A part is not a string.
-    #[error("{0} is not a string")]
-    NotString(String),
-    /// A mapping of strings holds something else.
-    #[error("{0} has a value that is not a string")]
-    NotStrings(String),
-    /// A part is missing.
-    #[error("{0} is missing")]
-    Missing(String),
+#[error("{0}")]
+pub struct SecretError(String);
+
+impl SecretError {
+    fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
 }
 
-type Object = Map<String, Value>;
-
 type Entries<'a> = BTreeMap<&'a str, &'a str>;
+
+/// A kubeconfig with its secrets.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct ClearKubeconfig {
+    current_context: Option<String>,
+    contexts: Option<Vec<Object<NamedContext>>>,
+    clusters: Option<Vec<Object<NamedCluster>>>,
+    users: Option<Vec<Object<NamedUser>>>,
+}
+
+#[derive(Deserialize)]
+struct NamedContext {
+    name: Option<String>,
+    context: Option<Object<ClearContext>>,
+}
+
+#[derive(Deserialize)]
+struct ClearContext {
+    cluster: Option<String>,
+    user: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    name: Option<String>,
+    cluster: Option<Object<ClearCluster>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct ClearCluster {
+    server: Option<String>,
+    certificate_authority: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NamedUser {
+    name: Option<String>,
+    user: Option<Object<ClearUser>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct ClearUser {
+    token: Option<String>,
+    #[serde(rename = "tokenFile")]
+    token_file: Option<String>,
+    client_certificate: Option<String>,
+    client_key: Option<String>,
+    client_key_data: Option<String>,
+    username: Option<String>,
+    password: Option<String>,
+    exec: Option<Map<String, Value>>,
+    auth_provider: Option<Object<AuthProvider>>,
+}
+
+#[derive(Deserialize)]
+struct AuthProvider {
+    config: Option<Map<String, Value>>,
+}
 
 impl Digester {
     /// Creates a digester. Draw the key at random for each run, and never write it anywhere.
@@ -90,48 +125,55 @@ impl Digester {
     /// When it does not have the shape of a Secret. A bad `Config` is no error: [`Secret::kubeconfig_error`] reports
     /// it.
     pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
-        let metadata = &value["metadata"];
-        let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
-        let mut secret = Secret {
-            namespace: text("namespace"),
-            name: text("name"),
-            uid: text("uid"),
-            resource_version: text("resourceVersion"),
-            // Only a valid time: arbitrary text stays out.
-            creation_timestamp: Some(text("creationTimestamp")).filter(|text| parse_time(text).is_some()),
-            ..Secret::default()
+        let object = ObjectRef {
+            kind: "Secret".to_owned(),
+            ..ObjectRef::of_value(value, "Secret")
         };
-        let unreadable = |error: SecretError| {
+        self.digested(value, &object).map_err(|error| {
             Box::new(Unreadable {
-                object: ObjectRef::from(&secret),
+                object,
                 message: error.to_string(),
             })
-        };
-        if secret.name.is_empty() {
-            return Err(unreadable(SecretError::Missing("metadata.name".to_owned())));
-        }
-        let labels = labels(&metadata["labels"]).map_err(unreadable)?;
-        let data = entries(&value["data"], "data").map_err(unreadable)?;
-        let string_data = entries(&value["stringData"], "stringData").map_err(unreadable)?;
+        })
+    }
 
-        secret.labels = labels;
-        secret.keys = data
-            .keys()
-            .chain(string_data.keys())
-            .map(|&key| key.to_owned())
-            .collect();
-        secret.keys.sort_unstable();
-        secret.keys.dedup();
-        match config(&data, &string_data).map(|text| self.kubeconfig(&text?)) {
-            Some(Ok(kubeconfig)) => secret.kubeconfig = Some(kubeconfig),
-            Some(Err(error)) => secret.kubeconfig_error = Some(error.to_string()),
-            None => {}
+    fn digested(&self, value: &Value, object: &ObjectRef) -> Result<Secret, SecretError> {
+        if object.name.is_empty() {
+            return Err(SecretError::new("metadata.name is missing"));
         }
-        Ok(secret)
+        let metadata = &value["metadata"];
+        let labels = entries(&metadata["labels"], "metadata.labels")?.into_iter();
+        let data = entries(&value["data"], "data")?;
+        let string_data = entries(&value["stringData"], "stringData")?;
+        let keys: BTreeSet<&str> = data.keys().chain(string_data.keys()).copied().collect();
+        let config = decoded(names::SECRET_CONFIG_KEY, &data, &string_data);
+        let (kubeconfig, kubeconfig_error) = match config.map(|text| self.kubeconfig(&Zeroizing::new(text?)))
+        {
+            Some(Ok(kubeconfig)) => (Some(kubeconfig), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+            None => (None, None),
+        };
+        // Only a valid time: arbitrary text stays out.
+        let created = metadata["creationTimestamp"]
+            .as_str()
+            .filter(|text| parse_time(text).is_some());
+        Ok(Secret {
+            namespace: object.namespace.clone(),
+            name: object.name.clone(),
+            uid: object.uid.clone(),
+            resource_version: object.resource_version.clone(),
+            creation_timestamp: created.map(str::to_owned),
+            labels: labels
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect(),
+            keys: keys.into_iter().map(str::to_owned).collect(),
+            kubeconfig,
+            kubeconfig_error,
+        })
     }
 
     /// Reads a Secret without the label of a consumer's Secret. Returns `None` unless one of its values is a kubeconfig
-    /// with a server. Keeps no digest of anything: the Secret may be somebody's own.
+    /// with a server. Keeps no digest of anything: the Secret may be the consumer's own.
     pub fn unlabelled(&self, value: &Value) -> Option<UnlabelledSecret> {
         let data = entries(&value["data"], "data").unwrap_or_default();
         let string_data = entries(&value["stringData"], "stringData").unwrap_or_default();
@@ -142,99 +184,99 @@ impl Digester {
             if !text.contains("clusters") || !text.contains("server") {
                 return None;
             }
-            let kubeconfig = self.kubeconfig(&text).ok()?;
-            let servers: Vec<String> = kubeconfig
-                .clusters
-                .into_iter()
+            let clusters = self.kubeconfig(&text).ok()?.clusters.into_iter();
+            let servers = clusters
                 .map(|cluster| cluster.server)
-                .filter(|server| !server.is_empty())
-                .collect();
+                .filter(|server| !server.is_empty());
+            let servers: Vec<String> = servers.collect();
             (!servers.is_empty()).then(|| (key.to_owned(), servers))
         })?;
-        let metadata = &value["metadata"];
-        let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
+        let object = ObjectRef::of_value(value, "Secret");
         Some(UnlabelledSecret {
-            namespace: text("namespace"),
-            name: text("name"),
-            uid: text("uid"),
-            resource_version: text("resourceVersion"),
+            namespace: object.namespace,
+            name: object.name,
+            uid: object.uid,
+            resource_version: object.resource_version,
             key,
             servers,
         })
     }
 
     fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, SecretError> {
-        let Value::Object(root) = read_yaml(text)? else {
-            return Err(SecretError::NotMapping("it".to_owned()));
-        };
-        let named = |list: &str, item: &str| named(&root, list, item);
+        let value = read_yaml(text)?;
+        let clear: ClearKubeconfig = lenient::read(Untyped::Value(&value)).map_err(SecretError)?;
         let mut kubeconfig = Kubeconfig {
-            current_context: string(&root, "current-context", "")?.to_owned(),
+            current_context: clear.current_context.unwrap_or_default(),
             ..Kubeconfig::default()
         };
-        for (name, at, context) in named("contexts", "context")? {
+        for (index, Object(named)) in clear.contexts.into_iter().flatten().enumerate() {
+            let context = required(named.context, "contexts", index, "context")?;
             kubeconfig.contexts.push(KubeconfigContext {
-                name,
-                cluster: string(context, "cluster", &at)?.to_owned(),
-                user: string(context, "user", &at)?.to_owned(),
+                name: named.name.unwrap_or_default(),
+                cluster: context.cluster.unwrap_or_default(),
+                user: context.user.unwrap_or_default(),
             });
         }
-        for (name, at, cluster) in named("clusters", "cluster")? {
+        for (index, Object(named)) in clear.clusters.into_iter().flatten().enumerate() {
+            let cluster = required(named.cluster, "clusters", index, "cluster")?;
             kubeconfig.clusters.push(KubeconfigCluster {
-                name,
-                server: without_userinfo(string(cluster, "server", &at)?),
-                files: filled(cluster, &at, &["certificate-authority"])?,
+                name: named.name.unwrap_or_default(),
+                server: without_userinfo(&cluster.server.unwrap_or_default()),
+                files: filled([("certificate-authority", &cluster.certificate_authority)]),
             });
         }
-        for (name, at, user) in named("users", "user")? {
+        for (index, Object(named)) in clear.users.into_iter().flatten().enumerate() {
+            let user = required(named.user, "users", index, "user")?;
             kubeconfig.users.push(KubeconfigUser {
-                name,
-                credentials: self.credentials(user, &at)?,
-                files: filled(user, &at, &["client-certificate", "client-key", "tokenFile"])?,
+                name: named.name.unwrap_or_default(),
+                credentials: self.credentials(&user),
+                files: filled([
+                    ("client-certificate", &user.client_certificate),
+                    ("client-key", &user.client_key),
+                    ("tokenFile", &user.token_file),
+                ]),
             });
         }
         Ok(kubeconfig)
     }
 
-    fn credentials(&self, user: &Object, at: &str) -> Result<Vec<Credential>, SecretError> {
+    fn credentials(&self, user: &ClearUser) -> Vec<Credential> {
         let mut credentials = Vec::new();
         let mut add = |kind, digest| credentials.push(Credential { kind, digest });
-        let token = string(user, "token", at)?.trim();
-        if !token.is_empty() {
-            add(CredentialKind::Token, self.digest(&[token.as_bytes()]));
+        let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+        let token = Zeroizing::new(text(&user.token));
+        if !token.trim().is_empty() {
+            add(CredentialKind::Token, self.digest(&[token.trim().as_bytes()]));
         }
-        let key = string(user, "client-key-data", at)?.trim();
-        if !key.is_empty() {
+        let key = Zeroizing::new(text(&user.client_key_data));
+        if !key.trim().is_empty() {
             // Line breaks in base64 do not matter. A value that is not base64 is digested as it is.
-            let bytes = BASE64
-                .decode(unwrapped(key))
-                .unwrap_or_else(|_| key.as_bytes().to_vec());
+            let decoded = BASE64.decode(unwrapped(&key));
+            let bytes = decoded.unwrap_or_else(|_| key.trim().as_bytes().to_vec());
             add(CredentialKind::ClientKey, self.digest(&[&bytes]));
         }
-        let (name, password) = (string(user, "username", at)?, string(user, "password", at)?);
+        let (name, password) = (text(&user.username), Zeroizing::new(text(&user.password)));
         if !password.is_empty() {
             let digest = self.digest(&[name.as_bytes(), password.as_bytes()]);
             add(CredentialKind::Password, digest);
         }
-        if object(user, "exec", at)?.is_some() {
+        if user.exec.is_some() {
             add(CredentialKind::Exec, String::new());
         }
-        if let Some(provider) = object(user, "auth-provider", at)? {
-            let at = join(at, "auth-provider");
-            let config = object(provider, "config", &at)?;
-            let values = config.into_iter().flat_map(|config| {
+        if let Some(Object(provider)) = &user.auth_provider {
+            let issued = provider.config.iter().flat_map(|config| {
                 let values = ISSUED.iter().filter_map(|key| config.get(*key)?.as_str());
                 values.filter(|value| !value.is_empty())
             });
-            let digests: Vec<String> = values.map(|value| self.digest(&[value.as_bytes()])).collect();
+            let mut digests: Vec<String> = issued.map(|value| self.digest(&[value.as_bytes()])).collect();
             if digests.is_empty() {
-                add(CredentialKind::AuthProvider, String::new());
+                digests.push(String::new());
             }
             digests
                 .into_iter()
                 .for_each(|digest| add(CredentialKind::AuthProvider, digest));
         }
-        Ok(credentials)
+        credentials
     }
 
     /// The first 128 bits of the keyed digest, in hexadecimal: enough to distinguish any two credentials.
@@ -245,10 +287,8 @@ impl Digester {
             digest.update(&(part.len() as u64).to_be_bytes());
             digest.update(part);
         }
-        digest.finalize().into_bytes()[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        let bytes = digest.finalize().into_bytes();
+        bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -259,40 +299,26 @@ impl fmt::Debug for Digester {
     }
 }
 
-fn labels(value: &Value) -> Result<Labels, SecretError> {
-    let labels = entries(value, "metadata.labels")?;
-    Ok(labels
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect())
-}
-
 /// Reads a map of strings. Absent and `null` mean empty; a `null` value is an empty string.
 fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     let entry = |(key, value): (&'a String, &'a Value)| match value {
         Value::String(text) => Ok((key.as_str(), text.as_str())),
         Value::Null => Ok((key.as_str(), "")),
-        _ => Err(SecretError::NotStrings(at.to_owned())),
+        _ => Err(SecretError(format!("{at} has a value that is not a string"))),
     };
     match value {
         Value::Null => Ok(BTreeMap::new()),
         Value::Object(map) => map.iter().map(entry).collect(),
-        _ => Err(SecretError::NotMapping(at.to_owned())),
+        _ => Err(SecretError(format!("{at} is not a mapping"))),
     }
-}
-
-/// Returns the text of the data key `Config`.
-fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
-    decoded(names::SECRET_CONFIG_KEY, data, string_data)
 }
 
 /// Returns the text of a data key.
 fn decoded(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     // `stringData` wins, as on the API server.
-    match (string_data.get(key), data.get(key)) {
-        (Some(text), _) => Some(Ok((*text).to_owned())),
-        (None, Some(encoded)) => Some(decode(encoded)),
-        (None, None) => None,
+    match string_data.get(key) {
+        Some(text) => Some(Ok((*text).to_owned())),
+        None => data.get(key).map(|encoded| decode(encoded)),
     }
 }
 
@@ -304,10 +330,10 @@ fn decoded(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<St
 pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>> {
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
-        (Ok(data), Ok(string_data)) => config(&data, &string_data).map(|text| {
-            let text = Zeroizing::new(text?);
-            read_yaml(&text)
-        }),
+        (Ok(data), Ok(string_data)) => {
+            let config = decoded(names::SECRET_CONFIG_KEY, &data, &string_data);
+            config.map(|text| read_yaml(&Zeroizing::new(text?)))
+        }
         (Err(error), _) | (_, Err(error)) => Some(Err(error)),
     }
 }
@@ -315,12 +341,15 @@ pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>>
 fn decode(encoded: &str) -> Result<String, SecretError> {
     // Four characters of base64 hold three bytes.
     if encoded.len() / 4 > LARGEST / 3 {
-        return Err(SecretError::TooLarge);
+        return Err(too_large());
     }
-    let bytes = BASE64
-        .decode(unwrapped(encoded))
-        .map_err(|_| SecretError::NotBase64)?;
-    String::from_utf8(bytes).map_err(|_| SecretError::NotUtf8)
+    let bytes = BASE64.decode(unwrapped(encoded));
+    let bytes = bytes.map_err(|_| SecretError::new("it is not valid base64"))?;
+    String::from_utf8(bytes).map_err(|_| SecretError::new("it is not text in UTF-8"))
+}
+
+fn too_large() -> SecretError {
+    SecretError::new("it is larger than 1 MiB")
 }
 
 fn unwrapped(base64: &str) -> String {
@@ -330,10 +359,10 @@ fn unwrapped(base64: &str) -> String {
 /// Reads untrusted YAML or JSON, within bounds and without quoting it.
 pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     if text.len() > LARGEST {
-        return Err(SecretError::TooLarge);
+        return Err(too_large());
     }
     if text.trim().is_empty() {
-        return Err(SecretError::Empty);
+        return Err(SecretError::new("it is empty"));
     }
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
@@ -354,71 +383,28 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
         with_snippet: false,
     };
     // The parser's message may quote the input, so the error keeps only the line.
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| SecretError::NotYaml {
-        line: error
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let line = error
             .location()
             .map(|place| place.line())
-            .filter(|line| *line > 0),
+            .filter(|line| *line > 0);
+        let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        SecretError(format!("it is not YAML that can be read{line}"))
     })
 }
 
-/// The entries of a kubeconfig's list: name, path, and the part of its kind.
-fn named<'a>(
-    root: &'a Object,
-    list: &str,
-    item: &str,
-) -> Result<Vec<(String, String, &'a Object)>, SecretError> {
-    let entries = match root.get(list) {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(entries)) => entries,
-        Some(_) => return Err(SecretError::NotList(list.to_owned())),
-    };
-    let read = |(index, entry): (usize, &'a Value)| {
-        let at = format!("{list}[{index}]");
-        let entry = entry
-            .as_object()
-            .ok_or_else(|| SecretError::NotMapping(at.clone()))?;
-        let name = string(entry, "name", &at)?.to_owned();
-        let part = object(entry, item, &at)?.ok_or_else(|| SecretError::Missing(join(&at, item)))?;
-        Ok((name, format!("{at}.{item}"), part))
-    };
-    entries.iter().enumerate().map(read).collect()
+/// A required part of an entry of a kubeconfig's list.
+fn required<T>(part: Option<Object<T>>, list: &str, index: usize, key: &str) -> Result<T, SecretError> {
+    let Object(part) = part.ok_or_else(|| SecretError(format!("{list}[{index}].{key} is missing")))?;
+    Ok(part)
 }
 
-/// A string; absent and `null` are empty.
-fn string<'a>(map: &'a Object, key: &str, at: &str) -> Result<&'a str, SecretError> {
-    match map.get(key) {
-        None | Some(Value::Null) => Ok(""),
-        Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(SecretError::NotString(join(at, key))),
-    }
-}
-
-fn object<'a>(map: &'a Object, key: &str, at: &str) -> Result<Option<&'a Object>, SecretError> {
-    match map.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(part)) => Ok(Some(part)),
-        Some(_) => Err(SecretError::NotMapping(join(at, key))),
-    }
-}
-
-fn join(at: &str, key: &str) -> String {
-    if at.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{at}.{key}")
-    }
-}
-
-/// The fields that have a value.
-fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, SecretError> {
-    let mut filled = Vec::new();
-    for field in fields {
-        if !string(map, field, at)?.is_empty() {
-            filled.push((*field).to_owned());
-        }
-    }
-    Ok(filled)
+/// The names of the fields that have a value.
+fn filled<const N: usize>(fields: [(&str, &Option<String>); N]) -> Vec<String> {
+    let filled = fields
+        .into_iter()
+        .filter(|(_, value)| value.as_ref().is_some_and(|value| !value.is_empty()));
+    filled.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Removes userinfo, query and fragment from a URL: they may hold secrets.
@@ -477,7 +463,7 @@ users:
 ";
 
     #[test]
-    fn keeps_the_shape_and_no_secret() {
+    fn keeps_the_shape_without_secrets() {
         let digester = Digester::new([7; 32]);
         let secret = digester.secret(&config(WHOLE)).expect("a secret");
         let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
@@ -575,7 +561,7 @@ users:
     }
 
     #[test]
-    fn says_what_is_no_kubeconfig_and_quotes_nothing() {
+    fn errors_of_a_kubeconfig_quote_nothing() {
         let bomb = {
             let mut text = "a0: &a0 [CANARY, CANARY, CANARY, CANARY, CANARY, CANARY]\n".to_owned();
             for level in 1..12 {
@@ -589,19 +575,25 @@ users:
         let long = format!("users: {}", "CANARY ".repeat(200_000));
         let cases = [
             ("", "it is empty"),
-            ("CANARY", "it is not a mapping"),
+            ("CANARY", "invalid type: string, expected an object"),
             ("users:\n- CANARY: \"CANARY", "it is not YAML that can be read"),
             ("{\"users\": CANARY", "it is not YAML that can be read"),
-            ("users: CANARY", "users is not a list"),
-            ("users: [CANARY]", "users[0] is not a mapping"),
+            (
+                "users: CANARY",
+                "users: invalid type: string, expected a sequence",
+            ),
+            (
+                "users: [CANARY]",
+                "users[0]: invalid type: string, expected an object",
+            ),
             ("users: [{name: CANARY}]", "users[0].user is missing"),
             (
                 "users: [{name: u, user: {token: {CANARY: 1}}}]",
-                "users[0].user.token is not a string",
+                "users[0].user.token: invalid type: map, expected a string",
             ),
             (
                 "contexts: [{name: u, context: {cluster: [CANARY]}}]",
-                "contexts[0].context.cluster is not a string",
+                "contexts[0].context.cluster: invalid type: sequence, expected a string",
             ),
             ("users: &CANARY\n- *CANARY", "it is not YAML that can be read"),
             (
@@ -622,7 +614,7 @@ users:
     }
 
     #[test]
-    fn a_url_keeps_where_it_leads_and_nothing_else() {
+    fn a_url_keeps_only_scheme_host_and_path() {
         for (url, kept) in [
             ("https://u:p@a:6443/k8s?token=t#f", "https://a:6443/k8s"),
             ("u:p@a:6443", "a:6443"),
@@ -635,7 +627,7 @@ users:
     }
 
     #[test]
-    fn keeps_of_an_unlabelled_secret_only_where_it_leads() {
+    fn keeps_only_the_servers_of_an_unlabelled_secret() {
         let digester = Digester::new([7; 32]);
         let mut value = config(WHOLE);
         value["metadata"]["labels"] = json!({"app": "CANARY-label"});
@@ -663,7 +655,7 @@ users:
     }
 
     #[test]
-    fn tells_of_what_is_no_secret() {
+    fn reports_what_is_not_a_secret() {
         let digester = Digester::new([7; 32]);
         let mut value = config("{}");
         value["data"]["Config"] = json!("CANARY!");

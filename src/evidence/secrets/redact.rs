@@ -3,11 +3,11 @@
 //! Rules judge the original text. What people see must not spread a leaked credential, so a doubtful word is redacted
 //! too: see [`super::leak`].
 
-use std::{borrow::Cow, collections::HashSet};
+use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::leak::{finds, leaks_in_text, places_in_value, short};
+use super::leak::{finds, leaks_in_text, named, named_number, options, variable};
 
 /// Replaces a credential.
 const TAKEN: &str = "…";
@@ -40,80 +40,49 @@ fn whole_unless_clean(text: Cow<'_, str>) -> Cow<'_, str> {
 /// Replaces all credentials in a document: those that a text shows, and those that only its key gives away, such as the
 /// value of `join-password`. Returns whether there were any.
 pub fn redact_value(value: &mut Value) -> bool {
-    let places = Places::of(value);
-    let holds_any = !places.leading.is_empty();
-    if holds_any {
-        redact_at(value, &mut String::new(), &places);
+    redact(None, value)
+}
+
+/// Redacts a value of that name.
+fn redact(name: Option<&str>, value: &mut Value) -> bool {
+    let is_named = match value {
+        Value::String(text) => name.is_some_and(|name| named(name, text).is_some()),
+        Value::Number(number) => name.is_some_and(|name| named_number(name, &number.to_string()).is_some()),
+        _ => false,
+    };
+    if is_named {
+        *value = TAKEN.into();
+        return true;
     }
-    holds_any
-}
-
-/// Where a document holds credentials.
-struct Places {
-    /// The paths of credentials, and all that lead to one: a text may be a document itself.
-    leading: HashSet<String>,
-    /// The paths of values whose key alone gives them away.
-    named: HashSet<String>,
-}
-
-impl Places {
-    fn of(value: &Value) -> Self {
-        let found = places_in_value(value);
-        let mut leading = HashSet::new();
-        for place in found.leaks.iter().chain(&found.named) {
-            let steps = place.match_indices(['.', '[']).map(|(end, _)| &place[..end]);
-            leading.extend(steps.chain([&**place]).map(str::to_owned));
-        }
-        Self {
-            leading,
-            named: found.named.into_iter().collect(),
-        }
-    }
-}
-
-fn redact_at(value: &mut Value, place: &mut String, places: &Places) {
+    let mut holds_any = false;
     match value {
-        Value::String(text) => {
-            if places.named.contains(place) {
-                TAKEN.clone_into(text);
-            } else if places.leading.contains(place) {
-                *text = redacted_leaf(text);
-            }
-        }
-        Value::Number(_) => {
-            if places.leading.contains(place) {
-                *value = TAKEN.into();
-            }
+        Value::String(text) if !leaks_in_text(text).is_empty() => {
+            let clean = without_credentials(text).into_owned();
+            // It goes as a whole if nothing in it looks like a credential.
+            *text = if clean == *text { TAKEN.to_owned() } else { clean };
+            holds_any = true;
         }
         Value::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                redact_within(item, place, &format!("[{index}]"), places);
+            let options: Vec<Option<String>> =
+                options(items).map(|option| option.map(str::to_owned)).collect();
+            for (item, option) in items.iter_mut().zip(&options) {
+                holds_any |= redact(option.as_deref().or(name), item);
             }
         }
         Value::Object(fields) => {
-            for (key, item) in fields {
-                redact_within(item, place, &format!(".{}", short(key)), places);
+            let names = fields.keys().map(|name| variable(fields, name).to_owned());
+            let names: Vec<String> = names.collect();
+            for ((key, item), name) in fields.iter_mut().zip(&names) {
+                if !leaks_in_text(key).is_empty() && (item.is_string() || item.is_number()) {
+                    *item = TAKEN.into();
+                    holds_any = true;
+                }
+                holds_any |= redact(Some(name), item);
             }
         }
-        Value::Null | Value::Bool(_) => {}
+        _ => {}
     }
-}
-
-fn redact_within(value: &mut Value, place: &mut String, step: &str, places: &Places) {
-    let length = place.len();
-    place.push_str(step);
-    redact_at(value, place, places);
-    place.truncate(length);
-}
-
-/// Redacts a text in which a credential was found. It goes as a whole if nothing in it looks like one.
-fn redacted_leaf(text: &str) -> String {
-    let clean = without_credentials(text);
-    if *clean == *text {
-        TAKEN.to_owned()
-    } else {
-        clean.into_owned()
-    }
+    holds_any
 }
 
 #[cfg(test)]

@@ -130,25 +130,13 @@ pub enum CredentialKind {
 }
 
 impl From<&UnlabelledSecret> for ObjectRef {
-    fn from(secret: &UnlabelledSecret) -> Self {
-        Self {
-            kind: "Secret".to_owned(),
-            namespace: secret.namespace.clone(),
-            name: secret.name.clone(),
-            uid: secret.uid.clone(),
-            resource_version: secret.resource_version.clone(),
-        }
+    fn from(of: &UnlabelledSecret) -> Self {
+        Self::new("Secret", &of.namespace, &of.name, &of.uid, &of.resource_version)
     }
 }
 
 impl From<&Secret> for ObjectRef {
-    fn from(secret: &Secret) -> Self {
-        Self {
-            kind: "Secret".to_owned(),
-            namespace: secret.namespace.clone(),
-            name: secret.name.clone(),
-            uid: secret.uid.clone(),
-            resource_version: secret.resource_version.clone(),
-        }
+    fn from(of: &Secret) -> Self {
+        Self::new("Secret", &of.namespace, &of.name, &of.uid, &of.resource_version)
     }
 }

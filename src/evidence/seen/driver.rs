@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ObjectRef, PlacementRequest, Reason, Tracked, api::Role};
+use crate::{ObjectRef, PlacementRequest, Reason, Tracked, api::Role, named::named_enum};
 
 /// After how many times its patience a run gives up on a scheduler.
 const GIVES_UP: i64 = 3;
@@ -99,13 +99,13 @@ pub struct DriverStep {
     /// Seconds after `until` that the implementation has to react.
     pub patience_seconds: i64,
     /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
-    #[schemars(with = "crate::json_schema::Time")]
     #[serde(rename = "observedUntil")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub looked_until: Timestamp,
     /// When the run saw the reaction that it waited for; none if it saw none, or waited to see that nothing changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     #[serde(rename = "reactedAt")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub reacted: Option<Timestamp>,
     /// What the scheduler was asked for, in a step that concerns a placement of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,94 +153,94 @@ pub enum StepOutcome {
     },
 }
 
-/// A sequence of steps with its own members. Independent scenarios run side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scenario {
-    /// A member joins and leaves.
-    JoinAndLeave,
-    /// A member's control plane fails and recovers.
-    Outage,
-    /// A member is upgraded.
-    Upgrade,
-    /// The run tampers with a profile of the implementation.
-    Tampering,
-    /// The run creates a profile of another manager, changes and re-creates it, or a slice of another scheduler.
-    ForeignProfile,
-    /// Two members join of which one has the other's name and a suffix.
-    SimilarNames,
-    /// Many members join.
-    Scale,
-    /// The implementation is cut off from where its members come from.
-    CutOff,
-    /// The implementation restarts.
-    Restart,
-    /// A namespace with a member's profile is deleted and created again.
-    NamespaceGone,
-    /// A scheduler is asked for a few clusters, then for none; the run tampers with the slices in between.
-    Placement,
-    /// A decision grows past the largest slice, and shrinks again.
-    SliceLimit,
+named_enum! {
+    /// A sequence of steps with its own members. Independent scenarios run side by side.
+    pub enum Scenario {
+        /// A member joins and leaves.
+        JoinAndLeave = "join-and-leave",
+        /// A member's control plane fails and recovers.
+        Outage = "outage",
+        /// A member is upgraded.
+        Upgrade = "upgrade",
+        /// The run tampers with a profile of the implementation.
+        Tampering = "tampering",
+        /// The run creates a profile of another manager, changes and re-creates it, or a slice of another scheduler.
+        ForeignProfile = "foreign-profile",
+        /// Two members join of which one has the other's name and a suffix.
+        SimilarNames = "similar-names",
+        /// Many members join.
+        Scale = "scale",
+        /// The implementation is cut off from where its members come from.
+        CutOff = "cut-off",
+        /// The implementation restarts.
+        Restart = "restart",
+        /// A namespace with a member's profile is deleted and created again.
+        NamespaceGone = "namespace-gone",
+        /// A scheduler is asked for a few clusters, then for none; the run tampers with the slices in between.
+        Placement = "placement",
+        /// A decision grows past the largest slice, and shrinks again.
+        SliceLimit = "slice-limit",
+    }
 }
 
-/// An action of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DriverAction {
-    /// Joins a member (hook).
-    Join,
-    /// Removes a member (hook).
-    Leave,
-    /// Breaks a member's control plane (hook, or the stand-in itself).
-    Break,
-    /// Repairs it (hook, or the stand-in itself).
-    Heal,
-    /// Upgrades a member (hook, or the stand-in itself).
-    Upgrade,
-    /// Restarts the implementation (hook).
-    Restart,
-    /// Deletes a profile (a write on the hub).
-    DeleteProfile,
-    /// Writes a false value into a status (a write on the hub).
-    TamperStatus,
-    /// Removes the manager label (a write on the hub).
-    RemoveLabel,
-    /// Sets the display name, as a consumer would (a write on the hub).
-    SetDisplayName,
-    /// Creates a profile of another manager (a write on the hub).
-    PutForeignProfile,
-    /// Changes the spec of that profile (a write on the hub).
-    ChangeForeignProfile,
-    /// Deletes that profile and creates it again under its name (writes on the hub).
-    RecreateForeignProfile,
-    /// Cuts the implementation off from where its members come from (hook).
-    Disconnect,
-    /// Connects it again (hook).
-    Reconnect,
-    /// Deletes the run's own namespace, with a member's profile in it (a write on the hub).
-    DeleteNamespace,
-    /// Creates that namespace again (a write on the hub).
-    CreateNamespace,
-    /// Asks a scheduler for clusters (hook).
-    Place,
-    /// Asks it for another number of clusters (hook).
-    Reschedule,
-    /// Takes the request back (hook).
-    Unplace,
-    /// Deletes a slice of the run's placement (a write on the hub).
-    DeleteSlice,
-    /// Takes the clusters out of such a slice (a write on the hub).
-    EmptySlice,
-    /// Creates a slice of another scheduler (a write on the hub).
-    PutForeignSlice,
-    /// Has a consumer work on a member (hook).
-    Work,
-    /// Stops a consumer (hook).
-    Stop,
-    /// Starts it again (hook).
-    Start,
-    /// Uninstalls it (hook).
-    Uninstall,
+named_enum! {
+    /// An action of a step.
+    pub enum DriverAction {
+        /// Joins a member (hook).
+        Join = "join",
+        /// Removes a member (hook).
+        Leave = "leave",
+        /// Breaks a member's control plane (hook, or the stand-in itself).
+        Break = "break",
+        /// Repairs it (hook, or the stand-in itself).
+        Heal = "heal",
+        /// Upgrades a member (hook, or the stand-in itself).
+        Upgrade = "upgrade",
+        /// Restarts the implementation (hook).
+        Restart = "restart",
+        /// Deletes a profile (a write on the hub).
+        DeleteProfile = "delete-profile",
+        /// Writes a false value into a status (a write on the hub).
+        TamperStatus = "tamper-status",
+        /// Removes the manager label (a write on the hub).
+        RemoveLabel = "remove-label",
+        /// Sets the display name, as a consumer would (a write on the hub).
+        SetDisplayName = "set-display-name",
+        /// Creates a profile of another manager (a write on the hub).
+        PutForeignProfile = "put-foreign-profile",
+        /// Changes the spec of that profile (a write on the hub).
+        ChangeForeignProfile = "change-foreign-profile",
+        /// Deletes that profile and creates it again under its name (writes on the hub).
+        RecreateForeignProfile = "recreate-foreign-profile",
+        /// Cuts the implementation off from where its members come from (hook).
+        Disconnect = "disconnect",
+        /// Connects it again (hook).
+        Reconnect = "reconnect",
+        /// Deletes the run's own namespace, with a member's profile in it (a write on the hub).
+        DeleteNamespace = "delete-namespace",
+        /// Creates that namespace again (a write on the hub).
+        CreateNamespace = "create-namespace",
+        /// Asks a scheduler for clusters (hook).
+        Place = "place",
+        /// Asks it for another number of clusters (hook).
+        Reschedule = "reschedule",
+        /// Takes the request back (hook).
+        Unplace = "unplace",
+        /// Deletes a slice of the run's placement (a write on the hub).
+        DeleteSlice = "delete-slice",
+        /// Takes the clusters out of such a slice (a write on the hub).
+        EmptySlice = "empty-slice",
+        /// Creates a slice of another scheduler (a write on the hub).
+        PutForeignSlice = "put-foreign-slice",
+        /// Has a consumer work on a member (hook).
+        Work = "work",
+        /// Stops a consumer (hook).
+        Stop = "stop",
+        /// Starts it again (hook).
+        Start = "start",
+        /// Uninstalls it (hook).
+        Uninstall = "uninstall",
+    }
 }
 
 impl Driver {
@@ -267,58 +267,7 @@ impl DriverStep {
     }
 }
 
-impl Scenario {
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scenario::JoinAndLeave => "join-and-leave",
-            Scenario::Outage => "outage",
-            Scenario::Upgrade => "upgrade",
-            Scenario::Tampering => "tampering",
-            Scenario::ForeignProfile => "foreign-profile",
-            Scenario::SimilarNames => "similar-names",
-            Scenario::Scale => "scale",
-            Scenario::CutOff => "cut-off",
-            Scenario::Restart => "restart",
-            Scenario::NamespaceGone => "namespace-gone",
-            Scenario::Placement => "placement",
-            Scenario::SliceLimit => "slice-limit",
-        }
-    }
-}
-
 impl DriverAction {
-    /// All actions.
-    pub const ALL: [DriverAction; 27] = [
-        DriverAction::Join,
-        DriverAction::Leave,
-        DriverAction::Break,
-        DriverAction::Heal,
-        DriverAction::Upgrade,
-        DriverAction::Restart,
-        DriverAction::DeleteProfile,
-        DriverAction::TamperStatus,
-        DriverAction::RemoveLabel,
-        DriverAction::SetDisplayName,
-        DriverAction::PutForeignProfile,
-        DriverAction::ChangeForeignProfile,
-        DriverAction::RecreateForeignProfile,
-        DriverAction::Disconnect,
-        DriverAction::Reconnect,
-        DriverAction::DeleteNamespace,
-        DriverAction::CreateNamespace,
-        DriverAction::Place,
-        DriverAction::Reschedule,
-        DriverAction::Unplace,
-        DriverAction::DeleteSlice,
-        DriverAction::EmptySlice,
-        DriverAction::PutForeignSlice,
-        DriverAction::Work,
-        DriverAction::Stop,
-        DriverAction::Start,
-        DriverAction::Uninstall,
-    ];
-
     /// The actions of a run that judges this role.
     pub fn of(role: Role) -> impl Iterator<Item = DriverAction> {
         Self::ALL.into_iter().filter(move |action| match action {
@@ -337,106 +286,30 @@ impl DriverAction {
 
     /// Returns `true` if it concerns decisions, whose slices show its effect.
     pub fn is_on_placements(self) -> bool {
-        match self {
-            DriverAction::Place
-            | DriverAction::Reschedule
-            | DriverAction::Unplace
-            | DriverAction::DeleteSlice
-            | DriverAction::EmptySlice
-            | DriverAction::PutForeignSlice => true,
-            DriverAction::Join
-            | DriverAction::Leave
-            | DriverAction::Break
-            | DriverAction::Heal
-            | DriverAction::Upgrade
-            | DriverAction::Restart
-            | DriverAction::DeleteProfile
-            | DriverAction::TamperStatus
-            | DriverAction::RemoveLabel
-            | DriverAction::SetDisplayName
-            | DriverAction::PutForeignProfile
-            | DriverAction::ChangeForeignProfile
-            | DriverAction::RecreateForeignProfile
-            | DriverAction::Disconnect
-            | DriverAction::Reconnect
-            | DriverAction::DeleteNamespace
-            | DriverAction::CreateNamespace
-            | DriverAction::Work
-            | DriverAction::Stop
-            | DriverAction::Start
-            | DriverAction::Uninstall => false,
-        }
+        use DriverAction::*;
+        matches!(
+            self,
+            Place | Reschedule | Unplace | DeleteSlice | EmptySlice | PutForeignSlice
+        )
     }
 
     /// Returns `true` if the run itself writes to the hub.
     pub fn is_mutation(self) -> bool {
-        match self {
-            DriverAction::Join
-            | DriverAction::Leave
-            | DriverAction::Break
-            | DriverAction::Heal
-            | DriverAction::Upgrade
-            | DriverAction::Restart
-            | DriverAction::Disconnect
-            | DriverAction::Reconnect
-            | DriverAction::Place
-            | DriverAction::Reschedule
-            | DriverAction::Unplace
-            | DriverAction::Work
-            | DriverAction::Stop
-            | DriverAction::Start
-            | DriverAction::Uninstall => false,
-            DriverAction::DeleteProfile
-            | DriverAction::TamperStatus
-            | DriverAction::RemoveLabel
-            | DriverAction::SetDisplayName
-            | DriverAction::PutForeignProfile
-            | DriverAction::ChangeForeignProfile
-            | DriverAction::RecreateForeignProfile
-            | DriverAction::DeleteNamespace
-            | DriverAction::CreateNamespace
-            | DriverAction::DeleteSlice
-            | DriverAction::EmptySlice
-            | DriverAction::PutForeignSlice => true,
-        }
-    }
-
-    /// The name in evidence and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            DriverAction::Join => "join",
-            DriverAction::Leave => "leave",
-            DriverAction::Break => "break",
-            DriverAction::Heal => "heal",
-            DriverAction::Upgrade => "upgrade",
-            DriverAction::Restart => "restart",
-            DriverAction::DeleteProfile => "delete-profile",
-            DriverAction::TamperStatus => "tamper-status",
-            DriverAction::RemoveLabel => "remove-label",
-            DriverAction::SetDisplayName => "set-display-name",
-            DriverAction::PutForeignProfile => "put-foreign-profile",
-            DriverAction::ChangeForeignProfile => "change-foreign-profile",
-            DriverAction::RecreateForeignProfile => "recreate-foreign-profile",
-            DriverAction::Disconnect => "disconnect",
-            DriverAction::Reconnect => "reconnect",
-            DriverAction::DeleteNamespace => "delete-namespace",
-            DriverAction::CreateNamespace => "create-namespace",
-            DriverAction::Place => "place",
-            DriverAction::Reschedule => "reschedule",
-            DriverAction::Unplace => "unplace",
-            DriverAction::DeleteSlice => "delete-slice",
-            DriverAction::EmptySlice => "empty-slice",
-            DriverAction::PutForeignSlice => "put-foreign-slice",
-            DriverAction::Work => "work",
-            DriverAction::Stop => "stop",
-            DriverAction::Start => "start",
-            DriverAction::Uninstall => "uninstall",
-        }
-    }
-}
-
-impl std::fmt::Display for DriverAction {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        use DriverAction::*;
+        matches!(
+            self,
+            DeleteProfile
+                | TamperStatus
+                | RemoveLabel
+                | SetDisplayName
+                | PutForeignProfile
+                | ChangeForeignProfile
+                | RecreateForeignProfile
+                | DeleteNamespace
+                | CreateNamespace
+                | DeleteSlice
+                | EmptySlice
+                | PutForeignSlice
+        )
     }
 }

@@ -150,7 +150,7 @@ impl Judged for PlacementDecision {
         }
         let (old, new) = (&before.metadata.labels, &self.metadata.labels);
         let keys = old.iter().chain(new.iter()).map(|(key, _)| key);
-        let changed = keys.filter(|key| old.get(key) != new.get(key));
+        let changed = keys.filter(|key| old.get(*key) != new.get(*key));
         fields.extend(changed.map(|key| format!("metadata.labels[{}]", redacted(key))));
         fields
     }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use evidence::api::{ClusterProfile, ProfileLabels};
+use evidence::api::{ClusterProfile, Labels};
 
 use crate::text::redacted;
 
@@ -58,12 +58,12 @@ pub(crate) fn changed_fields(before: &ClusterProfile, after: &ClusterProfile) ->
     fields
 }
 
-fn changed_labels(path: &str, old: &Arc<ProfileLabels>, new: &Arc<ProfileLabels>) -> Vec<String> {
+fn changed_labels(path: &str, old: &Arc<Labels>, new: &Arc<Labels>) -> Vec<String> {
     if Arc::ptr_eq(old, new) {
         return Vec::new();
     }
     let keys = old.iter().chain(new.iter()).map(|(key, _)| key);
-    let changed = keys.filter(|key| old.get(key) != new.get(key));
+    let changed = keys.filter(|key| old.get(*key) != new.get(*key));
     changed.map(|key| format!("{path}[{}]", redacted(key))).collect()
 }
 

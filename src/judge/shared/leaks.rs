@@ -1,7 +1,7 @@
 //! Findings on credentials in the texts of an object.
 
 use evidence::{
-    api::ProfileLabels,
+    api::Labels,
     leak::{Grade, Leak, leaks_in_text, leaks_under},
 };
 
@@ -24,7 +24,7 @@ impl LeakFindings {
     }
 
     /// Searches labels or annotations.
-    pub(crate) fn map(&mut self, path: &str, map: &ProfileLabels) {
+    pub(crate) fn map(&mut self, path: &str, map: &Labels) {
         for (key, value) in map.iter() {
             self.text(key, || format!("{path}[{key}]"));
             self.add(leaks_under(key, value), || format!("{path}[{key}]"));

@@ -1,11 +1,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::api::ClusterProfile;
 
 fn refused(object: Value) -> Unreadable {
-    let of_value = profile(Untyped::Value(&object)).expect_err("it does not fit");
+    let of_value = ClusterProfile::read(Untyped::Value(&object)).expect_err("it does not fit");
     let text = object.to_string();
-    let of_text = profile(Untyped::Text(text.as_bytes())).expect_err("nor does its text");
+    let of_text = ClusterProfile::read(Untyped::Text(text.as_bytes())).expect_err("nor does its text");
     assert_eq!(of_value, of_text);
     *of_value
 }
@@ -44,7 +45,7 @@ fn names_the_part_and_quotes_nothing() {
     assert_eq!(number.object.name, "");
 
     let fine = object(Value::Null);
-    profile(Untyped::Value(&fine)).expect("null is as good as absent");
+    ClusterProfile::read(Untyped::Value(&fine)).expect("null is as good as absent");
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn goes_down_to_the_smallest_part_whose_name_is_known() {
         named(
             json!({"metadata": {"managedFields": [{"fieldsV1": {"f:metadata": {"f:canary": 1}, "f:spec": 7}}]}})
         ),
-        "metadata.managedFields[0].fieldsV1: invalid type: integer, expected a tree of owned fields"
+        "metadata.managedFields[0].fieldsV1: invalid type: integer, expected a map"
     );
 }
 
@@ -99,7 +100,7 @@ fn an_object_without_a_name_is_none() {
 #[test]
 fn makes_out_who_it_is_whatever_is_wrong() {
     let who = |json: &[u8]| {
-        let unreadable = profile(Untyped::Text(json)).expect_err("it cannot be read");
+        let unreadable = ClusterProfile::read(Untyped::Text(json)).expect_err("it cannot be read");
         (
             unreadable.object.to_string(),
             unreadable.object.uid,
@@ -135,7 +136,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
     }
     // Unread parts may be anything.
     let fine = text(&format!(r#"{{"x": {deep}, "y": 1e999}}"#));
-    profile(Untyped::Text(fine.as_bytes())).expect("fits");
+    ClusterProfile::read(Untyped::Text(fine.as_bytes())).expect("fits");
 
     let spoilt = b"{\"metadata\": {\"name\": \"a\", \"namespace\": \"n\xFF\xFE\", \"uid\": \"u\"}}";
     assert_eq!(

@@ -1,25 +1,76 @@
-//! Finds credentials in a text, by their position.
+//! Finds credentials in a text, by their form and their position.
 
 use std::ops::Range;
 
-use base64::Engine as _;
+use base64::{
+    Engine as _,
+    alphabet::{STANDARD, URL_SAFE},
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use regex::Captures;
 use rustls_pki_types::PrivateKeyDer;
 use serde_json::Value;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
-    Grade, LeakKind,
-    encoding::{WITH_DASH, WITH_PLUS},
-    grade::Find,
+    grade::{Grade, LeakKind},
     issued,
     keys::{mentioned, told_of},
-    patterns::{
-        BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, may_have_form, may_hold, value_end,
-    },
-    scan, userinfo,
+    patterns::{BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold, value_end},
+    scan,
     values::{looks_random, says_nothing},
 };
+
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+/// The standard alphabet.
+const WITH_PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
+/// The alphabet of URLs and web tokens.
+const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
+
+/// The text in base64 of either alphabet, if there is one.
+pub(super) fn base64_text(value: &str) -> Option<String> {
+    String::from_utf8(decoded(value.trim_end_matches('='))?).ok()
+}
+
+/// The bytes in base64 of either alphabet, without padding.
+fn decoded(value: &str) -> Option<Vec<u8>> {
+    let engine = if value.contains(['-', '_']) {
+        &WITH_DASH
+    } else {
+        &WITH_PLUS
+    };
+    engine.decode(value).ok()
+}
+
+/// A credential in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Find {
+    /// Its bytes, and those of other finds that it replaces.
+    pub range: Range<usize>,
+    /// Its own length in bytes.
+    pub length: usize,
+    pub kind: LeakKind,
+    pub grade: Grade,
+    /// True if it is in base64.
+    pub encoded: bool,
+    /// The bytes of the name that makes it a credential, if its form alone does not.
+    pub key: Option<Range<usize>>,
+}
+
+impl Find {
+    pub(super) fn new(range: Range<usize>, kind: LeakKind, grade: Grade) -> Self {
+        Self {
+            length: range.len(),
+            range,
+            kind,
+            grade,
+            encoded: false,
+            key: None,
+        }
+    }
+}
 
 /// The start of a private key in base64. Other text may precede it.
 const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
@@ -35,23 +86,16 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
         return Vec::new();
     }
     let mut finds = Vec::new();
-    if may_have_form(text) {
-        of_own_form(text, &mut finds);
-    }
+    private_keys(text, &mut finds);
+    client_certificates(text, &mut finds);
+    web_tokens(text, &mut finds);
+    headers(text, &mut finds);
+    userinfo(text, &mut finds);
+    issued::find(text, &mut finds);
     issued::find_bootstrap(text, &mut finds);
     named(text, &mut finds);
     base64(text, depth, &mut finds);
     without_overlaps(finds)
-}
-
-/// Adds the credentials that are known by their form.
-fn of_own_form(text: &str, finds: &mut Vec<Find>) {
-    private_keys(text, finds);
-    client_certificates(text, finds);
-    web_tokens(text, finds);
-    headers(text, finds);
-    userinfo::find(text, finds);
-    issued::find(text, finds);
 }
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {
@@ -172,6 +216,42 @@ fn from_scheme(found: &Captures) -> Range<usize> {
     start..found.get_match().end()
 }
 
+/// Adds the userinfo of each URL, with or without a scheme.
+fn userinfo(text: &str, finds: &mut Vec<Find>) {
+    if !text.contains('@') {
+        return;
+    }
+    for (slashes, _) in text.match_indices("//") {
+        let start = slashes + 2;
+        let rest = &text[start..];
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\\' | ',');
+        let authority = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        if let Some((userinfo, host)) = authority.rsplit_once('@')
+            && !userinfo.is_empty()
+        {
+            let grade = userinfo_grade(userinfo, host, &text[..slashes]);
+            finds.push(Find::new(
+                start..start + userinfo.len(),
+                LeakKind::UserInfo,
+                grade,
+            ));
+        }
+    }
+}
+
+/// Grades userinfo. A plain user name, as in `ssh://git@host`, is no secret unless it looks like a token. An image may
+/// have a tag and a digest, and a password may be masked.
+fn userinfo_grade(userinfo: &str, host: &str, before: &str) -> Grade {
+    let is_image = host.starts_with("sha256:") || host.starts_with("sha512:");
+    let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+    let is_url = before.ends_with(':') && !is_image;
+    if is_url && (!says_nothing(password) || looks_random(user)) {
+        Grade::Certain
+    } else {
+        Grade::Shaped
+    }
+}
+
 fn named(text: &str, finds: &mut Vec<Find>) {
     let mut start = 0;
     let mut end = 0;
@@ -233,12 +313,7 @@ fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
         1 => &whole[..whole.len() - 1],
         _ => whole,
     };
-    let engine = if whole.contains(['-', '_']) {
-        &WITH_DASH
-    } else {
-        &WITH_PLUS
-    };
-    let bytes = engine.decode(whole).ok()?;
+    let bytes = decoded(whole)?;
     if PrivateKeyDer::try_from(&*bytes).is_ok() {
         return Some((LeakKind::PrivateKey, Grade::Certain));
     }

@@ -1,6 +1,6 @@
 //! The kind of a find, and how certain it is.
 
-use std::{fmt, ops::Range};
+use std::fmt;
 
 /// How certain a find is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,32 +84,4 @@ pub struct Leak {
     pub key: Option<String>,
     /// Its first character's place in the text at `place`, from 1, if that text is long.
     pub at: Option<usize>,
-}
-
-/// A credential in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Find {
-    /// Its bytes, and those of other finds that it replaces.
-    pub range: Range<usize>,
-    /// Its own length in bytes.
-    pub length: usize,
-    pub kind: LeakKind,
-    pub grade: Grade,
-    /// True if it is in base64.
-    pub encoded: bool,
-    /// The bytes of the name that makes it a credential, if its form alone does not.
-    pub key: Option<Range<usize>>,
-}
-
-impl Find {
-    pub(super) fn new(range: Range<usize>, kind: LeakKind, grade: Grade) -> Self {
-        Self {
-            length: range.len(),
-            range,
-            kind,
-            grade,
-            encoded: false,
-            key: None,
-        }
-    }
 }

@@ -81,15 +81,10 @@ enum Promise {
     Kubeconfig(LeakKind),
 }
 
-/// Returns `true` if a field of that name may hold a credential that does not look like one.
-pub fn names_credential(key: &str) -> bool {
-    promise(key).is_some()
-}
-
 /// Rates the value of a field with a credential's name.
 ///
 /// A name is no credential, however random it looks: clusters are often named by their ids. So it is a hint at most.
-pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
+pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
     let Named { promise, is_plural } = promise(key)?;
     let grade = match promise {
         _ if says_nothing(value) => None,
@@ -131,7 +126,7 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
 }
 
 /// Rates a number in a field with a credential's name, like its text. A count of them is no credential.
-pub(super) fn named_number(key: &str, number: &str) -> Option<(LeakKind, Grade)> {
+pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(LeakKind, Grade)> {
     let is_count =
         number.starts_with('-') || words(key).iter().any(|word| OF_COUNTS.contains(&word.as_str()));
     let Named { promise, is_plural } = promise(key)?;

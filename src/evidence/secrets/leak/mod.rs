@@ -6,23 +6,20 @@
 //!
 //! The scanner looks into JSON, YAML and base64, up to a depth.
 
-mod constant;
-mod encoding;
 mod finds;
 mod grade;
 mod issued;
 mod keys;
 mod patterns;
 mod scan;
-mod userinfo;
 mod values;
 
 pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
 pub use issued::OWN_CREDENTIAL;
-pub use keys::names_credential;
-pub use scan::{leaks_in_text, leaks_in_value, leaks_under};
-pub(super) use scan::{places_in_value, short};
+pub(super) use keys::{named, named_number};
+pub use scan::{leaks_in_text, leaks_under};
+pub(super) use scan::{options, variable};
 
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,14 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::{constant::constant, issued};
+use super::issued;
+
+/// Compiles a pattern of the source.
+pub(super) fn constant(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern")
+}
 
 /// Words of which one is in every credential that a name gives away, and in headers.
 const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)";
@@ -13,44 +17,18 @@ const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cooki
 /// Texts of which one is in every credential with a form of its own, beside those of issuers.
 const SIGNS: [&str; 5] = ["@", "eyJ", "-----BEGIN", "%2DBEGIN", "%2dBEGIN"];
 
-/// The regular expression of [`SIGNS`] and what hints at an issuer.
-fn forms(hints: impl Iterator<Item = &'static str>) -> String {
-    let all: Vec<String> = SIGNS.into_iter().chain(hints).map(regex::escape).collect();
-    all.join("|")
-}
-
-/// What hints at an issuer, and is in few words.
-fn rare_hints() -> impl Iterator<Item = &'static str> {
-    issued::hints().filter(|hint| !issued::is_common(hint))
-}
-
-/// Part of every find but those in base64. A text with neither holds no credential, and most texts have neither.
-static HINT: LazyLock<Regex> = LazyLock::new(|| constant(&format!("{WORDS}|{}", forms(rare_hints()))));
-
-/// A piece of every match of [`HINT`] in ASCII, in any case. A search for these takes a fraction of the time.
-static PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let words = "token passw passphrase pwd secret credential jwt cookie key auth bearer basic cert pin";
-    let mut builder = AhoCorasick::builder();
-    builder
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .prefilter(false);
-    let pieces = words.split(' ').chain(SIGNS).chain(rare_hints());
-    builder.build(pieces).expect("a few constant words")
-});
-
-/// Part of every find but those by a field's name and those in base64. Long names look like base64, and are in
-/// every profile.
-static FORM: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = forms(issued::hints());
-    constant(&format!("(?i:bearer|basic|AccountKey|AccessKey)|{forms}"))
+/// Part of every find but those in base64 and bootstrap tokens. Most texts hold none.
+static HINT: LazyLock<Regex> = LazyLock::new(|| {
+    let forms: Vec<String> = SIGNS
+        .into_iter()
+        .chain(issued::hints())
+        .map(regex::escape)
+        .collect();
+    constant(&format!("{WORDS}|{}", forms.join("|")))
 });
 
 /// A run of base64 in either alphabet, as long as the shortest credential's.
 pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(r"[A-Za-z0-9+/_-]{32,}={0,2}"));
-
-/// The length of the shortest match of [`BASE64`].
-const SHORTEST_BASE64: usize = 32;
 
 /// A private key in PEM, complete or truncated, as it is or as a part of a URL.
 pub(super) static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
@@ -127,32 +105,7 @@ const SHORTEST: usize = 7;
 pub(super) fn may_hold(text: &str) -> bool {
     text.len() >= SHORTEST
         && !is_uuid(text)
-        && (holds_hint(text) || holds_base64(text) || issued::may_hold_bootstrap(text))
-}
-
-/// Returns `true` if [`HINT`] matches.
-fn holds_hint(text: &str) -> bool {
-    // Letters beyond ASCII may be capitals of letters in ASCII.
-    (!text.is_ascii() || PIECES.is_match(text)) && HINT.is_match(text)
-}
-
-/// Returns `true` if [`BASE64`] matches.
-fn holds_base64(text: &str) -> bool {
-    let is_of_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
-    let bytes = text.as_bytes();
-    // Each run covers one of these places, so that most bytes need no look.
-    let mut places = (SHORTEST_BASE64 - 1..bytes.len()).step_by(SHORTEST_BASE64);
-    places.any(|place| {
-        let before = bytes[..place].iter().rev();
-        let from = bytes[place..].iter();
-        let length = from.take_while(|byte| is_of_base64(byte)).count();
-        length > 0 && length + before.take_while(|byte| is_of_base64(byte)).count() >= SHORTEST_BASE64
-    })
-}
-
-/// Returns `true` if a text may hold a credential that has a form of its own.
-pub(super) fn may_have_form(text: &str) -> bool {
-    FORM.is_match(text)
+        && (HINT.is_match(text) || BASE64.is_match(text) || issued::BOOTSTRAP.is_match(text))
 }
 
 pub(super) fn is_uuid(value: &str) -> bool {
@@ -161,33 +114,4 @@ pub(super) fn is_uuid(value: &str) -> bool {
             8 | 13 | 18 | 23 => c == '-',
             _ => c.is_ascii_hexdigit(),
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Hints, what almost is one, and what may surround them.
-    fn text() -> impl Strategy<Value = String> {
-        let piece = prop_oneof![
-            r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?|bearer|basic|pin)",
-            r"(?i:client.?cert|certificate-data|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~)",
-            r"(?i:gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.|@|%2dBEGIN)",
-            r"(?i:xoxb-|npm_|sk_live_|sig=|SG\.|hf_|dckr_pat_|token-|T3BlbkFJ|SK)",
-            "[A-Za-z0-9+/_-]{1,40}={0,3}",
-            "to\u{212a}en|ba\u{17f}ic|[ .:éß]",
-            ".{0,12}",
-        ];
-        prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
-    }
-
-    proptest! {
-        #[test]
-        fn quick_checks_miss_nothing(text in text()) {
-            prop_assert_eq!(holds_hint(&text), HINT.is_match(&text), "{:?}", text);
-            prop_assert_eq!(holds_base64(&text), BASE64.is_match(&text), "{:?}", text);
-        }
-    }
 }

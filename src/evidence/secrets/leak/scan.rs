@@ -3,7 +3,9 @@
 //! This file and `finds.rs` call each other, and have to: a document holds texts, and a text may hold base64 of another
 //! document. [`DEEPEST`] bounds the recursion.
 
-use serde_json::Value;
+use std::iter;
+
+use serde_json::{Map, Value};
 
 use super::{
     Grade, Leak, LeakKind,
@@ -38,31 +40,11 @@ pub fn leaks_under(key: &str, text: &str) -> Vec<Leak> {
 }
 
 /// The same for a document.
-pub fn leaks_in_value(value: &Value) -> Vec<Leak> {
+#[cfg(test)]
+pub(super) fn leaks_in_value(value: &Value) -> Vec<Leak> {
     let mut found = Found::default();
     found.value(None, value, 0);
     found.leaks
-}
-
-/// Where a document holds credentials, all of them.
-pub(crate) struct LeakPlaces {
-    /// The paths that [`leaks_in_value`] gives, and deeper ones for texts that are documents themselves.
-    pub leaks: Vec<String>,
-    /// The paths of values whose key alone gives them away.
-    pub named: Vec<String>,
-}
-
-/// Returns where a document holds credentials.
-pub(crate) fn places_in_value(value: &Value) -> LeakPlaces {
-    let mut found = Found {
-        most: usize::MAX,
-        ..Found::default()
-    };
-    found.value(None, value, 0);
-    LeakPlaces {
-        leaks: found.leaks.into_iter().map(|leak| leak.place).collect(),
-        named: found.named,
-    }
 }
 
 /// The same for a text at that depth within another.
@@ -73,24 +55,10 @@ pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
 }
 
 /// The leaks so far, and the current path.
+#[derive(Default)]
 struct Found {
     leaks: Vec<Leak>,
     place: String,
-    /// The paths of values whose key alone gives them away.
-    named: Vec<String>,
-    /// The largest number of leaks to report.
-    most: usize,
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        Self {
-            leaks: Vec::new(),
-            place: String::new(),
-            named: Vec::new(),
-            most: MOST,
-        }
-    }
 }
 
 impl Found {
@@ -103,9 +71,6 @@ impl Found {
             .iter()
             .any(|leak| leak.grade == Grade::Certain);
         let by_key = key.and_then(|key| named(key, text));
-        if by_key.is_some() {
-            self.named.push(self.place.clone());
-        }
         if let Some((kind, grade)) = by_key
             && !is_told
         {
@@ -166,29 +131,17 @@ impl Found {
         match value {
             Value::String(text) => self.text(key, text, depth),
             Value::Array(items) => {
-                let mut option = None;
-                for (index, item) in items.iter().enumerate() {
-                    // An option's value follows it.
+                for ((index, item), option) in items.iter().enumerate().zip(options(items)) {
                     self.within(&format!("[{index}]"), |found| {
                         found.value(option.or(key), item, depth)
                     });
-                    option = item
-                        .as_str()
-                        .filter(|item| item.starts_with('-') && !item.contains('='))
-                        .map(|item| item.trim_start_matches('-'));
                 }
             }
             Value::Object(fields) => {
-                // A list of environment variables, for a container or a plugin.
-                let variable = fields.get("name").and_then(Value::as_str);
                 for (name, value) in fields {
-                    let known_as = match (name.as_str(), variable) {
-                        ("value", Some(variable)) => variable,
-                        (name, _) => name,
-                    };
                     self.within(&format!(".{}", short(name)), |found| {
                         found.text(None, name, depth);
-                        found.value(Some(known_as), value, depth);
+                        found.value(Some(variable(fields, name)), value, depth);
                     });
                 }
             }
@@ -198,7 +151,7 @@ impl Found {
     }
 
     fn within(&mut self, step: &str, search: impl FnOnce(&mut Self)) {
-        if self.leaks.len() >= self.most {
+        if self.leaks.len() >= MOST {
             return;
         }
         let length = self.place.len();
@@ -208,9 +161,28 @@ impl Found {
     }
 
     fn add(&mut self, leak: Leak) {
-        if self.leaks.len() < self.most {
+        if self.leaks.len() < MOST {
             self.leaks.push(leak);
         }
+    }
+}
+
+/// For each item of an array, the option before it: an option's value follows it.
+pub(crate) fn options(items: &[Value]) -> impl Iterator<Item = Option<&str>> {
+    let names = items.iter().map(|item| {
+        let option = item
+            .as_str()
+            .filter(|item| item.starts_with('-') && !item.contains('='));
+        option.map(|option| option.trim_start_matches('-'))
+    });
+    iter::once(None).chain(names)
+}
+
+/// The name of a field's value: that of the field or, in a list of environment variables, the variable's.
+pub(crate) fn variable<'v>(fields: &'v Map<String, Value>, name: &'v str) -> &'v str {
+    match (name, fields.get("name").and_then(Value::as_str)) {
+        ("value", Some(variable)) => variable,
+        (name, _) => name,
     }
 }
 
@@ -239,7 +211,7 @@ fn document(text: &str, depth: usize) -> Option<Document> {
 }
 
 /// Returns a key as it stands in paths.
-pub(crate) fn short(key: &str) -> String {
+fn short(key: &str) -> String {
     match key.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &key[..end]),
         None => key.to_owned(),

@@ -1,6 +1,6 @@
 //! Tells values of credentials from names, references and placeholders.
 
-use super::{Grade, encoding::base64_text, patterns::RESOURCE};
+use super::{finds::base64_text, grade::Grade, patterns::RESOURCE};
 
 /// Placeholders and states: values that are no credential.
 const NOTHING: &[&str] = &[

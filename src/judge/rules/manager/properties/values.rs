@@ -6,11 +6,11 @@ use evidence::api::{
     ClusterProfile,
     address::{Schemes, endpoint_fault, without_path},
     endpoints::{Endpoints, fault},
-    list::strings,
     names::{
         PROPERTY_CLUSTER_ID, PROPERTY_ENDPOINTS, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
         PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS, STANDARD_PROPERTIES,
     },
+    strings,
     syntax::is_dns_subdomain,
 };
 

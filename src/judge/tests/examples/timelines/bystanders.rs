@@ -85,8 +85,7 @@ fn annotate(history: &mut ProfileHistory, at: Timestamp, written: Timestamp) -> 
     history.versions.insert(place, Version { at: Some(at), object });
     for version in &mut history.versions[place..] {
         let annotations = &mut version.object.metadata.annotations;
-        let all = annotations.iter().chain([(ANNOTATION, "1")]);
-        *annotations = Arc::new(all.collect());
+        Arc::make_mut(annotations).insert(ANNOTATION.to_owned(), "1".to_owned());
         let Some(writers) = &mut version.object.metadata.writers else {
             continue;
         };

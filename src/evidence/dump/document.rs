@@ -1,0 +1,546 @@
+//! Reads the documents of a file: a visitor hands the items of a list over one by one, as JSON.
+
+use std::{
+    fmt::{self, Write as _},
+    io::Read,
+    marker::PhantomData,
+};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
+
+use super::{
+    DumpError,
+    error::Place,
+    gather::{Gatherer, Types},
+    source::{Progress, Source},
+};
+use crate::lenient;
+
+/// The deepest nesting of lists.
+const DEEPEST: usize = 8;
+
+/// How many times the size of the largest object the items of a list may have that wait for the list's type.
+const DEFERRED: usize = 4;
+
+/// Reads a file. Returns its size in bytes, and whether it is blank.
+pub(super) fn read_file(
+    reader: impl Read,
+    file: &str,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(u64, bool), DumpError> {
+    let progress = Progress::default();
+    let mut source = Source::new(reader, file, gatherer.limits, &progress);
+    gatherer.begin_file(file);
+    while source.next_document() {
+        gatherer.count += 1;
+        match source.first_byte()? {
+            None => {}
+            Some(b'{' | b'[') => json(&mut source, &progress, gatherer)?,
+            Some(_) => {
+                gatherer.documents += 1;
+                yaml(&mut source, &progress, gatherer)?;
+            }
+        }
+        gatherer.check_limits(progress.line())?;
+    }
+    Ok((source.size, source.is_blank))
+}
+
+/// Reads JSON values in a row.
+fn json(
+    source: &mut Source<'_, impl Read>,
+    progress: &Progress,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(), DumpError> {
+    let (begins, column) = (source.place(), source.column());
+    let mut deserializer = serde_json::Deserializer::from_reader(&mut *source);
+    let read = loop {
+        progress.begin_object();
+        let reading = Reading {
+            gatherer,
+            progress,
+            begins: None,
+            depth: 0,
+        };
+        if let Err(error) = reading.document::<Box<RawValue>, _>(&mut deserializer) {
+            break Err(error);
+        }
+        match deserializer.end() {
+            // Another value follows.
+            Err(error) if error.is_syntax() => {}
+            end => break end,
+        }
+    };
+    let Err(error) = read else { return Ok(()) };
+    if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
+        return Err(why);
+    }
+    let at = |line| Place { line, ..begins };
+    if error.is_eof() {
+        return Err(at(progress.last_line()).cut_short());
+    }
+    let before = if error.line() == 1 { column } else { 0 };
+    let column = before + error.column().max(1);
+    Err(at(begins.line + error.line() - 1).syntax(column, "JSON", without_place(&error.to_string())))
+}
+
+/// Reads a document of YAML like kubectl: `yes` and `on` are text. The limits of the file bound its size.
+fn yaml(
+    source: &mut Source<'_, impl Read>,
+    progress: &Progress,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(), DumpError> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        // A snippet would show values, which may be secrets.
+        with_snippet: false,
+        emit_comments: false,
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: None,
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+            max_total_comment_bytes: usize::MAX,
+        },
+    };
+    let begins = source.place();
+    let reading = Reading {
+        gatherer,
+        progress,
+        begins: Some(begins.line),
+        depth: 0,
+    };
+    let read =
+        serde_saphyr::with_deserializer_from_reader_with_options(&mut *source, options, |deserializer| {
+            reading.document::<Spanned<Transcoded>, _>(deserializer)
+        });
+    let Err(error) = read else { return Ok(()) };
+    if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
+        return Err(why);
+    }
+    let (line, column) = error
+        .location()
+        .map_or((1, 1), |place| (place.line() as usize, place.column() as usize));
+    let mut message = match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("the key `{key}` is repeated")
+        }
+        serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a key is repeated".to_owned(),
+        other => without_quotes(without_place(&other.to_string())),
+    };
+    let place = Place {
+        line: begins.line + line.max(1) - 1,
+        ..begins
+    };
+    if progress.is_cut.get() && place.line >= progress.last_line() {
+        message += " (it ends there: was kubectl interrupted?)";
+    }
+    Err(place.syntax(column.max(1), "YAML", &message))
+}
+
+/// Removes the place at the end of a parser's message.
+fn without_place(message: &str) -> &str {
+    message.rfind(" at line ").map_or(message, |at| &message[..at])
+}
+
+/// Removes quotes of the file, which may be secrets.
+fn without_quotes(message: &str) -> String {
+    let parts = message.split(['"', '`']).enumerate();
+    parts
+        .map(|(index, part)| if index % 2 == 1 { "…" } else { part })
+        .collect()
+}
+
+/// A document that is being read.
+struct Reading<'r, 'd> {
+    gatherer: &'r mut Gatherer<'d>,
+    progress: &'r Progress,
+    /// The line at which it begins, if the parser reads ahead of what it hands over.
+    begins: Option<usize>,
+    /// The number of lists around it.
+    depth: usize,
+}
+
+impl Reading<'_, '_> {
+    /// Reads a document, and hands its objects to the gatherer.
+    fn document<'de, P: Part, D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
+        let content = Content::<P> {
+            reading: &mut self,
+            items: None,
+            part: PhantomData,
+        };
+        if let Found::Other = content.deserialize(deserializer)? {
+            let line = self.line();
+            self.gatherer.not_an_object(&Types::default(), line);
+        }
+        Ok(())
+    }
+
+    fn line(&self) -> usize {
+        self.begins.unwrap_or_else(|| self.progress.line())
+    }
+
+    /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items. Returns `false` if
+    /// that is unknown so far and could matter.
+    fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, DumpError> {
+        self.gatherer.count += 1;
+        let parts = lenient::parts(json);
+        let own = Types::of(&parts);
+        let is_object = json.trim_ascii_start().starts_with('{');
+        let items = parts.get("items").map(|items| items.get());
+        let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
+        if json.trim_ascii_start().starts_with('[') || own.is_list() && has_items {
+            self.take_nested(json, line)?;
+        } else if own.is_surely_list() {
+            self.gatherer.take_malformed_list(line);
+        } else if of_list.is_none() && own.is_incomplete() {
+            return Ok(false);
+        } else {
+            let types = own.or(of_list);
+            if is_object {
+                self.gatherer.take_object(&types, json, line);
+            } else {
+                self.gatherer.not_an_object(&types, line);
+            }
+        }
+        self.gatherer.check_limits(line).map(|()| true)
+    }
+
+    fn take_nested(&mut self, json: &str, line: usize) -> Result<(), DumpError> {
+        if self.depth + 1 >= DEEPEST {
+            self.gatherer.take_malformed_list(line);
+            return Ok(());
+        }
+        let nested = Reading {
+            gatherer: &mut *self.gatherer,
+            progress: self.progress,
+            begins: Some(line),
+            depth: self.depth + 1,
+        };
+        let read = nested.document::<Box<RawValue>, _>(&mut serde_json::Deserializer::from_str(json));
+        let Err(error) = read else { return Ok(()) };
+        if let Some(why) = self.gatherer.stop.take() {
+            return Err(why);
+        }
+        let place = self.gatherer.place(line);
+        Err(place.syntax(error.column().max(1), "JSON", without_place(&error.to_string())))
+    }
+}
+
+/// Reads an object, an array or a list, or the items of a list.
+struct Content<'v, 'r, 'd, P> {
+    reading: &'v mut Reading<'r, 'd>,
+    /// For the items of a list: their type, if the list has named it by now.
+    items: Option<Option<Types>>,
+    part: PhantomData<P>,
+}
+
+/// What was read.
+enum Found {
+    /// An object, or items. Those whose type is unknown so far are left.
+    Items(Vec<Deferred>),
+    Null,
+    Other,
+}
+
+/// An item whose type depends on the rest of the list.
+struct Deferred {
+    json: Box<str>,
+    line: usize,
+}
+
+impl<P: Part> Content<'_, '_, '_, P> {
+    /// Stops the parser with an error that it does not know.
+    fn stop<E: serde::de::Error>(&mut self, why: DumpError) -> E {
+        self.reading.gatherer.stop = Some(why);
+        E::custom("stopped")
+    }
+
+    /// Ends an object.
+    fn end(&mut self, object: Object, items: Option<Found>, line: usize) -> Result<(), DumpError> {
+        let reading = &mut *self.reading;
+        let types = &object.types;
+        let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
+        match items {
+            Some(Found::Items(_) | Found::Null) if P::CAN_BE_CUT && is_cut => {
+                let last = reading.gatherer.place(reading.progress.last_line());
+                return Err(last.cut_short());
+            }
+            Some(Found::Items(deferred)) if types.is_list() => {
+                reading.gatherer.take_partial(types, &object.metadata, line);
+                let of_items = types.of_items();
+                for item in deferred {
+                    reading.take(&item.json, Some(&of_items), item.line)?;
+                }
+            }
+            Some(Found::Null) if types.is_list() => {
+                reading.gatherer.take_partial(types, &object.metadata, line);
+            }
+            Some(Found::Items(_)) => reading.gatherer.take_malformed_list(line),
+            _ => {
+                reading.take(&format!("{{{}}}", object.fields), Some(&Types::default()), line)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de, P: Part> DeserializeSeed<'de> for Content<'_, '_, '_, P> {
+    type Value = Found;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
+    type Value = Found;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<Found, E> {
+        Ok(Found::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
+        Ok(Found::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Found, E> {
+        Ok(Found::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Found, E> {
+        Ok(Found::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Found, E> {
+        Ok(Found::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Found, E> {
+        Ok(Found::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Found, A::Error> {
+        let types = self.items.take().unwrap_or_else(|| Some(Types::default()));
+        let (mut deferred, mut size) = (Vec::new(), 0);
+        loop {
+            self.reading.progress.begin_object();
+            let Some((json, line)) = items.next_element_seed(Placed::<P>(self.reading, PhantomData))? else {
+                return Ok(Found::Items(deferred));
+            };
+            match self.reading.take(&json, types.as_ref(), line) {
+                Ok(true) => {}
+                Ok(false) => {
+                    size += json.len();
+                    let limits = &self.reading.gatherer.limits;
+                    if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
+                        let place = self.reading.gatherer.place(line);
+                        return Err(self.stop(place.late_kind()));
+                    }
+                    deferred.push(Deferred { json, line });
+                }
+                Err(why) => return Err(self.stop(why)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Found, A::Error> {
+        if self.items.is_some() {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Found::Other);
+        }
+        let line = self.reading.line();
+        let (mut object, mut items) = (Object::default(), None);
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "items" && object.types.is_list() {
+                if items.is_some() {
+                    return Err(A::Error::custom("duplicate field `items`"));
+                }
+                let types = Some(&object.types).filter(|types| !types.is_incomplete());
+                let content = Content::<P> {
+                    items: Some(types.map(Types::of_items)),
+                    reading: &mut *self.reading,
+                    part: PhantomData,
+                };
+                items = Some(map.next_value_seed(content)?);
+                object.add(&key, "{}");
+            } else {
+                let (json, _) = map.next_value::<P>()?.into_json();
+                object.add(&key, &json);
+            }
+        }
+        match self.end(object, items, line) {
+            Ok(()) => Ok(Found::Items(Vec::new())),
+            Err(why) => Err(self.stop(why)),
+        }
+    }
+}
+
+/// An object at the top of a document, without the items of a list.
+#[derive(Default)]
+struct Object {
+    types: Types,
+    metadata: String,
+    /// Its fields as JSON, without the braces.
+    fields: String,
+}
+
+impl Object {
+    fn add(&mut self, key: &str, json: &str) {
+        let text = || serde_json::from_str(json).unwrap_or_default();
+        match key {
+            "apiVersion" => self.types.api_version = text(),
+            "kind" => self.types.kind = text(),
+            "metadata" => json.clone_into(&mut self.metadata),
+            _ => {}
+        }
+        if !self.fields.is_empty() {
+            self.fields.push(',');
+        }
+        let _ = write!(self.fields, "{}:{json}", Value::from(key));
+    }
+}
+
+/// A part of a document as JSON.
+trait Part: DeserializeOwned {
+    /// Whether a document that ends in the middle can be valid.
+    const CAN_BE_CUT: bool;
+
+    /// The JSON, and the line in the document, from 1, if the parser knows it.
+    fn into_json(self) -> (Box<str>, Option<usize>);
+}
+
+impl Part for Box<RawValue> {
+    const CAN_BE_CUT: bool = false;
+
+    fn into_json(self) -> (Box<str>, Option<usize>) {
+        (self.into(), None)
+    }
+}
+
+impl Part for Spanned<Transcoded> {
+    const CAN_BE_CUT: bool = true;
+
+    fn into_json(self) -> (Box<str>, Option<usize>) {
+        (self.value.0.into(), Some(self.referenced.line() as usize))
+    }
+}
+
+/// Reads an item with its line.
+struct Placed<'p, 'r, 'd, P>(&'p Reading<'r, 'd>, PhantomData<P>);
+
+impl<'de, P: Part> DeserializeSeed<'de> for Placed<'_, '_, '_, P> {
+    type Value = (Box<str>, usize);
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let begins = self.0.line();
+        let (json, line) = P::deserialize(deserializer)?.into_json();
+        Ok((json, begins + line.map_or(0, |line| line.saturating_sub(1))))
+    }
+}
+
+/// A value of any format as JSON. Numbers that JSON lacks are out of range in it, so that they spoil one object alone.
+struct Transcoded(String);
+
+impl<'de> Deserialize<'de> for Transcoded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut json = String::new();
+        Transcode(&mut json).deserialize(deserializer)?;
+        Ok(Self(json))
+    }
+}
+
+struct Transcode<'j>(&'j mut String);
+
+impl Transcode<'_> {
+    fn put<E>(self, value: impl Into<Value>) -> Result<(), E> {
+        let _ = write!(self.0, "{}", value.into());
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Transcode<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Transcode<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.put(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        if value.is_finite() {
+            return self.put(value);
+        }
+        self.0.push_str("1e999");
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.put(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        self.0.push('[');
+        let start = self.0.len();
+        while items.next_element_seed(Transcode(&mut *self.0))?.is_some() {
+            self.0.push(',');
+        }
+        close(self.0, start, ']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.push('{');
+        let start = self.0.len();
+        while let Some(key) = map.next_key::<String>()? {
+            Transcode(&mut *self.0).put(key)?;
+            self.0.push(':');
+            map.next_value_seed(Transcode(&mut *self.0))?;
+            self.0.push(',');
+        }
+        close(self.0, start, '}');
+        Ok(())
+    }
+}
+
+/// Ends a list or an object that begins at `start`, in place of the last comma.
+fn close(json: &mut String, start: usize, end: char) {
+    if json.len() > start {
+        json.pop();
+    }
+    json.push(end);
+}

@@ -1,0 +1,310 @@
+//! The text of a file, document by document.
+
+use std::{
+    cell::Cell,
+    io::{self, BufRead, BufReader, Read},
+};
+
+use super::{DumpError, error::Place};
+use crate::{LimitError, Limits, read::files::exceeded};
+
+/// The largest part of a line that is read at once, in bytes.
+const PIECE: u64 = 1024;
+
+/// Some programs write a byte order mark before text.
+const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
+
+/// A file that is read piece by piece. A line of `---` or `...`, alone or before white space, ends a document: YAML
+/// forbids both in scalars, and JSON strings have no line breaks.
+pub(super) struct Source<'f, R> {
+    reader: BufReader<R>,
+    pub file: &'f str,
+    limits: Limits,
+    progress: &'f Progress,
+    /// The present piece: a line, or a part of it.
+    piece: Vec<u8>,
+    /// How much of the piece was handed out.
+    at: usize,
+    /// The characters of the line before the piece.
+    column: usize,
+    /// The first bytes of a character that goes on in the next piece.
+    split: Vec<u8>,
+    /// The first piece of the next document.
+    next: Option<Vec<u8>>,
+    is_read: bool,
+    /// True if nothing but white space was read.
+    pub is_blank: bool,
+    /// The bytes that were read.
+    pub size: u64,
+    /// Why it cannot be read on.
+    pub failure: Option<DumpError>,
+}
+
+/// How far a file was read.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The line breaks before the present piece.
+    lines: Cell<usize>,
+    /// The bytes that were read since the last object.
+    bytes: Cell<usize>,
+    /// True if the piece is empty, behind a line break.
+    is_behind: Cell<bool>,
+    /// True once the file has ended without a line break.
+    pub is_cut: Cell<bool>,
+}
+
+impl Progress {
+    /// The present line, from 1.
+    pub fn line(&self) -> usize {
+        self.lines.get() + 1
+    }
+
+    /// The last line that was read, from 1.
+    pub fn last_line(&self) -> usize {
+        (self.line() - usize::from(self.is_behind.get())).max(1)
+    }
+
+    /// Begins with another object.
+    pub fn begin_object(&self) {
+        self.bytes.set(0);
+    }
+}
+
+impl<'f, R: Read> Source<'f, R> {
+    pub fn new(reader: R, file: &'f str, limits: Limits, progress: &'f Progress) -> Self {
+        Self {
+            reader: BufReader::with_capacity(256 * 1024, reader),
+            file,
+            limits,
+            progress,
+            piece: Vec::new(),
+            at: 0,
+            column: 0,
+            split: Vec::new(),
+            next: Some(Vec::new()),
+            is_read: false,
+            is_blank: true,
+            size: 0,
+            failure: None,
+        }
+    }
+
+    /// Goes to the next document. Returns `false` at the end of the file.
+    pub fn next_document(&mut self) -> bool {
+        let Some(first) = self.next.take() else {
+            return false;
+        };
+        self.piece = first;
+        self.at = 0;
+        self.progress.begin_object();
+        true
+    }
+
+    /// The first byte of the document's content; `None` if it has only comments and directives.
+    pub fn first_byte(&mut self) -> Result<Option<u8>, DumpError> {
+        let mut in_comment = false;
+        loop {
+            let first = self.piece.trim_ascii_start().first().copied();
+            in_comment |= matches!(first, Some(b'#' | b'%'));
+            if let Some(first) = first.filter(|_| !in_comment) {
+                return Ok(Some(first));
+            }
+            in_comment &= !self.piece.ends_with(b"\n");
+            self.fill()?;
+            self.progress.begin_object();
+            if self.piece.is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The column at which the document begins, from 0.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The place of the present line.
+    pub fn place(&self) -> Place<'f> {
+        Place {
+            file: self.file,
+            line: self.progress.line(),
+        }
+    }
+
+    /// Reads the next piece: empty at the end of the document.
+    fn fill(&mut self) -> Result<(), DumpError> {
+        if self.piece.ends_with(b"\n") {
+            self.progress.lines.update(|lines| lines + 1);
+            self.column = 0;
+        } else {
+            self.column += characters(&self.piece);
+        }
+        self.at = 0;
+        self.piece.clear();
+        self.progress.is_behind.set(self.column == 0);
+        if self.next.is_some() || self.is_read {
+            return Ok(());
+        }
+        self.piece.append(&mut self.split);
+        let mut part = self.reader.by_ref().take(PIECE);
+        let read = part.read_until(b'\n', &mut self.piece);
+        let read = read.map_err(|cause| self.unread(cause))?;
+        if self.size == 0 && (self.piece.starts_with(&[0xFF, 0xFE]) || self.piece.starts_with(&[0xFE, 0xFF]))
+        {
+            return Err(DumpError::Content(format!(
+                "{}:1 is not UTF-8 text, but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`",
+                self.place()
+            )));
+        }
+        self.size += read as u64;
+        self.is_read = (read as u64) < PIECE && !self.piece.ends_with(b"\n");
+        self.is_blank &= self.piece.trim_ascii().is_empty();
+        self.check_text()?;
+        if self.column == 0 {
+            while self.piece.starts_with(BYTE_ORDER_MARK) {
+                self.piece.drain(..BYTE_ORDER_MARK.len());
+            }
+            if let Some(rest) = self.after_mark() {
+                self.next = Some(rest);
+                self.piece.clear();
+            }
+        }
+        self.progress
+            .is_behind
+            .set(self.column == 0 && self.piece.is_empty());
+        self.progress
+            .is_cut
+            .set(self.is_read && !self.progress.is_behind.get());
+        self.progress.bytes.update(|bytes| bytes + self.piece.len());
+        if self.progress.bytes.get() > self.limits.object {
+            return Err(self.too_large(LimitError::Object(self.limits.object)));
+        }
+        Ok(())
+    }
+
+    /// Checks that the piece is UTF-8, and cuts off a character that goes on.
+    fn check_text(&mut self) -> Result<(), DumpError> {
+        let Err(error) = str::from_utf8(&self.piece) else {
+            return Ok(());
+        };
+        let valid = error.valid_up_to();
+        if error.error_len().is_some() {
+            let column = self.column + characters(&self.piece[..valid]) + 1;
+            return Err(DumpError::Content(format!(
+                "{}:{column} is not UTF-8 text: is this a dump of kubectl?",
+                self.place()
+            )));
+        }
+        if self.is_read {
+            return Err(self.place().cut_short());
+        }
+        self.split = self.piece.split_off(valid);
+        Ok(())
+    }
+
+    /// The rest of a line that ends the document, with white space in place of the mark.
+    fn after_mark(&self) -> Option<Vec<u8>> {
+        let (mark, rest) = self.piece.split_at_checked(3)?;
+        let is_mark = matches!(mark, b"---" | b"...") && rest.first().is_none_or(u8::is_ascii_whitespace);
+        is_mark.then(|| [b"   ", rest].concat())
+    }
+
+    pub fn too_large(&self, limit: LimitError) -> DumpError {
+        DumpError::TooLarge {
+            file: self.file.to_owned(),
+            line: self.progress.line(),
+            limit,
+        }
+    }
+
+    fn unread(&self, cause: io::Error) -> DumpError {
+        match exceeded(&cause) {
+            Some(limit) => self.too_large(limit),
+            None => DumpError::Read {
+                file: self.file.to_owned(),
+                cause,
+            },
+        }
+    }
+}
+
+impl<R: Read> Read for Source<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.piece.len()
+            && self.failure.is_none()
+            && let Err(why) = self.fill()
+        {
+            self.failure = Some(why);
+        }
+        if self.failure.is_some() {
+            return Err(io::Error::other("the file cannot be read on"));
+        }
+        let read = (&self.piece[self.at..]).read(into)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
+/// Counts the bytes that begin a character of UTF-8.
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The documents of a text, each with the line of its first content.
+    fn documents(text: &str) -> Vec<(usize, String)> {
+        let progress = Progress::default();
+        let mut source = Source::new(text.as_bytes(), "x", Limits::default(), &progress);
+        let mut documents = Vec::new();
+        while source.next_document() {
+            if source.first_byte().expect("reads").is_some() {
+                let (line, mut document) = (progress.line(), String::new());
+                source.read_to_string(&mut document).expect("reads");
+                documents.push((line, document));
+            }
+        }
+        documents
+    }
+
+    #[test]
+    fn only_a_mark_at_the_start_of_a_line_ends_a_document() {
+        for (text, expected) in [
+            ("a\n---\nb", vec![(1, "a\n"), (3, "b")]),
+            ("---\na\n--- b\n---", vec![(2, "a\n"), (3, "    b\n")]),
+            ("a\n...\n# c\n%YAML 1.2\n---\nb", vec![(1, "a\n"), (6, "b")]),
+            ("a\n\u{FEFF}\u{FEFF}---\r\nb", vec![(1, "a\n"), (3, "b")]),
+        ] {
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(line, text)| (line, text.to_owned()))
+                .collect();
+            assert_eq!(documents(text), expected, "{text:?}");
+        }
+        for one in [
+            "a ---\n",
+            "a\n----\nb",
+            "a\n---b",
+            "a\n --- b",
+            "a\n--\n-\n",
+            "-----BEGIN---\n",
+        ] {
+            assert_eq!(documents(one), [(1, one.to_owned())]);
+        }
+    }
+
+    #[test]
+    fn long_lines_are_read_in_pieces() {
+        for length in [PIECE as usize - 3, PIECE as usize, 5000] {
+            let line = "é".repeat(length) + "---\n";
+            assert_eq!(
+                documents(&format!("{line}---\n{line}")),
+                [(1, line.clone()), (3, line)]
+            );
+        }
+        let comment = format!("# {}\na", "x".repeat(5000));
+        assert_eq!(documents(&comment), [(2, "a".to_owned())]);
+    }
+}
