@@ -4,7 +4,7 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueHint};
-use collect::testbed::{PluginReply, PluginRun, is_profile_variable, tell_recorder};
+use collect::testbed::{PluginReply, PluginRun, is_profile_variable, report_plugin_run};
 use tokio::runtime::Builder;
 
 use crate::command::terminal::{
@@ -54,16 +54,17 @@ impl ConsumerPlugin {
             .context("failed to start the runtime")
             .map_err(Failure::could_not_run)?;
         let reply = runtime
-            .block_on(tell_recorder(&self.recorder, run))
+            .block_on(report_plugin_run(&self.recorder, run))
             .map_err(Failure::could_not_run)?;
         match reply {
-            PluginReply::Credential(credential) => print(&format!("{credential}\n")).map(|()| Exit::Success),
-            PluginReply::Garbage(text) => print(&format!("{text}\n")).map(|()| Exit::Success),
+            PluginReply::Print(text) => print(&format!("{text}\n")).map(|()| Exit::Success),
             PluginReply::Hang(duration) => {
                 runtime.block_on(tokio::time::sleep(duration));
-                Err(Failure::could_not_run(anyhow!("the plugin was told to hang")))
+                Err(Failure::could_not_run(anyhow!(
+                    "the plugin hung, as the scenario says"
+                )))
             }
-            PluginReply::Failure(reason) => Err(Failure::could_not_run(anyhow!("{reason}"))),
+            PluginReply::Fail(reason) => Err(Failure::could_not_run(anyhow!("{reason}"))),
         }
     }
 }

@@ -320,3 +320,13 @@ fn a_run_of_some_namespaces_never_calls_itself_conformant() {
     assert_eq!(folder.json("report.json")["whole"], false);
     assert_eq!(call(&[&one[..], &["--complete"]].concat()).code, Some(3));
 }
+
+#[test]
+fn a_run_of_a_consumer_refuses_flags_that_its_testbed_sets() {
+    for (flag, value, reason) in [
+        ("--namespace", "a", "whose driver file names the namespaces"),
+        ("--observe", "5m", "the run lasts as long as its scenarios"),
+    ] {
+        refused(&["run", "--role", "consumer", flag, value], &[flag, reason]);
+    }
+}

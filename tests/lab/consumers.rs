@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Evidence, Kind};
+use evidence::{Evidence, Expect, Kind, Published};
 use judge::{Selection, Verdict, judge};
 use lab::consumer::{Crash, Habits, Polling};
 
@@ -84,6 +84,30 @@ const fn seconds(seconds: u64) -> Duration {
 }
 
 #[test]
+fn each_scenario_gives_expectations_that_can_be_judged() {
+    let of_profiles = habits(|habits| habits.finalizes = true);
+    let of_decisions = habits(|habits| habits.reads_placements = true);
+    for (run, count) in [(of_profiles, 13), (of_decisions, 17)] {
+        let testbed = run.observe().testbed.expect("a testbed");
+        let mut scenarios = testbed.scenarios.iter();
+        assert!(scenarios.all(|scenario| scenario.called_at.is_some()));
+        assert_eq!(testbed.scenarios.len(), count);
+        assert_eq!(testbed.settle_seconds, Some(10));
+        for expectation in &testbed.expectations {
+            assert_eq!(expectation.void, None, "{expectation:?}");
+            let period = expectation.until.duration_since(expectation.from);
+            assert!(period.as_secs() >= 10, "{expectation:?}");
+            let mut addresses = testbed.addresses.iter();
+            let has_address = addresses.any(|address| address.url == expectation.url);
+            let needs_address = expectation.expect != Expect::NoPluginRun {};
+            assert!(has_address || !needs_address, "{expectation:?}");
+        }
+        let mut published = testbed.published.iter();
+        assert!(published.any(|one| matches!(one.state, Published::Deleted {})));
+    }
+}
+
+#[test]
 fn a_consumer_that_never_starts_is_not_judged() {
     let (evidence, outcomes) = assert_honest(&under(Condition::StartsAfter(seconds(1_000_000))), 0);
     assert!(
@@ -127,6 +151,9 @@ fn a_crash_is_not_a_violation() {
 fn an_exited_consumer_neither_keeps_nor_breaks_rules() {
     for after in [30, 100, 200] {
         let (evidence, _) = assert_honest(&under(Condition::ExitsAfter(seconds(after))), 0);
+        let scenarios = evidence.testbed.iter().flat_map(|testbed| &testbed.scenarios);
+        let uncalled = scenarios.filter(|scenario| scenario.called_at.is_none());
+        assert_eq!(uncalled.count(), 2);
         assert!(
             has_gap(
                 &evidence,

@@ -1,6 +1,6 @@
 //! Runs the testbed for a consumer while the run watches the profiles.
 
-use evidence::Kind;
+use evidence::{Gap, Kind};
 
 use super::state::Run;
 use crate::{
@@ -31,8 +31,14 @@ impl Run<'_> {
         };
         if let Some(full) = recorded.full {
             let reason = format!("the consumer floods its members: calls after {full} are not recorded");
-            self.gap(Kind::MemberCalls, reason.clone());
-            self.gap(Kind::PluginCalls, reason);
+            for kind in [Kind::MemberCalls, Kind::PluginCalls] {
+                let gap = Gap::of(kind, reason.clone());
+                let gap = Gap {
+                    from: Some(full),
+                    ..gap
+                };
+                self.evidence.gaps.push(gap);
+            }
         }
         if let Some(reason) = recorded.unread {
             self.gap(Kind::Outputs, reason);

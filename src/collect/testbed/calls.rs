@@ -1,6 +1,7 @@
-//! What the testbed's members and its credential plugin see of the consumer.
+//! What the testbed's members and its credential plugin record of the consumer.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use evidence::{
     CallEvent, Log, MemberAddress, MemberCall, MemberCredential, PluginAnswer, PluginCall, PluginCluster,
@@ -8,26 +9,28 @@ use evidence::{
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    plugin::{Credentials, PluginPlan, PluginReply, PluginRun, told},
+    credentials::{Credentials, PluginReply, PluginRun},
     publish::is_profile_variable,
+    scenarios::PluginBehavior,
 };
 use crate::clock::Clock;
 
-/// So many calls of each kind are kept. A consumer that makes more floods its members.
+/// The most calls of each kind that are kept. A consumer that makes more floods its members.
 const MOST_CALLS: usize = 50_000;
 
 /// All calls of a consumer on a testbed, and the credentials that were issued to it.
 #[derive(Debug)]
 pub struct Calls {
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<CallsState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CallsState {
     addresses: Vec<MemberAddress>,
     credentials: Credentials,
     /// What ends the present connections of a member.
@@ -55,12 +58,7 @@ pub struct Arrival<'a> {
 /// A connection to a member.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    url: String,
-    member: String,
-    server_name: Option<String>,
-    hello: bool,
-    via_proxy: bool,
-    number: u64,
+    begin: MemberCall,
     end: CancellationToken,
 }
 
@@ -98,16 +96,9 @@ impl Calls {
         }
     }
 
-    /// From now on a member answers at that address.
+    /// Records that a member answers at that address from now on.
     pub fn open(&self, address: MemberAddress) {
         self.state.lock().addresses.push(address);
-    }
-
-    /// The addresses at a URL: several where server names tell their members apart.
-    pub fn at(&self, url: &str) -> Vec<MemberAddress> {
-        let state = self.state.lock();
-        let there = state.addresses.iter().filter(|address| address.url == url);
-        there.cloned().collect()
     }
 
     /// All addresses, in the order of their opening.
@@ -115,70 +106,85 @@ impl Calls {
         self.state.lock().addresses.clone()
     }
 
-    /// A connection ended before or in its handshake.
+    /// Records a connection that ended before or in its handshake.
     pub fn failed(&self, arrival: Arrival<'_>, reason: &str) {
-        let connection = self.number(arrival);
-        self.note(
-            &connection,
-            CallEvent::Failed {
-                reason: reason.to_owned(),
-            },
-        );
+        let reason = reason.to_owned();
+        self.begin(arrival, CallEvent::Failed { reason });
     }
 
-    /// A client is connected: both sides trust each other.
+    /// Records a connection on which both sides trust each other.
     pub fn connected(&self, arrival: Arrival<'_>) -> Connection {
-        let connection = self.number(arrival);
-        self.note(&connection, CallEvent::Connected {});
-        connection
+        self.begin(arrival, CallEvent::Connected {})
     }
 
-    /// A request came. Gives the status code to answer with: 200, or 401 for a token that is not the member's, or expired.
+    /// Records a request to a proxy at that URL for a connection to a host.
+    pub fn proxied(&self, url: &str, host: &str) {
+        let host = host.to_owned();
+        let arrival = Arrival {
+            url,
+            ..Arrival::default()
+        };
+        self.begin(arrival, CallEvent::Proxied { host });
+    }
+
+    fn begin(&self, arrival: Arrival<'_>, what: CallEvent) -> Connection {
+        let mut state = self.state.lock();
+        state.connections += 1;
+        let member = state.member_at(arrival.url, arrival.server_name);
+        let begin = MemberCall {
+            at: self.clock.now(),
+            url: arrival.url.to_owned(),
+            connection: state.connections,
+            server_name: arrival.server_name.map(str::to_owned),
+            hello: arrival.hello,
+            via_proxy: arrival.via_proxy,
+            what,
+            member,
+        };
+        state.keep(begin.clone());
+        let end = state.ends.entry(begin.member.clone()).or_default().clone();
+        Connection { begin, end }
+    }
+
+    /// Records a request. Returns the status code of the answer: 200, or 401 if the token is not the member's, or has expired.
     pub fn requested(&self, connection: &Connection, request: MemberRequest<'_>) -> u16 {
-        let now = self.clock.now();
-        let (credential, is_expired) = self.state.lock().credentials.whose(request.token, now);
-        let is_its =
-            matches!(&credential, MemberCredential::Of { member, .. } if *member == connection.member);
-        let code = if is_its && !is_expired { 200 } else { 401 };
-        self.note(
-            connection,
-            CallEvent::Request {
-                method: request.method.to_owned(),
-                path: request.path.to_owned(),
-                watch: request.watch,
-                credential,
-                code,
-            },
-        );
+        let at = self.clock.now();
+        let mut state = self.state.lock();
+        let (credential, is_expired) = state.credentials.identify(request.token, at);
+        let own = &connection.begin.member;
+        let is_own = matches!(&credential, MemberCredential::Of { member, .. } if member == own);
+        let code = if is_own && !is_expired { 200 } else { 401 };
+        let what = CallEvent::Request {
+            method: request.method.to_owned(),
+            path: request.path.to_owned(),
+            watch: request.watch,
+            credential,
+            code,
+        };
+        state.keep(MemberCall {
+            at,
+            what,
+            ..connection.begin.clone()
+        });
         code
     }
 
-    /// The consumer asks a proxy at that URL for a way to a host.
-    pub fn proxied(&self, url: &str, host: &str) {
-        let connection = self.number(Arrival {
-            url,
-            ..Arrival::default()
-        });
-        self.note(
-            &connection,
-            CallEvent::Proxied {
-                host: host.to_owned(),
-            },
-        );
+    /// Sets what the plugin does for a member, and how long it hangs.
+    pub(super) fn set_plugin(&self, member: String, behavior: PluginBehavior, hang: Duration) {
+        self.state
+            .lock()
+            .credentials
+            .behaviors
+            .insert(member, (behavior, hang));
     }
 
-    /// From now on the plugin does that for a member.
-    pub fn plan(&self, member: &str, plan: PluginPlan) {
-        self.state.lock().credentials.plan(member, plan);
+    /// Lets the plugin issue credentials for all members again.
+    pub(super) fn reset_plugin(&self) {
+        self.state.lock().credentials.behaviors.clear();
     }
 
-    /// From now on the plugin gives credentials for all members.
-    pub fn give_again(&self) {
-        self.state.lock().credentials.forget_plans();
-    }
-
-    /// Ends all connections to a member, if there were any. New ones are answered.
-    pub fn cut(&self, member: &str) {
+    /// Ends all connections to a member, if there were any. The member answers new ones.
+    pub fn end_connections(&self, member: &str) {
         let at = self.clock.now();
         let mut state = self.state.lock();
         let Some(end) = state.ends.remove(member) else {
@@ -202,56 +208,55 @@ impl Calls {
         end.cancel();
     }
 
-    /// The plugin ran.
+    /// Records a run of the plugin. Returns what the plugin does.
     pub fn ran(&self, run: PluginRun) -> PluginReply {
         let at = self.clock.now();
-        let (api_version, cluster) = told(run.exec_info.as_deref());
+        let (api_version, cluster) = read_exec_info(run.exec_info.as_deref());
         let mut state = self.state.lock();
         let member = cluster.as_ref().and_then(|cluster| state.member_of(cluster));
         let (answer, reply) = match member {
-            None => (
-                PluginAnswer::NoMember {},
-                PluginReply::Failure("there is no member of that server".to_owned()),
-            ),
             Some(member) => state.credentials.answer(member, at, api_version.as_deref()),
+            None => {
+                let reply = PluginReply::Fail("there is no member of that server".to_owned());
+                (PluginAnswer::NoMember {}, reply)
+            }
         };
         let mut env = run.env;
         env.retain(|variable| is_profile_variable(variable));
-        let call = PluginCall {
-            at,
-            provider: run.provider,
-            args: run.args,
-            env,
-            api_version,
-            cluster,
-            answer,
-        };
         if state.plugins.len() < MOST_CALLS {
-            state.plugins.push(call);
+            state.plugins.push(PluginCall {
+                at,
+                provider: run.provider,
+                args: run.args,
+                env,
+                api_version,
+                cluster,
+                answer,
+            });
         } else {
             state.full.get_or_insert(at);
         }
         reply
     }
 
-    /// The member that a credential was issued for, if it was.
-    pub fn member_of(&self, token: &str) -> Option<String> {
+    /// The member that a token was issued for, if it was.
+    pub(super) fn member_of_token(&self, token: &str) -> Option<String> {
         let now = self.clock.now();
-        match self.state.lock().credentials.whose(Some(token), now).0 {
+        match self.state.lock().credentials.identify(Some(token), now).0 {
             MemberCredential::Of { member, .. } => Some(member),
             MemberCredential::None | MemberCredential::Unknown => None,
         }
     }
 
-    /// When the consumer first reached a member, and was trusted by it and trusted it.
-    pub fn first_call(&self, member: &str) -> Option<Timestamp> {
+    /// When a connection to a member first succeeded.
+    pub(super) fn first_call(&self, member: &str) -> Option<Timestamp> {
         let state = self.state.lock();
         let mut calls = state.members.iter();
         let first = calls.find(|call| call.member == member && call.was_trusted());
         first.map(|call| call.at)
     }
 
-    /// When the consumer last reached a member.
+    /// When a connection to any member last succeeded.
     pub(super) fn last_call(&self) -> Option<Timestamp> {
         let state = self.state.lock();
         let mut calls = state.members.iter().rev();
@@ -268,8 +273,8 @@ impl Calls {
         self.state.lock().members.clone()
     }
 
-    /// The calls since that moment, and since when more of them were not kept.
-    pub(super) fn since(&self, from: Timestamp) -> (Log<MemberCall>, Log<PluginCall>, Option<Timestamp>) {
+    /// All calls of members and of the plugin.
+    pub(super) fn logs(&self, from: Timestamp) -> (Log<MemberCall>, Log<PluginCall>) {
         let state = self.state.lock();
         let until = state.full.unwrap_or(self.clock.now());
         let covers = Window { from, until };
@@ -281,47 +286,12 @@ impl Calls {
             covers,
             events: state.plugins.clone(),
         };
-        (members, plugins, state.full)
-    }
-
-    fn number(&self, arrival: Arrival<'_>) -> Connection {
-        let mut state = self.state.lock();
-        state.connections += 1;
-        let mut there = state
-            .addresses
-            .iter()
-            .filter(|address| address.url == arrival.url);
-        let address = there.find(|address| {
-            address.server_name.is_none() || address.server_name.as_deref() == arrival.server_name
-        });
-        let member = address.map(|address| address.member.clone()).unwrap_or_default();
-        Connection {
-            url: arrival.url.to_owned(),
-            server_name: arrival.server_name.map(str::to_owned),
-            hello: arrival.hello,
-            via_proxy: arrival.via_proxy,
-            number: state.connections,
-            end: state.ends.entry(member.clone()).or_default().clone(),
-            member,
-        }
-    }
-
-    fn note(&self, connection: &Connection, what: CallEvent) {
-        self.state.lock().keep(MemberCall {
-            at: self.clock.now(),
-            url: connection.url.clone(),
-            member: connection.member.clone(),
-            connection: connection.number,
-            server_name: connection.server_name.clone(),
-            hello: connection.hello,
-            via_proxy: connection.via_proxy,
-            what,
-        });
+        (members, plugins)
     }
 }
 
-impl State {
-    /// Keeps what reached a member, unless there is too much of that.
+impl CallsState {
+    /// Keeps a call, unless there are too many.
     fn keep(&mut self, call: MemberCall) {
         if self.members.len() < MOST_CALLS {
             self.members.push(call);
@@ -330,21 +300,50 @@ impl State {
         }
     }
 
-    /// The member that a plugin is asked about: by its server, and where several are behind one, by the server name or what the
-    /// profile says to the plugin.
+    /// The addresses at a URL: several if server names distinguish their members.
+    fn at(&self, url: &str) -> impl Iterator<Item = &MemberAddress> {
+        self.addresses.iter().filter(move |address| address.url == url)
+    }
+
+    /// The member that answers at a URL to a server name; empty if none does.
+    fn member_at(&self, url: &str, server_name: Option<&str>) -> String {
+        let answers = |address: &&MemberAddress| {
+            address.server_name.is_none() || address.server_name.as_deref() == server_name
+        };
+        let address = self.at(url).find(answers);
+        address.map(|address| address.member.clone()).unwrap_or_default()
+    }
+
+    /// The member of a cluster: by its server, and if several are behind one, by the server name or the plugin's configuration.
     fn member_of(&self, cluster: &PluginCluster) -> Option<String> {
-        let there: Vec<&MemberAddress> = self
-            .addresses
-            .iter()
-            .filter(|address| address.url == cluster.server)
-            .collect();
-        if let [address] = there[..] {
-            return Some(address.member.clone());
+        let mut addresses = self.at(&cluster.server);
+        let first = addresses.next()?;
+        if addresses.next().is_none() {
+            return Some(first.member.clone());
         }
         let config = cluster.config.as_ref().map(Json::value).unwrap_or_default();
-        let named = there.iter().find(|address| {
+        let address = self.at(&cluster.server).find(|address| {
             address.server_name == cluster.tls_server_name || config["member"] == *address.member
         });
-        named.map(|address| address.member.clone())
+        address.map(|address| address.member.clone())
     }
+}
+
+/// Reads the version and the cluster of `KUBERNETES_EXEC_INFO`.
+fn read_exec_info(text: Option<&str>) -> (Option<String>, Option<PluginCluster>) {
+    let info: Value = text
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    let read = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
+    let cluster = info
+        .pointer("/spec/cluster")
+        .filter(|cluster| cluster.is_object());
+    let cluster = cluster.map(|cluster| PluginCluster {
+        server: read(cluster, "server").unwrap_or_default(),
+        tls_server_name: read(cluster, "tls-server-name"),
+        certificate_authority_data: read(cluster, "certificate-authority-data"),
+        proxy_url: read(cluster, "proxy-url"),
+        config: cluster.get("config").map(Json::from),
+    });
+    (read(&info, "apiVersion"), cluster)
 }

@@ -25,16 +25,16 @@ const CLEANUP_TICK: Duration = Duration::from_secs(1);
 const PROFILE: ObjectKind = ObjectKind::ClusterProfile;
 
 impl Player<'_> {
-    /// Writes ahead what is to be undone.
-    pub(super) fn write_ahead(&mut self) -> Result<(), String> {
+    /// Records in the log of changes to undo that the run will publish objects. Returns the number of the entry.
+    pub(super) fn write_ahead(&self) -> Result<Option<u64>, String> {
         let Some(journal) = &self.plan.journal else {
-            return Ok(());
+            return Ok(None);
         };
         let namespaces = self.plan.namespaces();
         let recorded = journal.record_undo(UndoEntry::Objects { namespaces });
-        self.undo =
-            Some(recorded.map_err(|error| format!("cannot write the log of changes to undo: {error}"))?);
-        Ok(())
+        recorded
+            .map(Some)
+            .map_err(|error| format!("cannot write the log of changes to undo: {error}"))
     }
 
     /// Deletes a profile, and waits until it is gone unless the consumer is stopped.
@@ -69,15 +69,12 @@ impl Player<'_> {
             self.warn(&format!("the API server does not delete {object}: {failure}"));
             return false;
         }
-        let finalizers = self.writes.finalizers(kind, object).await;
-        let state = match &finalizers {
-            Ok(Some(finalizers)) => Published::Terminating {
-                finalizers: finalizers.clone(),
-            },
-            _ => Published::Deleted {},
+        let (state, is_gone) = match self.writes.finalizers(kind, object).await {
+            Ok(Some(finalizers)) => (Published::Terminating { finalizers }, false),
+            _ => (Published::Deleted {}, true),
         };
         self.record(ObjectKey::from(object), sent, state);
-        !matches!(finalizers, Ok(Some(_)))
+        is_gone
     }
 
     /// Waits for the settle time until deleted profiles are gone, and records which are.
@@ -91,8 +88,8 @@ impl Player<'_> {
     /// Whether finalizers hold deleted profiles. Records which are gone.
     async fn are_terminating(&mut self) -> bool {
         let terminating = self.profiles.iter();
-        let terminating: Vec<(String, ObjectRef)> = terminating
-            .filter(|(_, profile)| profile.deletion == Deletion::Terminating)
+        let terminating = terminating.filter(|(_, profile)| profile.deletion == Deletion::Terminating);
+        let terminating: Vec<_> = terminating
             .map(|(key, profile)| (key.clone(), profile.object.clone()))
             .collect();
         let mut are_held = false;
@@ -118,35 +115,28 @@ impl Player<'_> {
             Ok(listed) => listed,
             Err(failure) => return self.warn(&format!("cannot list the {KIND}s of the run: {failure}")),
         };
-        let changed: Vec<String> = self
-            .profiles
-            .iter()
-            .filter(|(_, profile)| profile.deletion == Deletion::NotDeleted)
-            .filter(|(_, profile)| {
-                let uid = &profile.object.uid;
-                let current = listed.iter().find(|item| item["metadata"]["uid"] == **uid);
-                current.is_none_or(|current| !is_unchanged(current, &profile.stored))
+        let existing = self.profiles.iter();
+        let existing = existing.filter(|(_, profile)| profile.deletion == Deletion::NotDeleted);
+        let changed = existing.filter(|(_, profile)| {
+            let mut current = listed.iter();
+            !current.any(|item| {
+                item["metadata"]["uid"] == *profile.object.uid && is_unchanged(item, &profile.stored)
             })
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in changed {
-            self.void_expectations(&key);
-        }
+        });
+        let changed: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
+        changed.iter().for_each(|key| self.void_expectations(key));
     }
 
-    /// Deletes all profiles and slices of the run.
-    pub(super) async fn clean_up(&mut self) {
-        let is_clean = match self.delete_all().await {
-            Ok(is_clean) => is_clean,
-            Err(failure) => {
-                self.warn(&format!("cannot list the objects of the run: {failure}"));
-                false
-            }
-        };
+    /// Deletes all profiles and slices of the run. `undo` is the number of the entry in the log of changes to undo.
+    pub(super) async fn clean_up(&self, undo: Option<u64>) {
+        let is_clean = self.delete_all().await.unwrap_or_else(|failure| {
+            self.warn(&format!("cannot list the objects of the run: {failure}"));
+            false
+        });
         let Some(journal) = &self.plan.journal else {
             return;
         };
-        match self.undo.filter(|_| is_clean) {
+        match undo.filter(|_| is_clean) {
             Some(undo) => journal.undone(undo),
             None => {
                 if let Some(path) = journal.path() {
@@ -159,14 +149,14 @@ impl Player<'_> {
     /// Deletes all slices and profiles, and removes the finalizers that the consumer leaves on them. False if some remain.
     async fn delete_all(&self) -> Result<bool, Failure> {
         let mut is_clean = true;
-        for (kind, object) in self.left().await? {
+        for (kind, object) in self.remaining().await? {
             self.writes.allow(&object);
             if let Err(failure) = self.writes.delete(kind, &object).await {
                 self.warn(&format!("the API server does not delete {object}: {failure}"));
                 is_clean = false;
             }
         }
-        for (kind, object) in self.held().await? {
+        for (kind, object) in self.unreleased().await? {
             self.warn(&format!(
                 "finalizers hold the deleted {object}: the run removes them"
             ));
@@ -179,56 +169,51 @@ impl Player<'_> {
     }
 
     /// The objects of the run that still exist after the consumer had the time to release them.
-    async fn held(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
+    async fn unreleased(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
         let patience = match self.last_hook() {
             Some(DriverAction::Uninstall) => Duration::ZERO,
             _ => self.settle(),
         };
         let deadline = after(self.now(), patience);
         loop {
-            let held = self.left().await?;
-            if held.is_empty() || self.now() >= deadline || self.is_stopped() {
-                return Ok(held);
+            let remaining = self.remaining().await?;
+            if remaining.is_empty() || self.now() >= deadline || self.is_stopped() {
+                return Ok(remaining);
             }
             self.pause(CLEANUP_TICK).await;
         }
     }
 
     /// The slices and profiles of the run that exist.
-    async fn left(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
+    async fn remaining(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
         let slices = self.plan.claims.reads_placements();
         let slices = slices.then_some(ObjectKind::PlacementDecision);
-        let mut left = Vec::new();
+        let mut remaining = Vec::new();
         for kind in slices.into_iter().chain([PROFILE]) {
             let listed = self.list_run(kind).await?;
-            left.extend(
-                listed
-                    .iter()
-                    .map(|item| (kind, ObjectRef::of_value(item, kind.name()))),
-            );
+            let objects = listed
+                .iter()
+                .map(|item| (kind, ObjectRef::of_value(item, kind.name())));
+            remaining.extend(objects);
         }
-        Ok(left)
+        Ok(remaining)
     }
 
     /// Lists the objects with the label of the run in the namespaces of the testbed.
     async fn list_run(&self, kind: ObjectKind) -> Result<Vec<Value>, Failure> {
-        let found = Arc::<Mutex<Vec<Value>>>::default();
+        let items = Arc::<Mutex<Vec<Value>>>::default();
         let selector = segment(&format!("{LABEL_RUN}={}", self.plan.run));
         for namespace in self.plan.namespaces() {
             if self.missing_namespaces.contains(&namespace) {
                 continue;
             }
             let path = self.context.target.collection(kind, &namespace);
-            let into = Arc::clone(&found);
+            let path = format!("{path}?labelSelector={selector}");
+            let into = Arc::clone(&items);
             let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
-            list(
-                self.context.client,
-                &format!("{path}?labelSelector={selector}"),
-                each,
-            )
-            .await?;
+            list(self.context.client, &path, each).await?;
         }
-        Ok(std::mem::take(&mut *found.lock()))
+        Ok(std::mem::take(&mut *items.lock()))
     }
 }
 

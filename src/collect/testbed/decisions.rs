@@ -18,7 +18,7 @@ use evidence::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{player::Player, publish::PublishedProfile, scenarios::SliceId};
+use super::{player::Player, publish::PublishedProfile, scenarios::DecisionId};
 use crate::driver::OURSELVES;
 
 const KIND: ObjectKind = ObjectKind::PlacementDecision;
@@ -30,49 +30,25 @@ pub(super) struct Slices {
     first: Vec<ClusterProfileReference>,
 }
 
-/// The namespace of a slice, the key of its decision, and its index.
-struct SliceLocation {
-    namespace: String,
-    decision: String,
-    index: usize,
-}
-
 impl Player<'_> {
-    fn decision_key(&self) -> String {
-        let named = self.plan.claims.decision.clone();
-        named.unwrap_or_else(|| format!("conformance-{}", self.plan.run))
-    }
-
-    fn slice(&self, id: SliceId) -> Option<SliceLocation> {
-        let (namespace, decision) = (self.namespace(), self.decision_key());
-        let own = SliceLocation {
-            namespace,
-            decision,
-            index: 0,
-        };
+    /// The namespace and the key of a decision.
+    fn decision(&self, id: DecisionId) -> Option<(String, String)> {
+        let own = self.plan.claims.decision.clone();
+        let own = own.unwrap_or_else(|| format!("conformance-{}", self.plan.run));
         Some(match id {
-            SliceId::Own(index) => SliceLocation { index, ..own },
-            SliceId::OtherDecision => SliceLocation {
-                decision: format!("{}-2", own.decision),
-                ..own
-            },
-            SliceId::OtherNamespace => SliceLocation {
-                namespace: self.plan.unselected.clone()?,
-                ..own
-            },
+            DecisionId::Own => (self.namespace(), own),
+            DecisionId::OtherDecision => (self.namespace(), format!("{own}-2")),
+            DecisionId::OtherNamespace => (self.plan.unselected.clone()?, own),
         })
     }
 
-    /// A reference to a profile in the consumer's first namespace, which may be missing. `without-namespace` has none.
-    fn reference(&self, key: &str) -> ClusterProfileReference {
-        let namespace = match key {
-            "without-namespace" => String::new(),
-            _ => self.namespace(),
-        };
-        ClusterProfileReference {
-            name: Arc::from(self.name(key)),
-            namespace: Arc::from(namespace),
-        }
+    /// Consumers find the slices of a decision by the label, or by the name.
+    fn slice_key(&self, id: DecisionId, index: usize) -> Option<ObjectKey> {
+        let (namespace, decision) = self.decision(id)?;
+        Some(ObjectKey {
+            namespace,
+            name: format!("{decision}-{index}"),
+        })
     }
 
     /// Names a profile in the first slice, if the consumer reads decisions and selects the profile. False if the API server
@@ -81,14 +57,11 @@ impl Player<'_> {
         let Some(profile) = self.profiles.get(key) else {
             return false;
         };
-        let is_decided = profile.is_selected && !profile.template.undecided;
+        let is_decided = profile.is_selected() && !profile.template.undecided;
         if !self.plan.claims.reads_placements() || !is_decided {
             return true;
         }
-        let reference = ClusterProfileReference {
-            name: Arc::from(&*profile.object.name),
-            namespace: Arc::from(&*profile.object.namespace),
-        };
+        let reference = reference(&profile.object.namespace, &profile.object.name);
         if !self.slices.first.contains(&reference) {
             self.slices.first.push(reference);
         }
@@ -97,53 +70,73 @@ impl Player<'_> {
 
     /// Writes the first slice again. It is empty when it is created.
     pub(super) async fn write_first(&mut self) -> bool {
-        let Some(first) = self.slice(SliceId::Own(0)) else {
-            return false;
-        };
         let references = self.slices.first.clone();
-        if !self.slices.stored.contains_key(&first.key()) && !self.write_slice(&first, &[]).await {
+        let exists = self
+            .slice_key(DecisionId::Own, 0)
+            .is_some_and(|key| self.slices.stored.contains_key(&key));
+        if !exists && !self.write_slice(DecisionId::Own, 0, &[]).await {
             return false;
         }
-        self.write_slice(&first, &references).await
+        self.write_slice(DecisionId::Own, 0, &references).await
     }
 
     /// Takes a profile out of the first slice before the run deletes it.
     pub(super) async fn undecide_first(&mut self, profile: &ObjectKey) {
-        let before = self.slices.first.len();
-        let is_other = |reference: &ClusterProfileReference| {
-            *reference.name != *profile.name || *reference.namespace != *profile.namespace
-        };
-        self.slices.first.retain(is_other);
-        if self.slices.first.len() < before {
+        let reference = reference(&profile.namespace, &profile.name);
+        if self.slices.first.contains(&reference) {
+            self.slices.first.retain(|other| *other != reference);
             self.write_first().await;
         }
     }
 
-    /// Writes a slice, and gives the consumer work on the profiles that it names.
-    pub(super) async fn decide(&mut self, id: SliceId, keys: &[&str]) {
-        let Some(slice) = self.slice(id) else { return };
-        let references: Vec<_> = keys.iter().map(|key| self.reference(key)).collect();
-        if self.write_slice(&slice, &references).await && matches!(id, SliceId::Own(_)) {
+    /// Writes a slice, and gives the consumer work on the profiles that it names. A profile may be missing; `without-namespace` is
+    /// named without its namespace.
+    pub(super) async fn decide(&mut self, id: DecisionId, index: usize, keys: &[String]) {
+        let namespace = self.namespace();
+        let references = keys.iter().map(|key| match &**key {
+            "without-namespace" => reference("", &self.name(key)),
+            _ => reference(&namespace, &self.name(key)),
+        });
+        let references: Vec<_> = references.collect();
+        if self.write_slice(id, index, &references).await && id == DecisionId::Own {
             self.work_on(keys).await;
         }
     }
 
-    async fn write_slice(&mut self, slice: &SliceLocation, references: &[ClusterProfileReference]) -> bool {
+    async fn write_slice(
+        &mut self,
+        id: DecisionId,
+        index: usize,
+        references: &[ClusterProfileReference],
+    ) -> bool {
+        let (Some(key), Some((_, decision))) = (self.slice_key(id, index), self.decision(id)) else {
+            return false;
+        };
         if self.is_stopped() {
             return false;
         }
-        let key = slice.key();
-        let decisions = references.iter();
-        let decisions: Value = decisions
+        let decisions: Value = references
+            .iter()
             .map(|reference| json!({"clusterProfileRef": reference}))
             .collect();
-        let before = self.decided();
+        let before = self.decided_profiles();
         let sent = self.now();
         let written = match self.slices.stored.get(&key) {
             Some((object, _)) => self.writes.decide(object, &decisions).await,
             None => {
-                let object = self.new_slice(slice, &key, decisions);
-                self.writes.create(KIND, &key, object).await
+                let labels = json!({
+                    LABEL_RUN: self.plan.run,
+                    LABEL_DECISION_KEY: decision,
+                    // A consumer may find its decision by the placement.
+                    LABEL_PLACEMENT_KEY: decision,
+                    LABEL_DECISION_INDEX: index.to_string(),
+                });
+                let slice = json!({
+                    "metadata": {"namespace": key.namespace, "name": key.name, "labels": labels},
+                    "schedulerName": OURSELVES,
+                    "decisions": decisions,
+                });
+                self.writes.create(KIND, &key, slice).await
             }
         };
         let stored = match written {
@@ -157,85 +150,61 @@ impl Player<'_> {
             }
         };
         let object = ObjectRef::of_value(&stored, KIND.name());
-        let Ok(typed) = serde_json::from_value::<PlacementDecision>(stored) else {
+        let Ok(slice) = serde_json::from_value::<PlacementDecision>(stored) else {
             return false;
         };
-        self.slices.stored.insert(key.clone(), (object, typed.clone()));
-        self.record(key, sent, Published::Slice(Box::new(typed)));
-        self.decisions_changed(&before, sent);
+        self.slices.stored.insert(key.clone(), (object, slice.clone()));
+        self.record(key, sent, Published::Slice(Box::new(slice)));
+        self.change_decided(&before, sent);
         true
     }
 
-    fn new_slice(&self, slice: &SliceLocation, key: &ObjectKey, decisions: Value) -> Value {
-        json!({
-            "metadata": {
-                "namespace": key.namespace,
-                "name": key.name,
-                "labels": {
-                    LABEL_RUN: self.plan.run,
-                    LABEL_DECISION_KEY: slice.decision,
-                    // A consumer may find its decision by the placement.
-                    LABEL_PLACEMENT_KEY: slice.decision,
-                    LABEL_DECISION_INDEX: slice.index.to_string(),
-                },
-            },
-            "schedulerName": OURSELVES,
-            "decisions": decisions,
-        })
+    /// The slices of the decision that the consumer reads.
+    fn own_slices(&self) -> Vec<(ObjectRef, PlacementDecision)> {
+        let Some((namespace, decision)) = self.decision(DecisionId::Own) else {
+            return Vec::new();
+        };
+        let slices = self.slices.stored.values();
+        let is_own = |(_, slice): &&(ObjectRef, PlacementDecision)| {
+            *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
+        };
+        slices.filter(is_own).cloned().collect()
     }
 
     /// Deletes all slices of the decision that the consumer reads.
     pub(super) async fn undecide(&mut self) {
-        let (namespace, decision) = (self.namespace(), self.decision_key());
-        let is_own = |slice: &PlacementDecision| {
-            *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
-        };
-        let slices = self.slices.stored.values();
-        let objects: Vec<ObjectRef> = slices
-            .filter(|(_, slice)| is_own(slice))
-            .map(|(object, _)| object.clone())
-            .collect();
-        for object in objects {
-            let before = self.decided();
+        for (object, _) in self.own_slices() {
+            let before = self.decided_profiles();
             let sent = self.now();
             if self.delete_object(KIND, &object).await {
                 self.slices.stored.remove(&ObjectKey::from(&object));
-                self.decisions_changed(&before, sent);
+                self.change_decided(&before, sent);
             }
         }
     }
 
     /// The profiles that the slices name which the consumer reads.
-    fn decided(&self) -> BTreeSet<ObjectKey> {
+    fn decided_profiles(&self) -> BTreeSet<ObjectKey> {
         let slices = self.slices.stored.values().map(|(_, slice)| slice);
         let read = slices.filter(|slice| self.plan.claims.reads_slice(slice));
-        let named = read.flat_map(|slice| {
-            let decisions = slice.decisions.iter().flat_map(|decisions| decisions.iter());
-            decisions.filter_map(|decision| {
-                let reference = decision.cluster_profile_ref.as_ref()?;
-                let namespace = match &*reference.namespace {
-                    "" => &*slice.metadata.namespace,
-                    namespace => namespace,
-                };
-                Some(ObjectKey {
-                    namespace: namespace.to_owned(),
-                    name: reference.name.to_string(),
-                })
+        let references = read.flat_map(PlacementDecision::references);
+        references
+            .map(|reference| ObjectKey {
+                namespace: reference.namespace.to_string(),
+                name: reference.name.to_string(),
             })
-        });
-        named.collect()
+            .collect()
     }
 
     /// A write of a slice changes what the consumer should do with the profiles that it adds or removes.
-    fn decisions_changed(&mut self, before: &BTreeSet<ObjectKey>, sent: Timestamp) {
-        let after = self.decided();
+    fn change_decided(&mut self, before: &BTreeSet<ObjectKey>, sent: Timestamp) {
+        let after = self.decided_profiles();
         let answered = self.now();
-        let changed: BTreeSet<ObjectKey> = before.symmetric_difference(&after).cloned().collect();
-        let keys = self.profiles.iter();
-        let keys: Vec<String> = keys
-            .filter(|(_, profile)| changed.contains(&PublishedProfile::key(profile)))
-            .map(|(key, _)| key.clone())
-            .collect();
+        let is_changed =
+            |profile: &PublishedProfile| before.contains(&profile.key()) != after.contains(&profile.key());
+        let profiles = self.profiles.iter();
+        let changed = profiles.filter(|(_, profile)| is_changed(profile));
+        let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.close_expectations_at(&key, sent);
             self.set_changed(&key, answered);
@@ -243,12 +212,9 @@ impl Player<'_> {
     }
 }
 
-impl SliceLocation {
-    /// Consumers find the slices of a decision by the label, or by the name.
-    fn key(&self) -> ObjectKey {
-        ObjectKey {
-            namespace: self.namespace.clone(),
-            name: format!("{}-{}", self.decision, self.index),
-        }
+fn reference(namespace: &str, name: &str) -> ClusterProfileReference {
+    ClusterProfileReference {
+        name: Arc::from(name),
+        namespace: Arc::from(namespace),
     }
 }

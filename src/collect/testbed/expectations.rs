@@ -1,14 +1,12 @@
 //! Opens and closes expectations: what an honest consumer does with a published profile, and during which time.
 
-use std::collections::BTreeSet;
-
 use evidence::{DriverAction, Expect, Expectation};
 use jiff::Timestamp;
 
 use super::{
     player::Player,
     publish::{Deletion, PublishedProfile},
-    scenarios::{Behavior, ExpectationRow, Since},
+    scenarios::{ExpectationRow, Since},
 };
 
 /// The end of a period that is still open.
@@ -19,63 +17,54 @@ const HELD: &str = "finalizers hold the deleted profile";
 impl Player<'_> {
     /// Opens the expectations of a scenario on the profiles that were published.
     pub(super) fn open_expectations(&mut self, rows: &[ExpectationRow]) {
-        let rows = rows.iter().filter(|row| self.has_all(row.needs));
+        let rows = rows.iter().filter(|row| self.has_all(&row.needs));
         let opened: Vec<Expectation> = rows.filter_map(|row| self.expectation(row)).collect();
         self.testbed.expectations.extend(opened);
     }
 
     fn expectation(&self, row: &ExpectationRow) -> Option<Expectation> {
-        let (key, letter) = row.address();
-        let profile = self.profiles.get(key)?;
-        let from = match row.since {
-            Since::OwnWrite => begins(row, profile),
-            Since::DeletionOf(other) => self.profiles.get(other)?.changed_at.max(profile.changed_at),
-            Since::Start => self.started_at()?,
+        let profile = self.profiles.get(&row.profile)?;
+        let from = match (&row.since, &row.expect, profile.deletion) {
+            (Since::DeletionOf(other), ..) => self.profiles.get(other)?.changed_at.max(profile.changed_at),
+            (Since::Start, ..) => self.started_at()?,
+            // A consumer may clean up until a deleted profile is gone.
+            (Since::OwnWrite, Expect::StopsCalling {}, Deletion::Deleted(gone_at)) => gone_at,
+            (Since::OwnWrite, ..) => profile.changed_at,
         };
-        let void = self.void_reason(row, profile);
         Some(Expectation {
-            rule: row.rule.to_owned(),
+            rule: row.rule.clone(),
             profile: profile.key(),
             member: profile.member.clone(),
-            url: profile.url(letter).unwrap_or_default(),
-            expect: self.behavior(row.behavior, profile)?,
+            url: profile.url(row.address).unwrap_or_default(),
+            expect: self.expected(row, profile)?,
             from,
             until: OPEN,
             warn: row.warn,
-            void,
+            void: self.void_reason(row, profile),
         })
     }
 
-    fn behavior(&self, behavior: Behavior, profile: &PublishedProfile) -> Option<Expect> {
-        let other = |key: &str| self.profiles.get(key).map(PublishedProfile::key);
-        Some(match behavior {
-            Behavior::Called => Expect::Called {},
-            Behavior::CalledAs(key) => Expect::CalledAs { other: other(key)? },
-            Behavior::NotCalled => Expect::NotCalled {},
-            Behavior::StopsCalling => Expect::StopsCalling {},
-            Behavior::Moves => Expect::Moves {
-                from: profile.previous_url.clone()?,
-            },
-            Behavior::RefusesCertificate => Expect::RefusesCertificate {},
-            Behavior::UsesProxy => Expect::UsesProxy {
-                proxy: profile.proxy.clone()?,
-            },
-            Behavior::RenewsCredential => Expect::RenewsCredential {},
-            Behavior::KeepsConnections => Expect::KeepsConnections {
-                writes: profile.heartbeats.clone(),
-            },
-            Behavior::NoPluginRun => Expect::NoPluginRun {},
-            Behavior::LetsGo => Expect::LetsGo {},
-            Behavior::Reports(key) => Expect::Reports { other: other(key)? },
-        })
+    /// Fills in what the scenario cannot know.
+    fn expected(&self, row: &ExpectationRow, profile: &PublishedProfile) -> Option<Expect> {
+        let mut expect = row.expect.clone();
+        match &mut expect {
+            Expect::CalledAs { other } | Expect::Reports { other } => {
+                *other = self.profiles.get(&other.name)?.key()
+            }
+            Expect::Moves { from } => *from = profile.previous_url.clone()?,
+            Expect::UsesProxy { proxy } => *proxy = profile.proxy(row.address)?,
+            Expect::KeepsConnections { writes } => writes.clone_from(&profile.rewrites),
+            _ => {}
+        }
+        Some(expect)
     }
 
     fn void_reason(&self, row: &ExpectationRow, profile: &PublishedProfile) -> Option<String> {
         // A consumer may clean up while its finalizer holds the profile.
-        if matches!(row.behavior, Behavior::StopsCalling) && profile.deletion == Deletion::Terminating {
+        if row.expect == (Expect::StopsCalling {}) && profile.deletion == Deletion::Terminating {
             return Some(HELD.to_owned());
         }
-        let other = self.profiles.get(row.same_second?)?;
+        let other = self.profiles.get(row.created_with.as_ref()?)?;
         let created = |profile: &PublishedProfile| profile.stored["metadata"]["creationTimestamp"].clone();
         (created(profile) != created(other))
             .then(|| format!("{} was created in another second", other.object.name))
@@ -83,11 +72,17 @@ impl Player<'_> {
 
     /// When the consumer was started again after a successful stop.
     fn started_at(&self) -> Option<Timestamp> {
-        let mut calls = self.testbed.hook_calls.iter().rev();
-        let start = calls.find(|call| call.action == DriverAction::Start)?;
-        let mut stops = self.testbed.hook_calls.iter();
-        let was_stopped = stops.any(|call| call.action == DriverAction::Stop && call.failure.is_none());
-        was_stopped.then_some(start.until)
+        let calls = &self.testbed.hook_calls;
+        let start = calls.iter().rfind(|call| call.action == DriverAction::Start)?;
+        let is_stop = |call: &evidence::HookCall| call.action == DriverAction::Stop && call.failure.is_none();
+        calls.iter().any(is_stop).then_some(start.until)
+    }
+
+    /// The open expectations on a profile.
+    fn open_on(&mut self, key: &str) -> impl Iterator<Item = &mut Expectation> {
+        let profile = self.profiles.get(key).map(PublishedProfile::key);
+        let expectations = self.testbed.expectations.iter_mut();
+        expectations.filter(move |one| one.until == OPEN && Some(&one.profile) == profile.as_ref())
     }
 
     /// Ends the periods of a profile: the next write changes what the consumer should do with it.
@@ -95,15 +90,9 @@ impl Player<'_> {
         self.close_expectations_at(key, self.now());
     }
 
-    /// Ends them at that time.
+    /// Ends the periods of a profile at that time.
     pub(super) fn close_expectations_at(&mut self, key: &str, at: Timestamp) {
-        let Some(profile) = self.profiles.get(key).map(PublishedProfile::key) else {
-            return;
-        };
-        let open = self.testbed.expectations.iter_mut();
-        for expectation in open.filter(|one| one.profile == profile && one.until == OPEN) {
-            expectation.until = at;
-        }
+        self.open_on(key).for_each(|expectation| expectation.until = at);
     }
 
     /// Ends the periods of all profiles.
@@ -116,39 +105,20 @@ impl Player<'_> {
 
     /// Ends the periods of profiles with the same identity: one of them is deleted.
     pub(super) fn close_rivals(&mut self, key: &str) {
-        let Some(identity) = self
-            .profiles
-            .get(key)
-            .and_then(|profile| profile.template.identity)
-        else {
+        let identity = |profile: &PublishedProfile| profile.template.identity.clone();
+        let Some(own) = self.profiles.get(key).and_then(identity) else {
             return;
         };
         let rivals = self.profiles.iter();
-        let rivals: BTreeSet<String> = rivals
-            .filter(|(_, profile)| profile.template.identity == Some(identity))
-            .map(|(key, _)| key.clone())
-            .collect();
-        for rival in rivals {
-            self.close_expectations(&rival);
-        }
+        let rivals = rivals.filter(|(_, profile)| identity(profile).as_ref() == Some(&own));
+        let rivals: Vec<String> = rivals.map(|(key, _)| key.clone()).collect();
+        rivals.iter().for_each(|rival| self.close_expectations(rival));
     }
 
     /// Voids the open expectations on a profile that another client has changed.
     pub(super) fn void_expectations(&mut self, key: &str) {
-        let Some(profile) = self.profiles.get(key).map(PublishedProfile::key) else {
-            return;
-        };
-        let open = self.testbed.expectations.iter_mut();
-        for expectation in open.filter(|one| one.profile == profile && one.until == OPEN) {
+        self.open_on(key).for_each(|expectation| {
             expectation.void.get_or_insert_with(|| ANOTHER_CLIENT.to_owned());
-        }
-    }
-}
-
-/// When the last write took effect. A consumer may clean up until a deleted profile is gone.
-fn begins(row: &ExpectationRow, profile: &PublishedProfile) -> Timestamp {
-    match (row.behavior, profile.deletion) {
-        (Behavior::StopsCalling, Deletion::Deleted(gone_at)) => gone_at,
-        _ => profile.changed_at,
+        });
     }
 }

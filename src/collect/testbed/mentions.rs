@@ -1,6 +1,6 @@
-//! Reads what the consumer says of the testbed: in events, in its log, and in objects that anybody may read.
+//! Reads what the consumer reports of the testbed: in events, in its log, and in objects that other users may read.
 //!
-//! Of each text, only the names of staged profiles and the members of staged credentials are kept.
+//! Of each text, only the names of published profiles and the members of issued credentials are kept.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -17,24 +17,24 @@ use evidence::{
     api::{ObjectKind, names},
 };
 use parking_lot::Mutex;
-use serde::Deserialize;
+use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use super::{
     Calls,
+    credentials::{TOKEN_LENGTH, TOKEN_PREFIX},
     player::Player,
-    plugin::{TOKEN_LENGTH, TOKEN_PREFIX},
 };
 use crate::{connect::call::segment, watch::list::list};
 
-/// So many mentions are kept.
+/// The most mentions that are kept.
 const MOST_MENTIONS: usize = 2_000;
-/// So many bytes of each file of a log are read.
+/// The most bytes of a file of a log.
 const LARGEST_LOG: u64 = 256 << 20;
 
-/// The log of a consumer, as far as it was written by now.
+/// The log of a consumer, as it is now.
 pub trait ConsumerLog: fmt::Debug + Send + Sync {
-    /// Hands each line to `each`.
+    /// Passes each line to `each`.
     ///
     /// # Errors
     /// When it cannot be read to its end.
@@ -70,49 +70,33 @@ impl ConsumerLog for LogFiles {
     }
 }
 
-/// What is looked for in a text.
-struct Wanted {
-    /// What all names of this run's profiles begin with.
+/// A search for mentions.
+struct Search {
+    /// The prefix of the names of this run's profiles.
     prefix: String,
     calls: Arc<Calls>,
-}
-
-/// What was found so far.
-struct Search {
-    wanted: Wanted,
     mentions: Mentions,
-    /// What was found in lines and in events: each is kept once.
+    /// The mentions without the numbers of lines: each is kept once.
     known: HashSet<Mention>,
     is_full: bool,
 }
 
-/// An object, as far as it matters where something was found.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Item {
-    metadata: Metadata,
-    reason: String,
-    r#type: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Metadata {
-    name: String,
-    namespace: String,
-}
-
-/// Reads it all. Also gives why something could not be read, if so.
+/// Reads events, objects, and the log. Also returns why something could not be read.
 pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reason>) {
-    let wanted = Wanted {
-        prefix: player.name(""),
-        calls: Arc::clone(&player.plan.calls),
-    };
-    let search = Arc::new(Mutex::new(Search::new(wanted)));
+    let search = Search::new(player.name(""), Arc::clone(&player.plan.calls));
+    let search = Arc::new(Mutex::new(search));
     let mut missing = None;
     for namespace in player.plan.namespaces() {
-        for kind in ["Event", "ConfigMap", names::KIND] {
-            let path = path(player, &namespace, kind);
+        let objects = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", segment(&namespace));
+        let profiles = player
+            .context
+            .target
+            .collection(ObjectKind::ClusterProfile, &namespace);
+        for (kind, path) in [
+            ("Event", objects("events")),
+            ("ConfigMap", objects("configmaps")),
+            (names::KIND, profiles),
+        ] {
             let search = Arc::clone(&search);
             let each = move |json: &[u8]| search.lock().object(kind, json);
             if let Err(failure) = list(player.context.client, &path, each).await {
@@ -123,82 +107,72 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reas
     }
     if let Some(log) = player.plan.log.clone() {
         let search = Arc::clone(&search);
-        let read = spawn_blocking(move || {
+        let reading = spawn_blocking(move || {
             let mut number = 0;
             log.read(&mut |line| {
                 number += 1;
                 search.lock().line(number, line);
             })
         });
-        match read.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                _ = missing.get_or_insert(format!("the consumer's log could not be read: {error}"))
-            }
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        let read = reading
+            .await
+            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        if let Err(error) = read {
+            missing.get_or_insert(format!("the consumer's log could not be read: {error}"));
         }
     }
     let mut search = search.lock();
     search.mentions.log = player.plan.log.is_some();
     if search.is_full {
-        missing.get_or_insert(format!(
-            "the consumer said more than is kept: {MOST_MENTIONS} mentions"
-        ));
+        missing.get_or_insert(format!("only {MOST_MENTIONS} mentions by the consumer were kept"));
     }
     (std::mem::take(&mut search.mentions), missing.map(Reason::from))
 }
 
-/// The path of the objects of that kind in a namespace.
-fn path(player: &Player<'_>, namespace: &str, kind: &str) -> String {
-    if kind == names::KIND {
-        let target = player.context.target;
-        return target.collection(ObjectKind::ClusterProfile, namespace);
-    }
-    let plural = format!("{}s", kind.to_lowercase());
-    format!("/api/v1/namespaces/{}/{plural}", segment(namespace))
-}
-
 impl Search {
-    fn new(wanted: Wanted) -> Self {
+    fn new(prefix: String, calls: Arc<Calls>) -> Self {
         Self {
-            wanted,
+            prefix,
+            calls,
             mentions: Mentions::default(),
             known: HashSet::new(),
             is_full: false,
         }
     }
 
-    /// Looks into an object. Of one that is no Event, only credentials matter: the names of profiles stand in profiles.
+    /// Searches an object. Outside of Events, only credentials matter: profiles have their own names.
     fn object(&mut self, kind: &str, json: &[u8]) {
-        let (mut names, credentials) = self.wanted.find(json);
-        let Ok(item) = serde_json::from_slice::<Item>(json) else {
+        let Ok(item) = serde_json::from_slice::<Value>(json) else {
             return;
         };
-        let Metadata { name, namespace } = item.metadata;
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let namespace = text(&item["metadata"]["namespace"]);
         let place = if kind == "Event" {
             MentionLocation::Event {
                 namespace,
-                reason: item.reason,
-                warning: item.r#type == "Warning",
+                reason: text(&item["reason"]),
+                warning: item["type"] == "Warning",
             }
         } else {
-            names.clear();
             MentionLocation::Object {
                 kind: kind.to_owned(),
                 namespace,
-                name,
+                name: text(&item["metadata"]["name"]),
             }
         };
-        self.keep(place, names, credentials);
+        self.search(place, json);
     }
 
-    /// Looks into a line of the log.
+    /// Searches a line of the log.
     fn line(&mut self, number: u64, line: &[u8]) {
-        let (names, credentials) = self.wanted.find(line);
-        self.keep(MentionLocation::Line { number }, names, credentials);
+        self.search(MentionLocation::Line { number }, line);
     }
 
-    fn keep(&mut self, place: MentionLocation, names: BTreeSet<String>, credentials: BTreeSet<String>) {
+    fn search(&mut self, place: MentionLocation, text: &[u8]) {
+        let (mut names, credentials) = self.find(text);
+        if matches!(place, MentionLocation::Object { .. }) {
+            names.clear();
+        }
         if names.is_empty() && credentials.is_empty() {
             return;
         }
@@ -207,12 +181,12 @@ impl Search {
             names,
             credentials,
         };
-        // A consumer says the same in many lines.
-        let mut same = mention.clone();
-        if let MentionLocation::Line { number } = &mut same.place {
+        // A consumer repeats many lines.
+        let mut known = mention.clone();
+        if let MentionLocation::Line { number } = &mut known.place {
             *number = 0;
         }
-        if !self.known.insert(same) {
+        if !self.known.insert(known) {
             return;
         }
         if self.mentions.found.len() < MOST_MENTIONS {
@@ -221,16 +195,13 @@ impl Search {
             self.is_full = true;
         }
     }
-}
 
-impl Wanted {
-    /// The profiles that a text names, and the members whose credentials are in it, also where base64 hides them.
+    /// The profiles that a text names, and the members whose credentials are in it, also in base64.
     fn find(&self, text: &[u8]) -> (BTreeSet<String>, BTreeSet<String>) {
         let (names, mut credentials) = self.find_plain(text);
         let runs = text.split(|byte| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte));
-        // A shorter one holds no credential.
         for run in runs.filter(|run| run.len() > TOKEN_LENGTH) {
-            // In JSON, a line before it may end in `\\n`, of which the letter seems to belong to it.
+            // In JSON, the run may begin with the letter of an escaped line break.
             let decoded = [run, &run[1..]].map(|run| BASE64_STANDARD.decode(run));
             for plain in decoded.into_iter().flatten() {
                 credentials.extend(self.find_plain(&plain).1);
@@ -242,17 +213,15 @@ impl Wanted {
     fn find_plain(&self, text: &[u8]) -> (BTreeSet<String>, BTreeSet<String>) {
         let text = String::from_utf8_lossy(text);
         let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let named = text.match_indices(&*self.prefix).map(|(at, _)| {
+        let names = text.match_indices(&*self.prefix).map(|(at, _)| {
             let rest = &text[at..];
             let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
             rest[..end].trim_end_matches('-').to_owned()
         });
         let tokens = text.match_indices(TOKEN_PREFIX);
         let tokens = tokens.filter_map(|(at, _)| text.get(at..at + TOKEN_LENGTH));
-        (
-            named.collect(),
-            tokens.filter_map(|token| self.calls.member_of(token)).collect(),
-        )
+        let members = tokens.filter_map(|token| self.calls.member_of_token(token));
+        (names.collect(), members.collect())
     }
 }
 
@@ -276,18 +245,15 @@ mod tests {
             exec_info: Some(info.to_owned()),
             ..PluginRun::default()
         };
-        let PluginReply::Credential(credential) = calls.ran(run) else {
+        let PluginReply::Print(credential) = calls.ran(run) else {
             panic!("a credential");
         };
+        let credential: Value = serde_json::from_str(&credential).expect("JSON");
         let token = credential["status"]["token"]
             .as_str()
             .expect("a token")
             .to_owned();
-        let wanted = Wanted {
-            prefix: "conformance-r-".to_owned(),
-            calls,
-        };
-        (Search::new(wanted), token)
+        (Search::new("conformance-r-".to_owned(), calls), token)
     }
 
     fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeSet<String> {
@@ -295,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_the_profiles_that_it_names() {
+    fn a_line_mentions_the_profiles_that_it_names() {
         let (mut search, _) = search();
         search.line(1, b"nothing of this run");
         search.line(
@@ -308,11 +274,11 @@ mod tests {
             (2, names(["conformance-r-a", "conformance-r-b"])),
             (4, names(["conformance-r-a"])),
         ];
-        let found = search.mentions.found.into_iter().map(|notice| {
-            let MentionLocation::Line { number } = notice.place else {
+        let found = search.mentions.found.into_iter().map(|mention| {
+            let MentionLocation::Line { number } = mention.place else {
                 panic!("a line")
             };
-            (number, notice.names)
+            (number, mention.names)
         });
         assert_eq!(found.collect::<Vec<_>>(), lines);
     }
@@ -336,17 +302,17 @@ mod tests {
         search.object("ConfigMap", object.as_bytes());
         let found = &search.mentions.found;
         assert_eq!(found.len(), 4);
-        assert!(found.iter().all(|notice| notice.names.is_empty()));
+        assert!(found.iter().all(|mention| mention.names.is_empty()));
         assert!(
             found
                 .iter()
-                .all(|notice| notice.credentials == names(["conformance-r-a"]))
+                .all(|mention| mention.credentials == names(["conformance-r-a"]))
         );
         assert!(!serde_json::to_string(found).expect("JSON").contains(&token));
     }
 
     #[test]
-    fn an_event_tells_whether_it_warns() {
+    fn an_event_has_its_type() {
         let (mut search, _) = search();
         let event = |kind: &str| {
             format!(
@@ -355,7 +321,7 @@ mod tests {
         };
         search.object("Event", event("Normal").as_bytes());
         search.object("Event", event("Warning").as_bytes());
-        let warns = search.mentions.found.iter().map(|notice| match &notice.place {
+        let warns = search.mentions.found.iter().map(|mention| match &mention.place {
             MentionLocation::Event { warning, .. } => *warning,
             other => panic!("{other:?}"),
         });

@@ -1,35 +1,98 @@
 //! A testbed for a consumer: the run acts as cluster manager, and records which members the consumer calls.
 //!
-//! * `table`: the scenarios as data; `scenarios`: the types of the table;
+//! * `scenarios`: the scenarios, from `scenarios.yaml`;
 //! * `player`: takes the steps of scenarios; `publish`, `decisions`, `cleanup`: write profiles and slices;
 //! * `expectations`: what an honest consumer does, and during which time;
-//! * `calls`, `plugin`, `recorder`, `outputs`, `mentions`: record what the consumer does.
+//! * `calls`, `credentials`, `recorder`, `outputs`, `mentions`: record what the consumer does.
 //!
 //! Rules compare both.
 
 mod calls;
 mod cleanup;
+mod credentials;
 mod decisions;
 mod expectations;
-mod members;
 mod mentions;
 mod outputs;
-mod plan;
 mod player;
-mod plugin;
 mod publish;
-mod random;
 mod recorder;
 mod scenarios;
-#[rustfmt::skip]
-mod table;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use evidence::{ConsumerSpec, MemberAddress};
+use futures::future::BoxFuture;
+
+use crate::driver::{Hooks, Journal, OfferError};
 
 pub use calls::{Arrival, Calls, Connection, MemberRequest};
-pub use members::{Members, NewAddress};
+pub use credentials::{PluginReply, PluginRun};
 pub use mentions::{ConsumerLog, LogFiles};
 pub use outputs::OutputPlace;
-pub use plan::TestbedPlan;
 pub(super) use player::{TestbedRecord, run_testbed};
-pub use plugin::{PluginPlan, PluginReply, PluginRun};
 pub use publish::is_profile_variable;
-pub use recorder::{Recorder, RecorderError, tell_recorder};
+pub use recorder::{Recorder, report_plugin_run};
+
+/// The testbed of a run.
+#[derive(Clone)]
+pub struct TestbedPlan {
+    /// The id of the run. Everything that the run creates carries it.
+    pub run: String,
+    /// What the consumer's author says of it.
+    pub claims: ConsumerSpec,
+    /// A namespace whose profiles the consumer does not read.
+    pub unselected: Option<String>,
+    /// Where the consumer writes its outputs.
+    pub outputs: Vec<OutputPlace>,
+    /// Opens the addresses of members.
+    pub members: Arc<dyn Members>,
+    /// What the members and the credential plugin recorded.
+    pub calls: Arc<Calls>,
+    /// The log of the consumer, if it was given.
+    pub log: Option<Arc<dyn ConsumerLog>>,
+    /// The hooks of the consumer, if it has any.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// How long the consumer may take to call a control.
+    pub patience: Duration,
+    /// Where the consumer's plugin reaches the run; none if the plugin is in this process.
+    pub recorder: Option<Arc<Recorder>>,
+    /// The log of changes to undo; none if the hub ends with the run.
+    pub journal: Option<Arc<Journal>>,
+}
+
+/// Opens addresses of members, and records who calls there in [`Calls`].
+pub trait Members: Send + Sync {
+    /// Opens an address. The member answers for as long as this lives.
+    fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>>;
+
+    /// Opens a proxy that leads to members. Returns its URL.
+    fn open_proxy(&self) -> BoxFuture<'_, Result<String, OfferError>>;
+}
+
+/// An address to open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewAddress {
+    /// The member that answers there.
+    pub member: String,
+    /// The server name to which alone it answers.
+    pub server_name: Option<String>,
+    /// The URL to share with another member. Server names distinguish the members.
+    pub beside: Option<String>,
+}
+
+impl TestbedPlan {
+    /// All namespaces in which profiles are published.
+    pub fn namespaces(&self) -> Vec<String> {
+        let selected = self.claims.namespaces.iter();
+        selected.chain(&self.unselected).cloned().collect()
+    }
+}
+
+impl fmt::Debug for TestbedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut plan = f.debug_struct("TestbedPlan");
+        plan.field("run", &self.run).field("claims", &self.claims);
+        plan.finish_non_exhaustive()
+    }
+}

@@ -9,7 +9,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::{LARGEST_KUBECONFIG, MemberAddress, Output, OutputReader, read_text};
-use http::Uri;
+use http::{Uri, uri::PathAndQuery};
 use kube::{Config, config::Kubeconfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -23,8 +23,6 @@ use crate::connect::{
 
 /// Selects the cluster Secrets of Argo CD.
 const ARGOCD_SELECTOR: &str = "argocd.argoproj.io/secret-type=cluster";
-/// The fields of such a Secret that are read: `config` has the credential.
-const ARGOCD_FIELDS: [&str; 2] = ["name", "server"];
 const KUEUE_GROUP: &str = "kueue.x-k8s.io";
 /// How long a page may take to answer.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,11 +55,8 @@ pub enum OutputPlace {
     },
 }
 
-/// An output: where it is, and the texts of it that may be a name or a URL.
-struct OutputText {
-    object: String,
-    texts: Vec<String>,
-}
+/// An output: its object, and the texts in it that may be a name or a URL.
+type OutputText = (String, Vec<String>);
 
 fn page_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uri, D::Error> {
     let url: Option<Uri> = String::deserialize(deserializer)?.parse().ok();
@@ -80,59 +75,55 @@ impl OutputPlace {
         }
     }
 
-    /// Checks that outputs can be read. None of what they hold is looked at.
+    /// Checks that outputs can be read.
     ///
     /// # Errors
-    /// When they cannot be read; the reason has no text of theirs.
+    /// When they cannot be read; the reason has no text of the outputs.
     pub async fn check(&self, hub: &Connection) -> Result<(), String> {
         self.read(&hub.timed(), &[]).await.map(drop)
     }
 
-    /// Reads the outputs that speak of these addresses.
+    /// Reads the outputs that name these addresses.
     ///
     /// # Errors
-    /// When they cannot be read; the reason has no text of theirs.
+    /// When they cannot be read; the reason has no text of the outputs.
     pub(super) async fn read(
         &self,
         hub: &TimedClient,
         addresses: &[MemberAddress],
     ) -> Result<Vec<Output>, String> {
-        let found = match self {
+        let texts = match self {
             Self::Argocd { namespace } => read_argocd(hub, namespace).await,
             Self::Multikueue {} => read_multikueue(hub).await,
             Self::Kubeconfig { path } => read_kubeconfig(path),
             Self::Http { url, pointer } => read_page(url, pointer).await,
         };
-        let found = found
+        let texts = texts
             .map_err(|reason| format!("the outputs of {} cannot be read: {reason}", self.reader().name()))?;
-        let outputs = found.into_iter().map(|found| self.output(found, addresses));
+        let outputs = texts.into_iter().map(|text| self.output(text, addresses));
         Ok(outputs
             .filter(|output| !output.servers.is_empty() || !output.members.is_empty())
             .collect())
     }
 
-    fn output(&self, OutputText { object, texts }: OutputText, addresses: &[MemberAddress]) -> Output {
-        let has = |wanted: &str| texts.iter().any(|text| bare(text) == bare(wanted));
-        let servers = addresses
-            .iter()
-            .map(|address| &address.url)
-            .filter(|url| has(url));
-        let members = addresses
-            .iter()
-            .map(|address| &address.member)
-            .filter(|name| has(name));
+    fn output(&self, (object, texts): OutputText, addresses: &[MemberAddress]) -> Output {
+        // The slash at the end of a URL means nothing.
+        let bare = |text: &str| text.strip_suffix('/').unwrap_or(text).to_owned();
+        let texts: BTreeSet<String> = texts.iter().map(|text| bare(text)).collect();
+        let matching = |text: fn(&MemberAddress) -> &String| {
+            let texts_of_run = addresses.iter().map(text);
+            texts_of_run
+                .filter(|text| texts.contains(&bare(text)))
+                .cloned()
+                .collect()
+        };
         Output {
             reader: self.reader(),
             object,
-            servers: servers.cloned().collect(),
-            members: members.cloned().collect::<BTreeSet<_>>(),
+            servers: matching(|address| &address.url),
+            members: matching(|address| &address.member),
         }
     }
-}
-
-/// A URL without the slash at its end, which means nothing.
-fn bare(text: &str) -> &str {
-    text.strip_suffix('/').unwrap_or(text)
 }
 
 /// Reads the items of a list.
@@ -144,22 +135,20 @@ async fn items(hub: &TimedClient, path: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Reads the cluster Secrets of Argo CD in a namespace.
+/// Reads the cluster Secrets of Argo CD in a namespace. Their `config` has the credential: it is not read.
 async fn read_argocd(hub: &TimedClient, namespace: &str) -> Result<Vec<OutputText>, String> {
     let (namespace, selector) = (segment(namespace), segment(ARGOCD_SELECTOR));
     let path = format!("/api/v1/namespaces/{namespace}/secrets?labelSelector={selector}");
-    let outputs = items(hub, &path).await?.into_iter().map(|secret| {
+    let output = |secret: Value| {
         let metadata = |name: &str| secret["metadata"][name].as_str().unwrap_or_default();
-        let field = |name: &&str| {
-            let bytes = BASE64_STANDARD.decode(secret["data"][*name].as_str()?).ok()?;
+        let field = |name: &str| {
+            let bytes = BASE64_STANDARD.decode(secret["data"][name].as_str()?).ok()?;
             String::from_utf8(bytes).ok()
         };
-        OutputText {
-            object: format!("Secret {}/{}", metadata("namespace"), metadata("name")),
-            texts: ARGOCD_FIELDS.iter().filter_map(field).collect(),
-        }
-    });
-    Ok(outputs.collect())
+        let object = format!("Secret {}/{}", metadata("namespace"), metadata("name"));
+        (object, ["name", "server"].into_iter().filter_map(field).collect())
+    };
+    Ok(items(hub, &path).await?.into_iter().map(output).collect())
 }
 
 /// Reads the active `MultiKueueCluster` objects of Kueue, in the version that the API server prefers.
@@ -172,43 +161,36 @@ async fn read_multikueue(hub: &TimedClient) -> Result<Vec<OutputText>, String> {
         let mut conditions = cluster["status"]["conditions"].as_array().into_iter().flatten();
         conditions.any(|condition| condition["type"] == "Active" && condition["status"] == "True")
     };
-    let clusters = items(hub, &path).await?.into_iter().filter(is_active);
-    let outputs = clusters.map(|cluster| {
+    let output = |cluster: Value| {
         let sources = [
-            &cluster["spec"]["clusterProfileRef"]["name"],
-            &cluster["spec"]["clusterSource"]["clusterProfileRef"]["name"],
+            "/spec/clusterProfileRef/name",
+            "/spec/clusterSource/clusterProfileRef/name",
         ];
+        let names = sources
+            .iter()
+            .filter_map(|path| Some(cluster.pointer(path)?.as_str()?.to_owned()));
         let name = cluster["metadata"]["name"].as_str().unwrap_or_default();
-        OutputText {
-            object: format!("MultiKueueCluster {name}"),
-            texts: sources
-                .iter()
-                .filter_map(|name| Some(name.as_str()?.to_owned()))
-                .collect(),
-        }
-    });
-    Ok(outputs.collect())
+        (format!("MultiKueueCluster {name}"), names.collect())
+    };
+    let clusters = items(hub, &path).await?.into_iter().filter(is_active);
+    Ok(clusters.map(output).collect())
 }
 
-/// Reads the clusters of a kubeconfig file, and nothing of its users. A missing file has none.
+/// Reads the clusters of a kubeconfig file, and not its users. A missing file has none.
 fn read_kubeconfig(path: &Path) -> Result<Vec<OutputText>, String> {
     let text = match read_text(path, LARGEST_KUBECONFIG) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error.to_string()),
     };
-    // Its own message may quote what it could not read.
+    // The parser's message may quote the text.
     let kubeconfig =
-        Kubeconfig::from_yaml(&text).map_err(|_| format!("{} is no kubeconfig", path.display()))?;
+        Kubeconfig::from_yaml(&text).map_err(|_| format!("{} is not a valid kubeconfig", path.display()))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let clusters = kubeconfig.clusters.into_iter().map(|named| OutputText {
-        object: format!("cluster {} of {file}", named.name),
-        texts: named
-            .cluster
-            .and_then(|cluster| cluster.server)
-            .into_iter()
-            .chain([named.name])
-            .collect(),
+    let clusters = kubeconfig.clusters.into_iter().map(|cluster| {
+        let object = format!("cluster {} of {file}", cluster.name);
+        let server = cluster.cluster.and_then(|cluster| cluster.server);
+        (object, server.into_iter().chain([cluster.name]).collect())
     });
     Ok(clusters.collect())
 }
@@ -216,32 +198,24 @@ fn read_kubeconfig(path: &Path) -> Result<Vec<OutputText>, String> {
 /// Reads all texts of a part of a JSON page.
 async fn read_page(url: &Uri, pointer: &str) -> Result<Vec<OutputText>, String> {
     let path = url.path_and_query().map_or("/", |path| path.as_str());
-    let base = Uri::builder()
-        .scheme(url.scheme_str().unwrap_or("http"))
-        .authority(url.authority().map_or("", |authority| authority.as_str()))
-        .path_and_query("/")
-        .build()
-        .map_err(|_| "its URL has no host".to_owned())?;
+    let mut base = url.clone().into_parts();
+    base.path_and_query = Some(PathAndQuery::from_static("/"));
+    let base = Uri::from_parts(base).map_err(|_| "its URL has no host".to_owned())?;
     let client = client(Config::new(base)).map_err(|error| error.to_string())?;
     let client = TimedClient::new(client, PAGE_TIMEOUT, std::sync::Arc::default(), 0);
     let page: Value = get(&client, path).await.map_err(|failure| failure.to_string())?;
-    let Some(part) = page.pointer(pointer) else {
-        return Ok(Vec::new());
-    };
     let mut texts = Vec::new();
-    gather(part, &mut texts);
-    Ok(vec![OutputText {
-        object: format!("page {}", url.path()),
-        texts,
-    }])
+    if let Some(part) = page.pointer(pointer) {
+        collect_texts(part, &mut texts);
+    }
+    Ok(vec![(format!("page {}", url.path()), texts)])
 }
 
-/// All texts within a value.
-fn gather(value: &Value, texts: &mut Vec<String>) {
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
-        Value::Array(list) => list.iter().for_each(|each| gather(each, texts)),
-        Value::Object(fields) => fields.values().for_each(|each| gather(each, texts)),
+        Value::Array(list) => list.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(fields) => fields.values().for_each(|item| collect_texts(item, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -253,15 +227,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_staged_is_kept() {
+    fn only_names_and_urls_of_members_are_kept() {
         let addresses = [MemberAddress {
             url: "https://192.0.2.1:6443".to_owned(),
             member: "one".to_owned(),
             ..MemberAddress::default()
         }];
-        let found = |texts: &[&str]| OutputText {
-            object: "Secret argocd/one".to_owned(),
-            texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+        let found = |texts: &[&str]| {
+            let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+            ("Secret argocd/one".to_owned(), texts)
         };
         let place = OutputPlace::Multikueue {};
         let output = place.output(found(&["https://192.0.2.1:6443/", "one", "hunter2"]), &addresses);
@@ -284,9 +258,9 @@ mod tests {
         fs::write(&path, text).expect("written");
         let found = read_kubeconfig(&path).expect("clusters");
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].texts, ["https://a:6443", "a"]);
+        assert_eq!(found[0].1, ["https://a:6443", "a"]);
         fs::write(&path, "users: hunter2").expect("written");
-        let error = read_kubeconfig(&path).err().expect("a flaw");
+        let error = read_kubeconfig(&path).expect_err("an error");
         assert!(!error.contains("hunter2"), "{error}");
     }
 }

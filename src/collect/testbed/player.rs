@@ -17,10 +17,8 @@ use super::{
     TestbedPlan,
     decisions::Slices,
     mentions::read_mentions,
-    plugin::PluginPlan,
     publish::PublishedProfile,
-    scenarios::{Need, PLAIN, PluginBehavior, TestbedScenario, TestbedStep, Wait},
-    table::SCENARIOS,
+    scenarios::{Need, ProfileTemplate, TestbedScenario, TestbedStep, Wait, scenarios},
 };
 use crate::driver::{Call, Called, Member, RunContext, Writes};
 
@@ -28,14 +26,14 @@ use crate::driver::{Call, Called, Member, RunContext, Writes};
 pub(super) const TICK: Duration = Duration::from_millis(250);
 /// Interval of reading outputs while the run waits for a control.
 const OUTPUTS_TICK: Duration = Duration::from_secs(2);
-/// Time between heartbeats, and between other repeated writes.
+/// Time between repeated writes.
 const BETWEEN_WRITES: Duration = Duration::from_secs(3);
 /// A second has just begun.
 const EARLY: SignedDuration = SignedDuration::from_millis(300);
 /// The consumer may take this many times what it took for the slowest control.
 const SETTLE_FACTOR: u64 = 3;
-/// The settle time is at least this long. Failed connections are often tried again after 5 s.
-const LEAST_SETTLE: Duration = Duration::from_secs(10);
+/// The settle time is at least this long, in seconds. Failed connections are often tried again after 5 s.
+const LEAST_SETTLE: u64 = 10;
 /// The run ends when so many controls in a row were not called.
 const MOST_UNCALLED: usize = 2;
 
@@ -62,22 +60,22 @@ pub(crate) async fn run_testbed(
 ) -> TestbedRecord {
     let mut player = Player::new(context, plan, stop);
     let from = player.now();
-    let ended_early = match player.write_ahead() {
-        Ok(()) => player.run_scenarios().await,
-        Err(reason) => Some(reason),
+    let (undo, ended_early) = match player.write_ahead() {
+        Ok(undo) => (undo, player.run_scenarios().await),
+        Err(reason) => (None, Some(reason)),
     };
     player.close_all_expectations();
     player.testbed.addresses = plan.calls.addresses();
     player.testbed.settle_seconds = player.settle_seconds();
-    let (member_calls, plugin_calls, full) = plan.calls.since(from);
+    let (member_calls, plugin_calls) = plan.calls.logs(from);
     let mentions = Box::pin(read_mentions(&player)).await;
-    player.clean_up().await;
+    player.clean_up(undo).await;
     TestbedRecord {
         testbed: player.testbed,
         member_calls,
         plugin_calls,
         mentions,
-        full,
+        full: plan.calls.full(),
         unread: player.unread,
         ended_early,
     }
@@ -95,8 +93,6 @@ pub(super) struct Player<'a> {
     pub slices: Slices,
     pub missing_namespaces: BTreeSet<String>,
     unread: Option<String>,
-    /// The number of the entry in the journal.
-    pub undo: Option<u64>,
 }
 
 impl<'a> Player<'a> {
@@ -118,7 +114,6 @@ impl<'a> Player<'a> {
             slices: Slices::default(),
             missing_namespaces: BTreeSet::new(),
             unread: None,
-            undo: None,
         };
         let hooks = [DriverAction::Stop, DriverAction::Start, DriverAction::Uninstall];
         player.testbed.hooks = hooks.into_iter().filter(|hook| player.has_hook(*hook)).collect();
@@ -127,12 +122,16 @@ impl<'a> Player<'a> {
 
     /// Runs all scenarios. Returns why it ended early.
     async fn run_scenarios(&mut self) -> Option<String> {
-        let scenarios: Vec<&TestbedScenario> = SCENARIOS
-            .iter()
-            .filter(|scenario| self.has_all(scenario.needs))
-            .collect();
+        let mut scenarios = scenarios();
+        scenarios.retain(|scenario| self.has_all(&scenario.needs));
         for (index, scenario) in scenarios.iter().enumerate() {
-            self.announce(scenario, index + 1, scenarios.len());
+            let least = match self.settle().as_secs() {
+                0 => String::new(),
+                seconds => format!(", at least {seconds} s each"),
+            };
+            let (name, number, count) = (&scenario.name, index + 1, scenarios.len());
+            let progress = self.context.progress;
+            progress.step(&format!("scenario {name} ({number} of {count}{least})"));
             self.run_scenario(scenario).await;
             if self.is_stopped() {
                 return Some("the run ended before the last scenario".to_owned());
@@ -145,45 +144,38 @@ impl<'a> Player<'a> {
         None
     }
 
-    fn announce(&self, scenario: &TestbedScenario, number: usize, count: usize) {
-        let least = match self.settle().as_secs() {
-            0 => String::new(),
-            seconds => format!(", at least {seconds} s each"),
-        };
-        let name = scenario.name;
-        self.context
-            .progress
-            .step(&format!("scenario {name} ({number} of {count}{least})"));
-    }
-
     async fn run_scenario(&mut self, scenario: &TestbedScenario) {
-        self.steps(scenario.steps).await;
-        if scenario.control {
-            self.control(scenario).await;
-        } else {
-            self.open_expectations(scenario.expectations);
+        self.steps(&scenario.steps).await;
+        if scenario.without_control {
+            self.open_expectations(&scenario.expectations);
             self.pause(self.settle()).await;
             self.read_outputs().await;
+        } else {
+            self.control(scenario).await;
         }
         self.check_profiles().await;
-        self.steps(scenario.after).await;
+        self.steps(&scenario.after).await;
     }
 
     /// Publishes the control, opens the expectations, and waits until the control is called and the consumer had its time.
     async fn control(&mut self, scenario: &TestbedScenario) {
-        let key = format!("{}-control", scenario.name);
-        let is_published = self.publish(&key, PLAIN).await;
-        self.open_expectations(scenario.expectations);
+        let template = ProfileTemplate {
+            key: format!("{}-control", scenario.name),
+            ..ProfileTemplate::default()
+        };
+        let is_published = self.publish(&template).await;
+        self.open_expectations(&scenario.expectations);
         if !is_published {
             return;
         }
-        let from = self.profiles[&key].changed_at;
-        let member = self.name(&key);
-        let patience = self.plan.patience.max(self.settle() * scenario.settle_times);
+        let from = self.profiles[&template.key].changed_at;
+        let member = self.name(&template.key);
+        let times = scenario.settle_times.unwrap_or(1);
+        let patience = self.plan.patience.max(self.settle() * times);
         let called_at = self.wait_for_call(&member, patience).await;
         self.testbed.scenarios.push(ScenarioRun {
-            name: scenario.name.to_owned(),
-            control: member,
+            name: scenario.name.clone(),
+            control: member.clone(),
             from,
             until: from,
             called_at,
@@ -191,15 +183,15 @@ impl<'a> Player<'a> {
         });
         if let Some(called_at) = called_at {
             let settle = self.settle();
-            self.pause_until(after(called_at, settle * scenario.settle_times.min(1)))
-                .await;
-            self.pause_until(after(from, settle * scenario.settle_times))
-                .await;
+            self.pause_until(after(called_at, settle * times.min(1))).await;
+            self.pause_until(after(from, settle * times)).await;
         }
         self.read_outputs().await;
         let until = self.now();
         if let Some(run) = self.testbed.scenarios.last_mut() {
             run.until = until;
+            // A consumer may write its output long before it calls the member.
+            run.called_at = self.plan.calls.first_call(&member).or(called_at);
         }
     }
 
@@ -213,11 +205,11 @@ impl<'a> Player<'a> {
     }
 
     async fn step(&mut self, step: &TestbedStep) {
-        match *step {
-            TestbedStep::Publish(template) => _ = self.publish(template.key, template).await,
+        match step {
+            TestbedStep::Publish(template) => _ = self.publish(template).await,
             TestbedStep::Create(templates) => {
                 for template in templates {
-                    self.create(template.key, *template).await;
+                    self.create(template).await;
                 }
             }
             TestbedStep::Complete(keys) => {
@@ -225,88 +217,47 @@ impl<'a> Player<'a> {
                     self.complete(key).await;
                 }
             }
-            TestbedStep::Change(key, entries) => self.change_entries(key, entries).await,
+            TestbedStep::Change {
+                profile,
+                entries,
+                health,
+            } => self.change(profile, entries.as_deref(), health.as_deref()).await,
             TestbedStep::Move(key) => self.move_member(key).await,
-            TestbedStep::Recreate(key) => self.recreate(key).await,
-            TestbedStep::Health(key, health) => self.change_health(key, health).await,
-            TestbedStep::Heartbeats(key, count) => self.heartbeats(key, count).await,
-            TestbedStep::Rewrite(key, count) => self.rewrite(key, count).await,
+            TestbedStep::Rewrite {
+                profile,
+                times,
+                new_config,
+            } => {
+                for _ in 0..*times {
+                    self.pause(BETWEEN_WRITES).await;
+                    self.rewrite(profile, *new_config).await;
+                }
+            }
             TestbedStep::Delete(key) => self.delete(key).await,
             TestbedStep::Work(keys) => self.work_on(keys).await,
-            TestbedStep::Plugin(key, behavior) => self.plan_plugin(key, behavior),
-            TestbedStep::PluginsRecover => self.plan.calls.give_again(),
-            TestbedStep::Decide(slice, keys) => self.decide(slice, keys).await,
+            TestbedStep::Plugin { profile, behavior } => {
+                self.plan
+                    .calls
+                    .set_plugin(self.name(profile), *behavior, self.hang());
+            }
+            TestbedStep::PluginsRecover => self.plan.calls.reset_plugin(),
+            TestbedStep::Decide { of, slice, profiles } => self.decide(*of, *slice, profiles).await,
             TestbedStep::Undecide => self.undecide().await,
             TestbedStep::DecideAgain => _ = self.write_first().await,
             TestbedStep::EndConnections(keys) => {
                 for key in keys {
-                    self.plan.calls.cut(&self.name(key));
+                    self.plan.calls.end_connections(&self.name(key));
                 }
             }
             TestbedStep::WhileStopped(steps) => self.while_stopped(steps).await,
             TestbedStep::Uninstall => _ = self.hook(DriverAction::Uninstall).await,
             TestbedStep::Wait(wait) => self.wait(wait).await,
-            TestbedStep::If(need, steps) if self.has(need) => self.steps(steps).await,
-            TestbedStep::If(..) => {}
-        }
-    }
-
-    async fn heartbeats(&mut self, key: &str, count: usize) {
-        for _ in 0..count {
-            self.pause(BETWEEN_WRITES).await;
-            self.heartbeat(key).await;
-        }
-    }
-
-    async fn change_entries(&mut self, key: &str, entries: &'static [super::scenarios::AccessTemplate]) {
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
-        profile.template.entries = entries;
-        if self.open_addresses(key).await {
-            self.change(key).await;
-        }
-    }
-
-    async fn change_health(&mut self, key: &str, health: &'static str) {
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
-        profile.template.health = health;
-        self.change(key).await;
-    }
-
-    /// Writes a profile with other plugin configurations, so that no credential comes from a cache.
-    async fn rewrite(&mut self, key: &str, count: usize) {
-        for _ in 0..count {
-            self.pause(BETWEEN_WRITES).await;
-            let Some(profile) = self.profiles.get_mut(key) else {
-                return;
-            };
-            profile.round += 1;
-            profile.heartbeat += 1;
-            if self.write_status(key).await {
-                self.work(key).await;
+            TestbedStep::If { need, steps } => {
+                if self.has(*need) {
+                    self.steps(steps).await;
+                }
             }
         }
-    }
-
-    async fn recreate(&mut self, key: &str) {
-        let Some(template) = self.profiles.get(key).map(|profile| profile.template) else {
-            return;
-        };
-        self.delete(key).await;
-        self.publish(key, template).await;
-    }
-
-    fn plan_plugin(&self, key: &str, behavior: PluginBehavior) {
-        let plan = match behavior {
-            PluginBehavior::Expires(lifetime) => PluginPlan::Gives(lifetime),
-            PluginBehavior::Fails => PluginPlan::Fails,
-            PluginBehavior::Garbage => PluginPlan::PrintsGarbage,
-            PluginBehavior::Hangs => PluginPlan::Hangs(self.hang()),
-        };
-        self.plan.calls.plan(&self.name(key), plan);
     }
 
     /// Stops the consumer, takes the steps, and starts it again, also when the run is stopped.
@@ -323,14 +274,13 @@ impl<'a> Player<'a> {
         let Some(hooks) = &self.plan.hooks else {
             return false;
         };
-        if action != DriverAction::Start {
+        let mut stop = self.stop.clone();
+        if action == DriverAction::Start {
+            stop = CancellationToken::new();
+        } else {
             self.close_all_expectations();
         }
         let from = self.now();
-        let stop = match action {
-            DriverAction::Start => CancellationToken::new(),
-            _ => self.stop.clone(),
-        };
         let Called { failure, output, .. } = hooks.call(&Call::of(action), stop).await;
         if let Some(reason) = &failure {
             self.warn(reason);
@@ -347,7 +297,7 @@ impl<'a> Player<'a> {
     }
 
     /// Gives the consumer work on these profiles.
-    pub(super) async fn work_on(&mut self, keys: &[&str]) {
+    pub(super) async fn work_on(&mut self, keys: &[String]) {
         for key in keys {
             self.work(key).await;
         }
@@ -355,10 +305,10 @@ impl<'a> Player<'a> {
 
     /// Gives the consumer work on the member of a profile, if the driver file has the hook `work`.
     pub(super) async fn work(&mut self, key: &str) {
-        let Some(profile) = self.profiles.get(key).filter(|profile| profile.is_selected) else {
+        let profile = self.profiles.get(key).filter(|profile| profile.is_selected());
+        let (Some(profile), Some(hooks)) = (profile, &self.plan.hooks) else {
             return;
         };
-        let Some(hooks) = &self.plan.hooks else { return };
         if !self.is_running() || !self.has_hook(DriverAction::Work) {
             return;
         }
@@ -376,7 +326,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    async fn wait(&mut self, wait: Wait) {
+    async fn wait(&mut self, wait: &Wait) {
         match wait {
             Wait::Called(key) => self.wait_for(key, self.settle()).await,
             Wait::CalledAfterStart(key) => {
@@ -386,12 +336,12 @@ impl<'a> Player<'a> {
             }
             Wait::Settled => self.pause(self.settle()).await,
             Wait::PluginHangs => self.pause(self.hang()).await,
-            Wait::Seconds(seconds) => self.pause(Duration::from_secs(seconds)).await,
+            Wait::Seconds(seconds) => self.pause(Duration::from_secs(*seconds)).await,
             Wait::NextSecond => {
                 let fraction = SignedDuration::from_nanos(self.now().subsec_nanosecond().into());
-                let left = SignedDuration::from_secs(1).saturating_sub(fraction);
                 if fraction > EARLY {
-                    self.pause(Duration::try_from(left).unwrap_or_default()).await;
+                    let next = SignedDuration::from_secs(1) - fraction;
+                    self.pause(Duration::try_from(next).unwrap_or_default()).await;
                 }
             }
         }
@@ -426,11 +376,9 @@ impl<'a> Player<'a> {
     async fn output_names(&mut self, member: &str) -> Option<Timestamp> {
         let snapshot = self.snapshot().await;
         let addresses = self.plan.calls.addresses();
-        let urls = addresses.iter().filter(|address| address.member == member);
-        let urls: BTreeSet<&String> = urls.map(|address| &address.url).collect();
-        let mut outputs = snapshot.outputs.iter();
-        let is_named = outputs.any(|output| {
-            output.members.contains(member) || output.servers.iter().any(|url| urls.contains(url))
+        let is_named = snapshot.outputs.iter().any(|output| {
+            let mut own = addresses.iter().filter(|address| address.member == member);
+            output.members.contains(member) || own.any(|address| output.servers.contains(&address.url))
         });
         is_named.then_some(snapshot.at)
     }
@@ -470,13 +418,8 @@ impl<'a> Player<'a> {
                 "the consumer floods its members: calls after {full} are not recorded"
             ));
         }
-        let uncalled = self
-            .testbed
-            .scenarios
-            .iter()
-            .rev()
-            .take_while(|run| run.called_at.is_none());
-        let uncalled = uncalled.count();
+        let scenarios = self.testbed.scenarios.iter().rev();
+        let uncalled = scenarios.take_while(|run| run.called_at.is_none()).count();
         if uncalled == 0 {
             return None;
         }
@@ -492,17 +435,15 @@ impl<'a> Player<'a> {
     }
 
     /// Three times what the consumer took for the slowest control. None if it never called one.
-    pub(super) fn settle_seconds(&self) -> Option<u64> {
+    fn settle_seconds(&self) -> Option<u64> {
         let runs = self.testbed.scenarios.iter().filter(|run| !run.may_delay);
-        let slowest = runs
-            .filter_map(|run| Some(run.called_at?.duration_since(run.from)))
-            .max()?;
-        let slowest = Duration::try_from(slowest).unwrap_or_default();
+        let times = runs.filter_map(|run| Some(run.called_at?.duration_since(run.from)));
+        let slowest = Duration::try_from(times.max()?).unwrap_or_default();
         let whole = slowest.as_secs() + u64::from(slowest.subsec_nanos() > 0);
-        Some(LEAST_SETTLE.as_secs().max(whole * SETTLE_FACTOR))
+        Some(LEAST_SETTLE.max(whole * SETTLE_FACTOR))
     }
 
-    /// How long the consumer may take to follow a change, as far as that is known.
+    /// How long the consumer may take to follow a change; zero until it has called a control.
     pub(super) fn settle(&self) -> Duration {
         Duration::from_secs(self.settle_seconds().unwrap_or_default())
     }
@@ -556,7 +497,7 @@ impl<'a> Player<'a> {
         self.stop.is_cancelled()
     }
 
-    /// What the last hook did to the consumer.
+    /// The last hook that succeeded.
     pub(super) fn last_hook(&self) -> Option<DriverAction> {
         let mut calls = self.testbed.hook_calls.iter().rev();
         let last = calls.find(|call| call.failure.is_none())?;
@@ -564,10 +505,8 @@ impl<'a> Player<'a> {
     }
 
     fn is_running(&self) -> bool {
-        !matches!(
-            self.last_hook(),
-            Some(DriverAction::Stop | DriverAction::Uninstall)
-        )
+        let last = self.last_hook();
+        !matches!(last, Some(DriverAction::Stop | DriverAction::Uninstall))
     }
 
     pub(super) fn warn(&self, message: &str) {

@@ -14,9 +14,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    members::NewAddress,
+    NewAddress,
     player::Player,
-    scenarios::{AccessTemplate, ProfileLocation, ProfileTemplate},
+    scenarios::{AccessTemplate, Letter, ProfileLocation, ProfileTemplate},
 };
 use crate::{
     connect::failure::Failure,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The prefix of variables that published profiles ask for.
-const VARIABLES: &str = "CONFORMANCE_STAGE_";
+const VARIABLES: &str = "CONFORMANCE_TESTBED_";
 /// A provider that no consumer has a plugin for.
 const UNKNOWN_PROVIDER: &str = "unknown.conformance.example";
 /// The member that has the other authority.
@@ -44,27 +44,32 @@ pub fn is_profile_variable(variable: &str) -> bool {
 /// A profile that the run has published.
 pub(super) struct PublishedProfile {
     pub template: ProfileTemplate,
+    entries: Vec<AccessTemplate>,
+    health: String,
     /// The name of its member.
     pub member: String,
     pub object: ObjectRef,
-    /// Whether the consumer selects it.
-    pub is_selected: bool,
-    pub addresses: BTreeMap<char, MemberAddress>,
+    /// By letter.
+    addresses: BTreeMap<Letter, OpenAddress>,
     /// The URL before the member moved.
     pub previous_url: Option<String>,
-    pub proxy: Option<String>,
-    other_ca: Option<String>,
     /// The number in the plugin configuration: another one needs another credential.
-    pub round: usize,
-    pub heartbeat: usize,
-    /// When heartbeats were sent.
-    pub heartbeats: Vec<Timestamp>,
+    pub config: usize,
+    /// When writes were sent that change no access.
+    pub rewrites: Vec<Timestamp>,
     created: Timestamp,
     /// When the API server answered the last write that changes what the consumer should do with it.
     pub changed_at: Timestamp,
     /// The profile as the API server stored it last.
     pub stored: Value,
     pub deletion: Deletion,
+}
+
+/// An address of a member, with what the profile says of it.
+struct OpenAddress {
+    address: MemberAddress,
+    ca_data: String,
+    proxy: Option<String>,
 }
 
 /// Whether a published profile was deleted.
@@ -78,81 +83,63 @@ pub(super) enum Deletion {
 }
 
 impl PublishedProfile {
-    fn new(
-        member: String,
-        template: ProfileTemplate,
-        stored: Value,
-        created: Timestamp,
-        previous_url: Option<String>,
-    ) -> Self {
-        Self {
-            template,
-            member,
-            object: ObjectRef::of_value(&stored, ObjectKind::ClusterProfile.name()),
-            is_selected: matches!(
-                template.location,
-                ProfileLocation::Selected | ProfileLocation::SecondNamespace
-            ),
-            addresses: BTreeMap::new(),
-            previous_url,
-            proxy: None,
-            other_ca: None,
-            round: 0,
-            heartbeat: 0,
-            heartbeats: Vec::new(),
-            created,
-            changed_at: created,
-            stored,
-            deletion: Deletion::NotDeleted,
-        }
-    }
-
     pub(super) fn key(&self) -> ObjectKey {
         ObjectKey::from(&self.object)
     }
 
+    /// Whether the consumer selects it.
+    pub(super) fn is_selected(&self) -> bool {
+        let location = self.template.location;
+        matches!(
+            location,
+            ProfileLocation::Selected | ProfileLocation::SecondNamespace
+        )
+    }
+
     /// The URL of an address, as the profile has it. None if the profile has no address of that letter.
-    pub(super) fn url(&self, letter: char) -> Option<String> {
-        let address = self.addresses.get(&letter)?;
-        let entry = self.template.entries.iter().find(|entry| entry.address == letter);
-        let fields = entry.map(|entry| json_of(entry.cluster)).unwrap_or_default();
-        let server = fields["server"].as_str().unwrap_or(&address.url);
-        Some(server.to_owned())
+    pub(super) fn url(&self, letter: Letter) -> Option<String> {
+        let open = self.addresses.get(&letter)?;
+        let entry = self.entries.iter().find(|entry| entry.address == letter);
+        let server = entry.and_then(|entry| entry.cluster.get("server")?.as_str());
+        Some(server.unwrap_or(&open.address.url).to_owned())
+    }
+
+    /// The proxy of an address.
+    pub(super) fn proxy(&self, letter: Letter) -> Option<String> {
+        self.addresses.get(&letter)?.proxy.clone()
     }
 
     /// The status, as the API has it.
     fn status(&self, provider: &str) -> Value {
         let since = self.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "Published", "message": "", "lastTransitionTime": since});
+        let property = |name: &str, value: usize| json!({"name": format!("{name}.conformance.example"), "value": value.to_string()});
+        let entries = |is_deprecated: bool| -> Value {
+            let entries = self.entries.iter();
+            let entries = entries.filter(|entry| entry.deprecated == is_deprecated);
+            let entry = |entry: &AccessTemplate| {
+                let name = if entry.unknown { UNKNOWN_PROVIDER } else { provider };
+                Some(json!({"name": name, "cluster": self.cluster(entry)?}))
+            };
+            entries.filter_map(entry).collect()
+        };
         let mut status = json!({
             "version": {"kubernetes": "v1.34.2"},
-            "properties": [property("beats", self.heartbeat)],
-            "conditions": [
-                condition(CONDITION_HEALTHY, self.template.health, &since),
-                condition(CONDITION_JOINED, "True", &since),
-            ],
-            "accessProviders": [],
+            "properties": [property("beats", self.rewrites.len())],
+            "conditions": [condition(CONDITION_HEALTHY, &self.health), condition(CONDITION_JOINED, "True")],
+            "accessProviders": entries(false),
         });
-        for entry in self.template.entries {
-            let Some(cluster) = self.cluster(entry) else {
-                continue;
-            };
-            let name = if entry.known { provider } else { UNKNOWN_PROVIDER };
-            let list = if entry.deprecated {
-                "credentialProviders"
-            } else {
-                "accessProviders"
-            };
-            let mut entries = status[list].as_array().cloned().unwrap_or_default();
-            entries.push(json!({"name": name, "cluster": cluster}));
-            status[list] = entries.into();
+        let deprecated = entries(true);
+        if deprecated != json!([]) {
+            status["credentialProviders"] = deprecated;
         }
         if self.template.unknown_values {
-            let mut conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-            conditions.push(condition("conformance.example/Undefined", "True", &since));
-            status["conditions"] = conditions.into();
-            let properties =
-                (0..MANY_PROPERTIES).map(|number| property(&format!("property-{number}"), number));
-            status["properties"] = properties.collect();
+            let unknown = condition("conformance.example/Undefined", "True");
+            status["conditions"].as_array_mut().expect("a list").push(unknown);
+            let numbers = 0..MANY_PROPERTIES;
+            status["properties"] = numbers
+                .map(|number| property(&format!("property-{number}"), number))
+                .collect();
             status["version"] = json!({});
         }
         status
@@ -160,25 +147,27 @@ impl PublishedProfile {
 
     /// The cluster of an entry, as in a kubeconfig.
     fn cluster(&self, entry: &AccessTemplate) -> Option<Value> {
-        let address = self.addresses.get(&entry.address)?;
-        let ca = self.other_ca.as_ref().filter(|_| entry.other_authority);
-        let mut cluster = json!({
-            "server": address.url,
-            "certificate-authority-data": ca.unwrap_or(&address.ca_data),
-        });
+        let OpenAddress {
+            address,
+            ca_data,
+            proxy,
+        } = self.addresses.get(&entry.address)?;
+        let mut cluster = json!({"server": address.url, "certificate-authority-data": ca_data});
         if let Some(name) = &address.server_name {
             cluster["tls-server-name"] = name.as_str().into();
         }
-        if let Some(proxy) = self.proxy.as_ref().filter(|_| entry.proxy) {
+        if let Some(proxy) = proxy {
             cluster["proxy-url"] = proxy.as_str().into();
         }
-        for (field, value) in json_of(entry.cluster).as_object().into_iter().flatten() {
+        for (field, value) in &entry.cluster {
             cluster[field] = value.clone();
         }
-        let own = json!({"member": address.member, "round": self.round});
+        let own = json!({"member": address.member, "round": self.config});
         let mut extensions = BTreeMap::from([(EXTENSION_EXEC, own)]);
-        for (name, content) in entry.extensions {
-            extensions.insert(name, json_of(&content.replace("$MEMBER", &address.member)));
+        for (name, content) in &entry.extensions {
+            let content = content.to_string().replace("$MEMBER", &address.member);
+            let content = serde_json::from_str(&content).expect("names of members need no escape");
+            extensions.insert(name, content);
         }
         let extensions = extensions.into_iter();
         cluster["extensions"] = extensions
@@ -213,40 +202,57 @@ impl Player<'_> {
 
     /// Creates a profile, writes its status, names it in the decision, and gives the consumer work. False if the API server
     /// refuses it.
-    pub(super) async fn publish(&mut self, key: &str, template: ProfileTemplate) -> bool {
-        self.create(key, template).await && self.complete(key).await
+    pub(super) async fn publish(&mut self, template: &ProfileTemplate) -> bool {
+        self.create(template).await && self.complete(&template.key).await
     }
 
     /// Creates a profile without a status.
-    pub(super) async fn create(&mut self, key: &str, template: ProfileTemplate) -> bool {
+    pub(super) async fn create(&mut self, template: &ProfileTemplate) -> bool {
         let Some(namespace) = self.namespace_of(template.location) else {
             return false;
         };
         if self.is_stopped() || self.missing_namespaces.contains(&namespace) {
             return false;
         }
-        let previous = self.profiles.get(key);
-        let previous_url = previous.and_then(|profile| profile.url('a'));
+        let key = &template.key;
         let object_key = ObjectKey {
             namespace,
-            name: self.name(template.name.unwrap_or(key)),
+            name: self.name(template.name.as_ref().unwrap_or(key)),
         };
-        let object = self.new_object(&object_key, &template);
-        let sent = self.now();
-        let created = self
+        let object = self.new_object(&object_key, template);
+        let created = self.now();
+        let response = self
             .writes
             .create(ObjectKind::ClusterProfile, &object_key, object)
             .await;
-        let stored = match created {
+        let stored = match response {
             Ok(stored) => stored,
             Err(failure) => {
                 self.creation_refused(key, &object_key.namespace, &failure);
                 return false;
             }
         };
-        let profile = PublishedProfile::new(self.name(key), template, stored, sent, previous_url);
-        self.profiles.insert(key.to_owned(), profile);
-        self.record_profile(key, sent);
+        let previous = self.profiles.get(key);
+        let profile = PublishedProfile {
+            entries: template
+                .entries
+                .clone()
+                .unwrap_or_else(|| vec![AccessTemplate::default()]),
+            health: template.health.clone().unwrap_or_else(|| "True".to_owned()),
+            template: template.clone(),
+            member: self.name(key),
+            object: ObjectRef::of_value(&stored, ObjectKind::ClusterProfile.name()),
+            addresses: BTreeMap::new(),
+            previous_url: previous.and_then(|profile| profile.url(Letter::A)),
+            config: 0,
+            rewrites: Vec::new(),
+            created,
+            changed_at: created,
+            stored,
+            deletion: Deletion::NotDeleted,
+        };
+        self.profiles.insert(key.clone(), profile);
+        self.record_profile(key, created);
         true
     }
 
@@ -258,7 +264,7 @@ impl Player<'_> {
             }
         }
         // An identity names the run, so that it is found in the consumer's log.
-        match template.identity {
+        match template.identity.as_deref() {
             Some("") => labels[LABEL_MEMBER_ID] = "".into(),
             Some(identity) => labels[LABEL_MEMBER_ID] = self.name(identity).into(),
             None => {}
@@ -287,7 +293,7 @@ impl Player<'_> {
         if !self.profiles.contains_key(key) {
             return false;
         }
-        if self.open_addresses(key).await && self.write_status(key).await && self.decide_first(key).await {
+        if self.write_change(key).await && self.decide_first(key).await {
             self.work(key).await;
             return true;
         }
@@ -296,52 +302,24 @@ impl Player<'_> {
         false
     }
 
-    /// Opens the addresses that the entries of a profile need and that are not open yet. False if one cannot be opened.
-    pub(super) async fn open_addresses(&mut self, key: &str) -> bool {
-        let Some(profile) = self.profiles.get(key) else {
-            return false;
+    /// Gives a profile other access providers or another health, and gives the consumer work.
+    pub(super) async fn change(
+        &mut self,
+        key: &str,
+        entries: Option<&[AccessTemplate]>,
+        health: Option<&str>,
+    ) {
+        let Some(profile) = self.profiles.get_mut(key) else {
+            return;
         };
-        let (entries, open) = (profile.template.entries, profile.addresses.clone());
-        for entry in entries.iter().filter(|entry| !open.contains_key(&entry.address)) {
-            if let Err(error) = self.open_entry(key, entry).await {
-                self.warn(&format!("cannot open an address of the member {key}: {error}"));
-                return false;
-            }
+        if let Some(entries) = entries {
+            profile.entries = entries.to_vec();
         }
-        true
-    }
-
-    async fn open_entry(&mut self, key: &str, entry: &AccessTemplate) -> Result<(), OfferError> {
-        let members = &self.plan.members;
-        let shared = entry.shares.and_then(|other| self.profiles.get(other));
-        let new = NewAddress {
-            server_name: entry.server_name.map(str::to_owned),
-            beside: shared.and_then(|profile| profile.url('a')),
-            ..self.new_address(key)
-        };
-        let address = members.open(&new).await?;
-        let other_ca = if entry.other_authority {
-            Some(members.open(&self.new_address(AUTHORITY)).await?.ca_data)
-        } else {
-            None
-        };
-        let proxy = if entry.proxy {
-            Some(members.open_proxy().await?)
-        } else {
-            None
-        };
-        if let Some(profile) = self.profiles.get_mut(key) {
-            profile.addresses.insert(entry.address, address);
-            profile.other_ca = other_ca;
-            profile.proxy = proxy;
+        if let Some(health) = health {
+            health.clone_into(&mut profile.health);
         }
-        Ok(())
-    }
-
-    fn new_address(&self, key: &str) -> NewAddress {
-        NewAddress {
-            member: self.name(key),
-            ..NewAddress::default()
+        if self.write_change(key).await {
+            self.work(key).await;
         }
     }
 
@@ -350,32 +328,38 @@ impl Player<'_> {
         let Some(profile) = self.profiles.get_mut(key) else {
             return;
         };
-        profile.previous_url = profile.url('a');
-        profile.addresses.remove(&'a');
-        profile.round += 1;
-        if self.open_addresses(key).await {
-            self.change(key).await;
-        }
+        profile.previous_url = profile.url(Letter::A);
+        profile.addresses.remove(&Letter::A);
+        profile.config += 1;
+        self.change(key, None, None).await;
     }
 
-    /// Writes the status of a profile after a change of what the consumer should do with it, and gives the consumer work.
-    pub(super) async fn change(&mut self, key: &str) {
-        self.close_expectations(key);
-        if self.write_status(key).await {
+    /// Writes a status that changes no access. With another plugin configuration, gives the consumer work.
+    pub(super) async fn rewrite(&mut self, key: &str, has_new_config: bool) {
+        let sent = self.now();
+        let Some(profile) = self.profiles.get_mut(key) else {
+            return;
+        };
+        profile.rewrites.push(sent);
+        profile.config += usize::from(has_new_config);
+        if self.write_status(key).await && has_new_config {
             self.work(key).await;
         }
     }
 
-    /// Writes a heartbeat: a status that does not change what the consumer should do.
-    pub(super) async fn heartbeat(&mut self, key: &str) {
-        let sent = self.now();
-        if let Some(profile) = self.profiles.get_mut(key) {
-            profile.heartbeat += 1;
-            profile.heartbeats.push(sent);
-            let changed_at = profile.changed_at;
-            self.write_status(key).await;
-            self.set_changed(key, changed_at);
+    /// Opens the addresses that a profile needs, and writes its status: from then on, the consumer should do something else with
+    /// it. False if the API server refuses the status.
+    async fn write_change(&mut self, key: &str) -> bool {
+        if let Err(error) = self.open_addresses(key).await {
+            self.warn(&format!("cannot open an address of the member {key}: {error}"));
+            return false;
         }
+        self.close_expectations(key);
+        let is_written = self.write_status(key).await;
+        if is_written {
+            self.set_changed(key, self.now());
+        }
+        is_written
     }
 
     pub(super) fn set_changed(&mut self, key: &str, at: Timestamp) {
@@ -384,27 +368,75 @@ impl Player<'_> {
         }
     }
 
-    /// Writes the status of a profile. False if the API server refuses it.
-    pub(super) async fn write_status(&mut self, key: &str) -> bool {
-        let provider = self.plan.claims.providers.first().cloned().unwrap_or_default();
+    /// Opens the addresses that the entries of a profile need and that are not open yet.
+    async fn open_addresses(&mut self, key: &str) -> Result<(), OfferError> {
         let Some(profile) = self.profiles.get(key) else {
+            return Ok(());
+        };
+        let mut opened = Vec::new();
+        for entry in &profile.entries {
+            if !profile.addresses.contains_key(&entry.address) {
+                opened.push((entry.address, self.open_address(key, entry).await?));
+            }
+        }
+        if let Some(profile) = self.profiles.get_mut(key) {
+            profile.addresses.extend(opened);
+        }
+        Ok(())
+    }
+
+    async fn open_address(&self, key: &str, entry: &AccessTemplate) -> Result<OpenAddress, OfferError> {
+        let members = &self.plan.members;
+        let member = |key: &str| NewAddress {
+            member: self.name(key),
+            ..NewAddress::default()
+        };
+        let shared = entry.shares.as_ref().and_then(|other| self.profiles.get(other));
+        let new = NewAddress {
+            server_name: entry.server_name.clone(),
+            beside: shared.and_then(|profile| profile.url(Letter::A)),
+            ..member(key)
+        };
+        let address = members.open(&new).await?;
+        let ca_data = if entry.other_authority {
+            members.open(&member(AUTHORITY)).await?.ca_data
+        } else {
+            address.ca_data.clone()
+        };
+        let proxy = if entry.proxy {
+            Some(members.open_proxy().await?)
+        } else {
+            None
+        };
+        Ok(OpenAddress {
+            address,
+            ca_data,
+            proxy,
+        })
+    }
+
+    /// Writes the status of a profile. False if the API server refuses it.
+    async fn write_status(&mut self, key: &str) -> bool {
+        let provider = self.plan.claims.providers.first().cloned().unwrap_or_default();
+        let Some(profile) = self.profiles.get_mut(key) else {
             return false;
         };
-        let (object, status) = (profile.object.clone(), profile.status(&provider));
-        let sent = self.now();
-        let written = self.writes.set_status(&object, &status).await;
-        let answered = self.now();
-        match written {
+        let sent = self.context.clock.now();
+        match self
+            .writes
+            .set_status(&profile.object, &profile.status(&provider))
+            .await
+        {
             Ok(stored) => {
-                if let Some(profile) = self.profiles.get_mut(key) {
-                    profile.stored = stored;
-                    profile.changed_at = answered;
-                }
+                profile.stored = stored;
                 self.record_profile(key, sent);
                 true
             }
             Err(failure) => {
-                let message = format!("the API server refuses the status of {}: {failure}", object.name);
+                let message = format!(
+                    "the API server refuses the status of {}: {failure}",
+                    profile.object.name
+                );
                 // API servers differ in what they store.
                 match failure.code() {
                     UNPROCESSABLE => self.context.progress.step(&message),
@@ -435,16 +467,4 @@ impl Player<'_> {
             state,
         });
     }
-}
-
-fn json_of(text: &str) -> Value {
-    serde_json::from_str(text).expect("the table has JSON")
-}
-
-fn property(name: &str, value: usize) -> Value {
-    json!({"name": format!("{name}.conformance.example"), "value": value.to_string()})
-}
-
-fn condition(kind: &str, status: &str, since: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": "Published", "message": "", "lastTransitionTime": since})
 }

@@ -1,7 +1,7 @@
-//! The way between a run and the credential plugin that its consumer runs: a port of this machine.
+//! The connection between a run and the credential plugin of its consumer: a port of this machine.
 //!
-//! The plugin sends a line with its call, and gets one with what to do. A file that only this user may read says where, and
-//! holds a key: only who knows it gets credentials.
+//! The plugin sends a line with its run, and gets a line with what to do. A file that only this user may read has the address, and
+//! a key: without it, the plugin gets no credentials.
 
 use std::{
     fs, io,
@@ -18,53 +18,39 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Calls, PluginReply, PluginRun, random::random_text};
+use super::{Calls, PluginReply, PluginRun, credentials::random_text};
 use crate::driver::replace_private_file;
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
-/// How large a call may be. An environment variable is no larger.
-const LARGEST_CALL: u64 = 1 << 20;
-/// How long a call may take to arrive, and an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The most bytes of a message. An environment variable has fewer.
+const LARGEST_MESSAGE: u64 = 1 << 20;
+/// How long a message may take to arrive.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a run waits for calls of the plugin, until this is dropped.
+/// A port where a run waits for its plugin, until this is dropped.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
     listening: JoinHandle<()>,
 }
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Clone, Serialize, Deserialize)]
-struct Way {
+struct RecorderFile {
     address: String,
     key: String,
 }
 
-/// A call as it is sent.
+/// A message of the plugin.
 #[derive(Serialize, Deserialize)]
-struct Sent {
+struct PluginMessage {
     key: String,
     run: PluginRun,
 }
 
-/// Why the plugin cannot tell a run.
-#[derive(Debug, thiserror::Error)]
-pub enum RecorderError {
-    /// There is no file.
-    #[error("no run waits for this plugin: there is no file {}", .0.display())]
-    NoRun(PathBuf),
-    /// The file is none of a run.
-    #[error("{} is no file of a run", .0.display())]
-    NoWay(PathBuf),
-    /// The run does not answer.
-    #[error("the run does not answer this plugin: {0}")]
-    NoAnswer(#[source] io::Error),
-}
-
 impl Recorder {
-    /// Waits for calls, and writes to `path` where. A file that a killed run left there is replaced.
+    /// Listens, and writes the address to `path`. A file that a killed run left there is replaced.
     ///
     /// # Errors
     /// When another run uses the file, there is no port, or the file cannot be written.
@@ -76,14 +62,14 @@ impl Recorder {
             ));
         }
         let listener = TcpListener::bind((ADDRESS, 0)).await?;
-        let way = Way {
+        let file = RecorderFile {
             address: listener.local_addr()?.to_string(),
             key: random_text(),
         };
-        replace_private_file(path, &serde_json::to_string(&way)?)?;
+        replace_private_file(path, &serde_json::to_string(&file)?)?;
         Ok(Self {
             path: path.to_owned(),
-            listening: tokio::spawn(serve(listener, way.key, calls)),
+            listening: tokio::spawn(serve(listener, file.key, calls)),
         })
     }
 }
@@ -95,18 +81,27 @@ impl Drop for Recorder {
     }
 }
 
-/// Whether a run waits for calls at the address in a file.
+/// Whether a run listens at the address in a file.
 async fn is_used(path: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(path) else {
-        return false;
+    match read_file(path) {
+        Ok(file) => matches!(
+            timeout(TIMEOUT, TcpStream::connect(&file.address)).await,
+            Ok(Ok(_))
+        ),
+        Err(_) => false,
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<RecorderFile> {
+    let about = |error: io::Error| {
+        let message = format!(
+            "no run waits for this plugin: cannot read {}: {error}",
+            path.display()
+        );
+        io::Error::new(error.kind(), message)
     };
-    let Ok(way) = serde_json::from_str::<Way>(&text) else {
-        return false;
-    };
-    let connecting = TcpStream::connect(&way.address);
-    timeout(PATIENCE, connecting)
-        .await
-        .is_ok_and(|stream| stream.is_ok())
+    let text = fs::read_to_string(path).map_err(about)?;
+    serde_json::from_str(&text).map_err(|error| about(error.into()))
 }
 
 async fn serve(listener: TcpListener, key: String, calls: Arc<Calls>) {
@@ -116,50 +111,56 @@ async fn serve(listener: TcpListener, key: String, calls: Arc<Calls>) {
             accepted = listener.accept() => {
                 let Ok((stream, _)) = accepted else { continue };
                 let (key, calls) = (key.clone(), Arc::clone(&calls));
-                connections.spawn(timeout(PATIENCE, async move { answer(stream, &key, &calls).await }));
+                connections.spawn(timeout(TIMEOUT, async move { answer(stream, &key, &calls).await }));
             }
             Some(_) = connections.join_next() => {}
         }
     }
 }
 
-/// Answers one call. Who does not know the key gets no answer.
+/// Answers one message. A client without the key gets no answer.
 async fn answer(mut stream: TcpStream, key: &str, calls: &Calls) -> io::Result<()> {
-    let sent: Sent = serde_json::from_str(&line(&mut stream).await?)?;
-    if sent.key != key {
+    let message: PluginMessage = serde_json::from_str(&read_line(&mut stream).await?)?;
+    if message.key != key {
         return Ok(());
     }
-    let mut reply = serde_json::to_string(&calls.ran(sent.run))?;
-    reply.push('\n');
-    stream.write_all(reply.as_bytes()).await
+    write_line(&mut stream, &calls.ran(message.run)).await
 }
 
-/// Tells the run that waits there of a call, and gives what to do.
+/// Reports a run of the plugin to the run of the suite that waits for it. Returns what the plugin does.
 ///
 /// # Errors
 /// When no run waits, or it does not answer.
-pub async fn tell_recorder(path: &Path, run: PluginRun) -> Result<PluginReply, RecorderError> {
-    let text = fs::read_to_string(path).map_err(|_| RecorderError::NoRun(path.to_owned()))?;
-    let way: Way = serde_json::from_str(&text).map_err(|_| RecorderError::NoWay(path.to_owned()))?;
-    let asking = async {
-        let mut stream = TcpStream::connect(&way.address).await?;
-        let mut sent = serde_json::to_string(&Sent { key: way.key, run })?;
-        sent.push('\n');
-        stream.write_all(sent.as_bytes()).await?;
-        Ok(serde_json::from_str(&line(&mut stream).await?)?)
+pub async fn report_plugin_run(path: &Path, run: PluginRun) -> io::Result<PluginReply> {
+    let RecorderFile { address, key } = read_file(path)?;
+    let reporting = async {
+        let mut stream = TcpStream::connect(&address).await?;
+        write_line(&mut stream, &PluginMessage { key, run }).await?;
+        Ok(serde_json::from_str(&read_line(&mut stream).await?)?)
     };
-    match timeout(PATIENCE, asking).await {
-        Ok(answered) => answered.map_err(RecorderError::NoAnswer),
-        Err(_) => Err(RecorderError::NoAnswer(io::ErrorKind::TimedOut.into())),
-    }
+    let reply = timeout(TIMEOUT, reporting)
+        .await
+        .unwrap_or_else(|late| Err(late.into()));
+    reply.map_err(|error: io::Error| {
+        io::Error::new(
+            error.kind(),
+            format!("the run does not answer this plugin: {error}"),
+        )
+    })
 }
 
-async fn line(stream: &mut TcpStream) -> io::Result<String> {
+async fn read_line(stream: &mut TcpStream) -> io::Result<String> {
     let mut line = String::new();
-    BufReader::new(stream.take(LARGEST_CALL))
+    BufReader::new(stream.take(LARGEST_MESSAGE))
         .read_line(&mut line)
         .await?;
     Ok(line)
+}
+
+async fn write_line(stream: &mut TcpStream, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_string(message)?;
+    line.push('\n');
+    stream.write_all(line.as_bytes()).await
 }
 
 #[cfg(test)]
@@ -181,8 +182,8 @@ mod tests {
     async fn the_plugin_reaches_the_run_that_waits() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("recorder.json");
-        let before = tell_recorder(&path, run("https://a")).await;
-        assert!(matches!(before, Err(RecorderError::NoRun(_))));
+        let before = report_plugin_run(&path, run("https://a")).await;
+        assert_eq!(before.expect_err("no run").kind(), io::ErrorKind::NotFound);
         let calls = Arc::new(Calls::new(Clock::system()));
         calls.open(evidence::MemberAddress {
             url: "https://a".to_owned(),
@@ -190,20 +191,24 @@ mod tests {
             ..evidence::MemberAddress::default()
         });
         let recorder = Recorder::listen(&path, Arc::clone(&calls)).await.expect("a port");
-        let reply = tell_recorder(&path, run("https://a")).await.expect("an answer");
-        assert!(matches!(reply, PluginReply::Credential(_)), "{reply:?}");
-        let reply = tell_recorder(&path, run("https://b")).await.expect("an answer");
-        assert!(matches!(reply, PluginReply::Failure(_)), "{reply:?}");
+        let reply = report_plugin_run(&path, run("https://a"))
+            .await
+            .expect("an answer");
+        assert!(matches!(reply, PluginReply::Print(_)), "{reply:?}");
+        let reply = report_plugin_run(&path, run("https://b"))
+            .await
+            .expect("an answer");
+        assert!(matches!(reply, PluginReply::Fail(_)), "{reply:?}");
         let second = Recorder::listen(&path, Arc::clone(&calls)).await;
         assert_eq!(second.expect_err("it is used").kind(), io::ErrorKind::AddrInUse);
-        // Who does not know the key.
+        // A client without the key.
         let text = fs::read_to_string(&path).expect("the file");
-        let mut way: Way = serde_json::from_str(&text).expect("its way");
-        way.key.push('0');
+        let mut file: RecorderFile = serde_json::from_str(&text).expect("its content");
+        file.key.push('0');
         let other = folder.path().join("other.json");
-        fs::write(&other, serde_json::to_string(&way).expect("a way")).expect("a file");
-        let refused = tell_recorder(&other, run("https://a")).await;
-        assert!(matches!(refused, Err(RecorderError::NoAnswer(_))), "{refused:?}");
+        fs::write(&other, serde_json::to_string(&file).expect("JSON")).expect("a file");
+        let refused = report_plugin_run(&other, run("https://a")).await;
+        refused.expect_err("no answer");
         drop(recorder);
         assert!(!path.exists());
     }

@@ -1,33 +1,43 @@
-//! The types of the scenario table.
+//! The scenarios of the testbed, which `scenarios.yaml` lists, and their types.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use evidence::DriverAction;
+use evidence::{DriverAction, Expect};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Reads the scenarios, in their order.
+pub(super) fn scenarios() -> Vec<TestbedScenario> {
+    // The file is compiled in, and a test parses it.
+    serde_saphyr::from_str(include_str!("scenarios.yaml")).expect("scenarios.yaml is valid")
+}
 
 /// What the run publishes in one part of the testbed, and what an honest consumer does with it. A control follows: a
 /// profile without any difficulty.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct TestbedScenario {
     /// The name of the scenario. The control is named after it.
-    pub name: &'static str,
+    pub name: String,
     /// What the scenario requires.
-    pub needs: &'static [Need],
-    /// The scenario lasts this many settle times, at least.
-    pub settle_times: u32,
+    pub needs: Vec<Need>,
+    /// The scenario lasts this many settle times, at least; 1 by default.
+    pub settle_times: Option<u32>,
     /// Whether the scenario may delay a consumer that works sequentially. Then its control does not measure the settle time.
     pub may_delay: bool,
-    /// Whether a control is published. A consumer that was uninstalled calls none.
-    pub control: bool,
+    /// Whether no control is published.
+    pub without_control: bool,
     /// What the run does first.
-    pub steps: &'static [TestbedStep],
+    pub steps: Vec<TestbedStep>,
     /// What an honest consumer does.
-    pub expectations: &'static [ExpectationRow],
+    pub expectations: Vec<ExpectationRow>,
     /// What the run does at the end.
-    pub after: &'static [TestbedStep],
+    pub after: Vec<TestbedStep>,
 }
 
 /// What a scenario, a step, or a row requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) enum Need {
     /// The consumer reads a second namespace.
     SecondNamespace,
@@ -55,73 +65,94 @@ pub(super) enum Need {
     Hook(DriverAction),
 }
 
-/// One action of the run.
-#[derive(Clone, Copy)]
+/// One action of the run. Profiles are named by their key.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
 pub(super) enum TestbedStep {
     /// Creates a profile, writes its status, names it in the decision, and gives the consumer work.
     Publish(ProfileTemplate),
     /// Creates profiles without a status.
-    Create(&'static [ProfileTemplate]),
+    Create(Vec<ProfileTemplate>),
     /// Writes the status of created profiles.
-    Complete(&'static [&'static str]),
-    /// Replaces the access providers of a profile.
-    Change(&'static str, &'static [AccessTemplate]),
+    Complete(Vec<String>),
+    /// Replaces the access providers of a profile, or its health.
+    Change {
+        profile: String,
+        entries: Option<Vec<AccessTemplate>>,
+        health: Option<String>,
+    },
     /// Moves a member to a new address with a new authority.
-    Move(&'static str),
-    /// Deletes a profile and creates it again for a member that has moved.
-    Recreate(&'static str),
-    /// Changes the health of a member.
-    Health(&'static str, &'static str),
-    /// Writes a profile this many times without changing its access.
-    Heartbeats(&'static str, usize),
-    /// Changes the plugin configuration of a profile this many times.
-    Rewrite(&'static str, usize),
-    /// Deletes a profile.
-    Delete(&'static str),
-    /// Gives the consumer work on profiles.
-    Work(&'static [&'static str]),
+    Move(String),
+    /// Writes a status several times without a change of access. With `newConfig`, the plugin configuration is another one each
+    /// time, so that no credential comes from a cache.
+    Rewrite {
+        profile: String,
+        times: usize,
+        #[serde(default)]
+        new_config: bool,
+    },
+    /// Deletes a profile, and waits until it is gone.
+    Delete(String),
+    /// Gives the consumer work on these profiles.
+    Work(Vec<String>),
     /// Sets what the plugin does for a member.
-    Plugin(&'static str, PluginBehavior),
+    Plugin {
+        profile: String,
+        behavior: PluginBehavior,
+    },
     /// The plugin issues credentials for all members again.
     PluginsRecover,
-    /// Writes a slice.
-    Decide(SliceId, &'static [&'static str]),
+    /// Writes a slice of a decision.
+    Decide {
+        #[serde(default)]
+        of: DecisionId,
+        #[serde(default)]
+        slice: usize,
+        #[serde(default)]
+        profiles: Vec<String>,
+    },
     /// Deletes all slices of the consumer's decision.
     Undecide,
     /// Creates the first slice again.
     DecideAgain,
     /// Ends all connections to these members.
-    EndConnections(&'static [&'static str]),
+    EndConnections(Vec<String>),
     /// Stops the consumer, takes these steps, and starts it again.
-    WhileStopped(&'static [TestbedStep]),
+    WhileStopped(Vec<TestbedStep>),
     /// Uninstalls the consumer.
     Uninstall,
     /// Waits.
     Wait(Wait),
     /// Takes these steps if the requirement is met.
-    If(Need, &'static [TestbedStep]),
+    If { need: Need, steps: Vec<TestbedStep> },
 }
 
 /// What the plugin does for a member.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) enum PluginBehavior {
-    /// It issues credentials that expire after this time.
-    Expires(Duration),
+    /// It issues credentials that expire after this number of seconds.
+    Expires(u32),
     /// It fails.
     Fails,
     /// It prints invalid output.
-    Garbage,
-    /// It hangs.
+    PrintsGarbage,
+    /// It hangs, and then fails.
     Hangs,
 }
 
 /// What the run waits for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) enum Wait {
     /// The consumer calls the member of this profile.
-    Called(&'static str),
-    /// The same after a start of the consumer, which begins with all other profiles.
-    CalledAfterStart(&'static str),
+    Called(String),
+    /// The consumer calls the member of this profile after its start, when it begins with all other profiles.
+    CalledAfterStart(String),
     /// The settle time.
     Settled,
     /// The time that a plugin hangs.
@@ -132,32 +163,35 @@ pub(super) enum Wait {
     NextSecond,
 }
 
-/// A slice of a decision.
-#[derive(Clone, Copy)]
-pub(super) enum SliceId {
-    /// A slice of the decision that the consumer reads.
-    Own(usize),
-    /// A slice of a decision whose key begins alike.
+/// A decision of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum DecisionId {
+    /// The decision that the consumer reads.
+    #[default]
+    Own,
+    /// A decision whose key begins alike.
     OtherDecision,
-    /// A slice with the same key in a namespace that the consumer does not read.
+    /// A decision with the same key in a namespace that the consumer does not read.
     OtherNamespace,
 }
 
-/// A profile to publish.
-#[derive(Clone, Copy)]
+/// A profile to publish. By default, it is a profile without any difficulty.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct ProfileTemplate {
-    /// The key of the profile in the table, and the name of its member.
-    pub key: &'static str,
+    /// The key of the profile in the scenarios, and the name of its member.
+    pub key: String,
     /// The name of the profile, if it is not the key.
-    pub name: Option<&'static str>,
+    pub name: Option<String>,
     /// Where it is published.
     pub location: ProfileLocation,
     /// Its identity (`inventory-member-id`).
-    pub identity: Option<&'static str>,
-    /// Its access providers.
-    pub entries: &'static [AccessTemplate],
-    /// The status of its condition `ControlPlaneHealthy`.
-    pub health: &'static str,
+    pub identity: Option<String>,
+    /// Its access providers; by default one that the consumer has a plugin for.
+    pub entries: Option<Vec<AccessTemplate>>,
+    /// The status of its condition `ControlPlaneHealthy`; `True` by default.
+    pub health: Option<String>,
     /// Whether it has a condition and properties that are not defined, and no version.
     pub unknown_values: bool,
     /// Whether the first slice of the decision leaves it out.
@@ -165,9 +199,11 @@ pub(super) struct ProfileTemplate {
 }
 
 /// Where a profile is published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) enum ProfileLocation {
     /// In the first namespace of the consumer, with its labels.
+    #[default]
     Selected,
     /// In the second namespace of the consumer, with its labels.
     SecondNamespace,
@@ -180,192 +216,92 @@ pub(super) enum ProfileLocation {
 }
 
 /// An access provider of a profile.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct AccessTemplate {
-    /// Whether the consumer has a plugin for the provider.
-    pub known: bool,
+    /// Whether no consumer has a plugin for the provider.
+    pub unknown: bool,
     /// The letter of the address of the member.
-    pub address: char,
+    pub address: Letter,
     /// Whether the entry is in the deprecated list `credentialProviders`.
     pub deprecated: bool,
     /// The server name to which alone the member answers.
-    pub server_name: Option<&'static str>,
+    pub server_name: Option<String>,
     /// The profile whose address the member shares.
-    pub shares: Option<&'static str>,
+    pub shares: Option<String>,
     /// Whether the entry names a proxy.
     pub proxy: bool,
     /// Whether the entry has the certificate of another authority.
     pub other_authority: bool,
-    /// Fields of the cluster that are replaced, as a JSON object.
-    pub cluster: &'static str,
-    /// Extensions that are added or replaced: name and JSON. `$MEMBER` is the member.
-    pub extensions: &'static [(&'static str, &'static str)],
+    /// Fields of the cluster that are replaced.
+    pub cluster: Map<String, Value>,
+    /// Extensions that are added or replaced. `$MEMBER` is the member.
+    pub extensions: BTreeMap<String, Value>,
+}
+
+/// The letter of an address of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Letter {
+    #[default]
+    A,
+    B,
 }
 
 /// What an honest consumer does with a published profile.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ExpectationRow {
     /// The rule.
-    pub rule: &'static str,
-    /// The profile, and the letter of its address if it is not `a`: `two-providers/b`.
-    pub profile: &'static str,
-    /// What the consumer does.
-    pub behavior: Behavior,
+    pub rule: String,
+    /// The profile.
+    pub profile: String,
+    /// The letter of its address.
+    #[serde(default)]
+    pub address: Letter,
+    /// What the consumer does. The run fills in URLs and times, and replaces the key of another profile by its name.
+    pub expect: Expect,
     /// What the row requires.
-    pub needs: &'static [Need],
+    #[serde(default)]
+    pub needs: Vec<Need>,
     /// What begins the period.
+    #[serde(default)]
     pub since: Since,
     /// Whether another behavior is at most a warning.
+    #[serde(default)]
     pub warn: bool,
     /// The profile that must have the same creation timestamp.
-    pub same_second: Option<&'static str>,
+    pub created_with: Option<String>,
 }
 
 /// What begins the period of an expectation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) enum Since {
     /// The last write that changes what the consumer should do with the profile.
+    #[default]
     OwnWrite,
     /// The deletion of another profile.
-    DeletionOf(&'static str),
+    DeletionOf(String),
     /// The start of the consumer.
     Start,
 }
 
-/// What a consumer does with a published profile.
-#[derive(Clone, Copy)]
-pub(super) enum Behavior {
-    Called,
-    CalledAs(&'static str),
-    NotCalled,
-    StopsCalling,
-    Moves,
-    RefusesCertificate,
-    UsesProxy,
-    RenewsCredential,
-    KeepsConnections,
-    NoPluginRun,
-    LetsGo,
-    Reports(&'static str),
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-/// A scenario without steps.
-pub(super) const CONTROL_ONLY: TestbedScenario = TestbedScenario {
-    name: "",
-    needs: &[],
-    settle_times: 1,
-    may_delay: false,
-    control: true,
-    steps: &[],
-    expectations: &[],
-    after: &[],
-};
+    use super::*;
 
-/// A profile that is right and has no difficulty.
-pub(super) const PLAIN: ProfileTemplate = ProfileTemplate {
-    key: "",
-    name: None,
-    location: ProfileLocation::Selected,
-    identity: None,
-    entries: &[KNOWN],
-    health: "True",
-    unknown_values: false,
-    undecided: false,
-};
-
-/// An access provider that the consumer has a plugin for.
-pub(super) const KNOWN: AccessTemplate = AccessTemplate {
-    known: true,
-    address: 'a',
-    deprecated: false,
-    server_name: None,
-    shares: None,
-    proxy: false,
-    other_authority: false,
-    cluster: "{}",
-    extensions: &[],
-};
-
-/// An access provider that no consumer has a plugin for.
-pub(super) const UNKNOWN: AccessTemplate = AccessTemplate {
-    known: false,
-    ..KNOWN
-};
-
-/// A plain profile of that name.
-pub(super) const fn plain(key: &'static str) -> ProfileTemplate {
-    ProfileTemplate { key, ..PLAIN }
-}
-
-/// A profile with one access provider.
-pub(super) const fn with_entries(key: &'static str, entries: &'static [AccessTemplate]) -> ProfileTemplate {
-    ProfileTemplate {
-        key,
-        entries,
-        ..PLAIN
-    }
-}
-
-/// A plain profile that the first slice of the decision leaves out.
-pub(super) const fn undecided(key: &'static str) -> ProfileTemplate {
-    ProfileTemplate {
-        key,
-        undecided: true,
-        ..PLAIN
-    }
-}
-
-/// A plain profile with an identity.
-pub(super) const fn identified(key: &'static str, identity: &'static str) -> ProfileTemplate {
-    ProfileTemplate {
-        key,
-        identity: Some(identity),
-        ..PLAIN
-    }
-}
-
-/// A row of the table.
-pub(super) const fn expect(rule: &'static str, profile: &'static str, behavior: Behavior) -> ExpectationRow {
-    ExpectationRow {
-        rule,
-        profile,
-        behavior,
-        needs: &[],
-        since: Since::OwnWrite,
-        warn: false,
-        same_second: None,
-    }
-}
-
-impl ExpectationRow {
-    /// Requires this.
-    pub(super) const fn needs(self, needs: &'static [Need]) -> Self {
-        Self { needs, ..self }
-    }
-
-    /// Begins the period there.
-    pub(super) const fn since(self, since: Since) -> Self {
-        Self { since, ..self }
-    }
-
-    /// Another behavior is at most a warning.
-    pub(super) const fn warn(self) -> Self {
-        Self { warn: true, ..self }
-    }
-
-    /// Requires that this profile has the same creation timestamp.
-    pub(super) const fn created_with(self, profile: &'static str) -> Self {
-        Self {
-            same_second: Some(profile),
-            ..self
-        }
-    }
-
-    /// The key of the profile, and the letter of its address.
-    pub(super) fn address(&self) -> (&'static str, char) {
-        match self.profile.split_once('/') {
-            Some((key, letter)) => (key, letter.chars().next().unwrap_or('a')),
-            None => (self.profile, 'a'),
+    #[test]
+    fn the_file_has_scenarios_and_expectations_of_existing_rules() {
+        let scenarios = scenarios();
+        assert!(scenarios.len() > 15);
+        let rows = scenarios.iter().flat_map(|scenario| &scenario.expectations);
+        let rules: BTreeSet<&str> = rows.map(|row| &*row.rule).collect();
+        assert!(rules.len() > 25, "{rules:?}");
+        for rule in rules {
+            assert!(judge::rules::find(rule).is_some(), "there is no rule {rule}");
         }
     }
 }

@@ -168,9 +168,13 @@ impl Connector {
     async fn run_plugin(&self, run: PluginRun, world: &World) -> Option<Value> {
         loop {
             match self.calls.ran(run.clone()) {
-                PluginReply::Credential(credential) => return Some(credential),
+                PluginReply::Print(text) => {
+                    if let Ok(credential) = serde_json::from_str(&text) {
+                        return Some(credential);
+                    }
+                }
                 PluginReply::Hang(duration) => sleep(duration).await,
-                PluginReply::Garbage(_) | PluginReply::Failure(_) => {}
+                PluginReply::Fail(_) => {}
             }
             if !world.has("consumer-exec/failure-isolated") {
                 return None;

@@ -7,6 +7,4 @@ pub use ports::OnPorts;
 pub use within::{Hello, Trust, WithinProcess};
 
 #[cfg(test)]
-mod run_tests;
-#[cfg(test)]
 mod tests;

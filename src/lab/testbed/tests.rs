@@ -32,9 +32,10 @@ fn credential(calls: &Calls, address: &MemberAddress) -> String {
         exec_info: Some(json!({"spec": {"cluster": cluster}}).to_string()),
         ..PluginRun::default()
     });
-    let PluginReply::Credential(credential) = reply else {
+    let PluginReply::Print(credential) = reply else {
         panic!("{reply:?}")
     };
+    let credential: Value = serde_json::from_str(&credential).expect("JSON");
     credential["status"]["token"]
         .as_str()
         .expect("a token")
@@ -225,7 +226,7 @@ async fn connections_through_the_proxy_are_marked() {
         format!("GET /api/v1/nodes HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
     let nodes = exchange(&mut stream, &request, "}").await;
     assert!(nodes.starts_with("HTTP/1.1 200"), "{nodes}");
-    calls.cut("a");
+    calls.end_connections("a");
     let those = [("", "proxied"), ("a", "connected"), ("a", "200"), ("a", "ended")];
     assert_eq!(seen(&calls, those.len()).await, expected(&those));
     let marked = calls

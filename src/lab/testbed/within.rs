@@ -57,7 +57,8 @@ impl WithinProcess {
 
     /// Connects a client. None when no member listens, or one side does not trust the other.
     pub fn dial(&self, hello: Hello<'_>) -> Option<Connection> {
-        let addresses = self.calls.at(hello.url);
+        let mut addresses = self.calls.addresses();
+        addresses.retain(|address| address.url == hello.url);
         if let (Some(proxy), Some((_, host))) = (hello.proxy, hello.url.split_once("://")) {
             self.calls.proxied(proxy, host);
         }

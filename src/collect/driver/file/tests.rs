@@ -258,6 +258,18 @@ fn a_decision_key_needs_a_consumer_of_placements() {
 }
 
 #[test]
+fn a_consumer_has_valid_labels_and_a_known_exec_version() {
+    for (field, refused) in [
+        ("labels: {'a b': c}", "consumer.labels: \"a b\""),
+        ("labels: {a: 'b c'}", "consumer.labels: \"a\""),
+        ("execApiVersion: v1", "consumer.execApiVersion is \"v1\""),
+    ] {
+        let file = format!("consumer: {{namespaces: [a], providers: [p], recorder: r.json, {field}}}");
+        assert!(refusal(&file).contains(refused), "{}", refusal(&file));
+    }
+}
+
+#[test]
 fn agents_are_program_names() {
     let consumer = |agents: &str| {
         format!("consumer: {{namespaces: [a], providers: [p], recorder: r.json, user: u, agents: {agents}}}")
