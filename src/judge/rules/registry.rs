@@ -11,7 +11,7 @@ use evidence::{
 use jiff::civil::Date;
 
 use super::{
-    consumer::{expectations, hub, plugin, secrets, server_name::tls_server_name_honoured},
+    consumer::{expectations, hub, plugin, secrets},
     facts::Facts,
     manager::{
         access, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version,
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     engine::{
         Count, DECISION_GRACE, Evaluate, Fleet, Hub, action, calls, change,
-        consumer::{Expected, connections, consumer_writes, on_testbed, plugin_runs},
+        consumer::{self, connections, consumer_writes, on_testbed, plugin_runs},
         creation, decision, group, history, login, member, once, placement_step, reference, same_access,
         same_conditions, same_labels, same_outside_access, same_properties, same_writers, secret,
         settled_profile, slice, slice_change, slice_group, slice_writes, stable, state, state_seen, step,
@@ -249,7 +249,7 @@ fn consumer() -> Vec<Binding> {
     "consumer-access/no-guess" => [],
     "consumer-access/list-by-version" => [],
     "consumer-access/ca-honoured" => [],
-    "consumer-access/tls-server-name-honoured" => [connections(tls_server_name_honoured, "no profile was staged with a server name for TLS")],
+    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured, "no profile was staged with a server name for TLS")],
     "consumer-access/proxy-honoured" => [],
     "consumer-exec/config-verbatim" => [plugin_runs(plugin::config_verbatim, "the consumer ran no plugin for a profile with a config")],
     "consumer-exec/protocol-as-configured" => [plugin_runs(plugin::protocol_as_configured, "the consumer ran no plugin for a profile").unless(plugin::without_exec_version)],
@@ -283,11 +283,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
             if let Some(words) = facts.expectations.clone() {
                 let cases = expectations::special_cases(id);
-                evaluators.push(Arc::new(Expected {
-                    rule: id,
-                    words,
-                    cases,
-                }));
+                evaluators.push(Arc::new(consumer::expectations(id, words, cases)));
             }
             Rule {
                 id,

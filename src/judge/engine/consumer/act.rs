@@ -1,6 +1,6 @@
 //! What a consumer does for a member: it calls the member, runs the credential plugin, or writes an output.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 use evidence::{CallEvent, MemberCall, Output, PluginAnswer, PluginCall, api::address::Address};
 use jiff::Timestamp;
@@ -10,118 +10,84 @@ use crate::{text::redacted, time::Micros};
 
 /// Something that the consumer did for a member.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Act<'e> {
-    /// When it happened.
-    pub(crate) at: Timestamp,
-    kind: ActKind<'e>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ActKind<'e> {
+pub(crate) enum Act<'e> {
     Call(&'e MemberCall),
     PluginRun(&'e PluginCall),
-    Output(&'e Output),
+    Output(Timestamp, &'e Output),
 }
 
 impl<'e> ConsumerRun<'e> {
-    /// What the consumer did for a URL in a period, in order of time.
-    pub(crate) fn acts(&self, url: &str, (from, until): (Micros, Micros)) -> Vec<Act<'e>> {
+    /// What the consumer did for a URL in a period, in order of time. Of the plugin, only the runs count that gave no credential:
+    /// a call follows the other ones.
+    pub(crate) fn acts(&self, url: &str, period: RangeInclusive<Micros>) -> Vec<Act<'e>> {
         if url.is_empty() {
             return Vec::new();
         }
-        let calls = self.calls_to(url).iter().copied().filter(|call| is_act(call));
-        let calls = calls.chain(self.ways_to(url)).map(Act::call);
+        let calls = self.calls_to(url).filter(|call| is_act(call));
+        let leads_to_url =
+            |call: &&MemberCall| matches!(&call.what, CallEvent::Proxied { host } if is_way_to(url, host));
+        let calls = calls.chain(self.member_calls().filter(leads_to_url));
         let runs = self
             .plugin_runs()
-            .filter(|run| is_for(run, url) && !gives_credential(run))
-            .map(Act::plugin_run);
-        let acts = calls.chain(runs).chain(self.outputs_of(url));
-        let mut acts: Vec<Act> = acts
-            .filter(|act| (from..=until).contains(&micros(act.at)))
-            .collect();
-        acts.sort_by_key(|act| act.at);
+            .filter(|run| is_for(run, url) && !gives_credential(run));
+        let outputs = self.testbed.outputs.iter().flat_map(|snapshot| {
+            let outputs = snapshot.outputs.iter();
+            let outputs = outputs.filter(|output| output.servers.contains(url));
+            outputs.map(|output| Act::Output(snapshot.at, output))
+        });
+        let acts = calls
+            .map(Act::Call)
+            .chain(runs.map(Act::PluginRun))
+            .chain(outputs);
+        let mut acts: Vec<Act> = acts.filter(|act| period.contains(&micros(act.at()))).collect();
+        acts.sort_by_key(Act::at);
         acts
     }
 
     /// All calls and plugin runs of the consumer.
-    pub(crate) fn all_acts(&self) -> Vec<Act<'e>> {
-        let calls = self.member_calls().filter(|call| is_act(call)).map(Act::call);
-        calls.chain(self.plugin_runs().map(Act::plugin_run)).collect()
-    }
-
-    /// The requests to a proxy for a way to a URL.
-    fn ways_to<'u>(&self, url: &'u str) -> impl Iterator<Item = &'e MemberCall> + use<'e, 'u> {
-        let calls = self.member_calls();
-        calls.filter(move |call| matches!(&call.what, CallEvent::Proxied { host } if is_way_to(url, host)))
-    }
-
-    /// The outputs that name a URL.
-    fn outputs_of(&self, url: &str) -> impl Iterator<Item = Act<'e>> {
-        let snapshots = self.testbed.outputs.iter();
-        snapshots.flat_map(move |snapshot| {
-            let outputs = snapshot
-                .outputs
-                .iter()
-                .filter(move |output| output.servers.contains(url));
-            outputs.map(|output| Act {
-                at: snapshot.at,
-                kind: ActKind::Output(output),
-            })
-        })
+    pub(crate) fn all_acts(&self) -> impl Iterator<Item = Act<'e>> {
+        let calls = self.member_calls().filter(|call| is_act(call)).map(Act::Call);
+        calls.chain(self.plugin_runs().map(Act::PluginRun))
     }
 }
 
-impl<'e> Act<'e> {
-    fn call(call: &'e MemberCall) -> Self {
-        Self {
-            at: call.at,
-            kind: ActKind::Call(call),
-        }
-    }
-
-    pub(super) fn plugin_run(run: &'e PluginCall) -> Self {
-        Self {
-            at: run.at,
-            kind: ActKind::PluginRun(run),
+impl Act<'_> {
+    /// When it happened.
+    pub(crate) fn at(&self) -> Timestamp {
+        match self {
+            Self::Call(call) => call.at,
+            Self::PluginRun(run) => run.at,
+            Self::Output(at, _) => *at,
         }
     }
 
     pub(super) fn is_output(&self) -> bool {
-        matches!(self.kind, ActKind::Output(_))
+        matches!(self, Self::Output(..))
     }
 
     /// Whether it goes on by itself: a watch, or an output.
     pub(super) fn goes_on(&self) -> bool {
-        match self.kind {
-            ActKind::Call(call) => matches!(call.what, CallEvent::Request { watch: true, .. }),
-            ActKind::PluginRun(_) => false,
-            ActKind::Output(_) => true,
+        match self {
+            Self::Call(call) => matches!(call.what, CallEvent::Request { watch: true, .. }),
+            Self::PluginRun(_) => false,
+            Self::Output(..) => true,
         }
     }
 }
 
 impl fmt::Display for Act<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            ActKind::Call(call) => write!(f, "a call of {} at {}", redacted(&call.url), self.at),
-            ActKind::PluginRun(run) => {
-                let server = run.cluster.as_ref().map_or("", |cluster| &*cluster.server);
-                let provider = redacted(&run.provider);
-                match server {
-                    "" => write!(
-                        f,
-                        "a call of the plugin of {provider} without a server at {}",
-                        self.at
-                    ),
-                    _ => write!(
-                        f,
-                        "a call of the plugin of {provider} for {} at {}",
-                        redacted(server),
-                        self.at
-                    ),
+        let at = self.at();
+        match self {
+            Self::Call(call) => write!(f, "a call of {} at {at}", redacted(&call.url)),
+            Self::PluginRun(run) => {
+                write!(f, "a call of the plugin of {} ", redacted(&run.provider))?;
+                match run.cluster.as_ref().map_or("", |cluster| &*cluster.server) {
+                    "" => write!(f, "without a server at {at}"),
+                    server => write!(f, "for {} at {at}", redacted(server)),
                 }
             }
-            ActKind::Output(output) => write!(f, "{} at {}", redacted(&output.object), self.at),
+            Self::Output(_, output) => write!(f, "{} at {at}", redacted(&output.object)),
         }
     }
 }

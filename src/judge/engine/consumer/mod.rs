@@ -3,34 +3,39 @@
 //! The API server's responses to the run's own writes say what each profile was. No watch is needed for that.
 
 mod act;
-mod calls;
 mod expectation;
 mod outcome;
 mod writes;
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::RangeInclusive,
+};
 
 use evidence::{
     Asked, CallEvent, ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, MemberCall, ObjectKey,
     ObjectRef, PluginCall, Published, Reason, Testbed,
-    api::{AccessProvider, ClusterProfile, names},
+    api::{AccessProvider, ClusterProfile, ObjectKind, names},
 };
 use jiff::Timestamp;
 
 pub(crate) use self::{
-    act::{Act, without_dot},
-    calls::{AccessEntry, connections, plugin_runs},
-    expectation::{Case, Expected, SpecialCases},
-    writes::{ConsumerWrites, consumer_writes},
+    act::without_dot,
+    expectation::{Case, SpecialCases},
+    writes::ConsumerWrites,
 };
 use super::{Answer, Evaluate, Hub};
 use crate::{
+    rules::ExpectationWords,
     subjects::Findings,
     time::{Micros, SECOND},
 };
 
 /// The reason if the evidence was recorded before runs stated what they expect.
 const RECORD_AGAIN: &str = "the evidence has no expectations: record it again";
+/// The reason if the consumer never called a control.
+pub(crate) const NEVER_CALLED: &str = "the consumer never called the member of a control profile: check that it runs, reads the \
+     namespaces of the run, and has a plugin for the provider";
 /// The most publications or expectations that are judged. A run has a few hundred.
 const MOST_PUBLICATIONS: usize = 5_000;
 /// The most calls that are judged; a run records no more.
@@ -40,8 +45,8 @@ const MOST_CALLS: usize = 50_000;
 pub(crate) struct ConsumerRun<'e> {
     pub(crate) evidence: &'e Evidence,
     pub(crate) testbed: &'e Testbed,
-    /// How long the consumer may take to follow a change. None if it never called the member of a control.
-    pub(crate) settle: Option<Micros>,
+    /// How long the consumer may take to follow a change; the reason if it never called the member of a control.
+    pub(crate) settle: Result<Micros, Reason>,
     calls: HashMap<&'e str, Vec<&'e MemberCall>>,
     versions: Vec<PublishedVersion<'e>>,
 }
@@ -57,30 +62,31 @@ impl<'e> ConsumerRun<'e> {
     /// Reads the run, or says why it cannot be judged.
     pub(crate) fn of(evidence: &'e Evidence) -> Result<Self, Reason> {
         let testbed = evidence.testbed.as_ref().ok_or("the run had no testbed")?;
-        let calls = evidence.member_calls.iter().flat_map(|log| &log.events);
-        let runs = evidence.plugin_calls.iter().flat_map(|log| &log.events);
         if testbed.expectations.is_empty() {
-            let mut gaps = evidence.gaps(Kind::Testbed);
-            return Err(gaps.next().map_or(RECORD_AGAIN.into(), |gap| gap.reason.clone()));
+            let gap = evidence.gaps(Kind::Testbed).next();
+            return Err(gap.map_or(RECORD_AGAIN.into(), |gap| gap.reason.clone()));
         }
-        let publications = testbed.published.len().max(testbed.expectations.len());
-        if publications > MOST_PUBLICATIONS || calls.clone().count().max(runs.count()) > MOST_CALLS {
-            return Err("the testbed is larger than that of any run".into());
-        }
-        let mut by_url: HashMap<&str, Vec<&MemberCall>> = HashMap::new();
-        for call in calls {
-            by_url.entry(&call.url).or_default().push(call);
-        }
-        let seconds = testbed
-            .settle_seconds
-            .and_then(|seconds| Micros::try_from(seconds).ok());
-        Ok(Self {
+        let mut run = Self {
             evidence,
             testbed,
-            settle: seconds.map(|seconds| seconds.saturating_mul(SECOND)),
-            calls: by_url,
-            versions: published_versions(testbed),
-        })
+            settle: testbed
+                .settle_seconds
+                .and_then(|seconds| Micros::try_from(seconds).ok())
+                .map(|seconds| seconds.saturating_mul(SECOND))
+                .ok_or(NEVER_CALLED.into()),
+            calls: HashMap::new(),
+            versions: Vec::new(),
+        };
+        let publications = testbed.published.len().max(testbed.expectations.len());
+        let calls = run.member_calls().count().max(run.plugin_runs().count());
+        if publications > MOST_PUBLICATIONS || calls > MOST_CALLS {
+            return Err("the testbed is larger than that of any run".into());
+        }
+        run.versions = published_versions(testbed);
+        for call in run.member_calls() {
+            run.calls.entry(&call.url).or_default().push(call);
+        }
+        Ok(run)
     }
 
     /// What the consumer's author says of it.
@@ -94,18 +100,18 @@ impl<'e> ConsumerRun<'e> {
     }
 
     /// All that reached an address, in order of time.
-    pub(crate) fn calls_to(&self, url: &str) -> &[&'e MemberCall] {
-        self.calls.get(url).map_or(&[], Vec::as_slice)
+    pub(crate) fn calls_to(&self, url: &str) -> impl Iterator<Item = &'e MemberCall> {
+        self.calls.get(url).into_iter().flatten().copied()
     }
 
     /// The connections to an address in a period that sent a TLS hello.
     pub(crate) fn connections_to(
         &self,
         url: &str,
-        (from, until): (Micros, Micros),
+        period: RangeInclusive<Micros>,
     ) -> impl Iterator<Item = &'e MemberCall> {
-        let calls = self.calls_to(url).iter().copied();
-        calls.filter(move |call| is_connection(call) && (from..=until).contains(&micros(call.at)))
+        let calls = self.calls_to(url).filter(|call| is_connection(call));
+        calls.filter(move |call| period.contains(&micros(call.at)))
     }
 
     /// The runs of the credential plugin, in order of time.
@@ -114,9 +120,18 @@ impl<'e> ConsumerRun<'e> {
     }
 
     /// The calls of a hook.
-    pub(crate) fn hooks(&self, action: DriverAction) -> impl Iterator<Item = &'e HookCall> {
+    pub(crate) fn hooks(&self, action: DriverAction) -> impl DoubleEndedIterator<Item = &'e HookCall> {
         let calls = self.testbed.hook_calls.iter();
         calls.filter(move |call| call.action == action)
+    }
+
+    /// When the consumer was stopped, and when it was started again.
+    pub(crate) fn pauses(&self) -> impl Iterator<Item = RangeInclusive<Micros>> {
+        self.hooks(DriverAction::Stop).map(|stop| {
+            let mut starts = self.hooks(DriverAction::Start);
+            let start = starts.find(|start| start.until > stop.from);
+            micros(stop.from)..=start.map_or(Micros::MAX, |start| micros(start.until))
+        })
     }
 
     /// When the consumer first called the member of each control.
@@ -131,20 +146,23 @@ impl<'e> ConsumerRun<'e> {
             *version.profile.metadata.name == *profile.name
                 && *version.profile.metadata.namespace == *profile.namespace
         };
-        let published = self.versions.iter().rfind(is_it);
-        published.map_or_else(
-            || object_ref(names::KIND, profile),
-            |version| ObjectRef::from(version.profile),
-        )
+        match self.versions.iter().rfind(is_it) {
+            Some(version) => ObjectRef::from(version.profile),
+            None => object_ref(names::KIND, profile),
+        }
     }
 
     /// The entries of known providers that the consumer may have read by then: each was in the last version at some time since
-    /// it had to follow earlier changes.
-    pub(crate) fn entries_at(
-        &self,
-        at: Micros,
-    ) -> impl Iterator<Item = (&'e ClusterProfile, &'e AccessProvider)> {
-        let since = self.knows_since(at);
+    /// it had to follow earlier changes. A consumer that was stopped goes on with what it knew before.
+    fn entries_at(&self, at: Micros) -> impl Iterator<Item = (&'e ClusterProfile, &'e AccessProvider)> {
+        let since = self.settle.as_ref().map_or(Micros::MIN, |settle| {
+            let since = at.saturating_sub(*settle);
+            let pauses = self
+                .pauses()
+                .filter(|pause| *pause.start() <= at && since <= *pause.end());
+            let stopped = pauses.map(|pause| pause.start().saturating_sub(*settle));
+            stopped.chain([since]).min().unwrap_or(since)
+        });
         let versions = self.versions.iter();
         let read = versions.filter(move |version| version.sent <= at && since <= version.replaced);
         read.flat_map(|version| known(version.profile, self.consumer()).map(|entry| (version.profile, entry)))
@@ -156,109 +174,204 @@ impl<'e> ConsumerRun<'e> {
         versions.flat_map(|version| known(version.profile, self.consumer()))
     }
 
-    /// A consumer that was stopped goes on with what it knew before.
-    fn knows_since(&self, at: Micros) -> Micros {
-        let Some(settle) = self.settle else {
-            return Micros::MIN;
-        };
-        let since = at.saturating_sub(settle);
-        let pauses = self
-            .pauses()
-            .filter(|(stopped, started)| *stopped <= at && since <= *started);
-        let stopped = pauses.map(|(stopped, _)| stopped.saturating_sub(settle)).min();
-        stopped.map_or(since, |stopped| stopped.min(since))
-    }
-
-    /// When the consumer was stopped, and when it was started again.
-    pub(crate) fn pauses(&self) -> impl Iterator<Item = (Micros, Micros)> {
-        self.hooks(DriverAction::Stop).map(|stop| {
-            let mut starts = self.hooks(DriverAction::Start);
-            let start = starts.find(|start| start.until > stop.from);
-            let started = start.map_or(Micros::MAX, |start| micros(start.until));
-            (micros(stop.from), started)
-        })
-    }
-
-    /// Why the logs may lack something that happened in a period.
-    pub(crate) fn why_unlogged(&self, (from, until): (Micros, Micros)) -> Option<Reason> {
+    /// Checks that the logs lack nothing that happened in a period.
+    pub(crate) fn check_logged(&self, period: &RangeInclusive<Micros>) -> Result<(), Reason> {
         let has_outputs = !self.consumer().outputs.is_empty();
         let kinds = [Kind::MemberCalls, Kind::PluginCalls].into_iter();
-        let kinds = kinds.chain(has_outputs.then_some(Kind::Outputs));
-        for kind in kinds {
+        for kind in kinds.chain(has_outputs.then_some(Kind::Outputs)) {
             if !matches!(self.evidence.asked(kind), Asked::Yes) {
-                return Some(format!("evidence not asked for: {kind}").into());
+                return Err(format!("evidence not asked for: {kind}").into());
             }
-            let mut gaps = self.evidence.gaps(kind);
-            if let Some(gap) = gaps.find(|gap| overlaps(gap, from, until)) {
-                return Some(gap.reason.clone());
+            let overlaps = |gap: &&Gap| {
+                let (start, end) = gap.span();
+                start <= *period.end() && *period.start() <= end
+            };
+            if let Some(gap) = self.evidence.gaps(kind).find(overlaps) {
+                return Err(gap.reason.clone());
             }
         }
-        let end = self.evidence.member_calls.as_ref().map(|log| log.covers.until)?;
-        (micros(end) < until).then(|| {
-            let reason = format!(
+        match self.evidence.member_calls.as_ref().map(|log| log.covers.until) {
+            Some(end) if micros(end) < *period.end() => Err(format!(
                 "the log of calls is full since {end}: the consumer floods the members or the plugin"
-            );
-            reason.into()
-        })
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The least severe answer of all entries that may be the reason for a call, or a run of the plugin.
+    fn judge_call(
+        &self,
+        at: Timestamp,
+        is_for: impl Fn(&AccessProvider) -> bool,
+        check: impl Fn(&AccessEntry) -> Answer,
+    ) -> Answer {
+        let entries = self.entries_at(micros(at)).filter(|(_, entry)| is_for(entry));
+        let answers = entries.map(|(profile, provider)| {
+            let answer = check(&AccessEntry { run: self, provider });
+            answer.on(|| profile.into())
+        });
+        answers.min_by_key(severity).unwrap_or(Answer::NotApplicable)
     }
 }
 
-/// Evaluates a function once on the run, for rules on what no expectation, call, or write shows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OnceOnTestbed {
-    check: fn(&ConsumerRun) -> Vec<Answer>,
-    nothing_happened: &'static str,
+/// An access provider entry of a published profile that may be the reason for a call.
+pub(crate) struct AccessEntry<'r, 'e> {
+    pub(crate) run: &'r ConsumerRun<'e>,
+    pub(crate) provider: &'e AccessProvider,
 }
 
-/// A rule on the run as a whole; one answer for each thing that was examined. Findings name their object.
+/// A rule on a consumer's run.
+#[derive(Clone, Debug)]
+pub(crate) struct ConsumerRule {
+    check: ConsumerCheck,
+    skipped: fn(&ConsumerSpec) -> Option<Reason>,
+}
+
+/// What a rule examines of a consumer's run, and its function.
+#[derive(Clone, Debug)]
+enum ConsumerCheck {
+    /// The run as a whole; one answer for each thing that was examined. Findings name their object.
+    Run(fn(&ConsumerRun) -> Vec<Answer>, &'static str),
+    /// Each connection to a member, with an entry that may be the reason for it.
+    Connection(fn(&MemberCall, &AccessEntry) -> Answer, &'static str),
+    /// Each run of the credential plugin, with an entry that may be the reason for it.
+    PluginRun(fn(&PluginCall, &AccessEntry) -> Answer, &'static str),
+    /// The consumer's accepted writes to each published object of a kind.
+    Writes(fn(&ConsumerWrites) -> Answer, ObjectKind),
+    /// Rows of the scenarios. The rule has no function.
+    Expectations(&'static str, Box<ExpectationWords>, SpecialCases),
+}
+
+impl ConsumerRule {
+    fn new(check: ConsumerCheck) -> Self {
+        Self {
+            check,
+            skipped: |_| None,
+        }
+    }
+
+    /// Skipped for the reason that this gives.
+    pub(crate) fn unless(self, skipped: fn(&ConsumerSpec) -> Option<Reason>) -> Self {
+        Self { skipped, ..self }
+    }
+}
+
+/// A rule on the run as a whole.
 pub(crate) fn on_testbed(
     check: fn(&ConsumerRun) -> Vec<Answer>,
     nothing_happened: &'static str,
-) -> OnceOnTestbed {
-    OnceOnTestbed {
-        check,
-        nothing_happened,
-    }
+) -> ConsumerRule {
+    ConsumerRule::new(ConsumerCheck::Run(check, nothing_happened))
 }
 
-impl Evaluate for OnceOnTestbed {
+/// A rule on each connection to a member.
+pub(crate) fn connections(
+    check: fn(&MemberCall, &AccessEntry) -> Answer,
+    nothing_happened: &'static str,
+) -> ConsumerRule {
+    ConsumerRule::new(ConsumerCheck::Connection(check, nothing_happened))
+}
+
+/// A rule on each run of the credential plugin.
+pub(crate) fn plugin_runs(
+    check: fn(&PluginCall, &AccessEntry) -> Answer,
+    nothing_happened: &'static str,
+) -> ConsumerRule {
+    ConsumerRule::new(ConsumerCheck::PluginRun(check, nothing_happened))
+}
+
+/// A rule on the consumer's writes to published objects of a kind, and to others of the kind in their namespaces if it is profiles.
+pub(crate) fn consumer_writes(kind: ObjectKind, check: fn(&ConsumerWrites) -> Answer) -> ConsumerRule {
+    ConsumerRule::new(ConsumerCheck::Writes(check, kind))
+}
+
+/// A rule that consists of expectations.
+pub(crate) fn expectations(rule: &'static str, words: ExpectationWords, cases: SpecialCases) -> ConsumerRule {
+    let skipped = cases.skipped;
+    ConsumerRule::new(ConsumerCheck::Expectations(rule, Box::new(words), cases)).unless(skipped)
+}
+
+impl Evaluate for ConsumerRule {
     fn judges_around_gaps(&self) -> bool {
-        false
+        matches!(self.check, ConsumerCheck::Expectations(..))
     }
 
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        findings.nothing_happened(self.nothing_happened);
-        let Some(run) = judged_run(hub, |_| None, findings) else {
-            return;
+        match &self.check {
+            ConsumerCheck::Run(_, words)
+            | ConsumerCheck::Connection(_, words)
+            | ConsumerCheck::PluginRun(_, words) => findings.nothing_happened(*words),
+            ConsumerCheck::Writes(_, kind) => {
+                findings.nothing_happened(format!("no {} was published", kind.name()));
+            }
+            ConsumerCheck::Expectations(_, words, _) => {
+                findings.nothing_happened(words.nothing_happened.clone());
+            }
+        }
+        let run = match hub.consumer_run() {
+            Ok(run) => run,
+            Err(reason) => return findings.cannot_tell(reason.clone()),
         };
-        for answer in (self.check)(run) {
+        if let Some(reason) = (self.skipped)(run.consumer()) {
+            return findings.not_asked(reason);
+        }
+        match &self.check {
+            ConsumerCheck::Run(check, _) => check(run).into_iter().for_each(|answer| findings.count(answer)),
+            ConsumerCheck::Connection(check, _) => {
+                let calls = run.member_calls().filter(|call| is_connection(call));
+                let judged = calls.map(|call| {
+                    run.judge_call(
+                        call.at,
+                        |entry| call.url == server(entry),
+                        |entry| check(call, entry),
+                    )
+                });
+                count_once(judged, findings);
+            }
+            ConsumerCheck::PluginRun(check, _) => {
+                let judged = run.plugin_runs().map(|call| {
+                    let is_for = |entry: &AccessProvider| {
+                        *entry.name == *call.provider && act::is_for(call, server(entry))
+                    };
+                    run.judge_call(call.at, is_for, |entry| check(call, entry))
+                });
+                count_once(judged, findings);
+            }
+            ConsumerCheck::Writes(check, kind) => writes::evaluate(run, *kind, *check, findings),
+            ConsumerCheck::Expectations(rule, words, cases) => {
+                expectation::evaluate(run, rule, words, cases, findings);
+            }
+        }
+    }
+}
+
+/// Counts answers about calls. A finding that differs in what was observed only is counted once.
+fn count_once(answers: impl Iterator<Item = Answer>, findings: &mut Findings) {
+    let mut reported = BTreeSet::new();
+    for answer in answers {
+        let is_new = answer.findings().first().is_none_or(|finding| {
+            let object = finding.object.to_string();
+            reported.insert((object, finding.message.clone(), finding.expected.clone()))
+        });
+        if is_new {
             findings.count(answer);
         }
     }
 }
 
-/// The run, if it can be judged and the rule is not skipped for its consumer. Otherwise the findings get the reason.
-fn judged_run<'h, 'e>(
-    hub: &'h Hub<'e>,
-    skipped: fn(&ConsumerSpec) -> Option<Reason>,
-    findings: &mut Findings,
-) -> Option<&'h ConsumerRun<'e>> {
-    let run = match hub.consumer_run() {
-        Ok(run) => run,
-        Err(reason) => {
-            findings.cannot_tell(reason.clone());
-            return None;
-        }
-    };
-    if let Some(reason) = skipped(run.consumer()) {
-        findings.not_asked(reason);
-        return None;
+fn severity(answer: &Answer) -> u8 {
+    match answer {
+        Answer::Kept => 0,
+        Answer::NotApplicable => 1,
+        Answer::Unknown(_) => 2,
+        Answer::Warning(_) => 3,
+        Answer::Broken(_) => 4,
     }
-    Some(run)
 }
 
 /// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.
-pub(crate) fn known<'p>(
+fn known<'p>(
     profile: &'p ClusterProfile,
     consumer: &ConsumerSpec,
 ) -> impl Iterator<Item = &'p AccessProvider> {
@@ -268,7 +381,7 @@ pub(crate) fn known<'p>(
 }
 
 /// The URL of an entry; empty if it has none.
-pub(crate) fn server(entry: &AccessProvider) -> &str {
+fn server(entry: &AccessProvider) -> &str {
     entry.cluster.server.as_deref().unwrap_or_default()
 }
 
@@ -290,11 +403,6 @@ pub(crate) fn object_ref(kind: &str, object: &ObjectKey) -> ObjectRef {
 /// Whether a connection began that sent a TLS hello.
 fn is_connection(call: &MemberCall) -> bool {
     call.hello && matches!(call.what, CallEvent::Connected {} | CallEvent::Failed { .. })
-}
-
-fn overlaps(gap: &Gap, from: Micros, until: Micros) -> bool {
-    let (start, end) = gap.span();
-    start <= until && from <= end
 }
 
 fn published_versions(testbed: &Testbed) -> Vec<PublishedVersion<'_>> {

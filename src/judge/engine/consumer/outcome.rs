@@ -1,251 +1,244 @@
 //! What became of an expectation, one function for each kind.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use evidence::{
     CallEvent, Expect, MemberCall, MemberCredential, Mention, MentionLocation, ObjectKey, PluginAnswer,
-    Reason, ScenarioRun,
+    PluginCall, Reason, ScenarioRun,
 };
 use jiff::Timestamp;
 
 use super::{
     Case,
-    act::{Act, is_for},
-    expectation::{HAD_CALLED_AT_FIRST, NEVER_CALLED, NEVER_HAD_CALLED, TOO_SHORT},
+    act::{Act, gives_credential, is_for},
+    expectation::{HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT},
     micros,
 };
 use crate::{
     engine::Answer,
     text::{counted, redacted},
-    time::Micros,
+    time::{Micros, timestamp},
 };
 
 /// The HTTP status with which a member refuses an expired credential.
 const UNAUTHORIZED: u16 = 401;
+/// A consumer that takes two profiles for one connects to their members in turns, at least so often.
+const FEWEST_TURNS: usize = 10;
+
+/// The answer, or the reason why the evidence does not decide.
+type Outcome = Result<Answer, Reason>;
 
 impl<'e> Case<'_, 'e> {
     /// Compares what was expected with what the consumer did.
-    pub(super) fn outcome(&self) -> Answer {
+    pub(super) fn outcome(&self) -> Outcome {
         match &self.expectation.expect {
             Expect::Called {} => match self.scenario() {
                 Some(scenario) => self.control_called(scenario),
                 None => self.called(),
             },
             Expect::CalledAs { other } => self.called_as(other),
-            Expect::NotCalled {} => self.not_called(),
+            Expect::NotCalled {} => match self.acts.first() {
+                Some(act) => Ok(self.wrong(act.to_string())),
+                None => self.kept_if_alive(),
+            },
             Expect::StopsCalling {} => self.stops_calling(),
             Expect::Moves { from } => self.moves(from),
-            Expect::RefusesCertificate {} => self.refuses_certificate(),
-            Expect::UsesProxy { .. } => self.uses_proxy(),
+            Expect::RefusesCertificate {} => {
+                let never_tried = format!(
+                    "the consumer never tried to reach {}, whose certificate is of another authority",
+                    redacted(&self.expectation.url)
+                );
+                self.each_connection(|call| !call.was_trusted(), never_tried)
+            }
+            Expect::UsesProxy { .. } => {
+                let no_connection = "the consumer made no connection to the member behind a proxy";
+                self.each_connection(|call| call.via_proxy, no_connection)
+            }
             Expect::RenewsCredential {} => self.renews_credential(),
             Expect::KeepsConnections { writes } => self.keeps_connections(writes),
             Expect::NoPluginRun {} => self.no_plugin_run(),
             // A rule on finalizers judges all deletions.
-            Expect::LetsGo {} => Answer::NotApplicable,
+            Expect::LetsGo {} => Ok(Answer::NotApplicable),
             Expect::Reports { other } => self.reports(other),
         }
     }
 
-    fn called(&self) -> Answer {
+    fn kept_if_alive(&self) -> Outcome {
+        self.check_alive().map(|()| Answer::Kept)
+    }
+
+    fn called(&self) -> Outcome {
         if !self.acts.is_empty() {
-            return Answer::Kept;
+            return Ok(Answer::Kept);
         }
-        match self.why_silent() {
-            Some(reason) => Answer::Unknown(reason),
-            None if self.run.consumer().rolls_out => Answer::Unknown(
+        self.check_calls_all_controls()?;
+        if self.run.consumer().rolls_out {
+            return Err(
                 "the consumer rolls out, and may not have come to all members of its decision yet".into(),
-            ),
-            None => self.missing("no call"),
+            );
         }
+        Ok(self.missing("no call"))
     }
 
-    /// A control beside a difficulty. A violation needs a consumer that was alive directly before, or before and after.
-    fn control_called(&self, scenario: &ScenarioRun) -> Answer {
+    /// A control next to a difficulty. A violation needs a consumer that was alive directly before, or before and after.
+    fn control_called(&self, scenario: &ScenarioRun) -> Outcome {
         let (begin, end) = (micros(scenario.from), micros(scenario.until));
-        if self.acts.iter().any(|act| micros(act.at) <= end) {
-            return Answer::Kept;
+        if self.acts.iter().any(|act| micros(act.at()) <= end) {
+            return Ok(Answer::Kept);
         }
-        let Some(settle) = self.run.settle else {
-            return Answer::Unknown(NEVER_CALLED.into());
-        };
-        if let Some(reason) = self.run.why_unlogged((begin, end)) {
-            return Answer::Unknown(reason);
-        }
+        let settle = self.run.settle.clone()?;
+        self.run.check_logged(&(begin..=end))?;
         if end - begin < settle {
-            return Answer::Unknown(TOO_SHORT.into());
+            return Err(TOO_SHORT.into());
         }
-        let acts = self.run.all_acts();
-        let is_just_before = |act: &Act| (begin - settle..=begin).contains(&micros(act.at));
-        let (before, after): (Vec<Micros>, Vec<Micros>) =
-            self.run.control_calls().partition(|at| *at < begin);
-        let is_called_after = !after.is_empty() || !self.acts.is_empty();
-        let was_called = before.iter().any(|at| is_called_after || begin - at <= settle);
-        if was_called || acts.iter().any(is_just_before) {
-            self.missing(format!("no call from {} to {}", scenario.from, scenario.until))
+        let is_called_after = !self.acts.is_empty() || self.run.control_calls().any(|at| at >= begin);
+        let is_recent = |at: Micros| (begin - settle..=begin).contains(&at);
+        let mut called_before = self.run.control_calls().filter(|at| *at < begin);
+        let was_called = called_before.any(|at| is_called_after || is_recent(at));
+        if was_called || self.run.all_acts().any(|act| is_recent(micros(act.at()))) {
+            Ok(self.missing(format!("no call from {} to {}", scenario.from, scenario.until)))
         } else {
-            Answer::Unknown("the consumer may have ended before this scenario".into())
+            Err("the consumer may have ended before this scenario".into())
         }
     }
 
-    fn called_as(&self, other: &ObjectKey) -> Answer {
+    fn called_as(&self, other: &ObjectKey) -> Outcome {
         if self.run.consumer().one_shot {
-            return Answer::NotApplicable;
+            return Ok(Answer::NotApplicable);
         }
-        let closed = self.last_closed(&self.expectation.url);
-        let Some(closed) = closed else {
-            return Answer::Unknown("the member did not end its connections".into());
-        };
-        let is_after = |act: &Act| micros(act.at) > closed;
-        if self.acts.iter().any(is_after) {
-            return Answer::Kept;
+        let expectations = self.run.testbed.expectations.iter();
+        let of_other = expectations.filter(|expectation| expectation.profile == *other);
+        let other_urls: Vec<&str> = of_other.map(|expectation| &*expectation.url).collect();
+        if let Some(turns) = self.turns(&other_urls) {
+            return Ok(self.wrong(format!("connections to both members in turns: {turns} changes")));
         }
-        if let Some(reason) = self.why_idle() {
-            return Answer::Unknown(reason);
+        let until = *self.period().end();
+        let calls = self.run.calls_to(&self.expectation.url);
+        let closed = calls.filter(|call| matches!(call.what, CallEvent::Closed {}));
+        let closed = closed
+            .map(|call| micros(call.at))
+            .filter(|at| self.period().contains(at));
+        let closed = closed.max().ok_or("the member did not end its connections")?;
+        if self.acts.iter().any(|act| micros(act.at()) > closed) {
+            return Ok(Answer::Kept);
         }
-        let all = self.run.testbed.expectations.iter();
-        let of_other = all.filter(|expectation| expectation.profile == *other);
-        let urls: BTreeSet<&str> = of_other.map(|expectation| &*expectation.url).collect();
-        let is_other_called = urls
-            .iter()
-            .any(|url| !self.run.acts(url, (closed + 1, self.period().1)).is_empty());
-        let came_back = self.returns_within(self.period().1 - closed);
-        if !is_other_called || !came_back {
-            return Answer::Unknown("the consumer calls these members less often than the run waited".into());
+        self.check_alive()?;
+        let mut other_urls = other_urls.iter();
+        let is_other_called = other_urls.any(|url| !self.run.acts(url, closed + 1..=until).is_empty());
+        if !is_other_called || !self.returns_within(until - closed) {
+            return Err("the consumer calls these members less often than the run waited".into());
         }
-        self.wrong(format!(
+        Ok(self.wrong(format!(
             "no call since {}, when both members ended all connections, and calls of the other",
-            crate::time::timestamp(closed)
-        ))
+            timestamp(closed)
+        )))
     }
 
-    /// When the member last ended its connections in the period.
-    fn last_closed(&self, url: &str) -> Option<Micros> {
-        let (from, until) = self.period();
-        let calls = self.run.calls_to(url).iter();
-        let closed = calls.filter(|call| matches!(call.what, CallEvent::Closed {}));
-        closed
-            .map(|call| micros(call.at))
-            .filter(|at| (from..=until).contains(at))
-            .max()
+    /// How often the consumer changed between the members of two profiles, if it connects to these more often than to any other
+    /// member: it keeps one of them, in turns. A consumer that polls connects to all members as often.
+    fn turns(&self, other_urls: &[&str]) -> Option<usize> {
+        let own_url = &*self.expectation.url;
+        let count = |url: &str| self.run.connections_to(url, self.period()).count();
+        let connections = self.run.member_calls().filter(|call| super::is_connection(call));
+        let connections = connections.filter(|call| self.period().contains(&micros(call.at)));
+        let urls = connections.map(|call| &*call.url);
+        let urls: Vec<&str> = urls
+            .filter(|url| *url == own_url || other_urls.contains(url))
+            .collect();
+        let turns = urls.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
+        let unrelated = addresses.filter(|url| *url != own_url && !other_urls.contains(url));
+        let usual = unrelated.map(count).max().filter(|usual| *usual > 0)?;
+        (turns >= FEWEST_TURNS && count(own_url) > 2 * usual).then_some(turns)
     }
 
     /// Whether the consumer watched the member, or came back to it in less than that time, before its connections ended.
     fn returns_within(&self, span: Micros) -> bool {
         let acts = self
             .run
-            .acts(&self.expectation.url, (Micros::MIN, self.period().1));
-        let is_often = acts
-            .windows(2)
-            .all(|pair| micros(pair[1].at) - micros(pair[0].at) <= span);
-        acts.iter().any(Act::goes_on) || (acts.len() > 1 && is_often)
+            .acts(&self.expectation.url, Micros::MIN..=*self.period().end());
+        let returns = |pair: &[Act]| micros(pair[1].at()) - micros(pair[0].at()) <= span;
+        acts.iter().any(Act::goes_on) || (acts.len() > 1 && acts.windows(2).all(returns))
     }
 
-    fn not_called(&self) -> Answer {
-        match (self.acts.first(), self.why_idle()) {
-            (Some(act), _) => self.wrong(act.to_string()),
-            (None, Some(reason)) => Answer::Unknown(reason),
-            (None, None) => Answer::Kept,
-        }
-    }
-
-    fn stops_calling(&self) -> Answer {
-        let Some(settled) = self.settled() else {
-            return Answer::Unknown(NEVER_CALLED.into());
-        };
+    fn stops_calling(&self) -> Outcome {
+        let settled = self.settled_period()?;
         let url = &*self.expectation.url;
         let runs = self
             .run
             .plugin_runs()
             .filter(|run| is_for(run, url))
-            .map(Act::plugin_run);
+            .map(Act::PluginRun);
         let acts = self.acts.iter().copied().chain(runs);
-        let late = acts.filter(|act| micros(act.at) > settled && micros(act.at) <= self.period().1);
-        if let Some(act) = late.min_by_key(|act| (act.is_output(), act.at)) {
+        let late = acts.filter(|act| settled.contains(&micros(act.at())));
+        if let Some(act) = late.min_by_key(|act| (act.is_output(), act.at())) {
             return self.late(&act);
         }
-        if let Some(reason) = self.why_idle() {
-            return Answer::Unknown(reason);
-        }
-        let before = self.acts_before(url);
-        let Some((first, last)) = before.first().zip(before.last()) else {
-            return Answer::Unknown(NEVER_HAD_CALLED.into());
+        self.check_alive()?;
+        let before = self.run.acts(url, Micros::MIN..=self.period().start() - 1);
+        let (Some(first), Some(last)) = (before.first(), before.last()) else {
+            return Err(NEVER_HAD_CALLED.into());
         };
-        let is_long = micros(last.at) - micros(first.at) > self.run.settle.unwrap_or(Micros::MAX);
+        let is_long = micros(last.at()) - micros(first.at()) > self.run.settle.clone()?;
         if is_long || before.iter().any(Act::goes_on) {
-            Answer::Kept
+            Ok(Answer::Kept)
         } else {
-            Answer::Unknown(HAD_CALLED_AT_FIRST.into())
+            Err(HAD_CALLED_AT_FIRST.into())
         }
     }
 
-    fn moves(&self, from: &str) -> Answer {
-        let Some(settled) = self.settled() else {
-            return Answer::Unknown(NEVER_CALLED.into());
-        };
-        let late = self.run.acts(from, (settled.saturating_add(1), self.period().1));
-        let connections = || self.run.connections_to(&self.expectation.url, self.period());
-        let has_failed = connections().next().is_some() && connections().all(|call| !call.was_trusted());
-        let late = late.iter().min_by_key(|act| (act.is_output(), act.at));
+    fn moves(&self, from: &str) -> Outcome {
+        let late = self.run.acts(from, self.settled_period()?);
+        let late = late.iter().min_by_key(|act| (act.is_output(), act.at()));
+        let mut connections = self
+            .run
+            .connections_to(&self.expectation.url, self.period())
+            .peekable();
+        if connections.peek().is_some()
+            && !self.acts.is_empty()
+            && connections.all(|call| !call.was_trusted())
+        {
+            self.check_alive()?;
+            return Ok(self.missing("connections that failed"));
+        }
         // An output with the new server excuses no calls of the old one.
         let is_call = late.is_some_and(|act| !act.is_output());
-        let mut acts = self.acts.iter().filter(|act| !(is_call && act.is_output()));
-        match (late, acts.next()) {
-            (_, Some(_)) if has_failed => match self.why_idle() {
-                None => self.missing("connections that failed"),
-                Some(reason) => Answer::Unknown(reason),
-            },
-            (Some(act), Some(_)) => self.late(act).as_warning(),
-            (Some(act), None) => self.late(act),
-            (None, Some(_)) => Answer::Kept,
-            (None, None) => {
-                let reason = "the consumer called the member neither at its old nor at its new server; give it work with the hook `work`";
-                Answer::Unknown(self.why_idle().unwrap_or_else(|| reason.into()))
+        let is_followed = self.acts.iter().any(|act| !(is_call && act.is_output()));
+        match late {
+            Some(act) if is_followed => Ok(self.late(act)?.as_warning()),
+            Some(act) => self.late(act),
+            None if is_followed => Ok(Answer::Kept),
+            None => {
+                self.check_alive()?;
+                Err("the consumer called the member neither at its old nor at its new server; give it work with the hook `work`".into())
             }
         }
     }
 
     /// An act after the settle time. Outputs stay when the consumer ends.
-    fn late(&self, act: &Act) -> Answer {
-        match self.why_idle().filter(|_| act.is_output()) {
-            Some(reason) => Answer::Unknown(reason),
-            None => self.wrong(act.to_string()),
+    fn late(&self, act: &Act) -> Outcome {
+        if act.is_output() {
+            self.check_alive()?;
         }
-    }
-
-    fn refuses_certificate(&self) -> Answer {
-        let never_tried = format!(
-            "the consumer never tried to reach {}, whose certificate is of another authority",
-            redacted(&self.expectation.url)
-        );
-        self.each_connection(|call| !call.was_trusted(), never_tried)
-    }
-
-    fn uses_proxy(&self) -> Answer {
-        let no_connection = "the consumer made no connection to the member behind a proxy";
-        self.each_connection(|call| call.via_proxy, no_connection)
+        Ok(self.wrong(act.to_string()))
     }
 
     /// Kept if all connections in the period are as expected. The reason is for a period without any.
-    fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, none: impl Into<Reason>) -> Answer {
-        let mut is_any = false;
-        for call in self.run.connections_to(&self.expectation.url, self.period()) {
-            if !is_expected(call) {
-                let (url, at) = (redacted(&call.url), call.at);
-                return self.wrong(format!("a connection to {url} at {at}"));
-            }
-            is_any = true;
+    fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, none: impl Into<Reason>) -> Outcome {
+        let connections = || self.run.connections_to(&self.expectation.url, self.period());
+        if let Some(call) = connections().find(|call| !is_expected(call)) {
+            let (url, at) = (redacted(&call.url), call.at);
+            return Ok(self.wrong(format!("a connection to {url} at {at}")));
         }
-        match self.run.why_unlogged(self.period()) {
-            Some(reason) => Answer::Unknown(reason),
-            None if is_any => Answer::Kept,
-            None => Answer::Unknown(none.into()),
+        self.run.check_logged(&self.period())?;
+        match connections().next() {
+            Some(_) => Ok(Answer::Kept),
+            None => Err(none.into()),
         }
     }
 
-    fn renews_credential(&self) -> Answer {
-        let Some(settle) = self.run.settle else {
-            return Answer::Unknown(NEVER_CALLED.into());
-        };
+    fn renews_credential(&self) -> Outcome {
+        let settle = self.run.settle.clone()?;
         let expired = self.expired_credentials();
         let mut refused: BTreeMap<u64, Timestamp> = BTreeMap::new();
         let mut is_renewed = false;
@@ -253,37 +246,34 @@ impl<'e> Case<'_, 'e> {
             if code != UNAUTHORIZED {
                 let is_successor = |(old, at): (&u64, &Timestamp)| *old < serial && *at <= call.at;
                 is_renewed |= expired.iter().any(is_successor);
-                continue;
-            }
-            if expired.get(&serial).is_none_or(|expires| call.at < *expires) {
-                continue;
-            }
-            let first = *refused.entry(serial).or_insert(call.at);
-            if micros(call.at) - micros(first) > settle {
-                return self.not_renewed(call, first);
+            } else if expired.get(&serial).is_some_and(|expires| *expires <= call.at) {
+                let first = *refused.entry(serial).or_insert(call.at);
+                if micros(call.at) - micros(first) > settle {
+                    return self.not_renewed(call, first);
+                }
             }
         }
         if is_renewed {
-            Answer::Kept
+            Ok(Answer::Kept)
         } else {
-            Answer::Unknown("the consumer did not call for long enough once a credential had expired".into())
+            Err("the consumer did not call for long enough once a credential had expired".into())
         }
     }
 
-    fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Answer {
-        let span = micros(first)..=micros(call.at);
+    fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Outcome {
+        let span = first..=call.at;
         let fails = self.run.plugin_runs().any(|run| {
             let is_own = is_for(run, &self.expectation.url) || run.cluster.is_none();
             let is_hung = matches!(run.answer, PluginAnswer::Hung {});
-            span.contains(&micros(run.at)) && (is_hung || is_own && !super::act::gives_credential(run))
+            span.contains(&run.at) && (is_hung || is_own && !gives_credential(run))
         });
         if fails {
-            return Answer::Unknown("the plugin failed when the consumer needed a new credential".into());
+            return Err("the plugin failed when the consumer needed a new credential".into());
         }
         let (url, at) = (redacted(&call.url), call.at);
-        self.wrong(format!(
+        Ok(self.wrong(format!(
             "a request to {url} at {at} with one that was refused since {first}"
-        ))
+        )))
     }
 
     /// The member's credentials that expire, with the time.
@@ -302,12 +292,11 @@ impl<'e> Case<'_, 'e> {
 
     /// The requests to the member in the period with a credential of its own, each with the number of that and the status.
     fn requests(&self) -> impl Iterator<Item = (&'e MemberCall, u64, u16)> {
-        let (from, until) = self.period();
+        let member = &*self.expectation.member;
         let calls = self
             .run
             .member_calls()
-            .filter(move |call| (from..=until).contains(&micros(call.at)));
-        let member = &*self.expectation.member;
+            .filter(|call| self.period().contains(&micros(call.at)));
         calls.filter_map(move |call| match &call.what {
             CallEvent::Request {
                 credential: MemberCredential::Of { member: of, serial },
@@ -318,119 +307,101 @@ impl<'e> Case<'_, 'e> {
         })
     }
 
-    fn keeps_connections(&self, writes: &[Timestamp]) -> Answer {
+    fn keeps_connections(&self, writes: &[Timestamp]) -> Outcome {
         let url = &*self.expectation.url;
-        if self.run.calls_to(url).is_empty() {
-            return Answer::Unknown("the consumer never called the member whose profile was written".into());
+        if self.run.calls_to(url).next().is_none() {
+            return Err("the consumer never called the member whose profile was written".into());
         }
-        if let Some(reason) = self.why_idle() {
-            return Answer::Unknown(reason);
-        }
-        let own = self.occasions(url, writes, 0);
-        let others = || self.addresses_called_before(writes);
-        let usual = others()
-            .map(|url| self.occasions(url, writes, 0))
-            .max()
-            .unwrap_or(0);
-        let length = writes
-            .first()
-            .zip(writes.last())
-            .map_or(0, |(first, last)| micros(*last) - micros(*first));
-        let more = |url| {
-            self.occasions(url, writes, 0)
-                .saturating_sub(self.occasions(url, writes, length))
+        self.check_alive()?;
+        let (Some(first), Some(last)) = (writes.first(), writes.last()) else {
+            return Ok(Answer::Kept);
         };
-        let of_all = others().map(more).min().unwrap_or(0);
-        let excess = own.saturating_sub(usual).max(of_all);
+        let length = micros(*last) - micros(*first);
+        let own = self.occasions(url, writes, 0);
+        let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
+        let others =
+            addresses.filter(|other| *other != url && self.run.calls_to(other).any(|call| call.at < *first));
+        let others: Vec<(usize, usize)> = others
+            .map(|other| {
+                (
+                    self.occasions(other, writes, 0),
+                    self.occasions(other, writes, length),
+                )
+            })
+            .collect();
+        let usual = others.iter().map(|(during, _)| *during).max().unwrap_or(0);
+        let more = others
+            .iter()
+            .map(|(during, before)| during.saturating_sub(*before));
+        let excess = own.saturating_sub(usual).max(more.min().unwrap_or(0));
         if excess == 0 {
-            return Answer::Kept;
+            return Ok(Answer::Kept);
         }
         let answer = self.wrong(format!(
             "new connections after {own} of {}",
             counted(writes.len(), "write")
         ));
-        if excess.saturating_mul(2) >= writes.len() {
+        Ok(if excess.saturating_mul(2) >= writes.len() {
             answer
         } else {
             answer.as_warning()
-        }
-    }
-
-    /// The addresses of other members that the consumer called before the first write.
-    fn addresses_called_before<'w>(
-        &'w self,
-        writes: &'w [Timestamp],
-    ) -> impl Iterator<Item = &'e str> + use<'w, 'e> {
-        let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
-        addresses.filter(|url| {
-            let is_before = |call: &&MemberCall| writes.first().is_some_and(|first| call.at < *first);
-            *url != self.expectation.url && self.run.calls_to(url).iter().any(is_before)
         })
     }
 
     /// After how many of these writes, or as much earlier, a new connection to a URL followed before the next write.
     fn occasions(&self, url: &str, writes: &[Timestamp], earlier: Micros) -> usize {
         let times: Vec<Micros> = writes.iter().map(|at| micros(*at) - earlier).collect();
-        let end = times
-            .last()
-            .map(|last| last.saturating_add(self.run.settle.unwrap_or(0)));
-        let ends = times.iter().copied().skip(1).chain(end);
-        let connects = |(from, until): (Micros, Micros)| {
-            let mut connections = self.run.connections_to(url, (from, until - 1));
+        let settle = self.run.settle.clone().unwrap_or(0);
+        let connects = |(index, from): &(usize, &Micros)| {
+            let next = times.get(index + 1).copied();
+            let end = next.unwrap_or(from.saturating_add(settle));
+            let mut connections = self.run.connections_to(url, **from..=end - 1);
             connections.any(MemberCall::was_trusted)
         };
-        times
-            .iter()
-            .copied()
-            .zip(ends)
-            .filter(|span| connects(*span))
-            .count()
+        times.iter().enumerate().filter(connects).count()
     }
 
-    fn no_plugin_run(&self) -> Answer {
-        let (from, until) = self.period();
-        let mut runs = self
-            .run
-            .plugin_runs()
-            .filter(|run| (from..=until).contains(&micros(run.at)));
-        match (
-            runs.find(|run| is_for(run, &self.expectation.url)),
-            self.why_idle(),
-        ) {
-            (Some(run), _) => self.wrong(Act::plugin_run(run).to_string()),
-            (None, Some(reason)) => Answer::Unknown(reason),
-            (None, None) => Answer::Kept,
-        }
-    }
-
-    fn reports(&self, other: &ObjectKey) -> Answer {
-        let Some(mentions) = &self.run.evidence.mentions else {
-            return Answer::NotApplicable;
+    /// A profile without a server is recognized by the plugin's configuration, which names its member.
+    fn no_plugin_run(&self) -> Outcome {
+        let is_in =
+            |run: &&PluginCall| self.period().contains(&micros(run.at)) && is_for(run, &self.expectation.url);
+        let runs: Vec<&PluginCall> = self.run.plugin_runs().filter(is_in).collect();
+        let member = |run: &PluginCall| {
+            let config = run.cluster.as_ref()?.config.as_ref()?.value();
+            Some(config.get("member")?.as_str()?.to_owned())
         };
-        let names = |mention: &&Mention, profile: &ObjectKey| mention.names.contains(&profile.name);
-        let said = mentions
-            .found
-            .iter()
-            .filter(|mention| !matches!(mention.place, MentionLocation::Object { .. }));
-        let about: Vec<&Mention> = said
-            .filter(|mention| names(mention, &self.expectation.profile))
-            .collect();
-        if about.iter().any(|mention| names(mention, other)) {
-            return Answer::Kept;
+        let has_url = !self.expectation.url.is_empty();
+        let is_own = |run: &&&PluginCall| has_url || member(run).as_ref() == Some(&self.expectation.member);
+        if let Some(run) = runs.iter().find(is_own) {
+            return Ok(self.wrong(Act::PluginRun(run).to_string()));
         }
-        if let Some(reason) = self.why_idle() {
-            return Answer::Unknown(reason);
-        }
-        if !mentions.log {
-            return Answer::Unknown(
-                "no event names both profiles, and the consumer's log was not given".into(),
+        if runs.iter().any(|run| member(run).is_none()) {
+            return Err(
+                "the consumer ran the plugin with neither a server nor the configuration of a profile".into(),
             );
+        }
+        self.kept_if_alive()
+    }
+
+    fn reports(&self, other: &ObjectKey) -> Outcome {
+        let Some(mentions) = &self.run.evidence.mentions else {
+            return Ok(Answer::NotApplicable);
+        };
+        let reports = mentions.found.iter();
+        let reports = reports.filter(|mention| !matches!(mention.place, MentionLocation::Object { .. }));
+        let about: Vec<&Mention> = reports
+            .filter(|mention| mention.names.contains(&self.expectation.profile.name))
+            .collect();
+        if about.iter().any(|mention| mention.names.contains(&other.name)) {
+            return Ok(Answer::Kept);
+        }
+        self.check_alive()?;
+        if !mentions.log {
+            return Err("no event names both profiles, and the consumer's log was not given".into());
         }
         if !about.is_empty() {
-            return Answer::Unknown(
-                "the consumer names the profile alone, which may be a warning, or not".into(),
-            );
+            return Err("the consumer names the profile alone, which may be a warning, or not".into());
         }
-        self.missing("neither names this profile")
+        Ok(self.missing("neither names this profile"))
     }
 }

@@ -1,12 +1,12 @@
 //! Evaluates a function on the consumer's accepted writes to each published object, from the audit log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{ConsumerSpec, Log, ObjectKey, Published, Reason, Request, api::ObjectKind};
+use evidence::{Log, ObjectKey, Published, Request, api::ObjectKind};
 
-use super::{ConsumerRun, judged_run, micros, object_ref};
+use super::{ConsumerRun, micros, object_ref};
 use crate::{
-    engine::{Answer, Evaluate, Hub},
+    engine::Answer,
     reasons::CONSUMER_NOT_NAMED,
     subjects::Findings,
     text::{counted, redacted},
@@ -19,113 +19,80 @@ pub(crate) struct ConsumerWrites<'r, 'e> {
     pub(crate) requests: Vec<&'e Request>,
 }
 
-/// A rule on the consumer's writes to published objects of a kind.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ConsumerWritesRule {
+/// Judges the consumer's writes to published objects of a kind.
+pub(super) fn evaluate(
+    run: &ConsumerRun,
     kind: ObjectKind,
     check: fn(&ConsumerWrites) -> Answer,
-    skipped: fn(&ConsumerSpec) -> Option<Reason>,
-}
-
-/// A rule on the consumer's writes to published objects of a kind, and to others of the kind in their namespaces if it is profiles.
-pub(crate) fn consumer_writes(kind: ObjectKind, check: fn(&ConsumerWrites) -> Answer) -> ConsumerWritesRule {
-    ConsumerWritesRule {
-        kind,
-        check,
-        skipped: |_| None,
+    findings: &mut Findings,
+) {
+    let name = kind.name();
+    let log = match kind {
+        ObjectKind::ClusterProfile => &run.evidence.requests,
+        ObjectKind::PlacementDecision => &run.evidence.slice_requests,
+    };
+    let Some(log) = log else {
+        return findings.cannot_tell(format!("the audit log was not read for {name}s"));
+    };
+    let mut requests = log.events.iter();
+    if run.consumer().user.is_empty() || requests.any(|request| request.is_the_suites() && run.sent(request))
+    {
+        return findings.not_asked(CONSUMER_NOT_NAMED);
     }
-}
-
-impl Evaluate for ConsumerWritesRule {
-    fn judges_around_gaps(&self) -> bool {
-        false
+    // The run wrote each published object.
+    if !log.events.iter().any(Request::is_write) {
+        return findings.cannot_tell(format!(
+            "the audit log has no write on {name}s at all, so it may leave them out"
+        ));
     }
-
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        let kind = self.kind.name();
-        findings.nothing_happened(format!("no {kind} was published"));
-        let Some(run) = judged_run(hub, self.skipped, findings) else {
-            return;
+    if !run.testbed.user_in_audit_log && !log.events.iter().any(|request| run.sent(request)) {
+        return findings.cannot_tell(
+            "the audit log has no request of the consumer's user: it may be another one, or the policy leaves its reads out",
+        );
+    }
+    for (object, requests) in by_object(run, kind, log) {
+        let answer = match &*requests {
+            [] => Answer::Kept,
+            _ => check(&ConsumerWrites { run, requests }),
         };
-        let log = match self.kind {
-            ObjectKind::ClusterProfile => &hub.evidence.requests,
-            ObjectKind::PlacementDecision => &hub.evidence.slice_requests,
-        };
-        let Some(log) = log else {
-            return findings.cannot_tell(format!("the audit log was not read for {kind}s"));
-        };
-        let user = &*run.consumer().user;
-        if user.is_empty()
-            || log
-                .events
-                .iter()
-                .any(|request| request.is_the_suites() && run.sent(request))
-        {
-            return findings.not_asked(CONSUMER_NOT_NAMED);
-        }
-        if let Some(reason) = why_unlogged(run, log, kind) {
-            return findings.cannot_tell(reason);
-        }
-        for (object, requests) in self.by_object(run, log) {
-            let answer = match &*requests {
-                [] => Answer::Kept,
-                _ => (self.check)(&ConsumerWrites { run, requests }),
-            };
-            findings.count(answer.on(|| object_ref(kind, &object)));
-        }
+        findings.count(answer.on(|| object_ref(name, &object)));
     }
 }
 
-impl ConsumerWritesRule {
-    /// Skipped for the reason that this gives.
-    pub(crate) fn unless(self, skipped: fn(&ConsumerSpec) -> Option<Reason>) -> Self {
-        Self { skipped, ..self }
-    }
-
-    /// The published objects, each with the consumer's writes to it. A write to a whole collection has an object without a name.
-    fn by_object<'e>(
-        &self,
-        run: &ConsumerRun<'e>,
-        log: &'e Log<Request>,
-    ) -> Vec<(ObjectKey, Vec<&'e Request>)> {
-        let published: BTreeSet<&ObjectKey> = self.published(run).collect();
-        let namespaces: BTreeSet<&str> = published.iter().map(|object| &*object.namespace).collect();
-        let is_accepted =
-            |request: &&Request| request.is_write() && request.changed != Some(false) && run.sent(request);
-        let writes: Vec<&Request> = log.events.iter().filter(is_accepted).collect();
-        let mut objects: BTreeSet<ObjectKey> = published.iter().map(|object| (*object).clone()).collect();
-        let written = writes
-            .iter()
-            .filter(|write| namespaces.contains(&*write.namespace))
-            .map(|write| key(write));
-        let are_profiles = self.kind == ObjectKind::ClusterProfile;
-        objects.extend(written.filter(|object| are_profiles || object.name.is_empty()));
-        let of = |object: &ObjectKey| {
-            writes
-                .iter()
-                .copied()
-                .filter(|write| key(write) == *object)
-                .collect()
+/// The published objects, each with the consumer's writes to it. A write to a whole collection has an object without a name. Other
+/// profiles of the namespaces are objects, too, if the consumer writes them.
+fn by_object<'e>(
+    run: &ConsumerRun<'e>,
+    kind: ObjectKind,
+    log: &'e Log<Request>,
+) -> BTreeMap<ObjectKey, Vec<&'e Request>> {
+    let are_profiles = kind == ObjectKind::ClusterProfile;
+    let published = run.testbed.published.iter();
+    let of_kind = published.filter(|publication| match publication.state {
+        Published::Profile(_) => are_profiles,
+        Published::Slice(_) => !are_profiles,
+        Published::Terminating { .. } | Published::Deleted {} => false,
+    });
+    let mut objects: BTreeMap<ObjectKey, Vec<&Request>> = of_kind
+        .map(|publication| (publication.object.clone(), Vec::new()))
+        .collect();
+    let namespaces: BTreeSet<String> = objects.keys().map(|object| object.namespace.clone()).collect();
+    let accepted = log
+        .events
+        .iter()
+        .filter(|request| request.is_write() && request.changed != Some(false));
+    for request in accepted.filter(|request| run.sent(request)) {
+        let (namespace, name) = request.namespace_and_name();
+        let object = ObjectKey {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
         };
-        objects
-            .into_iter()
-            .map(|object| {
-                let writes = of(&object);
-                (object, writes)
-            })
-            .collect()
+        let is_judged = namespaces.contains(namespace) && (are_profiles || name.is_empty());
+        if is_judged || objects.contains_key(&object) {
+            objects.entry(object).or_default().push(request);
+        }
     }
-
-    fn published<'e>(&self, run: &ConsumerRun<'e>) -> impl Iterator<Item = &'e ObjectKey> {
-        let are_slices = self.kind == ObjectKind::PlacementDecision;
-        let published = run.testbed.published.iter();
-        let of_kind = published.filter(move |publication| match publication.state {
-            Published::Slice(_) => are_slices,
-            Published::Profile(_) => !are_slices,
-            Published::Terminating { .. } | Published::Deleted {} => false,
-        });
-        of_kind.map(|publication| &publication.object)
-    }
+    objects
 }
 
 impl ConsumerRun<'_> {
@@ -146,38 +113,14 @@ impl ConsumerRun<'_> {
 }
 
 impl ConsumerWrites<'_, '_> {
-    /// The writes of these, in words.
+    /// Describes requests; empty if there are none.
     pub(crate) fn describe(requests: &[&Request]) -> String {
+        let Some(first) = requests.first() else {
+            return String::new();
+        };
         let verbs: BTreeSet<&str> = requests.iter().map(|request| &*request.verb).collect();
         let verbs = Vec::from_iter(verbs).join(", ");
-        let (user, first) = requests.first().map_or_else(Default::default, |first| {
-            (redacted(&first.user), first.at.to_string())
-        });
-        format!(
-            "{} ({verbs}) by {user}, first at {first}",
-            counted(requests.len(), "write")
-        )
-    }
-}
-
-/// Why the audit log may lack the consumer's writes.
-fn why_unlogged(run: &ConsumerRun, log: &Log<Request>, kind: &str) -> Option<String> {
-    // The run wrote each published object.
-    if !log.events.iter().any(Request::is_write) {
-        return Some(format!(
-            "the audit log has no write on {kind}s at all, so it may leave them out"
-        ));
-    }
-    let is_known = run.testbed.user_in_audit_log || log.events.iter().any(|request| run.sent(request));
-    (!is_known).then(|| {
-        "the audit log has no request of the consumer's user: it may be another one, or the policy leaves its reads out".to_owned()
-    })
-}
-
-fn key(request: &Request) -> ObjectKey {
-    let (namespace, name) = request.namespace_and_name();
-    ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
+        let (count, user) = (counted(requests.len(), "write"), redacted(&first.user));
+        format!("{count} ({verbs}) by {user}, first at {}", first.at)
     }
 }

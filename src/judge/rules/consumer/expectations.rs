@@ -3,44 +3,35 @@
 use evidence::{ConsumerSpec, DriverAction, Kind, MentionLocation, PluginAnswer, Reason};
 
 use crate::{
-    engine::consumer::{Act, Case, SpecialCases},
+    engine::consumer::{Case, SpecialCases},
     reasons::PROFILE_ARGS_NOT_CLAIMED,
     text::redacted,
 };
 
 /// The special cases of a rule.
 pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
-    let cases = SpecialCases::NONE;
     let (suite, name) = rule.split_once('/').unwrap_or_default();
-    let skipped = match (suite, name) {
-        ("consumer-identity", _) => without_conflicts,
-        ("consumer-placement", _) => without_placements,
-        (_, "no-guess") => with_fallback,
-        (_, "access-revoked") => with_fallback_or_one_shot,
-        (_, "profile-gone" | "heartbeats-harmless" | "expiry-renewed") => one_shot,
-        (_, "nothing-leaks-between-profiles") => without_profile_args,
-        (_, "unhealthy-not-dispatched") => without_health_gate,
-        _ => cases.skipped,
-    };
-    let unjudged = match name {
-        "failure-isolated" => without_failed_plugin,
-        "restart-no-orphans" => why_not_stopped,
-        _ => cases.unjudged,
-    };
-    let is_warning = if name == "namespaces-apart" {
-        has_warned
-    } else {
-        cases.is_warning
-    };
     SpecialCases {
-        skipped,
-        unjudged,
-        is_warning,
+        skipped: match (suite, name) {
+            ("consumer-identity", _) => without_conflicts,
+            ("consumer-placement", _) => without_placements,
+            (_, "no-guess") => with_fallback,
+            (_, "access-revoked") => |consumer| with_fallback(consumer).or_else(|| one_shot(consumer)),
+            (_, "profile-gone" | "heartbeats-harmless" | "expiry-renewed") => one_shot,
+            (_, "nothing-leaks-between-profiles") => without_profile_args,
+            (_, "unhealthy-not-dispatched") => without_health_gate,
+            _ => |_| None,
+        },
+        unjudged: match name {
+            "failure-isolated" => without_failed_plugin,
+            "restart-no-orphans" => why_not_stopped,
+            _ => |_| None,
+        },
+        is_warning: match name {
+            "namespaces-apart" => has_warned,
+            _ => |_| false,
+        },
     }
-}
-
-fn with_fallback_or_one_shot(consumer: &ConsumerSpec) -> Option<Reason> {
-    with_fallback(consumer).or_else(|| one_shot(consumer))
 }
 
 fn without_health_gate(consumer: &ConsumerSpec) -> Option<Reason> {
@@ -78,23 +69,21 @@ pub(in crate::rules) fn reads_no_placements(consumer: &ConsumerSpec) -> Option<R
     (!consumer.reads_placements()).then(|| "the consumer does not claim to read PlacementDecisions".into())
 }
 
-/// A consumer that refuses the second of two profiles, and says so in an Event of its namespace, harms nobody.
+/// Refusing the second of two profiles does no harm if an Event of its namespace says so.
 fn has_warned(case: &Case) -> bool {
+    let profile = &case.expectation.profile;
     let mentions = case
         .run
         .evidence
         .mentions
         .iter()
         .flat_map(|mentions| &mentions.found);
-    let mut warnings = mentions.filter(|mention| match &mention.place {
-        MentionLocation::Event {
-            namespace, warning, ..
-        } => *warning && *namespace == case.expectation.profile.namespace,
-        MentionLocation::Line { .. } | MentionLocation::Object { .. } => false,
+    let mut warnings = mentions.filter(|mention| {
+        matches!(&mention.place, MentionLocation::Event { namespace, warning: true, .. } if *namespace == profile.namespace)
     });
     // A warning may be in what was not read.
     !case.run.evidence.is_whole(Kind::Mentions)
-        || warnings.any(|mention| mention.names.contains(&case.expectation.profile.name))
+        || warnings.any(|mention| mention.names.contains(&profile.name))
 }
 
 /// No plugin run failed until the scenario ended.
@@ -114,19 +103,24 @@ fn without_failed_plugin(case: &Case) -> Option<Reason> {
 
 /// The consumer may not have been stopped.
 fn why_not_stopped(case: &Case) -> Option<Reason> {
-    let stops = case.run.hooks(DriverAction::Stop);
-    let starts = case.run.hooks(DriverAction::Start);
-    if let Some(failed) = stops.chain(starts).find(|call| call.failure.is_some()) {
-        let failure = redacted(failed.failure.as_deref().unwrap_or_default());
-        return Some(format!("the hook `{}` failed: {failure}", failed.action.name()).into());
+    let (stops, starts) = (
+        case.run.hooks(DriverAction::Stop),
+        case.run.hooks(DriverAction::Start),
+    );
+    let mut failures = case
+        .run
+        .hooks(DriverAction::Stop)
+        .chain(case.run.hooks(DriverAction::Start));
+    if let Some((hook, failure)) =
+        failures.find_map(|call| Some((call.action.name(), call.failure.as_deref()?)))
+    {
+        return Some(format!("the hook `{hook}` failed: {}", redacted(failure)).into());
     }
-    let stopped = case.run.hooks(DriverAction::Stop).last();
-    let started = case.run.hooks(DriverAction::Start).last();
-    let (Some(stopped), Some(started)) = (stopped, started) else {
+    let (Some(stopped), Some(started)) = (stops.last(), starts.last()) else {
         return Some("the run did not stop the consumer and start it again".into());
     };
-    let acts = case.run.all_acts();
-    let is_in = |act: &Act| stopped.until < act.at && act.at < started.from;
+    let mut acts = case.run.all_acts();
     let reason = "the consumer called members while it was stopped: its hook returns too early";
-    acts.iter().any(is_in).then(|| reason.into())
+    acts.any(|act| stopped.until < act.at() && act.at() < started.from)
+        .then(|| reason.into())
 }

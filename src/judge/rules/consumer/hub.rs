@@ -1,8 +1,6 @@
 //! What a consumer writes on the hub.
 
-use std::collections::BTreeSet;
-
-use evidence::{DriverAction, ObjectKey, Publication, Published, Reason, Request, api::ClusterProfile};
+use evidence::{DriverAction, ObjectKey, Published, Reason, Request, api::ClusterProfile};
 
 use crate::{
     engine::{
@@ -16,6 +14,8 @@ use crate::{
 };
 
 const FINALIZERS: &str = "metadata.finalizers";
+const VERSION: &str = "metadata.resourceVersion";
+const READS_ONLY: &str = "get, list and watch only";
 
 /// The reason for requests on a whole collection.
 const COLLECTION: &str =
@@ -23,60 +23,38 @@ const COLLECTION: &str =
 
 /// `consumer-hub/status-not-written`
 pub(in crate::rules) fn status_not_written(writes: &ConsumerWrites) -> Answer {
-    let of_status = writes
-        .requests
-        .iter()
-        .copied()
-        .filter(|request| &*request.subresource == "status");
-    broken_by(
-        &of_status.collect::<Vec<_>>(),
-        "status",
-        "the consumer writes a profile's status",
-        "no write by a consumer",
-    )
+    let requests = writes.requests.iter().copied();
+    let of_status: Vec<_> = requests
+        .filter(|request| &*request.subresource == "status")
+        .collect();
+    let message = "the consumer writes a profile's status";
+    broken_by(&of_status, "status", message, "no write by a consumer")
 }
 
 /// `consumer-hub/profile-not-written`
 ///
 /// The consumer changes nothing but the display name and finalizers, and creates or deletes no profile.
 pub(in crate::rules) fn profile_not_written(writes: &ConsumerWrites) -> Answer {
-    let of_object = writes
-        .requests
-        .iter()
-        .copied()
-        .filter(|request| request.subresource.is_empty());
     let (mut wrong, mut unknown) = (Vec::new(), Answer::Kept);
-    for request in of_object {
+    let requests = writes.requests.iter().copied();
+    for request in requests.filter(|request| request.subresource.is_empty()) {
         match changes_more_than_allowed(writes.run, request) {
             Ok(true) => wrong.push(request),
             Ok(false) => {}
             Err(reason) => unknown = Answer::Unknown(reason),
         }
     }
-    let path = "metadata.resourceVersion";
-    broken_by(
-        &wrong,
-        path,
-        "the consumer writes a profile",
-        "get, list and watch only",
-    )
-    .and(unknown)
+    broken_by(&wrong, VERSION, "the consumer writes a profile", READS_ONLY).and(unknown)
 }
 
 /// `consumer-placement/read-only-and-feedback-elsewhere`
 pub(in crate::rules) fn read_only_and_feedback_elsewhere(writes: &ConsumerWrites) -> Answer {
-    if writes
-        .requests
-        .iter()
-        .any(|request| request.namespace_and_name().1.is_empty())
-    {
+    let mut requests = writes.requests.iter();
+    if requests.any(|request| request.namespace_and_name().1.is_empty()) {
         return Answer::Unknown(COLLECTION.into());
     }
-    let (path, message) = (
-        "metadata.resourceVersion",
-        "the consumer writes a slice of a decision",
-    );
-    broken_by(&writes.requests, path, message, "get, list and watch only")
+    let message = "the consumer writes a slice of a decision";
+    broken_by(&writes.requests, VERSION, message, READS_ONLY)
 }
 
 /// `consumer-hub/deletion-not-blocked`
@@ -84,66 +62,56 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(writes: &ConsumerWrites
 /// After the consumer was uninstalled, no finalizer that it set holds a deleted profile. While it runs, it may take as long as it
 /// takes to follow a change.
 pub(in crate::rules) fn deletion_not_blocked(run: &ConsumerRun) -> Vec<Answer> {
-    deletions(run)
-        .iter()
-        .map(|deletion| judge_deletion(run, deletion))
+    let deletions = deletions(run).into_iter();
+    let answers = deletions.map(|deletion| judge_deletion(run, &deletion));
+    answers
+        .map(|answer| answer.unwrap_or_else(Answer::Unknown))
         .collect()
 }
 
-fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Answer {
+fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Result<Answer, Reason> {
     if deletion.finalizers.is_empty() {
-        return Answer::Kept;
+        return Ok(Answer::Kept);
     }
-    let setters = match finalizer_writes(run, deletion) {
-        Ok(setters) if setters.is_empty() => return Answer::NotApplicable,
-        Ok(setters) => setters,
-        Err(reason) => return Answer::Unknown(reason),
-    };
-    let Some(settle) = run.settle else {
-        return Answer::Unknown("the consumer never called the member of a control profile".into());
-    };
+    let setters = finalizer_writes(run, deletion)?;
+    if setters.is_empty() {
+        return Ok(Answer::NotApplicable);
+    }
+    let settle = run.settle.clone()?;
     let mut uninstalls = run.hooks(DriverAction::Uninstall);
     if let Some(failure) = uninstalls.find_map(|call| call.failure.as_deref()) {
-        return Answer::Unknown(format!("the hook `uninstall` failed: {}", redacted(failure)).into());
+        return Err(format!("the hook `uninstall` failed: {}", redacted(failure)).into());
     }
-    let (was_uninstalled, limit) = deadline(run, deletion, settle);
-    let observed = run
-        .testbed
-        .expectations
-        .iter()
-        .map(|expectation| micros(expectation.until))
-        .max();
+    // A stopped consumer begins after its start, and an uninstalled one has ended.
+    let uninstalls = run.hooks(DriverAction::Uninstall).map(|call| micros(call.until));
+    let uninstalled = uninstalls.filter(|until| deletion.gone > *until).last();
+    let pause = run.pauses().find(|pause| pause.contains(&deletion.at));
+    let since = match uninstalled {
+        Some(uninstalled) => uninstalled.max(deletion.at),
+        None => pause.map_or(deletion.at, |pause| *pause.end()),
+    };
+    let limit = since.saturating_add(settle);
+    let expectations = run.testbed.expectations.iter();
+    let observed = expectations.map(|expectation| micros(expectation.until)).max();
     if deletion.gone == Micros::MAX && observed.is_none_or(|observed| observed < limit) {
-        return Answer::Unknown("the run ended before the consumer had to let the profile go".into());
+        return Err("the run ended before the consumer had to let the profile go".into());
     }
-    let is_held_longer = deletion.gone > limit;
     let finding = |message: &str| {
         Finding::on(run.profile_ref(deletion.object), message)
             .at(FINALIZERS)
             .expected("none of the consumer's, so that the profile goes")
             .observed(ConsumerWrites::describe(&setters))
     };
-    match (was_uninstalled, is_held_longer) {
-        (true, true) => Answer::broken(finding(
+    match uninstalled {
+        Some(_) if deletion.gone > limit => Ok(Answer::broken(finding(
             "the consumer's finalizer holds a profile after it was uninstalled",
-        )),
-        (false, true) => Answer::warning(finding("the consumer's finalizer holds a profile for long")),
-        (_, false) if run.testbed.hooks.contains(&DriverAction::Uninstall) => Answer::Kept,
-        (_, false) => Answer::Unknown(
-            "profiles had finalizers, and the run has no hook that uninstalls the consumer".into(),
-        ),
+        ))),
+        None if deletion.gone > limit => Ok(Answer::warning(finding(
+            "the consumer's finalizer holds a profile for long",
+        ))),
+        _ if run.testbed.hooks.contains(&DriverAction::Uninstall) => Ok(Answer::Kept),
+        _ => Err("profiles had finalizers, and the run has no hook that uninstalls the consumer".into()),
     }
-}
-
-/// Whether the consumer was uninstalled before the profile was gone, and until when it may hold the profile.
-fn deadline(run: &ConsumerRun, deletion: &Deletion, settle: Micros) -> (bool, Micros) {
-    let at = deletion.at;
-    let uninstalls = run.hooks(DriverAction::Uninstall).map(|call| micros(call.until));
-    let uninstalled = uninstalls.filter(|until| deletion.gone > *until).last();
-    let is_in = |(stopped, started): &(Micros, Micros)| *stopped <= at && at <= *started;
-    let started = run.pauses().find(is_in).map_or(at, |(_, started)| started);
-    let since = uninstalled.map_or(started, |uninstalled| uninstalled.max(at));
-    (uninstalled.is_some(), since.saturating_add(settle))
 }
 
 /// A deletion of a published profile.
@@ -157,32 +125,23 @@ struct Deletion<'e> {
 
 fn deletions<'e>(run: &ConsumerRun<'e>) -> Vec<Deletion<'e>> {
     let mut deletions: Vec<Deletion> = Vec::new();
-    for Publication {
-        object,
-        answered,
-        state,
-        ..
-    } in &run.testbed.published
-    {
-        let at = micros(*answered);
-        let open = deletions
-            .iter_mut()
-            .rfind(|deletion| deletion.object == object && deletion.gone == Micros::MAX);
-        match (state, open) {
-            (Published::Terminating { finalizers }, None) => deletions.push(Deletion {
+    for publication in &run.testbed.published {
+        let (object, at) = (&publication.object, micros(publication.answered));
+        let mut open = deletions.iter_mut();
+        let open = open.rfind(|deletion| deletion.object == object && deletion.gone == Micros::MAX);
+        let (gone, finalizers) = match &publication.state {
+            Published::Terminating { finalizers } => (Micros::MAX, &finalizers[..]),
+            Published::Deleted {} => (at, &[][..]),
+            Published::Profile(_) | Published::Slice(_) => continue,
+        };
+        match open {
+            Some(open) => open.gone = gone,
+            None => deletions.push(Deletion {
                 object,
                 at,
-                gone: Micros::MAX,
+                gone,
                 finalizers,
             }),
-            (Published::Deleted {}, None) => deletions.push(Deletion {
-                object,
-                at,
-                gone: at,
-                finalizers: &[],
-            }),
-            (Published::Deleted {}, Some(open)) => open.gone = at,
-            _ => {}
         }
     }
     deletions
@@ -190,7 +149,7 @@ fn deletions<'e>(run: &ConsumerRun<'e>) -> Vec<Deletion<'e>> {
 
 /// The writes with which the consumer set finalizers; none if it did not.
 fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Vec<&'e Request>, Reason> {
-    let held = || {
+    let names = || {
         deletion
             .finalizers
             .iter()
@@ -198,39 +157,35 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let Some(log) = run
+    let log = run
         .evidence
         .requests
         .as_ref()
-        .filter(|_| !run.consumer().user.is_empty())
-    else {
-        return Err(format!(
+        .filter(|_| !run.consumer().user.is_empty());
+    let log = log.ok_or_else(|| {
+        format!(
             "finalizers held a deleted profile ({}): name the consumer's user, and pass the audit log",
-            held()
+            names()
         )
-        .into());
-    };
+    })?;
     if !run.log_covers(log, deletion.object) {
         return Err("the audit log begins after the profile was published".into());
     }
     let object = (&*deletion.object.namespace, &*deletion.object.name);
-    let writes = log
-        .events
-        .iter()
-        .filter(|request| request.is_write() && request.namespace_and_name() == object);
-    let writes = writes.filter(|request| request.subresource.is_empty() && !request.is_the_suites());
-    let sets = |request: &&Request| {
-        let parts = request.body.iter().flat_map(|body| &body.parts);
+    let setters = log.events.iter().filter(|request| {
+        let mut parts = request.body.iter().flat_map(|body| &body.parts);
         matches!(&*request.verb, "create" | "update" | "patch")
-            && parts.into_iter().any(|part| part == FINALIZERS)
-    };
-    let setters: Vec<&Request> = writes.filter(sets).collect();
-    let (own, others): (Vec<&Request>, Vec<&Request>) =
-        setters.into_iter().partition(|request| run.sent(request));
+            && request.is_write()
+            && request.namespace_and_name() == object
+            && request.subresource.is_empty()
+            && !request.is_the_suites()
+            && parts.any(|part| part == FINALIZERS)
+    });
+    let (own, others): (Vec<&Request>, Vec<&Request>) = setters.partition(|request| run.sent(request));
     if !own.is_empty() && !others.is_empty() {
         return Err(format!(
             "another client also sets finalizers; cannot attribute the remaining one: {}",
-            held()
+            names()
         )
         .into());
     }
@@ -249,22 +204,17 @@ fn changes_more_than_allowed(run: &ConsumerRun, request: &Request) -> Result<boo
         let is_own = |field: &String| field != "spec.displayName";
         return Ok(changed_fields(before, after).iter().any(is_own));
     }
-    let parts: BTreeSet<&str> = request
-        .body
-        .iter()
-        .flat_map(|body| &body.parts)
-        .map(String::as_str)
-        .collect();
-    if &*request.verb != "patch" || request.body.is_none() || parts.contains("spec") {
-        return Err("the audit log does not show what a write of the consumer changed: log it at level RequestResponse".into());
-    }
-    Ok([
+    let parts = request.body.as_ref().map(|body| &body.parts);
+    let parts = parts.filter(|parts| &*request.verb == "patch" && parts.iter().all(|part| part != "spec"));
+    let parts = parts.ok_or(
+        "the audit log does not show what a write of the consumer changed: log it at level RequestResponse",
+    )?;
+    let not_allowed = [
         "metadata.labels",
         "metadata.annotations",
         "metadata.ownerReferences",
-    ]
-    .iter()
-    .any(|part| parts.contains(part)))
+    ];
+    Ok(parts.iter().any(|part| not_allowed.contains(&&**part)))
 }
 
 /// The versions before and after a write, by the resourceVersion in its response.
@@ -274,31 +224,21 @@ fn versions_around<'e>(
 ) -> Option<(&'e ClusterProfile, &'e ClusterProfile)> {
     let written = number(request.resource_version.as_deref()?)?;
     let (namespace, name) = request.namespace_and_name();
-    let published = run
-        .testbed
-        .published
-        .iter()
-        .filter_map(|publication| match &publication.state {
-            Published::Profile(profile) => Some(&**profile),
-            _ => None,
-        });
-    let watched = run
-        .evidence
-        .profiles
-        .iter()
-        .flat_map(|history| &history.versions)
-        .map(|version| &version.object);
-    let versions = published
-        .chain(watched)
+    let published = run.testbed.published.iter();
+    let published = published.filter_map(|publication| match &publication.state {
+        Published::Profile(profile) => Some(&**profile),
+        _ => None,
+    });
+    let watched = run.evidence.profiles.iter().flat_map(|history| &history.versions);
+    let versions = published.chain(watched.map(|version| &version.object));
+    let versions = versions
         .filter(|profile| *profile.metadata.namespace == *namespace && *profile.metadata.name == *name);
-    let numbered: Vec<(u64, &ClusterProfile)> = versions
+    let versions: Vec<(u64, &ClusterProfile)> = versions
         .filter_map(|profile| Some((number(&profile.metadata.resource_version)?, profile)))
         .collect();
-    let after = numbered.iter().find(|(version, _)| *version == written)?;
-    let before = numbered
-        .iter()
-        .filter(|(version, _)| *version < written)
-        .max_by_key(|(version, _)| *version)?;
+    let after = versions.iter().find(|(version, _)| *version == written)?;
+    let earlier = versions.iter().filter(|(version, _)| *version < written);
+    let before = earlier.max_by_key(|(version, _)| *version)?;
     Some((before.1, after.1))
 }
 

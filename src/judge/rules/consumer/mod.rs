@@ -4,4 +4,3 @@ pub(super) mod expectations;
 pub(super) mod hub;
 pub(super) mod plugin;
 pub(super) mod secrets;
-pub(super) mod server_name;

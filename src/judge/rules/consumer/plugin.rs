@@ -1,7 +1,9 @@
-//! How a consumer runs the credential plugin.
+//! How a consumer runs the credential plugin and connects to members.
+
+use std::net::IpAddr;
 
 use evidence::{
-    ConsumerSpec, PluginCall, Reason,
+    ConsumerSpec, MemberCall, PluginCall, Reason,
     api::{AccessProvider, Json, names},
 };
 use serde_json::Value;
@@ -9,7 +11,7 @@ use serde_json::Value;
 use crate::{
     engine::{
         Answer,
-        consumer::{AccessEntry, ConsumerRun},
+        consumer::{AccessEntry, ConsumerRun, without_dot},
     },
     reasons::EXEC_VERSION_NOT_CLAIMED,
     subjects::Finding,
@@ -55,35 +57,26 @@ pub(in crate::rules) fn protocol_as_configured(run: &PluginCall, entry: &AccessE
 
 /// `consumer-exec/profile-args-off-by-default`
 ///
-/// Unless the consumer claims to hand them over, no argument or variable of a profile reaches the plugin.
+/// Unless the consumer claims to pass them, no argument or variable of a profile reaches the plugin.
 pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &AccessEntry) -> Answer {
     let consumer = entry.run.consumer();
-    let unclaimed = [
-        (&ARGUMENTS, consumer.profile_args),
-        (&VARIABLES, consumer.profile_envs),
+    let additions = [
+        ARGUMENTS.filter(!consumer.profile_args),
+        VARIABLES.filter(!consumer.profile_envs),
     ];
-    Answer::each(unclaimed, |(addition, is_claimed)| {
+    Answer::each(additions.into_iter().flatten(), |addition| {
+        let Addition { name, given, of, .. } = addition;
         let words = addition.published(entry.run);
-        if is_claimed || words.is_empty() {
-            return Answer::NotApplicable;
-        }
-        match (addition.given)(run).iter().find(|given| words.contains(given)) {
-            Some(given) => Answer::broken(
-                Finding::at_path(
-                    path(addition.extension),
-                    format!(
-                        "the plugin gets {} of a profile, which the consumer does not claim",
-                        addition.name
-                    ),
-                )
-                .expected(format!("no {} of a profile", addition.name))
-                .observed(format!(
-                    "{} in {}",
-                    quoted(std::slice::from_ref(given)),
-                    describe(run)
-                )),
-            ),
-            None if (addition.of)(entry.provider).is_empty() => Answer::NotApplicable,
+        match given(run).iter().find(|given| words.contains(given)) {
+            Some(given) => {
+                let message =
+                    format!("the plugin gets {name} of a profile, which the consumer does not claim");
+                let observed = format!("{} in {}", quoted([given]), describe(run));
+                let finding =
+                    Finding::at_path(addition.path(), message).expected(format!("no {name} of a profile"));
+                Answer::broken(finding.observed(observed))
+            }
+            None if of(entry.provider).is_empty() => Answer::NotApplicable,
             None => Answer::Kept,
         }
     })
@@ -91,62 +84,97 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
 
 /// `consumer-exec/profile-args-as-told`
 ///
-/// If the consumer claims to hand them over, the plugin gets the arguments of its profile in order, each as often as it is there,
-/// and its variables. The library lets users choose which value of a variable prevails.
+/// If the consumer claims to pass them, the plugin gets the arguments of its profile in order, each as often as it is there, and
+/// its variables. The library lets users choose which value of a variable prevails.
 pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEntry) -> Answer {
     let consumer = entry.run.consumer();
-    let claimed = [
-        (&ARGUMENTS, consumer.profile_args),
-        (&VARIABLES, consumer.profile_envs),
-    ];
-    Answer::each(claimed, |(addition, is_claimed)| {
+    let judge = |addition: Addition, is_passed: fn(&[String], &[String]) -> bool| {
         let (own, given) = ((addition.of)(entry.provider), (addition.given)(run));
-        if !is_claimed || own.is_empty() {
+        if own.is_empty() {
             return Answer::NotApplicable;
         }
-        let answer = Answer::broken_if(!(addition.is_handed_over)(&own, given), || {
+        Answer::broken_if(!is_passed(&own, given), || {
             let message = format!(
                 "the consumer does not hand over the {} of the profile",
                 addition.name
             );
-            Finding::at_path(path(addition.extension), message)
+            Finding::at_path(addition.path(), message)
                 .expected(quoted(&own))
                 .observed(format!("{} in {}", quoted(given), describe(run)))
+        })
+    };
+    let arguments = ARGUMENTS.filter(consumer.profile_args).map(|arguments| {
+        judge(arguments, |own, given| {
+            let mut given = given.iter();
+            own.iter().all(|own| given.any(|given| given == own))
+        })
+    });
+    let variables = VARIABLES.filter(consumer.profile_envs).map(|variables| {
+        let answer = judge(variables, |own, given| {
+            let name = |variable: &String| variable.split('=').next().map(str::to_owned);
+            own.iter()
+                .all(|own| given.iter().any(|given| name(given) == name(own)))
         });
-        if addition.is_advice {
-            answer.as_warning()
-        } else {
-            answer
-        }
-    })
+        answer.as_warning()
+    });
+    Answer::each([arguments, variables].into_iter().flatten(), |answer| answer)
 }
 
 /// `consumer-exec/nothing-leaks-between-profiles`
 ///
 /// The plugin run of one profile gets no argument or variable of another, and none more often than its own profile has it.
 pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: &AccessEntry) -> Answer {
-    Answer::each([&ARGUMENTS, &VARIABLES], |addition| {
+    Answer::each([ARGUMENTS, VARIABLES], |addition| {
         let (published, own) = (addition.published(entry.run), (addition.of)(entry.provider));
-        let given: Vec<&String> = (addition.given)(run)
-            .iter()
-            .filter(|word| published.contains(word))
-            .collect();
-        let is_surplus = |word: &&&String| {
-            given.iter().filter(|other| other == word).count()
-                > own.iter().filter(|other| *other == **word).count()
-        };
-        match given.iter().find(is_surplus) {
-            Some(word) => Answer::broken(
-                Finding::at_path(
-                    path(addition.extension),
-                    format!("the plugin gets {} that the profile does not have", addition.one),
-                )
-                .expected("what this profile has")
-                .observed(format!("{} at {}", quoted(std::slice::from_ref(*word)), run.at)),
-            ),
-            None if published.is_empty() => Answer::NotApplicable,
+        if published.is_empty() {
+            return Answer::NotApplicable;
+        }
+        let given = (addition.given)(run);
+        let count = |words: &[String], word: &String| words.iter().filter(|other| *other == word).count();
+        let mut published = given.iter().filter(|word| published.contains(word));
+        match published.find(|word| count(given, word) > count(&own, word)) {
+            Some(word) => {
+                let message = format!("the plugin gets {} that the profile does not have", addition.one);
+                let finding = Finding::at_path(addition.path(), message).expected("what this profile has");
+                Answer::broken(finding.observed(format!("{} at {}", quoted([word]), run.at)))
+            }
             None => Answer::Kept,
         }
+    })
+}
+
+/// `consumer-access/tls-server-name-honoured`
+///
+/// Each connection asks for the name that the entry has. Clients do not send IP addresses.
+pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry: &AccessEntry) -> Answer {
+    let name = entry
+        .provider
+        .cluster
+        .tls_server_name
+        .as_deref()
+        .unwrap_or_default();
+    if name.is_empty() {
+        return Answer::NotApplicable;
+    }
+    let is_asked = match connection.server_name.as_deref() {
+        Some(sent) => without_dot(sent).eq_ignore_ascii_case(without_dot(name)),
+        None => name.parse::<IpAddr>().is_ok(),
+    };
+    Answer::broken_if(!is_asked, || {
+        let sent = connection
+            .server_name
+            .as_deref()
+            .map_or(ABSENT.to_owned(), redacted);
+        Finding::at_path(
+            "status.accessProviders[].cluster.tls-server-name",
+            "the consumer drops the server name for TLS",
+        )
+        .expected(redacted(name))
+        .observed(format!(
+            "{sent} in a connection to {} at {}",
+            redacted(&connection.url),
+            connection.at
+        ))
     })
 }
 
@@ -165,15 +193,13 @@ pub(in crate::rules) fn with_profile_args(consumer: &ConsumerSpec) -> Option<Rea
 }
 
 /// What an entry adds to the run of its plugin.
+#[derive(Clone, Copy)]
 struct Addition {
     name: &'static str,
     one: &'static str,
     extension: &'static str,
     of: fn(&AccessProvider) -> Vec<String>,
     given: fn(&PluginCall) -> &[String],
-    is_handed_over: fn(&[String], &[String]) -> bool,
-    /// Whether a missing one is a warning only.
-    is_advice: bool,
 }
 
 const ARGUMENTS: Addition = Addition {
@@ -187,11 +213,6 @@ const ARGUMENTS: Addition = Addition {
             .collect()
     },
     given: |run| &run.args,
-    is_handed_over: |own, given| {
-        let mut given = given.iter();
-        own.iter().all(|own| given.any(|given| given == own))
-    },
-    is_advice: false,
 };
 
 const VARIABLES: Addition = Addition {
@@ -205,20 +226,20 @@ const VARIABLES: Addition = Addition {
             .collect()
     },
     given: |run| &run.env,
-    is_handed_over: |own, given| {
-        let has_name = |own: &String| {
-            let name = own.split('=').next();
-            given.iter().any(|given| given.split('=').next() == name)
-        };
-        own.iter().all(has_name)
-    },
-    is_advice: true,
 };
 
 impl Addition {
+    fn filter(self, is_judged: bool) -> Option<Self> {
+        is_judged.then_some(self)
+    }
+
     /// The words of this kind in all published entries. They are unmistakable.
     fn published(&self, run: &ConsumerRun) -> Vec<String> {
         run.entries().flat_map(self.of).collect()
+    }
+
+    fn path(&self) -> String {
+        path(self.extension)
     }
 }
 
@@ -249,13 +270,15 @@ fn describe(run: &PluginCall) -> String {
     format!("the call of {} at {}", redacted(&run.provider), run.at)
 }
 
-fn quoted(list: &[String]) -> String {
-    if list.is_empty() {
-        return ABSENT.to_owned();
-    }
-    let one = |text: &String| match text.split_once('=') {
+fn quoted<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
+    let quote = |text: &String| match text.split_once('=') {
         Some((name, value)) => format!("{}={}", redacted(name), redacted_under(name, value)),
         None => redacted(text),
     };
-    list.iter().map(one).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = words.into_iter().map(quote).collect();
+    if words.is_empty() {
+        ABSENT.to_owned()
+    } else {
+        words.join(" ")
+    }
 }

@@ -35,18 +35,13 @@ pub(in crate::rules) fn credential_to_its_member_only(run: &ConsumerRun) -> Vec<
             misused.entry((member, &call.member)).or_insert(call);
         }
     }
-    if !misused.is_empty() {
-        return misused
-            .into_iter()
-            .map(|((member, _), call)| sent_elsewhere(run, member, call))
-            .collect();
+    if misused.is_empty() && members.len() < 2 {
+        let reason = "the consumer called fewer than two members with their credentials";
+        return vec![Answer::Unknown(reason.into())];
     }
-    match members.len() {
-        0 | 1 => vec![Answer::Unknown(
-            "the consumer called fewer than two members with their credentials".into(),
-        )],
-        _ => vec![Answer::Kept],
-    }
+    let misused = misused.into_iter();
+    let findings = misused.map(|((member, _), call)| sent_elsewhere(run, member, call));
+    vec![Answer::all(findings)]
 }
 
 /// Whether the call reached no member, at an address of the credential's own.
@@ -55,22 +50,17 @@ fn is_own_address(run: &ConsumerRun, call: &MemberCall, member: &str) -> bool {
     call.member.is_empty() && addresses.any(|address| address.url == call.url && address.member == *member)
 }
 
-fn sent_elsewhere(run: &ConsumerRun, member: &str, call: &MemberCall) -> Answer {
-    let finding = Finding::on(
-        profile_of(run, member),
-        "a member's credential goes to another one",
-    )
-    .at("status.accessProviders")
-    .expected(format!(
-        "the credential of {} for its member only",
-        redacted(member)
-    ))
-    .observed(format!(
-        "a request to {} with it at {}",
-        redacted(&call.url),
-        call.at
-    ));
-    Answer::broken(finding)
+fn sent_elsewhere(run: &ConsumerRun, member: &str, call: &MemberCall) -> Finding {
+    let message = "a member's credential goes to another one";
+    let expected = format!("the credential of {} for its member only", redacted(member));
+    Finding::on(profile_of(run, member), message)
+        .at("status.accessProviders")
+        .expected(expected)
+        .observed(format!(
+            "a request to {} with it at {}",
+            redacted(&call.url),
+            call.at
+        ))
 }
 
 /// `consumer-secrets/nothing-secret-in-the-open`
@@ -100,15 +90,14 @@ pub(in crate::rules) fn nothing_secret_in_the_open(run: &ConsumerRun) -> Vec<Ans
 /// The published profile of a member.
 fn profile_of(run: &ConsumerRun, member: &str) -> ObjectRef {
     let mut expectations = run.testbed.expectations.iter();
-    let own = expectations.find(|expectation| expectation.member == *member);
-    own.map_or_else(
-        || ObjectRef {
+    match expectations.find(|expectation| expectation.member == *member) {
+        Some(expectation) => run.profile_ref(&expectation.profile),
+        None => ObjectRef {
             kind: names::KIND.to_owned(),
             name: member.to_owned(),
             ..ObjectRef::default()
         },
-        |expectation| run.profile_ref(&expectation.profile),
-    )
+    }
 }
 
 fn describe(place: &MentionLocation) -> String {
@@ -116,15 +105,11 @@ fn describe(place: &MentionLocation) -> String {
         MentionLocation::Line { number } => format!("line {number} of the consumer's log"),
         MentionLocation::Event {
             namespace, reason, ..
-        } => {
-            format!("an Event {} of {}", redacted(reason), redacted(namespace))
-        }
+        } => format!("an Event {} of {}", redacted(reason), redacted(namespace)),
         MentionLocation::Object {
             kind,
             namespace,
             name,
-        } => {
-            format!("{} {}/{}", redacted(kind), redacted(namespace), redacted(name))
-        }
+        } => format!("{} {}/{}", redacted(kind), redacted(namespace), redacted(name)),
     }
 }

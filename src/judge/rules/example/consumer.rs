@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    CallEvent, DriverAction, Expectation, HookCall, Log, MemberAddress, MemberCall, Mentions, ObjectKey,
-    Output, OutputReader, OutputSnapshot, PluginCall, ProfileHistory, Publication, Published, ScenarioRun,
+    CallEvent, Expectation, HookCall, Log, MemberAddress, MemberCall, Mentions, ObjectKey, Output,
+    OutputReader, OutputSnapshot, PluginCall, ProfileHistory, Publication, Published, ScenarioRun,
     SliceHistory, Testbed, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -39,39 +39,17 @@ pub(super) struct TestbedText {
     consumer: Option<Value>,
     /// What the run expects, such as `{called: a, from: 1m}`. A profile is a name, or namespace and name.
     expect: Vec<Map<String, Value>>,
-    /// The scenarios. By default one after the beginning of each expectation, whose control is called.
-    controls: Option<Vec<ControlText>>,
+    /// Merge patches onto a scenario that lasts until the end and whose control is not called. By default one scenario after the
+    /// beginning of each expectation, whose control is called.
+    controls: Option<Vec<Value>>,
     /// The seconds that the consumer may take; 10 if a control was called.
     settle: Option<u64>,
-    hook_calls: Vec<HookText>,
+    /// Calls of hooks; `at` is the time.
+    hook_calls: Vec<Value>,
     outputs: Option<Vec<OutputText>>,
     /// Deleted profiles that wait for finalizers.
     terminating: Vec<TerminatingText>,
     user_not_in_audit_log: bool,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ControlText {
-    #[serde(default = "control")]
-    control: String,
-    from: SignedDuration,
-    called: Option<SignedDuration>,
-    until: Option<SignedDuration>,
-    #[serde(default)]
-    may_delay: bool,
-}
-
-fn control() -> String {
-    "control".to_owned()
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct HookText {
-    action: DriverAction,
-    at: SignedDuration,
-    failure: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -114,15 +92,26 @@ impl<'e> PublishedObjects<'e> {
         if let Some(overlay) = &text.consumer {
             json_patch::merge(&mut consumer, overlay);
         }
-        let expectations: Vec<Expectation> = text
-            .expect
-            .iter()
+        let expectations = text.expect.iter();
+        let expectations: Vec<Expectation> = expectations
             .map(|text| self.expectation(text.clone()))
             .collect::<Result<_, _>>()?;
-        let scenarios = match &text.controls {
-            Some(controls) => controls.iter().map(|control| self.scenario(control)).collect(),
-            None => default_scenarios(&expectations),
+        let controls = match &text.controls {
+            Some(controls) => controls.clone(),
+            None => default_controls(&expectations),
         };
+        let scenarios = controls.iter().map(|control| {
+            let scenario = json!({"name": "the example", "control": "control", "until": self.window.until});
+            patched("control", scenario, control)
+        });
+        let scenarios: Vec<ScenarioRun> = scenarios.collect::<Result<_, _>>()?;
+        let hook_calls = text.hook_calls.iter().map(|call| {
+            let mut call = call.clone();
+            let at = call["at"].take();
+            (call["from"], call["until"]) = (at.clone(), at);
+            patched("hook call", json!({"output": ""}), &call)
+        });
+        let hook_calls: Vec<HookCall> = hook_calls.collect::<Result<_, _>>()?;
         let is_called = scenarios.iter().any(|scenario| scenario.called_at.is_some());
         Ok(Testbed {
             run: "example".to_owned(),
@@ -132,26 +121,23 @@ impl<'e> PublishedObjects<'e> {
             published: self.publications(text),
             expectations,
             settle_seconds: text.settle.or(is_called.then_some(SETTLE_SECONDS)),
-            hooks: text.hook_calls.iter().map(|call| call.action).collect(),
-            hook_calls: text.hook_calls.iter().map(HookText::call).collect(),
+            hooks: hook_calls.iter().map(|call| call.action).collect(),
+            hook_calls,
             outputs: text.outputs.iter().flatten().map(OutputText::snapshot).collect(),
             user_in_audit_log: !text.user_not_in_audit_log,
         })
     }
 
     fn publications(&self, text: &TestbedText) -> Vec<Publication> {
-        let profiles = self
-            .profiles
-            .iter()
+        let profiles = self.profiles.iter();
+        let profiles = profiles
             .flat_map(|history| published(history, |profile| Published::Profile(Box::new(profile.clone()))));
-        let slices = self
-            .slices
-            .iter()
-            .flat_map(|history| published(history, |slice| Published::Slice(Box::new(slice.clone()))));
+        let slices = self.slices.iter();
+        let slices =
+            slices.flat_map(|history| published(history, |slice| Published::Slice(Box::new(slice.clone()))));
         let terminating = text.terminating.iter().map(|terminating| {
-            let state = Published::Terminating {
-                finalizers: terminating.finalizers.clone(),
-            };
+            let finalizers = terminating.finalizers.clone();
+            let state = Published::Terminating { finalizers };
             publication(key(&terminating.profile), moment(terminating.at), state)
         });
         let mut all: Vec<Publication> = profiles.chain(slices).chain(terminating).collect();
@@ -161,42 +147,34 @@ impl<'e> PublishedObjects<'e> {
 
     /// Reads an expectation. The key that is none of the common ones says what is expected, its value the profile.
     fn expectation(&self, mut fields: Map<String, Value>) -> Result<Expectation, Flaw> {
-        let mut take = |key: &str| fields.remove(key);
-        let time = |value: Option<Value>, default: Timestamp| match value {
-            None => Ok(default),
-            Some(value) => serde_json::from_value(value)
-                .map(moment)
-                .map_err(|source| Flaw::Part {
-                    part: "expect",
-                    source,
-                }),
-        };
-        let from = time(take("from"), self.window.from)?;
-        let until = time(take("until"), self.window.until)?;
-        let (old, other, writes) = (take("old"), take("other"), take("writes"));
-        let (url, member) = (take("url"), take("member"));
-        let rule = take("rule").unwrap_or_else(|| json!(""));
-        let (warn, void) = (take("warn"), take("void"));
+        let common = ["from", "until", "rule", "url", "member", "warn", "void"];
+        let common: Map<String, Value> = common
+            .iter()
+            .filter_map(|key| fields.remove_entry(*key))
+            .collect();
+        let (old, other, writes) = (
+            fields.remove("old"),
+            fields.remove("other"),
+            fields.remove("writes"),
+        );
         let (expect, profile) = fields
             .iter()
             .next()
             .ok_or("an expectation says what is expected")?;
         let profile = key(profile.as_str().ok_or("an expectation names a profile")?);
-        let other = other.as_ref().and_then(Value::as_str).map(key);
         let content = match &**expect {
             "moves" => json!({"from": old.unwrap_or_else(|| json!(self.servers(&profile).next()))}),
-            "calledAs" | "reports" => json!({"other": other}),
+            "calledAs" | "reports" => json!({"other": other.as_ref().and_then(Value::as_str).map(key)}),
             "usesProxy" => json!({"proxy": "https://proxy.example:3128"}),
             "keepsConnections" => json!({"writes": repeated(writes)?}),
             _ => json!({}),
         };
-        let text = json!({
-            "rule": rule, "profile": profile, "expect": {expect: content},
-            "member": member.unwrap_or_else(|| json!(profile.name)),
-            "url": url.unwrap_or_else(|| json!(self.servers(&profile).last().unwrap_or_default())),
-            "from": from, "until": until, "warn": warn.unwrap_or(json!(false)), "void": void,
+        let whole = json!({
+            "rule": "", "profile": profile, "expect": {expect: content}, "member": profile.name,
+            "url": self.servers(&profile).last().unwrap_or_default(),
+            "from": self.window.from, "until": self.window.until,
         });
-        strictly("expect", &text)
+        patched("expect", whole, &common.into())
     }
 
     /// The servers of a profile, in order.
@@ -205,17 +183,6 @@ impl<'e> PublishedObjects<'e> {
             *own.metadata.name == *profile.name && *own.metadata.namespace == *profile.namespace
         });
         entries.filter_map(|(_, entry)| entry.cluster.server.as_deref())
-    }
-
-    fn scenario(&self, text: &ControlText) -> ScenarioRun {
-        ScenarioRun {
-            name: "the example".to_owned(),
-            control: text.control.clone(),
-            from: moment(text.from),
-            until: text.until.map_or(self.window.until, moment),
-            called_at: text.called.map(moment),
-            may_delay: text.may_delay,
-        }
     }
 
     /// The servers of all profiles. The first profile that names a server has its member there.
@@ -371,18 +338,6 @@ impl<'e> PublishedObjects<'e> {
     }
 }
 
-impl HookText {
-    fn call(&self) -> HookCall {
-        HookCall {
-            action: self.action,
-            from: moment(self.at),
-            until: moment(self.at.saturating_add(SignedDuration::from_secs(1))),
-            failure: self.failure.clone(),
-            output: String::new(),
-        }
-    }
-}
-
 impl OutputText {
     fn snapshot(&self) -> OutputSnapshot {
         let outputs = self.objects.iter().map(|(object, servers)| Output {
@@ -399,21 +354,35 @@ impl OutputText {
 }
 
 /// A scenario 5 s after the beginning of each expectation, whose control is called after 1 s.
-fn default_scenarios(expectations: &[Expectation]) -> Vec<ScenarioRun> {
+fn default_controls(expectations: &[Expectation]) -> Vec<Value> {
     let begun: BTreeSet<Timestamp> = expectations.iter().map(|expectation| expectation.from).collect();
-    let later = |at: Timestamp, seconds| {
-        at.saturating_add(SignedDuration::from_secs(seconds))
-            .unwrap_or(at)
+    let control = |at: Timestamp| {
+        let later = |seconds| {
+            at.saturating_add(SignedDuration::from_secs(seconds))
+                .unwrap_or(at)
+        };
+        json!({"from": later(5), "calledAt": later(6), "until": later(35)})
     };
-    let scenario = |at: Timestamp| ScenarioRun {
-        name: "the example".to_owned(),
-        control: control(),
-        from: later(at, 5),
-        until: later(at, 35),
-        called_at: Some(later(at, 6)),
-        may_delay: false,
-    };
-    begun.into_iter().map(scenario).collect()
+    begun.into_iter().map(control).collect()
+}
+
+/// A value with a merge patch. Times in the patch may be durations since the beginning.
+fn patched<T: Serialize + DeserializeOwned>(
+    part: &'static str,
+    mut whole: Value,
+    patch: &Value,
+) -> Result<T, Flaw> {
+    let mut patch = patch.clone();
+    for time in ["from", "until", "calledAt"] {
+        let time = patch.get_mut(time).filter(|time| !time.is_null());
+        if let Some(time) = time
+            && let Ok(offset) = serde_json::from_value(time.clone())
+        {
+            *time = json!(moment(offset));
+        }
+    }
+    json_patch::merge(&mut whole, &patch);
+    strictly(part, &whole)
 }
 
 /// The times of writes: a mapping with `at`, `every`, and `times`.
