@@ -6,6 +6,10 @@
 //! evaluators that call rule functions ([`engine`]); the rules, suite by suite, and their registry ([`rules`]); verdicts and the
 //! decision ([`judging`]).
 
+// Tests inside and outside of the crate share code.
+#[cfg(test)]
+extern crate self as judge;
+
 mod engine;
 mod hash;
 mod judging;
@@ -20,6 +24,6 @@ mod timeline;
 pub use engine::{WriterList, WriterNames, writers};
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
-    Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch, prospects,
-    unsettled, web_page,
+    Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, prospects, unsettled,
+    web_page,
 };

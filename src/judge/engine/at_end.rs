@@ -22,7 +22,6 @@ use crate::{
 
 /// A judged Secret of a consumer, and the profiles that it may be for.
 pub(crate) struct ConsumerSecret<'e> {
-    /// The Secret.
     pub(crate) secret: &'e Secret,
     /// The profiles that its labels name, deleted ones included. Without a namespace in the labels there may be several.
     pub(crate) profiles: Vec<&'e ProfileHistory>,
@@ -41,7 +40,6 @@ enum Check {
     },
 }
 
-/// A rule on data that was read once.
 #[derive(Debug)]
 pub(crate) struct AtEnd(Check);
 

@@ -16,7 +16,6 @@ pub(crate) trait MemberCall: fmt::Debug + Sized + 'static {
     /// Whether a failure counts only once the profile is older than the grace period.
     const IS_SETTLED_FIRST: bool;
 
-    /// The calls of this kind.
     fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>>;
 }
 
@@ -64,7 +63,6 @@ impl MemberCall for Login {
     }
 }
 
-/// A rule on all calls of one profile.
 #[derive(Debug)]
 pub(crate) struct Calls<C>(fn(&ClusterProfile, &[&C]) -> Answer);
 
@@ -74,7 +72,6 @@ pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) 
     Calls(check)
 }
 
-/// The reason for no verdict on a new profile.
 const NEW: &str =
     "too early to tell: its profile was not yet older than the grace of 2 min when its member was called";
 

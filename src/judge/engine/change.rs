@@ -34,7 +34,6 @@ pub(crate) struct Change<'c, 'e, T> {
 #[derive(Debug)]
 pub(crate) struct ChangeRule<T> {
     check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
-    /// Whether only creations are judged.
     is_creation: bool,
     /// What did not happen if there was no change.
     nothing: &'static str,

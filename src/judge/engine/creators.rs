@@ -14,7 +14,6 @@ use crate::hash::HashMap;
 pub(crate) struct Creator<'e> {
     /// Its user or, without an audit log, its field manager.
     pub(crate) name: &'e str,
-    /// Its author.
     pub(crate) attribution: Attribution<'e>,
     /// The first profile that it created; none for clients that created none.
     pub(crate) created: Option<ObjectRef>,

@@ -21,7 +21,6 @@ pub(crate) const DECISION_GRACE: Micros = 30 * SECOND;
 /// How long a scheduler that stops between two writes may take to restart: 5 min.
 const RESTART: Micros = 300 * SECOND;
 
-/// A rule on objects that share a key.
 #[derive(Debug)]
 pub(crate) struct Group<T, K> {
     keys: fn(&T, &Hub) -> Vec<K>,
@@ -87,7 +86,6 @@ pub(crate) fn decision(
 }
 
 impl DecisionKey {
-    /// The decision of a slice.
     pub(crate) fn of(slice: &PlacementDecision) -> Self {
         let id = DecisionId::of(slice);
         Self {
@@ -116,46 +114,13 @@ impl<T, K> Group<T, K> {
     }
 
     /// Does not judge a group while one of its objects waits for its finalizers: clients still read that object.
-    pub(crate) fn unless_terminating(self) -> Self {
-        Self {
-            skips_terminating: true,
-            ..self
-        }
+    pub(crate) fn unless_terminating(mut self) -> Self {
+        self.skips_terminating = true;
+        self
     }
 }
 
 impl<T: Judged, K: Ord + Clone> Group<T, K> {
-    fn judge_all<'e>(&self, hub: &Hub<'e>, findings: &mut Findings) {
-        let judged: HashSet<*const History<T>> = T::judged(hub)
-            .iter()
-            .flat_map(|object| &object.lives)
-            .map(|life| ptr::from_ref(*life))
-            .collect();
-        let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
-        let touched = T::judged(hub).iter();
-        let touched = touched.filter_map(|object| Some((object.name(), object.first_touch?)));
-        let touches: Touches = touched.collect();
-        let mut groups: BTreeMap<K, Vec<&'e History<T>>> = BTreeMap::new();
-        let comparable = T::comparable(hub);
-        for life in &comparable {
-            let keys = self.keys_of(life, &touches, hub);
-            if self.fewest > 1 && !keys.is_empty() && is_judged(life) {
-                findings.examine();
-            }
-            for key in keys {
-                groups.entry(key).or_default().push(life);
-            }
-        }
-        self.add_later(hub, &comparable, &touches, &mut groups);
-        for (key, mut lives) in groups {
-            if lives.len() >= self.fewest && lives.iter().any(|life| is_judged(life)) {
-                lives.sort_by_key(|life| is_judged(life));
-                let others = lives.iter().take_while(|life| !is_judged(life)).count();
-                self.judge(hub, &key, lives.split_at(others), &touches, findings);
-            }
-        }
-    }
-
     /// Adds the objects that got a group's key after the window: they may end a violation that was open then.
     fn add_later<'e>(
         &self,
@@ -241,7 +206,6 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         violations.judge(findings);
     }
 
-    /// The answer about each moment of the timeline.
     fn answers<'e>(
         &self,
         hub: &Hub<'e>,
@@ -323,7 +287,33 @@ fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Ans
 
 impl<T: Judged, K: Ord + Clone + fmt::Debug + Send + Sync> Evaluate for Group<T, K> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, findings);
+        let judged: HashSet<*const History<T>> = T::judged(hub)
+            .iter()
+            .flat_map(|object| &object.lives)
+            .map(|life| ptr::from_ref(*life))
+            .collect();
+        let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
+        let touched = T::judged(hub).iter();
+        let touched = touched.filter_map(|object| Some((object.name(), object.first_touch?)));
+        let touches: Touches = touched.collect();
+        let mut groups: BTreeMap<K, Vec<&History<T>>> = BTreeMap::new();
+        let comparable = T::comparable(hub);
+        for life in &comparable {
+            let keys = self.keys_of(life, &touches, hub);
+            if self.fewest > 1 && !keys.is_empty() && is_judged(life) {
+                findings.examine();
+            }
+            for key in keys {
+                groups.entry(key).or_default().push(life);
+            }
+        }
+        self.add_later(hub, &comparable, &touches, &mut groups);
+        for (key, lives) in groups {
+            let (own, others): (Vec<_>, Vec<_>) = lives.into_iter().partition(|life| is_judged(life));
+            if own.len() + others.len() >= self.fewest && !own.is_empty() {
+                self.judge(hub, &key, (&others, &own), &touches, findings);
+            }
+        }
     }
 
     fn judges_published_objects(&self) -> bool {

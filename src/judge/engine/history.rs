@@ -37,19 +37,15 @@ pub(crate) struct Absence<'e> {
 /// The history of a decision between two interruptions of the watch.
 pub(crate) struct DecisionHistory<'e> {
     pub(crate) id: DecisionId<'e>,
-    /// The number of changes of its clusters.
     pub(crate) changes: usize,
     /// In the order in which the clusters came back; those that did not are at the end.
     pub(crate) absences: Vec<Absence<'e>>,
-    /// When the history ended.
     pub(crate) end: Micros,
 }
 
-/// A rule on the history of each decision.
 #[derive(Debug)]
 pub(crate) struct Histories(fn(&DecisionHistory) -> Answer);
 
-/// A rule on the history of each decision.
 pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> Histories {
     Histories(check)
 }
@@ -78,7 +74,6 @@ struct DecisionProgress<'e> {
 }
 
 impl<'e> DecisionProgress<'e> {
-    /// Begins with the slices that a list shows.
     fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision], at: Micros) -> Self {
         let mut progress = Self {
             clusters: clusters(slices),
@@ -95,7 +90,6 @@ impl<'e> DecisionProgress<'e> {
         progress
     }
 
-    /// Takes the slices of the next moment.
     fn advance(&mut self, slices: &[&'e PlacementDecision], at: Micros) {
         self.note_terminating(slices, at);
         let now = clusters(slices);

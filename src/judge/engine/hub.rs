@@ -18,7 +18,6 @@ use crate::subjects::sets::ClusterSets;
 
 /// The hub, as rule functions see it: what does not belong to a single object.
 pub(crate) struct Hub<'e> {
-    /// All that was observed.
     pub(crate) evidence: &'e Evidence,
     profiles: Vec<JudgedObject<'e, ClusterProfile>>,
     slices: Vec<JudgedObject<'e, PlacementDecision>>,
@@ -128,7 +127,6 @@ impl<'e> Hub<'e> {
         run.as_ref()
     }
 
-    /// The judged Secrets of consumers.
     pub(crate) fn consumer_secrets(&self) -> &[ConsumerSecret<'e>] {
         &self.consumer_secrets
     }
@@ -148,12 +146,10 @@ impl<'e> Hub<'e> {
         self.evidence.header.scope.holds_namespace(namespace)
     }
 
-    /// Who wrote profiles.
     pub(crate) fn profile_authors(&self) -> &Authors<'e> {
         &self.profile_authors
     }
 
-    /// Who wrote slices.
     pub(crate) fn slice_authors(&self) -> &Authors<'e> {
         &self.slice_authors
     }

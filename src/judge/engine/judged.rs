@@ -33,12 +33,10 @@ pub(crate) struct JudgedObject<'e, T> {
     pub(crate) first_touch: Option<Micros>,
 }
 
-/// A kind of object that rules judge.
 pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
     /// The role that publishes objects of this kind.
     const ROLE: Role;
 
-    /// The judged objects of this kind.
     fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
 
     /// The judged objects, and slices in scope that other clients publish.
@@ -50,10 +48,8 @@ pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
     /// of other schedulers, and not what a conformance run made.
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>>;
 
-    /// Who changed objects of this kind.
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e>;
 
-    /// The audit log of this kind.
     fn log(evidence: &Evidence) -> Option<&Requests> {
         requests(evidence, Self::ROLE.objects()).0
     }
@@ -61,7 +57,6 @@ pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
     /// Records that an object has a violation that was open at the end.
     fn wait_for(&self, findings: &mut Findings);
 
-    /// Whether two versions have different statuses.
     fn has_other_status(&self, before: &Self) -> bool;
 
     /// The fields in which two versions differ.
@@ -157,7 +152,6 @@ impl Judged for PlacementDecision {
 }
 
 impl<'e, T: Judged> JudgedObject<'e, T> {
-    /// Its namespace and name.
     pub(crate) fn name(&self) -> (&'e str, &'e str) {
         key(self.lives[0])
     }

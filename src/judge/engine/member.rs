@@ -50,29 +50,24 @@ pub(crate) fn member(check: fn(&ClusterProfile, &Sample, &Hub) -> Answer) -> Mem
 }
 
 impl MemberRule {
-    /// With another grace period.
     pub(crate) fn grace(self, grace: Micros) -> Self {
         Self { grace, ..self }
     }
 
     /// Called while the member is joined, healthy or not.
-    pub(crate) fn while_joined(self) -> Self {
-        Self {
-            is_maintained: is_joined,
-            ..self
-        }
+    pub(crate) fn while_joined(mut self) -> Self {
+        self.is_maintained = is_joined;
+        self
     }
 
     /// If any version of the run has this, the rule applies: nothing happened that it judges, in these words.
     pub(crate) fn nothing_happened_if_any(
-        self,
+        mut self,
         has: fn(&ClusterProfile) -> bool,
         words: &'static str,
     ) -> Self {
-        Self {
-            nothing_happened: Some((has, words)),
-            ..self
-        }
+        self.nothing_happened = Some((has, words));
+        self
     }
 
     fn answer(&self, hub: &Hub, profile: &ClusterProfile, sample: &Sample) -> Answer {

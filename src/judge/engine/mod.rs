@@ -76,7 +76,5 @@ pub(crate) use stable::{Value, stable};
 pub(crate) use state::{slice, state, state_seen};
 pub(crate) use step::{action, placement_step, step};
 pub(crate) use untouched::{Guarded, Untouched, has_other_owners};
-pub(crate) use writes::{
-    Authored, BUDGET, Count, Write, Writes, have_one_sender, sender, slice_writes, writes,
-};
+pub(crate) use writes::{Authored, BUDGET, Count, Write, Writes, slice_writes, writes};
 pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};

@@ -13,10 +13,8 @@ use crate::{shared::placement::owner_uid, timeline::Timeline};
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
 type SharedBy<'e> = (&'e str, &'e str, &'e str);
 
-/// The slices of one decision.
 pub(super) struct DecisionSlices<'e> {
     shared: SharedBy<'e>,
-    /// Their histories.
     pub(super) lives: Vec<&'e SliceHistory>,
 }
 

@@ -29,7 +29,6 @@ const GRACE: Micros = 30 * SECOND;
 /// A driver action on a placement, and what followed on its slices.
 pub(crate) struct PlacementStep<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
-    /// The action.
     pub(crate) taken: &'s DriverStep,
     /// What the run asked for.
     pub(crate) request: &'s PlacementRequest,

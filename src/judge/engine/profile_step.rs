@@ -15,11 +15,9 @@ use crate::{text::redacted, time::Micros, timeline::Timeline};
 /// A driver action on a member, and what followed on its profile.
 pub(crate) struct Step<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
-    /// The action.
     pub(crate) taken: &'s DriverStep,
     /// The profile that it concerns.
     pub(crate) profile: &'s ObjectRef,
-    /// The profile over time.
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
 }
 

@@ -27,7 +27,6 @@ use crate::{
 
 /// A decision names a profile.
 pub(crate) struct Reference<'r> {
-    /// The entry of the slice.
     pub(crate) entry: &'r ClusterDecision,
     /// Namespace and name of the profile.
     pub(crate) name: ProfileName<'r>,
@@ -37,7 +36,6 @@ pub(crate) struct Reference<'r> {
     pub(crate) was_there: bool,
 }
 
-/// A rule on each reference of a decision.
 #[derive(Debug)]
 pub(crate) struct References {
     check: fn(&Reference) -> Answer,
@@ -71,7 +69,6 @@ impl Reference<'_> {
 }
 
 impl References {
-    /// With another grace period.
     pub(crate) fn grace(self, grace: Micros) -> Self {
         Self { grace, ..self }
     }

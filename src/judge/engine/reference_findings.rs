@@ -24,7 +24,6 @@ pub(super) struct Lasted {
     is_open: bool,
 }
 
-/// A violation of one reference.
 struct ReferenceViolation<'e> {
     slice: &'e PlacementDecision,
     index: usize,
@@ -77,7 +76,6 @@ impl<'e> ReferenceFindings<'e> {
         });
     }
 
-    /// Adds a reference that cannot be judged.
     pub(super) fn add_unknown(
         &mut self,
         name: ProfileName<'e>,

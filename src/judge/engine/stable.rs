@@ -56,19 +56,15 @@ struct KnownValue<'e> {
 
 impl Stable {
     /// A change counts whoever made it.
-    pub(crate) fn anyone(self) -> Self {
-        Self {
-            is_anyone: true,
-            ..self
-        }
+    pub(crate) fn anyone(mut self) -> Self {
+        self.is_anyone = true;
+        self
     }
 
     /// The value may change when this one does.
-    pub(crate) fn within(self, scope: fn(&ClusterProfile) -> Option<&str>) -> Self {
-        Self {
-            within: Some(scope),
-            ..self
-        }
+    pub(crate) fn within(mut self, scope: fn(&ClusterProfile) -> Option<&str>) -> Self {
+        self.within = Some(scope);
+        self
     }
 
     fn judge<'e>(

@@ -22,20 +22,15 @@ use crate::{
 /// The usual grace period of a violation: 2 min.
 pub(crate) const GRACE: Micros = 120 * SECOND;
 
-/// A rule's function on one version.
 #[derive(Debug)]
 enum Check<T> {
-    /// It depends on the version alone.
     OfVersion(fn(&T, &Hub) -> Answer),
-    /// It also depends on when the version was seen.
     OfSeen(fn(&T, Seen, &Hub) -> Answer),
 }
 
-/// A rule on each version of an object.
 #[derive(Debug)]
 pub(crate) struct State<T> {
     check: Check<T>,
-    /// How long a violation may last.
     grace: Micros,
     /// Whether two versions get the same answer.
     same: fn(&T, &T) -> bool,
@@ -63,12 +58,9 @@ pub(crate) fn slice(check: fn(&PlacementDecision, &Hub) -> Answer) -> State<Plac
 }
 
 impl State<ClusterProfile> {
-    /// Judges the profiles of other managers.
-    pub(crate) fn of_others(self) -> Self {
-        Self {
-            others: Some(profiles_of_others),
-            ..self
-        }
+    pub(crate) fn of_others(mut self) -> Self {
+        self.others = Some(profiles_of_others);
+        self
     }
 }
 
@@ -95,19 +87,15 @@ impl<T> State<T> {
     }
 
     /// Implementations fill the field some time after the creation: a single list waits longer for it.
-    pub(crate) fn filled_later(self) -> Self {
-        Self {
-            is_filled_later: true,
-            ..self
-        }
+    pub(crate) fn filled_later(mut self) -> Self {
+        self.is_filled_later = true;
+        self
     }
 
     /// Counts a violation that another client's change began, where the implementation has to follow that change.
-    pub(crate) fn anyone(self) -> Self {
-        Self {
-            is_anyone: true,
-            ..self
-        }
+    pub(crate) fn anyone(mut self) -> Self {
+        self.is_anyone = true;
+        self
     }
 }
 
@@ -176,7 +164,6 @@ impl<T: Judged> State<T> {
     }
 }
 
-/// The answers about successive versions.
 struct Answers<'s, 'h, 'e, T> {
     state: &'s State<T>,
     hub: &'h Hub<'e>,

@@ -66,66 +66,21 @@ impl StepRule {
     }
 
     /// Applies only if any version of the run has this.
-    pub(crate) fn applies_if_any(self, has: fn(&ClusterProfile) -> bool) -> Self {
-        Self {
-            applies_if_any: Some(has),
-            ..self
-        }
+    pub(crate) fn applies_if_any(mut self, has: fn(&ClusterProfile) -> bool) -> Self {
+        self.applies_if_any = Some(has);
+        self
     }
 
     /// Judges the action only if the run took it: another one already shows whether the rule is kept.
-    pub(crate) fn if_taken(self) -> Self {
-        Self {
-            is_optional: true,
-            ..self
-        }
+    pub(crate) fn if_taken(mut self) -> Self {
+        self.is_optional = true;
+        self
     }
 
     /// Judges the actions of other scenarios as well, without expecting any.
-    pub(crate) fn of_all_scenarios(self) -> Self {
-        Self {
-            is_of_all_scenarios: true,
-            ..self
-        }
-    }
-
-    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
-        let Some(driver) = &hub.evidence.driver else {
-            return;
-        };
-        if self.applies_if_any.is_some_and(|has| !is_any(hub.evidence, has)) {
-            return;
-        }
-        let watched = if self.action.is_on_placements() {
-            Kind::PlacementTimeline
-        } else {
-            Kind::Timeline
-        };
-        if let Asked::No(reason) = hub.evidence.asked(watched) {
-            findings.not_asked(reason.after("the results of the driver's steps were not watched"));
-            return;
-        }
-        let mut is_taken = false;
-        for taken in driver
-            .steps_of(self.action)
-            .filter(|step| step.scenario == self.scenario)
-        {
-            is_taken = true;
-            match &taken.outcome {
-                StepOutcome::Done => self.judge(hub, taken, findings),
-                StepOutcome::Failed { .. } if self.is_optional => {}
-                StepOutcome::Failed { reason } => findings.cannot_tell(failed(taken, reason)),
-            }
-        }
-        if !is_taken && !self.is_optional {
-            self.say_why_none(driver, findings);
-        }
-        let is_elsewhere =
-            |step: &&DriverStep| step.scenario != self.scenario && step.outcome == StepOutcome::Done;
-        let elsewhere = driver.steps_of(self.action).filter(is_elsewhere);
-        elsewhere
-            .filter(|_| self.is_of_all_scenarios)
-            .for_each(|taken| self.judge(hub, taken, findings));
+    pub(crate) fn of_all_scenarios(mut self) -> Self {
+        self.is_of_all_scenarios = true;
+        self
     }
 
     fn judge(&self, hub: &Hub, taken: &DriverStep, findings: &mut Findings) {
@@ -174,7 +129,42 @@ impl StepRule {
 
 impl Evaluate for StepRule {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.judge_all(hub, findings);
+        let Some(driver) = &hub.evidence.driver else {
+            return;
+        };
+        if self.applies_if_any.is_some_and(|has| !is_any(hub.evidence, has)) {
+            return;
+        }
+        let watched = if self.action.is_on_placements() {
+            Kind::PlacementTimeline
+        } else {
+            Kind::Timeline
+        };
+        if let Asked::No(reason) = hub.evidence.asked(watched) {
+            findings.not_asked(reason.after("the results of the driver's steps were not watched"));
+            return;
+        }
+        let mut is_taken = false;
+        for taken in driver
+            .steps_of(self.action)
+            .filter(|step| step.scenario == self.scenario)
+        {
+            is_taken = true;
+            match &taken.outcome {
+                StepOutcome::Done => self.judge(hub, taken, findings),
+                StepOutcome::Failed { .. } if self.is_optional => {}
+                StepOutcome::Failed { reason } => findings.cannot_tell(failed(taken, reason)),
+            }
+        }
+        if !is_taken && !self.is_optional {
+            self.say_why_none(driver, findings);
+        }
+        let is_elsewhere =
+            |step: &&DriverStep| step.scenario != self.scenario && step.outcome == StepOutcome::Done;
+        let elsewhere = driver.steps_of(self.action).filter(is_elsewhere);
+        elsewhere
+            .filter(|_| self.is_of_all_scenarios)
+            .for_each(|taken| self.judge(hub, taken, findings));
     }
 }
 

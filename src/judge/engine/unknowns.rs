@@ -15,7 +15,6 @@ struct SharedReason {
 }
 
 impl Unknowns {
-    /// Adds an object.
     pub(super) fn add(&mut self, object: impl Display, reason: impl Into<String>) {
         let reason = reason.into();
         match self.0.iter_mut().find(|shared| shared.reason == reason) {

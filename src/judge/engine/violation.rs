@@ -19,9 +19,7 @@ use crate::{
 pub(super) struct Violations<'v, 'e, T> {
     pub(super) hub: &'v Hub<'e>,
     pub(super) timeline: &'v Timeline<'e, T>,
-    /// The histories of the objects.
     pub(super) lives: &'v [&'e History<T>],
-    /// The answer about each moment of the timeline.
     pub(super) answers: &'v [Rc<Answer>],
     /// Whether a version of an object matters to the rule.
     pub(super) is_member: &'v dyn Fn(&Version<T>) -> bool,
@@ -35,7 +33,6 @@ pub(super) struct Violations<'v, 'e, T> {
     pub(super) is_anyone: bool,
 }
 
-/// What ended a violation, for messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Fixed,
@@ -142,7 +139,6 @@ impl<T: Judged> Violations<'_, '_, T> {
         attribution.is_some_and(|attribution| attribution.is_of_others())
     }
 
-    /// The findings of a violation at a moment.
     fn at(&self, place: usize, identity: &str) -> impl Iterator<Item = &Finding> {
         let findings = self.answers[place].findings().iter();
         findings.filter(move |finding| finding.identity() == identity)

@@ -2,7 +2,6 @@
 
 mod judge;
 mod judgement;
-mod mismatch;
 mod missing;
 mod prospect;
 mod verdict;
@@ -12,7 +11,6 @@ mod waivers;
 pub(crate) use judge::judge_rule;
 pub use judge::{judge, unsettled};
 pub use judgement::{Judgement, Part, RuleVerdict};
-pub use mismatch::mismatch;
 pub use prospect::{Prospect, Selection, gained, locked, prospects};
 pub use verdict::{Count, Decision, Extent, Outcome, Tally, Verdict};
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, web_page};

@@ -5,7 +5,6 @@ use super::{Edge, Micros};
 /// A bucket that holds `burst` tokens when it is full, and earns one every `refill`. An event costs one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
-    /// Its capacity, at least one.
     pub(crate) burst: i64,
     /// How long it takes to earn a token.
     pub(crate) refill: Micros,
@@ -18,7 +17,6 @@ pub(crate) struct Bucket {
 pub(crate) struct BucketDraw {
     /// The place of the earlier event from which the balance is worst.
     pub(crate) first: usize,
-    /// The place of the event.
     pub(crate) last: usize,
     /// The best possible balance, as the time that it takes to earn it; negative if the bucket is overdrawn.
     pub(crate) left: Micros,

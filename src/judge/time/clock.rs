@@ -1,6 +1,6 @@
 //! What the stamps of the hub are worth on the runner's clock.
 
-use evidence::{Evidence, Tracked, api::Writer, parse_time};
+use evidence::{Evidence, Tracked, parse_time};
 
 use super::{Edge, Micros, SECOND};
 
@@ -80,18 +80,13 @@ pub(crate) fn known_skew(evidence: &Evidence) -> Option<Micros> {
     (told.saturating_abs() <= BELIEVABLE).then_some(told)
 }
 
-/// The newest time of the counted field managers that the version before lacks. The write that made the version was no
+/// The newest time in managedFields that the version before lacks. The write that made the version was no
 /// earlier.
-pub(crate) fn new_stamp<'a, T: Tracked>(
-    before: Option<&T>,
-    after: &'a T,
-    counts: fn(&Writer) -> bool,
-) -> Option<&'a str> {
+pub(crate) fn new_stamp<'a, T: Tracked>(before: Option<&T>, after: &'a T) -> Option<&'a str> {
     let old = before.and_then(|before| before.metadata().writers.as_deref());
     let old = old.unwrap_or_default();
     let writers = after.metadata().writers.as_deref().unwrap_or_default();
-    let counted = writers.iter().filter(|writer| counts(writer));
-    let times = counted.filter_map(|writer| writer.time.as_deref());
+    let times = writers.iter().filter_map(|writer| writer.time.as_deref());
     // The hub writes all of them in UTC to the second, so text order is time order.
     times
         .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
@@ -101,7 +96,7 @@ pub(crate) fn new_stamp<'a, T: Tracked>(
 /// The earliest moment at which a version can have been written by what the hub stamped.
 pub(crate) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
     let created = || after.metadata().creation_timestamp.as_deref();
-    let written = new_stamp(before, after, |_| true).and_then(|stamp| clock.earliest(stamp));
+    let written = new_stamp(before, after).and_then(|stamp| clock.earliest(stamp));
     match before {
         Some(_) => written,
         None => written.max(created().and_then(|stamp| clock.earliest(stamp))),

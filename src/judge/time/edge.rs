@@ -12,7 +12,6 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    /// A moment that is known.
     pub(crate) fn at(moment: Micros) -> Self {
         Self {
             earliest: moment,

@@ -9,9 +9,7 @@ pub(crate) struct Set(Vec<(Micros, Micros)>);
 /// A stretch in which something was there again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// When it begins.
     pub(crate) from: Micros,
-    /// When it ends.
     pub(crate) until: Micros,
     /// For how long it was there in all.
     pub(crate) total: Micros,
@@ -35,28 +33,23 @@ impl Set {
         Self(apart)
     }
 
-    /// The spans, in order.
     pub(crate) fn spans(&self) -> &[(Micros, Micros)] {
         &self.0
     }
 
-    /// Whether no time is in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How long it is in all.
     pub(crate) fn length(&self) -> Micros {
         let lengths = self.0.iter().map(|(from, until)| until.saturating_sub(*from));
         lengths.fold(0, Micros::saturating_add)
     }
 
-    /// The time in either set.
     pub(crate) fn or(&self, other: &Self) -> Self {
         Self::of(self.0.iter().chain(&other.0).copied())
     }
 
-    /// The time in both sets.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let mut both = Vec::new();
         let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
@@ -74,7 +67,6 @@ impl Set {
         Self(both)
     }
 
-    /// All other time.
     pub(crate) fn not(&self) -> Self {
         let mut others = Vec::with_capacity(self.0.len() + 1);
         let mut from = Micros::MIN;
@@ -86,7 +78,6 @@ impl Set {
         Self::of(others)
     }
 
-    /// The time up to a moment.
     pub(crate) fn until(&self, end: Micros) -> Self {
         self.and(&Self::of([(Micros::MIN, end)]))
     }

@@ -173,7 +173,7 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     /// managedFields, or its creation. An object that was restored from a backup may have older managedFields.
     pub(super) fn last_write(&self, listed: &Arrival<'e, T>) -> Option<Micros> {
         let object = &listed.version?.object;
-        let newest = new_stamp(None, object, |_| true)?;
+        let newest = new_stamp(None, object)?;
         let created = object
             .metadata()
             .creation_timestamp

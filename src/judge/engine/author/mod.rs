@@ -58,7 +58,6 @@ const GAP: Reason = Reason::known(
     "the watch missed changes, so the author is unknown",
 );
 
-/// The author of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Author {
     /// The judged implementation.
@@ -145,7 +144,6 @@ impl<'e> Authors<'e> {
         self.names.why_misspelt()
     }
 
-    /// The sender of a request.
     pub(crate) fn of_request(&self, request: &'e Request) -> Attribution<'e> {
         self.names.of_writer(WriterName::sent(request))
     }

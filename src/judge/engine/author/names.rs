@@ -39,7 +39,6 @@ pub(super) struct WriterName<'e> {
 }
 
 impl<'e> WriterName<'e> {
-    /// The sender of a request.
     pub(super) fn sent(request: &'e Request) -> Self {
         let is_hub_agent = HUB_AGENTS.iter().any(|end| request.user_agent.ends_with(end));
         let program = request.user_agent.split('/').next().unwrap_or_default();
@@ -70,7 +69,6 @@ impl<'e> WriterName<'e> {
         is_kubectl(self.program)
     }
 
-    /// Whether it is the hub itself.
     pub(super) fn is_hub(self) -> bool {
         HUB.contains(&self.text()) || HUB.contains(&self.program)
     }

@@ -32,7 +32,6 @@ pub(super) struct Written<'e> {
     pub(super) publishes: bool,
 }
 
-/// The writers of a role's objects.
 pub(super) type Writers<'e> = BTreeMap<WriterName<'e>, Written<'e>>;
 
 /// All writers of the judged objects that a role publishes.

@@ -2,6 +2,8 @@
 //!
 //! These examples are about time, authors, scope, and the driver. The examples of a real rule are about its sentence.
 
+#[path = "../../tests/support/mismatch.rs"]
+mod mismatch;
 mod rules;
 
 use std::collections::BTreeSet;
@@ -9,9 +11,9 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::rules::RULES;
+use self::{mismatch::mismatch, rules::RULES};
 use crate::{
-    judging::{judge_rule, mismatch},
+    judging::judge_rule,
     rules::{Rule, example::Example},
 };
 

@@ -26,7 +26,6 @@ use super::{
 };
 use crate::{
     subjects::Findings,
-    text::redacted,
     time::{Edge, LATE, Micros},
     timeline::Change,
 };
@@ -46,7 +45,6 @@ pub(crate) enum Count {
     Refused,
 }
 
-/// A write to an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Write<'e, T> {
     /// When it took place, as far as it is certain.
@@ -95,7 +93,6 @@ impl<'e, T: Judged> Write<'e, T> {
         change.before.zip(change.after)
     }
 
-    /// Whether it writes the status.
     fn is_of_status(&self) -> bool {
         match (self.request, self.versions()) {
             (Some(request), _) => request.is_status_write(),
@@ -106,12 +103,10 @@ impl<'e, T: Judged> Write<'e, T> {
 }
 
 impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
-    /// The writes, in order.
     pub(crate) fn all(&self) -> &[Write<'e, T>] {
         &self.writes
     }
 
-    /// The writes of the status.
     pub(crate) fn of_status(&self) -> Self {
         let writes = self.all().iter().filter(|write| write.is_of_status());
         self.only(writes.cloned().collect(), None)
@@ -140,7 +135,6 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
         authored
     }
 
-    /// The author of a write.
     pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {
         let authors = T::authors(self.hub);
         let (Some(change), Some((before, after))) = (&write.change, write.versions()) else {
@@ -204,7 +198,6 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
             .collect()
     }
 
-    /// The writes of the object without some of them.
     fn only(&self, writes: Vec<Write<'e, T>>, field: Option<String>) -> Self {
         Self {
             writes,
@@ -241,16 +234,6 @@ const MISSED: Reason = Reason::known(
     "an object changed while the watch was interrupted, and the audit log does not show all writes",
 );
 
-/// Whether two requests have one sender.
-pub(crate) fn have_one_sender(one: &Request, other: &Request) -> bool {
-    one.user == other.user
-}
-
-/// The sender of a request, for findings.
-pub(crate) fn sender(request: &Request) -> String {
-    redacted(&request.user)
-}
-
 /// The field that contains all of these: itself if there is only one, else the section that they share.
 fn common_field(fields: &BTreeSet<String>) -> String {
     let Some(first) = fields.first() else {
@@ -268,7 +251,6 @@ fn common_field(fields: &BTreeSet<String>) -> String {
     }
 }
 
-/// A rule on all writes to one object.
 #[derive(Debug)]
 pub(crate) struct WritesRule<T> {
     check: fn(&Writes<'_, '_, T>, &Hub) -> Answer,
@@ -280,7 +262,6 @@ pub(crate) struct WritesRule<T> {
 /// Whether a request shows enough, and what is missing in the others.
 type NeededRequest = (fn(&Request) -> bool, &'static str);
 
-/// A rule on all writes to a profile.
 pub(crate) fn writes(
     count: Count,
     check: fn(&Writes<'_, '_, ClusterProfile>, &Hub) -> Answer,
@@ -288,7 +269,6 @@ pub(crate) fn writes(
     WritesRule::of(count, check)
 }
 
-/// A rule on all writes to a slice.
 pub(crate) fn slice_writes(
     count: Count,
     check: fn(&Writes<'_, '_, PlacementDecision>, &Hub) -> Answer,
@@ -306,11 +286,9 @@ impl<T> WritesRule<T> {
     }
 
     /// What the audit log has to show of a request. If it shows that of no request, the rule is skipped for this reason.
-    pub(crate) fn needs(self, shows: fn(&Request) -> bool, missing: &'static str) -> Self {
-        Self {
-            needs: Some((shows, missing)),
-            ..self
-        }
+    pub(crate) fn needs(mut self, shows: fn(&Request) -> bool, missing: &'static str) -> Self {
+        self.needs = Some((shows, missing));
+        self
     }
 }
 

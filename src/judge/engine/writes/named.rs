@@ -80,7 +80,6 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
 }
 
 impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
-    /// The writes to a judged object.
     pub(super) fn of_object(
         hub: &'h Hub<'e>,
         object: &'h JudgedObject<'e, T>,

@@ -22,7 +22,6 @@ const UNKNOWN: &str = "an unknown writer";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally(BTreeMap<String, WriterTally>);
 
-/// The writes of one writer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct WriterTally {
     count: usize,
@@ -31,12 +30,10 @@ struct WriterTally {
 }
 
 impl Tally {
-    /// Adds a request of an audit log.
     pub(crate) fn add_request(&mut self, request: &Request) {
         self.add(redacted(&request.user), sent(request));
     }
 
-    /// Adds a write with the fields that it changed.
     pub(crate) fn add(&mut self, by: String, fields: impl IntoIterator<Item = String>) {
         let by = if by.is_empty() { UNKNOWN.to_owned() } else { by };
         let writes = self.0.entry(by).or_default();

@@ -4,6 +4,8 @@
 mod conforming;
 mod courses;
 mod files;
+#[path = "../support/mismatch.rs"]
+mod mismatch;
 mod timelines;
 mod topologies;
 
@@ -13,12 +15,14 @@ use std::{
 };
 
 use judge::{
-    RuleVerdict, Selection, Verdict, judge, mismatch, rules,
+    RuleVerdict, Selection, Verdict, judge, rules,
     rules::{
         Level, Rule,
         example::{Example, Expectation},
     },
 };
+
+use self::mismatch::mismatch;
 
 /// The verdicts on an example's evidence, by rule.
 fn verdicts(example: &Example) -> BTreeMap<&'static str, RuleVerdict> {

@@ -4,9 +4,10 @@ use evidence::{Reason, ReasonId, Request, api::ClusterProfile};
 use jiff::SignedDuration;
 
 use crate::{
-    engine::{Answer, Authored, Hub, Write, Writes, have_one_sender, sender},
+    engine::{Answer, Authored, Hub, Write, Writes},
     shared::status::{has_status_subresource, is_status},
     subjects::Finding,
+    text::redacted,
     time::is_logged_around,
 };
 
@@ -106,7 +107,7 @@ fn is_sent_to(endpoint: &str, part: &str, patch: &Request, writes: &Writes<'_, '
     let mut requests = writes.all().iter().filter_map(|write| write.request);
     requests.any(|other| {
         let body = other.body.as_ref();
-        have_one_sender(other, patch)
+        other.user == patch.user
             && &*other.subresource == endpoint
             && other.at.duration_since(patch.at).abs() <= SAME_RECONCILIATION
             && body.is_none_or(|body| body.parts.iter().any(|carried| carried == part))
@@ -124,7 +125,7 @@ fn lost_finding(patch: &Request, part: &str, count: usize) -> Finding {
             "sent with the object itself",
         ),
     };
-    let observed = format!("{count} by {}, first at {}", sender(patch), patch.at);
+    let observed = format!("{count} by {}, first at {}", redacted(&patch.user), patch.at);
     Finding::at_path(part, message)
         .expected(expected)
         .observed(observed)

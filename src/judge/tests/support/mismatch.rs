@@ -2,8 +2,10 @@
 
 use evidence::ReasonId;
 
-use super::{RuleVerdict, Verdict};
-use crate::rules::example::{Example, Expectation, ExpectedFinding};
+use judge::{
+    RuleVerdict, Verdict,
+    rules::example::{Example, Expectation, ExpectedFinding},
+};
 
 /// The difference between the verdict on an example and the expected one; none if they agree. `verdict` is none if the
 /// example's edition does not have the rule.
