@@ -94,10 +94,10 @@ impl MemberRule {
             let (profile, answer) = match timeline.during(since, until.min(end)) {
                 Ok(versions) => {
                     let sample = member.sample(answers);
-                    let profiles = versions.into_iter().flatten().map(|version| &version.object);
+                    let mut profiles = versions.into_iter().flatten().map(|version| &version.object);
                     let answers = profiles.clone().map(|profile| self.answer(hub, profile, &sample));
                     let answer = answers.reduce(of_both).unwrap_or(Answer::NotApplicable);
-                    (profiles.last(), answer)
+                    (profiles.next_back(), answer)
                 }
                 Err(_) if self.may_apply(hub, object, member) => (None, Answer::Unknown(MISSED.into())),
                 Err(_) => (None, Answer::NotApplicable),

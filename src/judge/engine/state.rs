@@ -39,8 +39,11 @@ pub(crate) struct State<T> {
     /// Whether a violation counts that another client's change began.
     is_anyone: bool,
     /// The objects of other implementations, if they are judged instead.
-    others: Option<for<'e> fn(&Hub<'e>) -> Vec<JudgedObject<'e, T>>>,
+    others: Option<ObjectsOnHub<T>>,
 }
+
+/// Some objects on a hub.
+type ObjectsOnHub<T> = for<'e> fn(&Hub<'e>) -> Vec<JudgedObject<'e, T>>;
 
 /// A rule on each version of a profile, with a grace period of 2 min.
 pub(crate) fn state(check: fn(&ClusterProfile, &Hub) -> Answer) -> State<ClusterProfile> {

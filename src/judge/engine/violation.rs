@@ -212,7 +212,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
         match self.timeline.objects(place + 1) {
             None => Ending::Gap,
-            Some(objects) if objects.is_empty() => Ending::Deleted,
+            Some([]) => Ending::Deleted,
             Some(objects) if objects.iter().any(|version| version.object.is_terminating()) => Ending::Deleted,
             Some(_) => Ending::Fixed,
         }

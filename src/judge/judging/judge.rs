@@ -85,7 +85,7 @@ fn each<R: Send>(
     };
     let mut done = thread::scope(|scope| {
         // This thread takes turns too, so that the work is done even if no other thread can be started.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, &take_turns).ok();
+        let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
         let others: Vec<_> = (1..threads(evidence)).filter_map(start).collect();
         let mut done = take_turns();
         for other in others {
