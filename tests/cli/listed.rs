@@ -101,7 +101,7 @@ fn what_others_install_is_printed() {
         "clusterproperties.about.k8s.io",
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fixtures/crds")
+            .join("src/lab/crds")
             .join(format!("{file}.yaml"));
         let fixture = fs::read_to_string(path).expect("the fixture is there");
         assert!(

@@ -144,7 +144,7 @@ impl Hub {
 
 /// The CRDs that scripts and controllers use.
 fn definitions() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/crds");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/crds");
     let files = std::fs::read_dir(folder).expect("a folder of definitions");
     let texts =
         files.map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a definition"));

@@ -139,7 +139,7 @@ impl Hub {
     }
 
     async fn install_definitions(&self) {
-        let folders = [folder().join("crds"), folder().join("../../../../fixtures/crds")];
+        let folders = [folder().join("crds"), folder().join("../../../lab/crds")];
         for entry in folders
             .iter()
             .flat_map(|folder| fs::read_dir(folder).expect("a folder of definitions"))
