@@ -37,7 +37,7 @@ pub(super) struct Connector {
 /// A connection with a credential.
 #[derive(Debug)]
 pub(super) struct MemberConnection {
-    connection: Connection,
+    pub connection: Connection,
     token: String,
 }
 
@@ -181,13 +181,6 @@ impl Connector {
             }
             sleep(RETRY).await;
         }
-    }
-}
-
-impl MemberConnection {
-    /// Whether the member has closed it.
-    pub fn is_ended(&self) -> bool {
-        self.connection.is_ended()
     }
 }
 

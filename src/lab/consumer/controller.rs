@@ -302,7 +302,7 @@ impl Controller {
         let mut members = std::mem::take(&mut self.members);
         for member in members.values_mut() {
             let connection = member.connection.as_ref();
-            let is_ended = connection.is_some_and(MemberConnection::is_ended);
+            let is_ended = connection.is_some_and(|member| member.connection.is_ended());
             let now = Instant::now();
             if now < member.next_check && (!is_ended || self.world.habits.polls.is_some()) {
                 continue;
@@ -322,14 +322,11 @@ impl Controller {
 
     /// Reports a warning about a profile in an event.
     async fn write_event(&self, profile: &DynamicObject, warning: &str) -> Result<(), RequestError> {
-        let (namespace, name) = (&profile.metadata.namespace, &profile.metadata.name);
-        let target = Target {
-            resource: ApiResource::erase::<Event>(&()),
-            namespace: namespace.clone(),
-            name: format!("{}.{}", name.as_deref().unwrap_or_default(), self.warnings.len()),
-        };
+        let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
+        let name = profile.metadata.name.as_deref().unwrap_or_default();
+        let event_name = format!("{name}.{}", self.warnings.len());
+        let target = Target::namespaced(ApiResource::erase::<Event>(&()), namespace, &event_name);
         let event = json!({
-            "metadata": {"name": target.name, "namespace": namespace},
             "involvedObject": {
                 "apiVersion": profile.types.as_ref().map(|types| &types.api_version),
                 "kind": names::KIND,

@@ -67,11 +67,7 @@ fn is_own(secret: &DynamicObject) -> bool {
 }
 
 fn target(name: &str) -> Target {
-    Target {
-        resource: ApiResource::erase::<Secret>(&()),
-        namespace: Some(OUTPUTS.to_owned()),
-        name: name.to_owned(),
-    }
+    Target::namespaced(ApiResource::erase::<Secret>(&()), OUTPUTS, name)
 }
 
 fn secret(name: &str, server: &str) -> Value {

@@ -98,7 +98,7 @@ impl Controller {
         script.sort_by_key(|step| step.at);
         let mut script = script.into_iter().peekable();
         let grows = !self.world.fleet.is_empty();
-        let mut growth = growth().filter(|_| grows).peekable();
+        let mut growth = growth().peekable();
         let mut round_at = Instant::now();
         loop {
             let at = |step: Option<&Step>| step.map(|step| step.at);

@@ -1,10 +1,6 @@
 //! The world: the members, what the manager publishes of them, and what happens when.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use apiserver::new_token;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -337,10 +333,10 @@ impl World {
 
     /// The members that the suite can query.
     pub(super) fn queryable(&self) -> Vec<FleetMember> {
-        let (joining, askable) = (self.joining(), BTreeSet::from(ASKABLE));
+        let joining = self.joining();
         let members = self.fleet.iter();
         members
-            .filter(|member| askable.contains(&*member.name))
+            .filter(|member| ASKABLE.contains(&&*member.name))
             .filter_map(|member| {
                 let number = MEMBERS.iter().position(|spec| spec.name == member.name)?;
                 Some(FleetMember {

@@ -107,11 +107,6 @@ impl StandIn {
         &self.inner.name
     }
 
-    /// Its present state.
-    pub fn state(&self) -> MemberState {
-        self.inner.state.lock().clone()
-    }
-
     /// Changes its state, with immediate effect.
     pub fn alter(&self, change: impl FnOnce(&mut MemberState)) {
         let mut state = self.inner.state.lock();
@@ -306,9 +301,14 @@ impl StandIn {
     /// When there is no port to listen on.
     pub async fn serve(&self) -> io::Result<Served> {
         let loopback = Loopback::bind(self.name(), 0).await?;
+        let (member, acceptor) = (self.clone(), loopback.acceptor.clone());
+        let endpoint = loopback.endpoint().clone();
+        let serve = accept(loopback.listener, move |stream| {
+            connection(member.clone(), stream, acceptor.clone())
+        });
         Ok(Served {
-            endpoint: loopback.endpoint().clone(),
-            listening: tokio::spawn(listen(self.clone(), loopback.listener, loopback.acceptor)),
+            endpoint,
+            listening: tokio::spawn(serve),
         })
     }
 }
@@ -341,14 +341,17 @@ impl Drop for Served {
     }
 }
 
-async fn listen(member: StandIn, listener: TcpListener, acceptor: TlsAcceptor) {
+/// Serves each connection to a listener in a task.
+pub(crate) async fn accept<F: Future<Output = ()> + Send + 'static>(
+    listener: TcpListener,
+    serve: impl Fn(TcpStream) -> F + Send,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else { continue };
-                if member.is_reachable() {
-                    connections.spawn(connection(member.clone(), stream, acceptor.clone()));
+                if let Ok((stream, _)) = accepted {
+                    connections.spawn(serve(stream));
                 }
             }
             Some(_) = connections.join_next() => {}

@@ -115,10 +115,12 @@ pub(super) fn apply_objects(server: &ApiServer, old: Option<&MemberState>, new: 
         server.define(definition(group));
     }
     let before = old.map_or(&[][..], |old| &old.cluster_properties);
-    for property in before
-        .iter()
-        .filter(|old| !has(&new.cluster_properties, &old.name))
-    {
+    let is_kept = |name: &str| {
+        new.cluster_properties
+            .iter()
+            .any(|property| property.name == name)
+    };
+    for property in before.iter().filter(|property| !is_kept(&property.name)) {
         server.withdraw(CLUSTER_PROPERTIES, "", &property.name);
     }
     for property in &new.cluster_properties {
@@ -147,10 +149,6 @@ fn groups(state: &MemberState) -> BTreeSet<String> {
         groups.insert(ABOUT.to_owned());
     }
     groups
-}
-
-fn has(properties: &[Property], name: &str) -> bool {
-    properties.iter().any(|property| property.name == name)
 }
 
 fn node_name(number: u32) -> String {

@@ -127,9 +127,7 @@ impl World {
                 unordered,
                 Placement::new("at-the-edge", 3, EDGE),
             ],
-            profiles: BTreeSet::new(),
-            script: Vec::new(),
-            faults: Faults::new(faults.clone()),
+            ..Self::of_fleet(faults.clone())
         };
         for (at, action) in [
             (minutes(3), Action::Place(of_members(PASSING, 7))),

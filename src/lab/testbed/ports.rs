@@ -34,6 +34,8 @@ use tokio_rustls::{
 };
 use tower::Service as _;
 
+use crate::member::accept;
+
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
 /// The version that members report.
@@ -168,24 +170,6 @@ impl Members for OnPorts {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.0.abort();
-    }
-}
-
-/// Serves each connection to a listener in a task.
-async fn accept<F: Future<Output = ()> + Send + 'static>(
-    listener: TcpListener,
-    serve: impl Fn(TcpStream) -> F + Send,
-) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                if let Ok((stream, _)) = accepted {
-                    connections.spawn(serve(stream));
-                }
-            }
-            Some(_) = connections.join_next() => {}
-        }
     }
 }
 

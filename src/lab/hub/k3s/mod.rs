@@ -79,7 +79,10 @@ impl K3s {
     /// When no engine answers, it does not start the container, or K3s is not ready in time.
     pub async fn start() -> Result<Self, K3sError> {
         let engine = engine().await?;
-        let removal = Removal::of(engine.clone(), unique_name());
+        let removal = Removal {
+            engine: Some(engine.clone()),
+            name: unique_name(),
+        };
         let started = request(&removal.name).start().await;
         let container = started.map_err(|error| K3sError::Start(went_wrong(&error)))?;
         let server = address(&container, &engine).await?;
@@ -308,15 +311,6 @@ async fn log_tail(container: &ContainerAsync<GenericImage>) -> String {
 struct Removal {
     engine: Option<Docker>,
     name: String,
-}
-
-impl Removal {
-    fn of(engine: Docker, name: String) -> Self {
-        Self {
-            engine: Some(engine),
-            name,
-        }
-    }
 }
 
 impl Drop for Removal {
