@@ -288,13 +288,6 @@ impl DriverFile {
 
     fn check_hooks(&self) -> Result<(), String> {
         let has = |action| self.hooks.contains_key(&action);
-        if self.hooks.is_empty() && self.consumer.is_none() {
-            return Err(
-                "there is no hook: add at least `join` and `leave`, `place` and `unplace`, or `restart`; add \
-                 `consumer` to judge a consumer"
-                    .to_owned(),
-            );
-        }
         for (one, other, reason) in [
             (
                 DriverAction::Join,
@@ -328,33 +321,35 @@ impl DriverFile {
                 ));
             }
         }
-        if has(DriverAction::Reschedule) && !has(DriverAction::Place) {
-            return Err("the hook `reschedule` needs `place` and `unplace`".to_owned());
-        }
-        if self.stand_ins == Some(true) && !self.members.is_empty() {
-            return Err(
-                "`standIns` makes the run offer fake members, and `members` are your own: remove one of the two"
-                    .to_owned(),
-            );
-        }
         let is_on_members =
             has(DriverAction::Break) || has(DriverAction::Upgrade) || self.upgrade_to.is_some();
-        if self.has_fake_members() && is_on_members {
-            return Err(
-                "the run breaks, heals and upgrades fake members itself: remove the hooks `break`, `heal` and \
-                 `upgrade` and `upgradeTo`, or add `members` of your own, or set `standIns: false`"
-                    .to_owned(),
-            );
-        }
-        if has(DriverAction::Upgrade) != self.upgrade_to.is_some() {
-            return Err(
-                "give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither"
-                    .to_owned(),
-            );
-        }
+        check(&[
+            (
+                self.hooks.is_empty() && self.consumer.is_none(),
+                "there is no hook: add at least `join` and `leave`, `place` and `unplace`, or `restart`; add `consumer` to \
+                 judge a consumer",
+            ),
+            (
+                has(DriverAction::Reschedule) && !has(DriverAction::Place),
+                "the hook `reschedule` needs `place` and `unplace`",
+            ),
+            (
+                self.stand_ins == Some(true) && !self.members.is_empty(),
+                "`standIns` makes the run offer fake members, and `members` are your own: remove one of the two",
+            ),
+            (
+                self.has_fake_members() && is_on_members,
+                "the run breaks, heals and upgrades fake members itself: remove the hooks `break`, `heal` and `upgrade` and \
+                 `upgradeTo`, or add `members` of your own, or set `standIns: false`",
+            ),
+            (
+                has(DriverAction::Upgrade) != self.upgrade_to.is_some(),
+                "give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither",
+            ),
+        ])?;
         for (action, hook) in &self.hooks {
-            self.check_hook(*action, hook)
-                .map_err(|reason| format!("hooks.{action}: {reason}"))?;
+            let checked = self.check_hook(*action, hook);
+            checked.map_err(|reason| format!("hooks.{action}: {reason}"))?;
         }
         Ok(())
     }
@@ -431,46 +426,48 @@ impl ConsumerFile {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.providers.is_empty() {
-            return Err(
-                "providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"
-                    .to_owned(),
-            );
-        }
-        if self.namespaces.is_empty() {
-            return Err(
-                "namespaces is empty: name a namespace whose profiles the consumer reads, for the run's own"
-                    .to_owned(),
-            );
-        }
-        if let Some(namespace) = &self.unselected
-            && self.namespaces.contains(namespace)
-        {
-            return Err(format!(
-                "unselected is {namespace}, which is one of consumer.namespaces, too: name one that the consumer does \
-                 not read"
-            ));
-        }
-        if let Some((key, _)) = self.labels.iter().find(|(key, value)| !is_label(key, value)) {
-            return Err(format!("labels: {key:?} or its value is not a valid label"));
-        }
-        if let Some(version) = &self.exec_api_version
-            && !EXEC_API_VERSIONS.contains(&&**version)
-        {
-            let known = EXEC_API_VERSIONS.join(" or ");
-            return Err(format!("execApiVersion is {version:?}: expected {known}"));
-        }
-        if let Some(key) = &self.decision
-            && !(self.reads.contains(&Reads::Placements) && is_decision_key(key))
-        {
-            return Err(format!(
-                "decision is {key:?}: it needs `reads: [placements]`, and a key of lowercase letters, digits and `-`"
-            ));
-        }
+        let is_known = |version: &String| EXEC_API_VERSIONS.contains(&version.as_str());
+        let is_read = |key: &String| self.reads.contains(&Reads::Placements) && is_decision_key(key);
+        check(&[
+            (
+                self.providers.is_empty(),
+                "providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`",
+            ),
+            (
+                self.namespaces.is_empty(),
+                "namespaces is empty: name a namespace whose profiles the consumer reads, for the run's own",
+            ),
+            (
+                self.unselected
+                    .as_ref()
+                    .is_some_and(|name| self.namespaces.contains(name)),
+                "unselected is one of consumer.namespaces, too: name one that the consumer does not read",
+            ),
+            (
+                !self.labels.iter().all(|(key, value)| is_label(key, value)),
+                "labels: a key or a value is not valid in a label",
+            ),
+            (
+                !self.exec_api_version.iter().all(is_known),
+                "execApiVersion: expected client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1",
+            ),
+            (
+                !self.decision.iter().all(is_read),
+                "decision needs `reads: [placements]`, and a key of lowercase letters, digits and `-`",
+            ),
+        ])?;
         for agent in &self.agents {
             agent_program(agent).map_err(|error| format!("agents: {error}"))?;
         }
         Ok(())
+    }
+}
+
+/// The message of the first problem that exists.
+fn check(problems: &[(bool, &str)]) -> Result<(), String> {
+    match problems.iter().find(|(exists, _)| *exists) {
+        Some((_, message)) => Err((*message).to_owned()),
+        None => Ok(()),
     }
 }
 

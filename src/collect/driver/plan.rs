@@ -76,7 +76,7 @@ pub struct OwnMember {
     pub kubeconfig: Option<PathBuf>,
     /// Its profile as NAMESPACE/NAME, if its name does not show it.
     #[serde(default, deserialize_with = "profile_key_text")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", extend("pattern" = "^[^/]+/[^/]+$"))]
     pub profile: Option<ObjectKey>,
 }
 

@@ -293,7 +293,7 @@ impl DriverAction {
         )
     }
 
-    /// Returns `true` if the run itself writes to the hub.
+    /// Returns `true` if the run itself writes to the hub; `false` if it calls a hook.
     pub fn is_mutation(self) -> bool {
         use DriverAction::*;
         matches!(

@@ -87,16 +87,11 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     }
 
     fn is_supported(&self) -> bool {
-        let session = self.session;
-        let has_members = match self.spec.actors {
-            Actors::Member | Actors::MemberInOwnNamespace | Actors::SimilarMembers => true,
-            Actors::Fleet if session.plan.scale.is_none() => return false,
-            Actors::Fleet => true,
-            Actors::Placement { .. } | Actors::MemberAndPlacement | Actors::ForeignObject(_) => false,
-        };
-        let joins = [DriverAction::Join, DriverAction::Leave];
-        session.can(self.spec.needs)
-            && (!has_members || (session.judges(Role::Manager) && session.can(&joins)))
+        let has_members = matches!(
+            self.spec.actors,
+            Actors::Member | Actors::MemberInOwnNamespace | Actors::SimilarMembers | Actors::Fleet
+        );
+        self.session.can(self.spec.needs) && (!has_members || self.session.judges(Role::Manager))
     }
 
     /// Has the actors join. Returns `false` if the steps cannot be taken.
@@ -113,11 +108,10 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
                 }
                 true
             }
-            Actors::Fleet => {
-                let scale = session.plan.scale.unwrap_or_default();
-                self.join_fleet(scale.members).await;
-                true
-            }
+            Actors::Fleet => match session.plan.scale {
+                Some(scale) => self.join_fleet(scale.members).await,
+                None => false,
+            },
             Actors::Placement { clusters, members } => self.place(clusters, members).await,
             Actors::MemberAndPlacement => {
                 let joins = session.judges(Role::Manager) && session.can(&[DriverAction::Join]);
@@ -174,7 +168,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
         }
     }
 
-    async fn join_fleet(&mut self, members: usize) {
+    async fn join_fleet(&mut self, members: usize) -> bool {
         let session = self.session;
         let own = session.pool.take(members).await;
         let joining = self.take(own).await.into_iter().map(async |member| {
@@ -183,6 +177,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             (member, step)
         });
         self.fleet = join_all(joining).await;
+        true
     }
 
     /// Requests clusters, and returns whether the scheduler selects them. Fake members join first if fewer than `needed` are

@@ -192,7 +192,7 @@ const FULL_SLICE: Actors = Actors::Placement {
 /// All scenarios. Those that run one after the other do so in this order.
 #[rustfmt::skip]
 pub(super) const SCENARIOS: &[ScenarioSpec] = &[
-    scenario(Scenario::JoinAndLeave, Actors::Member, &[], &[]),
+    scenario(Scenario::JoinAndLeave, Actors::Member, &[DriverAction::Join, DriverAction::Leave], &[]),
     scenario(Scenario::Outage, Actors::Member, &[DriverAction::Break, DriverAction::Heal], &[
         step(DriverAction::Break, Requires::Healthy, Act::MemberHook, Until::Profile(is_not_healthy)),
         step(DriverAction::Heal, Requires::Nothing, Act::MemberHook, Until::Profile(is_as_before)),
@@ -216,8 +216,8 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
         step(DriverAction::DeleteNamespace, Requires::Profile, Act::DeleteNamespace, Until::Deadline),
         step(DriverAction::CreateNamespace, Requires::Nothing, Act::CreateNamespace, Until::ProfileFound),
     ]),
-    scenario(Scenario::SimilarNames, Actors::SimilarMembers, &[], &[]),
-    scenario(Scenario::Scale, Actors::Fleet, &[], &[Line::Pause(FLEET_STAYS)]),
+    scenario(Scenario::SimilarNames, Actors::SimilarMembers, &[DriverAction::Join, DriverAction::Leave], &[]),
+    scenario(Scenario::Scale, Actors::Fleet, &[DriverAction::Join, DriverAction::Leave], &[Line::Pause(FLEET_STAYS)]),
     scenario(Scenario::Placement, A_FEW_CLUSTERS, &[DriverAction::Place], &[
         step(DriverAction::DeleteSlice, Requires::Nothing, Act::DeleteSlice, Until::Placed),
         step(DriverAction::EmptySlice, Requires::Nothing, Act::EmptySlice, Until::Placed),

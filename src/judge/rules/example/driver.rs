@@ -90,30 +90,24 @@ impl StepText {
     fn step(&self) -> DriverStep {
         let done = self.at.saturating_add(self.took.unwrap_or_default());
         let patience = self.patience.unwrap_or(SignedDuration::from_mins(2));
-        let profile = match (self.action, &self.profile) {
-            (
-                DriverAction::Join
-                | DriverAction::Restart
-                | DriverAction::Disconnect
-                | DriverAction::Reconnect,
-                None,
-            ) => None,
-            (action, None) if action.is_on_placements() => None,
-            (_, path) => Some(key(path.as_deref().unwrap_or("a"))),
-        };
+        let has_none = matches!(
+            self.action,
+            DriverAction::Join | DriverAction::Restart | DriverAction::Disconnect | DriverAction::Reconnect
+        ) || self.action.is_on_placements();
+        let path = self.profile.as_deref().or((!has_none).then_some("a"));
+        let profile = path.map(key);
+        let of_profile = || profile.as_ref().map_or("a", |key| key.name.as_str()).to_owned();
         DriverStep {
             scenario: self.scenario.unwrap_or_else(|| scenario(self.action)),
             action: self.action,
-            member: self
-                .member
-                .clone()
-                .unwrap_or_else(|| match (self.action, &profile) {
-                    (action, _) if is_on_whole_implementation(action) => String::new(),
-                    (action, _) if action.is_on_placements() => String::new(),
-                    (_, Some(key)) => key.name.clone(),
-                    (_, None) => "a".to_owned(),
-                }),
-            profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
+            member: match &self.member {
+                Some(member) => member.clone(),
+                None if is_on_whole_implementation(self.action) => String::new(),
+                None => of_profile(),
+            },
+            profile: profile
+                .as_ref()
+                .map(|key| profile_reference(&key.namespace, &key.name)),
             profile_after: self.profile_after(),
             from: moment(self.at),
             until: moment(done),
@@ -185,13 +179,8 @@ fn key(path: &str) -> ObjectKey {
 /// Whether an action concerns no member.
 fn is_on_whole_implementation(action: DriverAction) -> bool {
     matches!(
-        action,
-        DriverAction::Restart
-            | DriverAction::Disconnect
-            | DriverAction::Reconnect
-            | DriverAction::PutForeignProfile
-            | DriverAction::ChangeForeignProfile
-            | DriverAction::RecreateForeignProfile
+        scenario(action),
+        Scenario::Restart | Scenario::CutOff | Scenario::ForeignProfile | Scenario::Placement
     )
 }
 
@@ -208,19 +197,7 @@ fn scenario(action: DriverAction) -> Scenario {
         | DriverAction::PutForeignSlice => Scenario::ForeignProfile,
         DriverAction::Disconnect | DriverAction::Reconnect => Scenario::CutOff,
         DriverAction::DeleteNamespace | DriverAction::CreateNamespace => Scenario::NamespaceGone,
-        DriverAction::Place
-        | DriverAction::Reschedule
-        | DriverAction::Unplace
-        | DriverAction::DeleteSlice
-        | DriverAction::EmptySlice => Scenario::Placement,
-        DriverAction::DeleteProfile
-        | DriverAction::TamperStatus
-        | DriverAction::RemoveLabel
-        | DriverAction::SetDisplayName
-        // No step of a driver: a testbed calls these hooks.
-        | DriverAction::Work
-        | DriverAction::Stop
-        | DriverAction::Start
-        | DriverAction::Uninstall => Scenario::Tampering,
+        action if action.is_on_placements() => Scenario::Placement,
+        _ => Scenario::Tampering,
     }
 }
