@@ -280,8 +280,9 @@ fn read(answer: &Answer) -> Result<Value, NoAnswer> {
     if !answer.status.is_success() {
         return Err(NoAnswer::Refused(answer.status));
     }
-    // The reader's own message may quote what it could not read.
-    serde_json::from_slice(&answer.body).map_err(|_| NoAnswer::unreadable())
+    // The parser's message may quote what it could not read.
+    let object: Option<Value> = serde_json::from_slice(&answer.body).ok();
+    object.filter(Value::is_object).ok_or_else(NoAnswer::unreadable)
 }
 
 /// How many characters of a member's words are kept.

@@ -140,13 +140,26 @@ impl Looking<'_> {
             Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(None),
             Err(no) => return Err(no),
         };
-        let spec = &lease["spec"];
+        let absent = Value::Null;
+        let spec = match lease.get("spec") {
+            None => &absent,
+            Some(spec) if spec.is_object() => spec,
+            Some(_) => return Err(NoAnswer::unreadable()),
+        };
         let now = date(&headers).unwrap_or_else(|| self.clock.now());
-        let renewed = spec["renewTime"].as_str().and_then(parse_time);
+        let renewed = match &spec["renewTime"] {
+            Value::Null => None,
+            Value::String(time) => parse_time(time),
+            _ => return Err(NoAnswer::unreadable()),
+        };
+        let duration = match &spec["leaseDurationSeconds"] {
+            Value::Null => 0,
+            seconds => seconds.as_i64().ok_or_else(NoAnswer::unreadable)?,
+        };
         Ok(renewed.map(|renewed| Lease {
             name: name.to_owned(),
             age_seconds: now.duration_since(renewed).as_secs(),
-            duration_seconds: spec["leaseDurationSeconds"].as_i64().unwrap_or(0),
+            duration_seconds: duration,
         }))
     }
 

@@ -283,7 +283,7 @@ fn a_file_that_cannot_be_used_says_why() {
         (exec("command: ''"), "provider `p`: its execConfig has no command"),
         (
             exec("comand: sh"),
-            "column 82: unknown key `comand`: did you mean `command`?",
+            "line 1, column 81: unknown key `comand`: did you mean `command`?",
         ),
         (exec("command: [CANARY]"), "line 1, column "),
         (exec("command: sh, args: CANARY"), "line 1, column "),
