@@ -360,7 +360,7 @@ profiles: [{metadata: {name: b}}, {}]
 steps: [{at: 60s, delete: b}]
 testbed:
   expect: [{rule: consumer-change/profile-gone, stopsCalling: b, from: 60s}]
-  controls: [{from: 0s, called: 1s, until: 50s}, {from: 61s, called: 62s}]
+  controls: [{from: 0s, calledAt: 1s, until: 50s}, {from: 61s, calledAt: 62s}]
   hookCalls: [{action: stop, at: 20s, failure: no way in}]
 memberCalls: [{at: 2s, of: b, every: 5s, times: 3}, {at: 3s, of: a}, {at: 70s, of: b, broken: unknown authority}, {at: 71s, of: b, every: 5s, times: 4}]
 pluginCalls: [{at: 2s, of: b}, {at: 3s, of: a}]

@@ -188,8 +188,8 @@ fn staged() -> Value {
             },
             "expect": expect,
             "controls": [
-                {"control": "first", "from": "5s", "called": "6s"}, {"from": "10s", "called": "11s"},
-                {"control": "last", "from": "310s", "called": "311s"},
+                {"control": "first", "from": "5s", "calledAt": "6s"}, {"from": "10s", "calledAt": "11s"},
+                {"control": "last", "from": "310s", "calledAt": "311s"},
             ],
             "hookCalls": [{"action": "stop", "at": "280s"}, {"action": "start", "at": "299s"}],
         },
