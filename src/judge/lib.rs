@@ -2,20 +2,20 @@
 //!
 //! Judging uses no clock and no network: the same evidence always gives the same verdicts.
 //!
-//! From below: times and intervals ([`time`], [`timeline`]); findings ([`subjects`]); what several suites share ([`shared`]); the
-//! evaluators that call rule functions ([`engine`]); the rules, suite by suite, and their registry ([`rules`]); verdicts and the
-//! decision ([`judging`]).
+//! From below: times and intervals ([`time`], [`timeline`]); findings ([`subjects`]); the evaluators that call rule functions
+//! ([`engine`]); the rules, suite by suite, and their registry ([`rules`]); verdicts and the decision ([`judging`]).
 
 // Tests inside and outside of the crate share code.
 #[cfg(test)]
 extern crate self as judge;
 
 mod engine;
+mod fields;
 mod hash;
 mod judging;
+mod owners;
 pub mod reasons;
 pub mod rules;
-mod shared;
 mod subjects;
 mod text;
 mod time;

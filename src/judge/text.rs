@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet, fmt::Display};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use evidence::{leak::leaks_under, redact::without_credentials};
 
 /// What a finding shows for a missing field.
@@ -99,9 +100,57 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
         .any(|placeholder| placeholder.eq_ignore_ascii_case(value))
 }
 
+/// The defined name that a name differs from by at most two edits: a likely misspelling.
+pub(crate) fn misspelled(name: &str, defined: &[&'static str]) -> Option<&'static str> {
+    // Two edits change at most two characters, of at most four bytes each.
+    let candidates = defined
+        .iter()
+        .filter(|defined| defined.len().abs_diff(name.len()) <= 8);
+    let distances = candidates.map(|defined| (strsim::levenshtein(defined, name), *defined));
+    let (distance, nearest) = distances.min()?;
+    (1..=2).contains(&distance).then_some(nearest)
+}
+
+/// Decodes base64, which may be broken into lines.
+pub(crate) fn decode_base64(data: &str) -> Option<Vec<u8>> {
+    BASE64_STANDARD.decode(data.replace(['\n', '\r'], "")).ok()
+}
+
 #[cfg(test)]
 mod tests {
+    use evidence::api::names;
+
     use super::*;
+
+    #[test]
+    fn two_edits_are_a_misspelling() {
+        for (name, standard) in [
+            ("cluster-endpoint.k8s.io", names::PROPERTY_ENDPOINTS),
+            ("cluster-endpoints.k8s.oi", names::PROPERTY_ENDPOINTS),
+            ("group.çüstomResource.k8s.io", names::PROPERTY_RESOURCE_GROUPS),
+            ("count.nodes.k8s.io", names::PROPERTY_NODE_COUNT),
+            ("location.toplogy.k8s.io", names::PROPERTY_LOCATION),
+            ("metrics_endpoints.k8s.io", names::PROPERTY_METRICS_ENDPOINTS),
+        ] {
+            assert_eq!(
+                misspelled(name, &names::STANDARD_PROPERTIES),
+                Some(standard),
+                "{name}"
+            );
+        }
+        let about = names::PROPERTIES_CLUSTER_ID
+            .into_iter()
+            .chain([names::PROPERTY_CLUSTERSET]);
+        for other in about.chain([
+            "",
+            "location",
+            "region.topology.k8s.io",
+            "node.k8s.io",
+            "clusterset.kubernetes.io",
+        ]) {
+            assert_eq!(misspelled(other, &names::STANDARD_PROPERTIES), None, "{other}");
+        }
+    }
 
     #[test]
     fn long_text_is_cut_between_characters() {

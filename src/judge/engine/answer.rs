@@ -33,6 +33,11 @@ impl Answer {
         Self::Warning(vec![finding.advisory()])
     }
 
+    /// The evidence does not decide.
+    pub(crate) fn unknown(reason: impl Into<Reason>) -> Self {
+        Self::Unknown(reason.into())
+    }
+
     /// A violation if so, else kept.
     pub(crate) fn broken_if(is_broken: bool, finding: impl FnOnce() -> Finding) -> Self {
         if is_broken {

@@ -17,8 +17,8 @@ use super::{
     author::{Attribution, Author, Authors, requests},
 };
 use crate::{
+    fields::changed_fields,
     hash::{HashMap, HashSet},
-    shared::changed_fields::changed_fields,
     subjects::Findings,
     text::redacted,
     time::Micros,

@@ -65,7 +65,6 @@ pub(crate) use once::once;
 pub(crate) use others::names_of_others;
 pub(crate) use placement_step::{PlacementStep, SliceState};
 pub(crate) use profile_step::Step;
-pub(crate) use reaction::Shortfall;
 pub(crate) use reference::{Reference, reference};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice, same_writers,

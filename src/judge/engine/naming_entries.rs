@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use super::{Hub, Judged, judged::has_unknown_publisher, named_profiles::ProfileName};
-use crate::{shared::placement::owner_uid, timeline::Timeline};
+use crate::{owners::owner_uid, timeline::Timeline};
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
 type SharedBy<'e> = (&'e str, &'e str, &'e str);

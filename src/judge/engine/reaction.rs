@@ -21,24 +21,12 @@ use crate::{
 /// The reason for no verdict if another client undid the reaction.
 const BY_OTHERS: &str = "another client changed the profile after the implementation had reacted";
 
-/// What is missing after an action.
-pub(crate) struct Shortfall {
-    /// The finding's message.
-    pub(crate) message: &'static str,
-    /// The path of the field.
-    pub(crate) path: String,
-    /// What was expected by the deadline.
-    pub(crate) expected: String,
-    /// What was observed.
-    pub(crate) observed: String,
-}
-
 impl<'e> Step<'_, 'e> {
     /// Kept if the profile was as expected when it was last seen before the deadline.
     pub(crate) fn expect(
         &self,
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
-        shortfall: impl FnOnce(Option<&'e ClusterProfile>) -> Shortfall,
+        missing: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
     ) -> Answer {
         let ended_early = cut_short(self.hub.evidence, self.taken).or_else(|| self.interrupted());
         match self.timeline.by(self.last_observation(), &expected) {
@@ -49,11 +37,14 @@ impl<'e> Step<'_, 'e> {
         if let Some(reason) = ended_early {
             return Answer::Unknown(reason);
         }
-        let shortfall = shortfall(self.at_deadline());
-        if self.was_undone_by_other(expected, &shortfall.path) {
+        let mut finding = missing(self.at_deadline());
+        if self.was_undone_by_other(expected, &finding.path) {
             return Answer::Unknown(BY_OTHERS.into());
         }
-        Answer::broken(self.finding(shortfall))
+        finding.name_object(|| self.object_at_deadline());
+        let expected = within(self.taken, &finding.expected);
+        let observed = in_the_end(self.taken, &finding.observed);
+        Answer::broken(finding.expected(expected).observed(observed))
     }
 
     /// Whether the profile was as expected after the action, and another client is known to have undone that.
@@ -88,7 +79,7 @@ impl<'e> Step<'_, 'e> {
         &self,
         is_own: impl Fn(&ClusterProfile) -> bool,
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
-        shortfall: impl FnOnce(Option<&'e ClusterProfile>) -> Shortfall,
+        missing: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
     ) -> Answer {
         match self.written_at(is_own) {
             None => {
@@ -97,7 +88,7 @@ impl<'e> Step<'_, 'e> {
             Some(at) if at > self.taken.deadline().as_microsecond() => {
                 Answer::Unknown(format!("the watch showed late what {} wrote", describe(self.taken)).into())
             }
-            Some(_) => self.expect(expected, shortfall),
+            Some(_) => self.expect(expected, missing),
         }
     }
 
@@ -127,7 +118,7 @@ impl<'e> Step<'_, 'e> {
     pub(crate) fn expect_not_again(
         &self,
         again: impl Fn(&ClusterProfile) -> bool,
-        shortfall: impl FnOnce(&str) -> Shortfall,
+        violation: impl FnOnce(&str) -> Finding,
     ) -> Answer {
         let holds = |place: usize| {
             self.timeline
@@ -155,11 +146,12 @@ impl<'e> Step<'_, 'e> {
         } else {
             ""
         };
-        let shortfall = shortfall(&lasting(&intervals.stretches(GRACE), false, GRACE, ending));
-        let attribution = self.author_of_moment(place, &shortfall.path);
+        let mut finding = violation(&lasting(&intervals.stretches(GRACE), false, GRACE, ending));
+        finding.name_object(|| self.object_at_deadline());
+        let attribution = self.author_of_moment(place, &finding.path);
         match attribution.and_then(|attribution| why_not_blamed(&attribution)) {
             Some(reason) => Answer::Unknown(reason),
-            None => Answer::broken(self.finding_of(shortfall)),
+            None => Answer::broken(finding),
         }
     }
 
@@ -233,23 +225,10 @@ impl<'e> Step<'_, 'e> {
         is_missed.then(|| format!("the watch missed part of the time after {}", describe(self.taken)).into())
     }
 
-    fn finding(&self, shortfall: Shortfall) -> Finding {
-        self.finding_of(Shortfall {
-            expected: within(self.taken, &shortfall.expected),
-            observed: in_the_end(self.taken, &shortfall.observed),
-            ..shortfall
-        })
-    }
-
-    /// The finding on the profile as it was last seen before the deadline.
-    pub(crate) fn finding_of(&self, shortfall: Shortfall) -> Finding {
-        let object = self
-            .at_deadline()
-            .map_or_else(|| self.profile.clone(), ObjectRef::from);
-        Finding::on(object, shortfall.message)
-            .at(shortfall.path)
-            .expected(shortfall.expected)
-            .observed(shortfall.observed)
+    /// The profile as it was last seen before the deadline.
+    fn object_at_deadline(&self) -> ObjectRef {
+        let profile = self.at_deadline();
+        profile.map_or_else(|| self.profile.clone(), ObjectRef::from)
     }
 }
 

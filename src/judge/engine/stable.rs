@@ -23,6 +23,16 @@ pub(crate) struct Value {
     pub(crate) value: String,
 }
 
+impl Value {
+    /// A value at a path.
+    pub(crate) fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            value: value.into(),
+        }
+    }
+}
+
 /// A rule on a value of each profile. Versions without the value are no change, and neither is what a gap hides.
 #[derive(Debug)]
 pub(crate) struct Stable {

@@ -105,7 +105,7 @@ pub(crate) struct FindingWords {
 }
 
 /// What is different from an edition on. It replaces the whole of an earlier difference.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Difference {
     /// The first edition in which it is so.
@@ -170,66 +170,49 @@ pub enum Basis {
     Guide,
 }
 
-/// A rule's file that cannot be read.
+/// A rule's file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum FactsError {
-    /// It is not YAML of the expected shape.
-    #[error("failed to read the facts of {rule}: {source}")]
-    Unreadable {
-        /// The rule's id.
-        rule: &'static str,
-        /// Where and why.
-        source: Box<serde_saphyr::Error>,
-    },
-    /// The file has no examples.
-    #[error("failed to read the facts of {rule}: `examples` is missing")]
-    NoExamples {
-        /// The rule's id.
-        rule: &'static str,
-    },
-    /// The rule is not explicit, and its reasoning is missing; or it is explicit everywhere, and has one.
-    #[error(
-        "failed to read the facts of {rule}: a rule that is not explicit states its reasoning, an explicit one has none"
-    )]
-    Reasoning {
-        /// The rule's id.
-        rule: &'static str,
-    },
-    /// A guide is no document that may demand something.
-    #[error("failed to read the facts of {rule}: what only a guide asks for is no MUST")]
-    Guide {
-        /// The rule's id.
-        rule: &'static str,
-    },
+#[error("failed to read the facts of {rule}: {reason}")]
+pub struct FactsError {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// What is wrong, and where.
+    pub reason: String,
 }
 
 impl Facts {
     /// Reads the text of a rule's file.
     pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
+        let failed = |reason: String| FactsError { rule, reason };
         let (text, examples) = Examples::cut(text);
-        let mut facts: Facts = read_yaml(text).map_err(|error| FactsError::Unreadable {
-            rule,
-            source: Box::new(error),
-        })?;
+        let mut facts: Facts = read_yaml(text).map_err(|error| failed(error.to_string()))?;
         if let Some(examples) = examples {
             facts.examples = examples;
         }
-        if facts.examples.are_missing() {
-            return Err(FactsError::NoExamples { rule });
-        }
         facts.editions = facts.since_until();
-        let reasoned = || {
-            let editions = facts.editions.iter();
-            editions.filter(|applies| applies.basis != Basis::Explicit)
-        };
-        let is_needless = facts.reasoning.is_some() && reasoned().next().is_none();
-        if is_needless || reasoned().any(|applies| applies.reasoning.is_none()) {
-            return Err(FactsError::Reasoning { rule });
+        facts
+            .problem()
+            .map_or(Ok(facts), |problem| Err(failed(problem.to_owned())))
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let derived = self
+            .editions
+            .iter()
+            .filter(|applies| applies.basis != Basis::Explicit);
+        let is_needless = self.reasoning.is_some() && derived.clone().next().is_none();
+        let lacks_reasoning = derived.clone().any(|applies| applies.reasoning.is_none());
+        let is_guide = |applies: &Applies| applies.basis == Basis::Guide && applies.level == Level::Must;
+        if self.examples.are_missing() {
+            Some("`examples` is missing")
+        } else if is_needless || lacks_reasoning {
+            Some("a rule that is not explicit states its reasoning, an explicit one has none")
+        } else {
+            derived
+                .clone()
+                .any(is_guide)
+                .then_some("a rule that only a guide asks for cannot be a MUST")
         }
-        if reasoned().any(|applies| applies.basis == Basis::Guide && applies.level == Level::Must) {
-            return Err(FactsError::Guide { rule });
-        }
-        Ok(facts)
     }
 
     /// The editions from `since` to `until`, each with the newest difference.
@@ -237,30 +220,22 @@ impl Facts {
         let of_role = self.since.role().editions();
         let with_rule = of_role
             .filter(|edition| self.since <= *edition && self.until.is_none_or(|until| *edition <= until));
-        with_rule
-            .map(|edition| {
-                let mut differences = self.differs.iter().rev();
-                let difference = differences.find(|difference| difference.since <= edition);
-                let basis = difference
-                    .and_then(|difference| difference.basis)
-                    .unwrap_or(self.basis);
-                let reasoning = difference.and_then(|difference| difference.reasoning.as_ref());
-                let source = difference.and_then(|difference| difference.source.as_ref());
-                Applies {
-                    edition,
-                    level: difference
-                        .and_then(|difference| difference.level)
-                        .unwrap_or(self.level),
-                    basis,
-                    reasoning: match basis {
-                        Basis::Explicit => None,
-                        Basis::Derived | Basis::Guide => reasoning.or(self.reasoning.as_ref()).cloned(),
-                    },
-                    source: source.unwrap_or(&self.source).clone(),
-                    only_if_claimed: difference.is_some_and(|difference| difference.only_if_claimed),
-                }
-            })
-            .collect()
+        let applies = with_rule.map(|edition| {
+            let mut differences = self.differs.iter().rev();
+            let difference = differences.find(|difference| difference.since <= edition);
+            let difference = difference.cloned().unwrap_or_default();
+            let basis = difference.basis.unwrap_or(self.basis);
+            let reasoning = difference.reasoning.or_else(|| self.reasoning.clone());
+            Applies {
+                edition,
+                level: difference.level.unwrap_or(self.level),
+                basis,
+                reasoning: reasoning.filter(|_| basis != Basis::Explicit),
+                source: difference.source.unwrap_or_else(|| self.source.clone()),
+                only_if_claimed: difference.only_if_claimed,
+            }
+        });
+        applies.collect()
     }
 
     /// How the rule stands in the first edition that has it.

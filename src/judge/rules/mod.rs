@@ -8,8 +8,10 @@ pub(crate) mod consumer;
 pub mod example;
 mod examples_text;
 mod facts;
+mod leaks;
 #[deny(clippy::too_many_lines)]
 mod manager;
+mod prelude;
 mod registry;
 #[deny(clippy::too_many_lines)]
 mod scheduler;

@@ -98,6 +98,14 @@ impl Finding {
         self.observed(observed)
     }
 
+    /// A warning only, unless it is certain.
+    pub(crate) fn advisory_unless(self, is_certain: bool) -> Self {
+        Self {
+            advisory: self.advisory || !is_certain,
+            ..self
+        }
+    }
+
     /// Makes it a warning only: the evidence hints at a violation without proving it.
     pub fn advisory(mut self) -> Self {
         self.advisory = true;

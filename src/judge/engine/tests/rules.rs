@@ -12,9 +12,9 @@ use evidence::{
 
 use crate::{
     engine::{
-        Answer, Change, Count, DecisionHistory, DecisionKey, Evaluate, Hub, Reference, Sample, Shortfall,
-        Step, Value, Writes, calls, change, creation, decision, group, history, member, once, reference,
-        slice, stable, state, step, writes,
+        Answer, Change, Count, DecisionHistory, DecisionKey, Evaluate, Hub, Reference, Sample, Step, Value,
+        Writes, calls, change, creation, decision, group, history, member, once, reference, slice, stable,
+        state, step, writes,
     },
     rules::{Facts, Rule},
     subjects::Finding,
@@ -170,10 +170,7 @@ fn few_writes(writes: &Writes<'_, '_, ClusterProfile>, _: &Hub) -> Answer {
 }
 
 fn answer_value(profile: &ClusterProfile) -> Option<Value> {
-    Some(Value {
-        path: ANSWER_PATH.to_owned(),
-        value: profile.label("answer")?.to_owned(),
-    })
+    Some(Value::new(ANSWER_PATH, profile.label("answer")?))
 }
 
 fn changed_answer(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Answer {
@@ -195,11 +192,9 @@ fn answer_of_creation(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Ans
 fn answered_after_break(step: &Step) -> Answer {
     step.expect(
         |profile| profile.is_some_and(has_answer),
-        |_| Shortfall {
-            message: "the label is missing",
-            path: ANSWER_PATH.to_owned(),
-            expected: "a label".to_owned(),
-            observed: "(absent)".to_owned(),
+        |_| {
+            let finding = Finding::at_path(ANSWER_PATH, "the label is missing");
+            finding.expected("a label").observed("(absent)")
         },
     )
 }

@@ -8,7 +8,7 @@ use std::{
 use evidence::Request;
 
 use crate::{
-    shared::status::is_status,
+    fields::is_status,
     text::{counted, redacted},
 };
 

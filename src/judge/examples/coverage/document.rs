@@ -10,8 +10,6 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 use sha2::{Digest, Sha256};
 
-use super::go;
-
 /// The words that make a sentence normative, in any case. Of two that begin at one place the first in the list counts.
 pub const KEYWORDS: &str = "must not|must|shall not|shall|should not|should never|should|may not|may|cannot|can not|can only|\
     never|is required|are required|required|mandatory|is not recommended|recommended|recommend|optional|supposed to|expected to|\
@@ -42,7 +40,7 @@ pub struct Sentence {
 /// The sentences of a document, in their order; a name that ends in `.go` makes it a Go file.
 pub fn sentences(name: &str, text: &str) -> Vec<Sentence> {
     if name.ends_with(".go") {
-        return sentences("", &go::comments_as_markdown(text));
+        return sentences("", &comments_as_markdown(text));
     }
     let mut reader = Reader {
         source: text,
@@ -191,4 +189,38 @@ pub fn digest(sentence: &str) -> String {
     let digest = Sha256::digest(sentence.as_bytes());
     let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     hexadecimal[..DIGITS].to_owned()
+}
+
+/// Turns the comments into paragraphs and everything else into empty lines.
+fn comments_as_markdown(source: &str) -> String {
+    let mut markdown: Vec<String> = Vec::new();
+    // The struct that the line is in, and where the comment above it begins.
+    let mut kind: Option<&str> = None;
+    let mut comment: Option<usize> = None;
+    for (at, line) in source.lines().enumerate() {
+        if let Some(text) = line.trim_start().strip_prefix("//") {
+            comment.get_or_insert(at);
+            // The markers of code generators are no prose.
+            let prose = Some(text.trim_start()).filter(|text| !text.starts_with('+'));
+            markdown.push(prose.unwrap_or_default().to_owned());
+            continue;
+        }
+        if let Some(above) = comment.take().and_then(|begins| begins.checked_sub(1)) {
+            markdown[above] = name(kind, line).map_or_else(String::new, |name| format!("## {name}"));
+        }
+        markdown.push(String::new());
+        let opened = line.strip_prefix("type ").filter(|_| line.ends_with('{'));
+        let opened = opened.and_then(|rest| rest.split(' ').next());
+        kind = opened.or(kind).filter(|_| line != "}");
+    }
+    markdown.join("\n")
+}
+
+/// The name of what is declared in a line: a type, a constant or, with its struct, a field.
+fn name(kind: Option<&str>, line: &str) -> Option<String> {
+    let declared = line.trim_start().trim_start_matches("type ");
+    let name = declared.split(|one: char| !one.is_alphanumeric()).next();
+    let name = name.filter(|name| !name.is_empty())?;
+    let kind = kind.filter(|_| line.starts_with(char::is_whitespace));
+    Some(kind.map_or_else(|| name.to_owned(), |kind| format!("{kind}.{name}")))
 }

@@ -2,35 +2,59 @@
 //! `ci/coverage` runs it.
 
 mod document;
-mod go;
 mod map;
-mod page;
 #[cfg(test)]
 mod tests;
 
 use std::{
     collections::BTreeSet,
     env,
-    fmt::{self, Write as _},
+    fmt::Write as _,
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use document::{Sentence, sentences};
-use map::Map;
+use document::{KEYWORDS, Sentence, sentences};
+use judge::rules;
+use map::{Entry, Map, Section};
 
 const USAGE: &str = "\
-usage: ci/coverage                                      writes docs/coverage.md
-       ci/coverage MAP DOCUMENT [--text NAME] [--all]   compares a document with fixtures/documents/MAP.yaml
-  DOCUMENT     a Markdown file, or a Go file
-  --text NAME  compare it with this text of the map, not with the newest
-  --all        list also the sentences that have neither a keyword nor an entry
+usage: ci/coverage                        writes docs/coverage.md
+       ci/coverage MAP DOCUMENT [--all]   compares a Markdown or Go file with the newest text of fixtures/documents/MAP.yaml
+  --all   list also the sentences that have neither a keyword nor an entry
 exit: 0 no difference, 1 differences, 2 bad usage";
+
+const INTRODUCTION: &str = "\
+# The documents, sentence by sentence
+
+This page is made from `fixtures/documents` by `just coverage`. It lists each normative sentence of the documents that the suite
+judges by: where it stands, its keywords, and the rules that judge it or the reason why none does. Sentences without a keyword
+are listed where a rule builds on them. The sentences are their authors' and are not repeated here: each is known by the
+first twelve digits of the SHA-256 of its text.
+
+`ci/coverage MAP DOCUMENT` compares a document with its map. It lists the sentences that only one of them has, and the rules that
+they touch. A workflow does so each week with the newest texts.
+
+A sentence ends at `.`, `?` or `!` before a word that does not begin in lower case. Headings, code blocks, HTML comments, tables of contents and
+pictures are left out; each paragraph, list item and table cell is read by itself. Before the digest is taken, markup is
+removed, quotes are made straight, white space becomes single spaces, and punctuation at the end goes. Case is kept: `must`
+and `MUST` differ. Of a Go file, the comments are read, under the name of what they document.
+
+`metav1.Condition` is not mapped: the documents refer to it as a whole.
+";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    match run(&arguments) {
+    let differences = match &arguments[..] {
+        [] => fs::write(in_repository("docs/coverage.md"), page(&Map::all()))
+            .map(|()| 0)
+            .map_err(|error| error.to_string()),
+        [map, path] => compare_files(map, path, false),
+        [map, path, flag] if flag == "--all" => compare_files(map, path, true),
+        _ => Err(USAGE.to_owned()),
+    };
+    match differences {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(failure) => {
@@ -40,91 +64,138 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the number of differences.
-fn run(arguments: &[String]) -> Result<usize, String> {
-    let [map, path, flags @ ..] = arguments else {
-        if !arguments.is_empty() {
-            return Err(USAGE.to_owned());
-        }
-        let written = fs::write(in_repository("docs/coverage.md"), page::page(&Map::all()));
-        return written.map(|()| 0).map_err(|error| error.to_string());
-    };
-    let (mut text, mut lists_all) = (None, false);
-    let mut flags = flags.iter();
-    while let Some(flag) = flags.next() {
-        match flag.as_str() {
-            "--text" => text = Some(flags.next().ok_or(USAGE)?.as_str()),
-            "--all" => lists_all = true,
-            _ => return Err(USAGE.to_owned()),
-        }
-    }
-    let map = Map::read(&in_repository(&format!("fixtures/documents/{map}.yaml")))?;
-    let content = fs::read_to_string(path).map_err(|error| format!("failed to read {path}: {error}"))?;
-    let (told, differences) = compare(&map, &sentences(path, &content), text, lists_all)?;
-    print!("{told}");
-    Ok(differences)
-}
-
 /// A path in the repository.
 fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Compares a document with a text of its map, and returns what to print and the number of differences.
-fn compare(
-    map: &Map,
-    document: &[Sentence],
-    text: Option<&str>,
-    lists_all: bool,
-) -> Result<(String, usize), String> {
-    let mut texts = map.texts.iter().rev().map(|text| &*text.name);
-    let text = texts
-        .find(|name| text.is_none_or(|text| text == *name))
-        .ok_or("the map has no such text")?;
-    let mut told = format!("{}, compared with its text {text}\n", map.document);
+/// Prints how a document differs from its map, and returns the number of differences.
+fn compare_files(map: &str, path: &str, lists_all: bool) -> Result<usize, String> {
+    let map = Map::read(&in_repository(&format!("fixtures/documents/{map}.yaml")))?;
+    let content = fs::read_to_string(path).map_err(|error| format!("failed to read {path}: {error}"))?;
+    let (printed, differences) = compare(&map, &sentences(path, &content), lists_all)?;
+    print!("{printed}");
+    Ok(differences)
+}
+
+/// Compares a document with the newest text of its map, and returns what to print and the number of differences.
+fn compare(map: &Map, document: &[Sentence], lists_all: bool) -> Result<(String, usize), String> {
+    let text = &map.texts.last().ok_or("the map has no text")?.name;
+    let mut printed = format!("{}, compared with its text {text}\n", map.document);
     let mut differences = 0;
     let mut rules: BTreeSet<&str> = BTreeSet::new();
     let mut unmapped: Vec<&Sentence> = document.iter().collect();
-    for (section, entry) in map.entries(text) {
+    for (section, entry) in map.all_entries().filter(|(_, entry)| entry.is_in(text)) {
+        let (path, digest) = (&*section.section, &*entry.digest);
         let keywords = entry.keyword.as_deref().unwrap_or_default();
-        let others = |sentence: &&Sentence| {
-            let place = (&*sentence.section, &*sentence.digest, &*sentence.keywords);
-            place != (&section.section, &entry.digest, keywords)
+        let is_other = |sentence: &Sentence| {
+            (&*sentence.section, &*sentence.digest, &*sentence.keywords) != (path, digest, keywords)
         };
-        if document.iter().all(|sentence| others(&sentence)) {
+        if document.iter().all(is_other) {
             differences += 1;
             rules.extend(entry.rules.iter().map(String::as_str));
-            let (section, digest, answer) = (&section.section, &entry.digest, page::answer(section, entry));
+            let answer = answer(section, entry);
             let _ = writeln!(
-                told,
-                "\nonly in the map: {section}\n    {digest}, {keywords:?}: {answer}"
+                printed,
+                "\nonly in the map: {path}\n    {digest}, {keywords:?}: {answer}"
             );
         }
-        unmapped.retain(others);
+        unmapped.retain(|sentence| is_other(sentence));
     }
+    unmapped.retain(|sentence| lists_all || !sentence.keywords.is_empty());
     for sentence in unmapped {
-        let is_normative = !sentence.keywords.is_empty();
-        differences += usize::from(is_normative);
-        if is_normative || lists_all {
-            let _ = writeln!(told, "\nonly in the document: {}\n{sentence}", sentence.section);
+        let Sentence {
+            section,
+            line,
+            text,
+            digest,
+            keywords,
+        } = sentence;
+        let _ = writeln!(
+            printed,
+            "\nonly in the document: {section}\n    line {line}: {text}"
+        );
+        let _ = write!(printed, "      - {{digest: \"{digest}\"");
+        if !keywords.is_empty() {
+            differences += 1;
+            let _ = write!(printed, ", keyword: \"{keywords}\"");
         }
+        printed.push_str("}\n");
     }
     let rules = Vec::from_iter(rules).join(", ");
     let _ = writeln!(
-        told,
+        printed,
         "\ndifferences: {differences}; rules that they touch: {rules}"
     );
-    Ok((told, differences))
+    Ok((printed, differences))
 }
 
-/// The sentence where it stands, and the entry that it would have.
-impl fmt::Display for Sentence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "    line {}: {}", self.line, self.text)?;
-        write!(f, "      - {{digest: \"{}\"", self.digest)?;
-        if !self.keywords.is_empty() {
-            write!(f, ", keyword: \"{}\"", self.keywords)?;
+/// The whole page.
+fn page(maps: &[Map]) -> String {
+    let keywords = KEYWORDS.replace('|', ", ");
+    let mut page = format!(
+        "{INTRODUCTION}\nA sentence with one of these words, in any case, is normative: {keywords}.\n"
+    );
+    for map in maps {
+        chapter(&mut page, map);
+    }
+    page.push_str("\n## Rules without a sentence of their own\n\n");
+    page.push_str(
+        "These follow from sections as a whole. `clusterprofile-conformance explain RULE` tells how.\n\n",
+    );
+    let entries = maps.iter().flat_map(Map::all_entries);
+    let named: BTreeSet<&str> = entries
+        .flat_map(|(_, entry)| &entry.rules)
+        .map(String::as_str)
+        .collect();
+    for rule in rules::all().iter().filter(|rule| !named.contains(rule.id)) {
+        let _ = writeln!(page, "- `{}`: {}", rule.id, rule.facts.first().source);
+    }
+    page
+}
+
+/// What the page says of one document.
+fn chapter(page: &mut String, map: &Map) {
+    let _ = writeln!(page, "\n## {}\n", map.document);
+    for text in &map.texts {
+        let _ = writeln!(page, "- `{}`: {}. For {}.", text.name, text.from, text.editions());
+    }
+    if let Some(newest) = &map.newest {
+        let _ = writeln!(page, "- The [newest text]({newest})");
+    }
+    if let Some(note) = &map.note {
+        let _ = writeln!(page, "\n{note}");
+    }
+    page.push_str(
+        "\n| Section | Keywords | Digest | Texts | Judged by, or why not |\n|---|---|---|---|---|\n",
+    );
+    for section in &map.sections {
+        let mut heading = match section.section.as_str() {
+            "" => "(before the first section)".to_owned(),
+            path => path.replace('|', "\\|"),
+        };
+        for entry in &section.sentences {
+            let (digest, answer) = (&entry.digest, answer(section, entry));
+            let keyword = entry.keyword.as_deref().unwrap_or("–");
+            let texts = entry
+                .texts
+                .as_ref()
+                .map_or("all".to_owned(), |texts| texts.join(", "));
+            let _ = writeln!(
+                page,
+                "| {heading} | {keyword} | `{digest}` | {texts} | {answer} |"
+            );
+            heading.clear();
         }
-        f.write_str("}")
+    }
+}
+
+/// The rules that judge a sentence, and the reason why none judges it, or not all of it.
+fn answer(section: &Section, entry: &Entry) -> String {
+    let rules: Vec<String> = entry.rules.iter().map(|rule| format!("`{rule}`")).collect();
+    match section.reason(entry) {
+        Some(reason) if rules.is_empty() => reason.to_owned(),
+        Some(reason) => format!("{}; {reason}", rules.join(", ")),
+        None => rules.join(", "),
     }
 }

@@ -91,15 +91,8 @@ impl Map {
 
     /// All entries, with their sections.
     pub fn all_entries(&self) -> impl Iterator<Item = (&Section, &Entry)> {
-        let of = |section| move |entry| (section, entry);
-        self.sections
-            .iter()
-            .flat_map(move |section| section.sentences.iter().map(of(section)))
-    }
-
-    /// The entries of one text, with their sections.
-    pub fn entries(&self, text: &str) -> impl Iterator<Item = (&Section, &Entry)> {
-        self.all_entries().filter(move |(_, entry)| entry.is_in(text))
+        let sections = self.sections.iter();
+        sections.flat_map(|section| section.sentences.iter().map(move |entry| (section, entry)))
     }
 }
 
@@ -130,10 +123,5 @@ impl Entry {
     pub fn is_in(&self, text: &str) -> bool {
         let texts = self.texts.as_ref();
         texts.is_none_or(|texts| texts.iter().any(|one| one == text))
-    }
-
-    /// Whether a rule judges it.
-    pub fn names(&self, rule: &str) -> bool {
-        self.rules.iter().any(|one| one == rule)
     }
 }

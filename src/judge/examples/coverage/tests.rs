@@ -17,7 +17,7 @@ use super::{
 fn the_page_is_that_of_the_map() {
     let written = fs::read_to_string(in_repository("docs/coverage.md")).expect("the page");
     assert!(
-        written == page::page(&Map::all()),
+        written == page(&Map::all()),
         "docs/coverage.md is out of date: renew it with `just coverage`"
     );
 }
@@ -108,7 +108,8 @@ fn cited<'a>(maps: &'a [Map], (document, path): (&str, &str), edition: Edition) 
         .filter(|map| map.cited.iter().any(|name| name == document));
     let texts = maps.flat_map(|map| map.texts.iter().map(move |text| (map, text)));
     let texts = texts.filter(|(_, text)| text.is_of(edition));
-    let entries = texts.flat_map(|(map, text)| map.entries(&text.name));
+    let entries =
+        texts.flat_map(|(map, text)| map.all_entries().filter(|(_, entry)| entry.is_in(&text.name)));
     let entries = entries.filter(|(section, _)| is_cited_as(section, path));
     entries.map(|(_, entry)| entry).collect()
 }
@@ -129,7 +130,10 @@ fn rules_cite_sections_and_quote_the_keywords_of_their_sentences_there() {
                 if entries.is_empty() {
                     problems.push(format!("{} cites what is not mapped: {citation:?}", rule.id));
                 }
-                for entry in entries.into_iter().filter(|entry| entry.names(rule.id)) {
+                for entry in entries
+                    .into_iter()
+                    .filter(|entry| entry.rules.iter().any(|named| named == rule.id))
+                {
                     is_named = true;
                     keywords.extend(entry.keyword.iter().flat_map(|words| words.split(", ")));
                 }

@@ -378,7 +378,7 @@ fn what_a_guide_alone_asks_for_never_fails_a_run() {
     let refused = Facts::parse("suite/rule", &text("MUST")).expect_err("a MUST");
     assert_eq!(
         refused.to_string(),
-        "failed to read the facts of suite/rule: what only a guide asks for is no MUST"
+        "failed to read the facts of suite/rule: a rule that only a guide asks for cannot be a MUST"
     );
 }
 

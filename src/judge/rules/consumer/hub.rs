@@ -7,7 +7,7 @@ use crate::{
         Answer,
         consumer::{ConsumerRun, ConsumerWrites, micros},
     },
-    shared::changed_fields::changed_fields,
+    fields::changed_fields,
     subjects::Finding,
     text::redacted,
     time::Micros,

@@ -2,7 +2,7 @@
 
 use evidence::api::{ClusterProfile, Edition, names};
 use jiff::SignedDuration;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{certificates::ca_data, staged::Staged, time::stamp};
 
@@ -31,67 +31,16 @@ pub(super) fn api_version(edition: Edition) -> &'static str {
     }
 }
 
-/// The profile onto which `overlay` is merged, with the overlay's name, namespace and manager.
-pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration) -> Value {
-    let (name, namespace) = key(overlay);
-    let manager = text(overlay, &["spec", "clusterManager", "name"]).unwrap_or(MANAGER);
-    let created = stamp(created);
-    let host = format!("{name}.{namespace}.example:6443");
-    let condition = |kind: &str| {
-        json!({
-            "type": kind, "status": "True", "reason": "AsExpected", "message": "",
-            "lastTransitionTime": created, "observedGeneration": 1,
-        })
-    };
-    // A name of one letter begins with no prefix: only advice on names minds.
-    let prefix = &name[..name.char_indices().next_back().map_or(0, |(last, _)| last)];
-    let generate_name = Some(prefix).filter(|prefix| !prefix.is_empty() && !name.starts_with(manager));
-    let extension = |name: &str, content: Value| json!({"name": name, "extension": content});
-    let property =
-        |name: &str, value: String| json!({"name": name, "value": value, "lastObservedTime": created});
-    json!({
-        "apiVersion": format!("{}/{}", names::GROUP, api_version(edition)),
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "uid": format!("uid-{namespace}-{name}"),
-            "generation": 1,
-            "generateName": generate_name,
-            "creationTimestamp": created,
-            "labels": {
-                names::LABEL_MANAGER: manager,
-                names::LABEL_MEMBER_ID: format!("{namespace}-{name}"),
-            },
-            "writers": writers(manager, &created),
-        },
-        "spec": {"displayName": name, "clusterManager": {"name": manager}},
-        "status": {
-            "version": {"kubernetes": "v1.34.1"},
-            "properties": [
-                property(names::PROPERTY_ENDPOINTS, format!("[\"{host}\"]")),
-                property("id.k8s.io", format!("{name}.{namespace}")),
-                property(names::PROPERTY_LOCATION, "europe-west".to_owned()),
-                property(names::PROPERTY_NODE_COUNT, "3".to_owned()),
-                property(names::PROPERTY_NODE_TYPES, json!(["standard-8"]).to_string()),
-                property(names::PROPERTY_METRICS_ENDPOINTS, json!([{"Prometheus": format!("https://{host}")}]).to_string()),
-                property(names::PROPERTY_RESOURCE_GROUPS, "[]".to_owned()),
-            ],
-            "conditions": [condition(names::CONDITION_JOINED), condition(names::CONDITION_HEALTHY)],
-            "accessProviders": [{
-                "name": "secretreader",
-                "cluster": {
-                    "server": format!("https://{host}"),
-                    "certificate-authority-data": ca_data("current"),
-                    "proxy-url": "https://proxy.example:3128",
-                    "extensions": [
-                        extension(names::EXTENSION_EXEC, json!({"clusterName": name})),
-                        extension(names::EXTENSION_ARGS, json!(["--audience", format!("https://{host}")])),
-                        extension(names::EXTENSION_ENVS, json!({"CLIENT_ID": format!("{namespace}-{name}")})),
-                    ],
-                },
-            }],
-        },
-    })
+/// Reads a file of the folder `conforming`, with values for its placeholders such as `<name>`.
+pub(super) fn conforming(template: &str, values: &[(&str, &str)]) -> Value {
+    let filled = values
+        .iter()
+        .fold(template.to_owned(), |text, (placeholder, value)| {
+            let quoted = Value::from(*value).to_string();
+            text.replace(&format!("<{placeholder}>"), &quoted[1..quoted.len() - 1])
+        });
+    // The files are compiled in.
+    serde_json::from_str(&filled).expect("JSON")
 }
 
 impl Staged for ClusterProfile {
@@ -99,8 +48,27 @@ impl Staged for ClusterProfile {
         key(overlay)
     }
 
+    /// It has the overlay's name, namespace and manager.
     fn conforming(overlay: &Value, edition: Edition, created: SignedDuration) -> Value {
-        profile(overlay, edition, created)
+        let (name, namespace) = key(overlay);
+        let manager = text(overlay, &["spec", "clusterManager", "name"]).unwrap_or(MANAGER);
+        let mut profile = conforming(
+            include_str!("conforming/profile.json"),
+            &[
+                ("version", api_version(edition)),
+                ("name", &name),
+                ("namespace", &namespace),
+                ("manager", manager),
+                ("created", &stamp(created)),
+                ("host", &format!("{name}.{namespace}.example:6443")),
+                ("ca", &ca_data("current").unwrap_or_default()),
+            ],
+        );
+        // A name of one letter begins with no prefix: only advice on names minds.
+        let prefix = &name[..name.char_indices().next_back().map_or(0, |(last, _)| last)];
+        let prefix = Some(prefix).filter(|prefix| !prefix.is_empty() && !name.starts_with(manager));
+        profile["metadata"]["generateName"] = prefix.into();
+        profile
     }
 
     fn expand(overlay: &Value) -> Value {
@@ -120,64 +88,11 @@ pub(super) fn without_kind(overlay: &Value) -> Value {
     overlay
 }
 
-fn writers(manager: &str, time: &str) -> Value {
-    let label = |key: &str| format!("metadata.labels[{key}]");
-    json!([
-        {
-            "manager": manager, "operation": "Update", "time": time,
-            "owns": [
-                "metadata.generateName", label(names::LABEL_MANAGER), label(names::LABEL_MEMBER_ID),
-                "spec.clusterManager", "spec.displayName",
-            ],
-        },
-        {
-            "manager": manager, "operation": "Update", "subresource": "status", "time": time,
-            "owns": ["status.accessProviders", "status.conditions", "status.properties", "status.version"],
-        },
-    ])
-}
-
-/// A consumer's Secret for a profile, in the namespace of that name.
-pub(super) fn secret(namespace: &str, name: &str, profile: &Value, server: &str, digest: &str) -> Value {
-    let (profile_name, profile_namespace) = key(profile);
-    json!({
-        "namespace": namespace,
-        "name": name,
-        "uid": format!("uid-{namespace}-{name}"),
-        "resourceVersion": "1",
-        "labels": {
-            names::LABEL_SECRET_PROFILE: profile_name,
-            names::LABEL_SECRET_PROFILE_NAMESPACE: profile_namespace,
-        },
-        "keys": [names::SECRET_CONFIG_KEY],
-        "kubeconfig": {
-            "currentContext": "member",
-            "contexts": [{"name": "member", "cluster": "member", "user": "consumer"}],
-            "clusters": [{"name": "member", "server": server, "files": []}],
-            "users": [
-                {"name": "consumer", "credentials": [{"kind": "token", "digest": digest}], "files": []},
-            ],
-        },
-    })
-}
-
 /// A namespace. One with consumers' Secrets belongs to the consumer of the same name.
 pub(super) fn namespace(name: &str, holds_secrets: bool) -> Value {
-    let mut labels = Map::new();
+    let mut labels = json!({});
     if holds_secrets {
-        labels.insert(names::LABEL_CONSUMER.to_owned(), name.into());
+        labels[names::LABEL_CONSUMER] = name.into();
     }
     json!({"name": name, "uid": format!("uid-{name}"), "resourceVersion": "1", "labels": labels})
-}
-
-/// A look at a member that agrees with the conforming profile.
-pub(super) fn look() -> Value {
-    json!({
-        "version": "v1.34.1",
-        "readyz": {"ready": true},
-        "leases": [],
-        "nodes": 3,
-        "customResourceGroups": [],
-        "clusterProperties": [],
-    })
 }

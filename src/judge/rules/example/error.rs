@@ -28,36 +28,14 @@ pub enum Flaw {
         /// What is wrong with it.
         source: serde_json::Error,
     },
-    /// A part has a key that its type does not know.
-    #[error("{part}: unknown key `{path}`")]
-    UnknownKey {
-        /// The part.
-        part: &'static str,
-        /// The path of the key within it.
-        path: String,
-    },
-    /// A `${…}` that is neither an offset in time nor a certificate authority.
-    #[error("`{text}` is not an offset in time: {source}")]
-    Offset {
-        /// The whole text.
-        text: String,
-        /// Why it cannot be read.
-        source: jiff::Error,
-    },
-    /// A `${CA …}` that names no certificate authority.
-    #[error("`{0}` names no certificate authority")]
-    Authority(String),
-    /// A step that cannot happen, such as the deletion of a missing profile.
+    /// A step that cannot happen, such as the deletion of a missing profile, or anything else that is wrong.
     #[error("{0}")]
     Step(String),
-    /// Parts that are missing or do not go together.
-    #[error("{0}")]
-    Parts(&'static str),
 }
 
-impl From<&'static str> for Flaw {
-    fn from(message: &'static str) -> Self {
-        Flaw::Parts(message)
+impl From<&str> for Flaw {
+    fn from(message: &str) -> Self {
+        Flaw::Step(message.to_owned())
     }
 }
 
@@ -71,7 +49,7 @@ where
     let read: T = serde_json::from_value(value.clone()).map_err(unreadable)?;
     let known = serde_json::to_value(&read).map_err(unreadable)?;
     match lost(value, &known) {
-        Some(path) => Err(Flaw::UnknownKey { part, path }),
+        Some(path) => Err(Flaw::Step(format!("{part}: unknown key `{path}`"))),
         None => Ok(read),
     }
 }

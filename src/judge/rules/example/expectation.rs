@@ -66,18 +66,12 @@ pub struct ExpectedFinding {
     pub advisory: Option<bool>,
 }
 
+/// An example without its world.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
     name: String,
     edition: Option<Edition>,
-    passes: Option<Value>,
-    fails: Option<Value>,
-    inconclusive: Option<Value>,
-    inapplicable: Option<Value>,
-    #[serde(rename = "nothingHappened")]
-    nothing_happened: Option<Value>,
-    skipped: Option<Value>,
     finding: Option<ExpectedFinding>,
     findings: Option<usize>,
     reason: Option<String>,
@@ -134,35 +128,39 @@ impl Example {
     fn read(value: &Value, default: Edition) -> Result<Self, Flaw> {
         let mut value = value.clone();
         time::fill_in(&mut value, time::moment(SignedDuration::ZERO))?;
+        let fields = value.as_object_mut().ok_or("an example is a mapping")?;
+        let keys = [
+            "passes",
+            "fails",
+            "inconclusive",
+            "inapplicable",
+            "nothingHappened",
+            "skipped",
+        ];
+        let mut worlds = keys
+            .into_iter()
+            .filter_map(|key| Some((key, fields.remove(key)?)));
+        let (Some((key, world)), None) = (worlds.next(), worlds.next()) else {
+            return Err(format!("give exactly one of {keys:?}").as_str().into());
+        };
         let text: Text = serde_json::from_value(value)?;
-        let told = text.finding.is_some() || text.findings.is_some();
-        let fails = Expectation::Fails {
-            finding: text.finding,
-            count: text.findings,
-        };
-        let mut given = [
-            (text.passes, Expectation::Passes),
-            (text.fails, fails),
-            (text.inconclusive, Expectation::Inconclusive),
-            (text.inapplicable, Expectation::Inapplicable),
-            (text.nothing_happened, Expectation::NothingHappened),
-            (text.skipped, Expectation::Skipped),
-        ]
-        .into_iter()
-        .filter_map(|(world, expectation)| Some((world?, expectation)));
-        let (Some((world, expectation)), None) = (given.next(), given.next()) else {
-            return Err(
-                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable`, `nothingHappened` and `skipped`"
-                    .into(),
-            );
-        };
-        if told && !matches!(expectation, Expectation::Fails { .. }) {
+        if (text.finding.is_some() || text.findings.is_some()) && key != "fails" {
             return Err("`finding` and `findings` go with `fails` only".into());
         }
-        let judges = matches!(expectation, Expectation::Passes | Expectation::Fails { .. });
-        if text.reason.is_some() && judges {
+        if text.reason.is_some() && matches!(key, "passes" | "fails") {
             return Err("`reason` goes with neither `passes` nor `fails`".into());
         }
+        let expectation = match key {
+            "passes" => Expectation::Passes,
+            "fails" => Expectation::Fails {
+                finding: text.finding,
+                count: text.findings,
+            },
+            "inconclusive" => Expectation::Inconclusive,
+            "inapplicable" => Expectation::Inapplicable,
+            "nothingHappened" => Expectation::NothingHappened,
+            _ => Expectation::Skipped,
+        };
         let edition = text.edition.unwrap_or(default);
         Ok(Self {
             name: text.name,

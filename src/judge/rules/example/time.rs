@@ -41,13 +41,11 @@ pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), Flaw> {
             }
             let place = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
             if let Some(names) = place.and_then(|place| place.strip_prefix("CA ")) {
-                *text = ca_data(names).ok_or_else(|| Flaw::Authority(text.clone()))?;
+                let unknown = || Flaw::Step(format!("`{text}` names no certificate authority"));
+                *text = ca_data(names).ok_or_else(unknown)?;
             } else if let Some(offset) = place {
-                let offset: SignedDuration = offset.parse().map_err(|source| Flaw::Offset {
-                    text: text.clone(),
-                    source,
-                })?;
-                *text = stamp_after(base, offset);
+                let invalid = |why| Flaw::Step(format!("`{text}` is not an offset in time: {why}"));
+                *text = stamp_after(base, offset.parse().map_err(|why: jiff::Error| invalid(why))?);
             }
             Ok(())
         }
@@ -67,28 +65,17 @@ pub(super) struct Repeats {
 impl Repeats {
     /// Removes these keys from the fields of an event.
     pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, Flaw> {
-        let mut duration = |key: &'static str| match fields.remove(key) {
-            None => Ok(None),
-            Some(value) => serde_json::from_value::<SignedDuration>(value)
-                .map(Some)
-                .map_err(|source| Flaw::Part { part: key, source }),
-        };
-        let at = duration("at")?.unwrap_or_default();
-        let every = duration("every")?;
-        let times = match fields.remove("times") {
-            None => 1,
-            Some(value) => value
-                .as_u64()
-                .and_then(|times| i32::try_from(times).ok())
-                .ok_or("`times` is a number")?,
-        };
-        if (times > 1) != every.is_some() {
+        let mut field = |key: &str| fields.remove(key).unwrap_or_default();
+        let at: Option<SignedDuration> = serde_json::from_value(field("at"))?;
+        let every: Option<SignedDuration> = serde_json::from_value(field("every"))?;
+        let times: Option<i32> = serde_json::from_value(field("times"))?;
+        if times.is_some_and(|times| times > 1) != every.is_some() {
             return Err("what repeats has both `every` and `times`".into());
         }
         Ok(Self {
-            at,
+            at: at.unwrap_or_default(),
             every: every.unwrap_or_default(),
-            times,
+            times: times.unwrap_or(1),
         })
     }
 

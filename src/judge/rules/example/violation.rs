@@ -10,7 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use super::{slices, staged::Staged, time};
+use super::{
+    staged::{self, Staged},
+    time,
+};
 use crate::rules::registry::Rule;
 
 /// What an implementation publishes in the first failing example of a rule.
@@ -114,10 +117,10 @@ impl Violation {
         self.slices = all_published::<PlacementDecision>(overlays)?;
         for slice in &mut self.slices {
             if slice.patch.get("decisions").is_none() {
-                slice.patch["decisions"] = slices::default_decisions();
+                slice.patch["decisions"] = staged::default_decisions();
             }
         }
-        let mut references: Vec<Value> = overlays.iter().flat_map(slices::profiles_of).collect();
+        let mut references: Vec<Value> = overlays.iter().flat_map(staged::profiles_of).collect();
         references.sort_by_key(Value::to_string);
         references.dedup();
         self.profiles = all_published::<ClusterProfile>(&references)?;

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Claim, Evidence, FORMAT, Gap, Header, History, Hub, Kind, Later, Namespace, Probe, ProbeMethod,
-    ProbeOutcome, ServedVersion, UnlabelledSecret, Window,
+    Asked, Claim, Evidence, FORMAT, Header, History, Hub, Kind, Namespace, Secret, ServedVersion, Window,
     api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names},
     runs::of_other_runs,
 };
@@ -17,9 +16,7 @@ use super::{
     consumer::{PublishedObjects, TestbedText, mentions},
     driver::DriverText,
     error::{Flaw, strictly},
-    members,
-    reference::profile_reference,
-    requests, secrets, slices,
+    records, staged,
     testbed::{Step, Testbed},
     time::moment,
 };
@@ -40,7 +37,7 @@ pub struct World {
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     /// Secrets without the label, as the runner keeps them.
-    unlabelled_secrets: Vec<Value>,
+    unlabelled_secrets: Option<Vec<Value>>,
     consumers: Vec<String>,
     expected_profiles: Option<usize>,
     node_tolerance: u64,
@@ -57,7 +54,7 @@ pub struct World {
     endpoint_calls: Option<Vec<Value>>,
     logins: Option<Vec<Value>>,
     driver: Option<DriverText>,
-    probes: Option<Vec<ProbeText>>,
+    probes: Option<Vec<Value>>,
     /// The testbed of a consumer: a conforming one in an edition of consumers.
     testbed: Option<TestbedText>,
     member_calls: Option<Vec<Value>>,
@@ -65,22 +62,15 @@ pub struct World {
     /// What was found in events, objects and, unless that is false, the log of the consumer: nothing by default.
     mentions: Option<Value>,
     served: Option<Vec<Value>>,
-    gaps: Vec<GapText>,
+    gaps: Option<Vec<Value>>,
     claims: BTreeSet<Feature>,
     scope: Option<Value>,
-    clock_skew: Option<SkewText>,
+    /// How far the hub's clock is ahead of the runner's; `none` if that is unknown. By default, they agree.
+    clock_skew: Option<Value>,
     not_asked: Vec<Kind>,
     writers: Option<Absent>,
     window: Option<Absent>,
     read_at: Option<SignedDuration>,
-}
-
-/// How far the hub's clock is ahead of the runner's; `none` if that is unknown. By default, they agree.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-enum SkewText {
-    Unknown(Absent),
-    Known(SignedDuration),
 }
 
 /// The only value for something that exists by default: its absence.
@@ -88,41 +78,6 @@ enum SkewText {
 #[serde(rename_all = "lowercase")]
 enum Absent {
     None,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ProbeText {
-    name: Option<String>,
-    namespace: Option<String>,
-    at: Option<SignedDuration>,
-    method: ProbeMethod,
-    answer: Answer,
-    code: Option<u16>,
-    reason: Option<String>,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    fields: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Answer {
-    Accepted,
-    Refused,
-    Unanswered,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct GapText {
-    kind: Kind,
-    reason: String,
-    from: Option<SignedDuration>,
-    until: Option<SignedDuration>,
-    /// A profile's name, or namespace and name.
-    object: Option<String>,
 }
 
 /// Default time of observation for an example with steps or requests.
@@ -179,46 +134,29 @@ impl World {
             without_times(&mut slices)?;
         }
 
-        let secrets = secrets::all(&self.secrets, first.as_ref())?;
+        let secrets = self.secrets.iter();
+        let secrets = secrets.map(|overlay| records::secret(overlay, first.as_ref()));
+        let secrets: Vec<Secret> = secrets.collect::<Result<_, _>>()?;
         let mut held: BTreeMap<&str, bool> = BTreeMap::new();
-        for history in &slices {
-            held.entry(&*history.last().metadata.namespace).or_default();
-        }
-        for history in &profiles {
-            held.entry(&*history.last().metadata.namespace).or_default();
-        }
-        for secret in &secrets {
-            held.insert(&secret.namespace, true);
-        }
+        let of_slices = slices.iter().map(|history| &history.last().metadata.namespace);
+        let of_profiles = profiles.iter().map(|history| &history.last().metadata.namespace);
+        let of_objects = of_slices.chain(of_profiles);
+        held.extend(of_objects.map(|namespace| (&**namespace, false)));
+        held.extend(secrets.iter().map(|secret| (&*secret.namespace, true)));
         let namespaces = self.namespaces(held)?;
-        let probes = self.probes.iter().flatten().map(ProbeText::probe).collect();
-        let requests = self.requests.as_ref();
-        let requests = requests
-            .map(|texts| requests::all(texts, window, role))
-            .transpose()?;
+        let log = |texts: &Option<Vec<Value>>, role| {
+            let texts = texts.as_deref();
+            texts
+                .map(|texts| records::requests(texts, window, role))
+                .transpose()
+        };
         let (requests, slice_requests) = match role.objects() {
-            ObjectKind::ClusterProfile => {
-                let texts = self.slice_requests.as_ref();
-                let all = texts.map(|texts| requests::all(texts, window, Role::Scheduler));
-                (requests, all.transpose()?)
-            }
-            ObjectKind::PlacementDecision => (None, requests),
+            ObjectKind::ClusterProfile => (
+                log(&self.requests, role)?,
+                log(&self.slice_requests, Role::Scheduler)?,
+            ),
+            ObjectKind::PlacementDecision => (None, log(&self.requests, role)?),
         };
-        let published = PublishedObjects {
-            profiles: &profiles,
-            slices: &slices,
-            window,
-        };
-        let on_stage = self.testbed.clone().unwrap_or_default();
-        let on_stage = is_staged.then(|| published.testbed(&on_stage)).transpose()?;
-        let member_calls = self.member_calls.as_deref();
-        let member_calls = is_staged
-            .then(|| published.member_calls(member_calls))
-            .transpose()?;
-        let plugin_calls = self.plugin_calls.as_deref();
-        let plugin_calls = is_staged
-            .then(|| published.plugin_calls(plugin_calls))
-            .transpose()?;
         let driver = self.driver.as_ref().map(DriverText::driver);
         let run = driver.as_ref().map(|driver| driver.run.as_str());
         let mut evidence = Evidence {
@@ -227,31 +165,34 @@ impl World {
                 ..self.header(edition, window, observed.is_some())?
             },
             namespaces,
-            secrets,
-            unlabelled_secrets: self
-                .unlabelled_secrets
-                .iter()
-                .map(unlabelled)
-                .collect::<Result<_, _>>()?,
-            probes,
+            unlabelled_secrets: read(&self.unlabelled_secrets, |secret| {
+                strictly("unlabelledSecret", secret)
+            })?,
+            probes: read(&self.probes, records::probe)?,
             requests,
-            members: read(&self.members, members::member)?,
-            endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
-            logins: read(&self.logins, members::login)?,
-            driver,
-            testbed: on_stage,
-            member_calls,
-            plugin_calls,
-            mentions: is_staged.then(|| mentions(self.mentions.as_ref())).transpose()?,
-            gaps: self.gaps.iter().map(GapText::gap).collect(),
-            unreadable: Vec::new(),
-            later: Later::default(),
-            profiles,
-            slices,
             slice_requests,
-            own_requests: Vec::new(),
-            own_slice_requests: Vec::new(),
+            members: read(&self.members, records::member)?,
+            endpoint_calls: read(&self.endpoint_calls, records::endpoint_call)?,
+            logins: read(&self.logins, records::login)?,
+            driver,
+            gaps: read(&self.gaps, records::gap)?.into(),
+            ..Evidence::default()
         };
+        if is_staged {
+            let published = PublishedObjects {
+                profiles: &profiles,
+                slices: &slices,
+                window,
+            };
+            let testbed = self.testbed.clone().unwrap_or_default();
+            evidence.testbed = Some(published.testbed(&testbed)?);
+            evidence.member_calls = Some(published.member_calls(self.member_calls.as_deref())?);
+            evidence.plugin_calls = Some(published.plugin_calls(self.plugin_calls.as_deref())?);
+            evidence.mentions = Some(mentions(self.mentions.as_ref())?);
+        }
+        evidence.secrets = secrets;
+        evidence.profiles = profiles;
+        evidence.slices = slices;
         if self.settle.is_some() {
             evidence.settled_after(moment(observe));
         }
@@ -268,7 +209,7 @@ impl World {
                 let moved = steps.filter(|step| step.kind() != Some(names::KIND));
                 let moved = moved.filter_map(Step::slice_overlay);
                 let mut profiles: Vec<Value> =
-                    slices.iter().chain(moved).flat_map(slices::profiles_of).collect();
+                    slices.iter().chain(moved).flat_map(staged::profiles_of).collect();
                 let mut known = BTreeSet::new();
                 profiles.retain(|profile| known.insert(profile.to_string()));
                 profiles
@@ -279,6 +220,11 @@ impl World {
     fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, Flaw> {
         let is_placement = edition.role() == Role::Scheduler;
         let is_staged = edition.role() == Role::Consumer;
+        let has_slices = is_placement || self.slices.is_some();
+        let has_requests = self.requests.is_some() || self.slice_requests.is_some();
+        let has_logins = self.endpoint_calls.is_some() || self.logins.is_some();
+        let has_plugins = self.logins.iter().flatten().any(records::is_with_plugin);
+        let has_outputs = self.testbed.as_ref().is_some_and(TestbedText::has_outputs);
         let given = [
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
@@ -286,33 +232,18 @@ impl World {
             (Kind::UnlabelledSecrets, true),
             (Kind::Writers, self.writers.is_none()),
             (Kind::Timeline, watched),
-            (
-                Kind::Requests,
-                self.requests.is_some() || self.slice_requests.is_some(),
-            ),
+            (Kind::Requests, has_requests),
             (Kind::Probe, self.probes.is_some()),
-            (
-                Kind::Members,
-                self.members.is_some() || self.endpoint_calls.is_some() || self.logins.is_some(),
-            ),
-            (
-                Kind::Plugins,
-                self.logins.iter().flatten().any(members::is_with_plugin),
-            ),
+            (Kind::Members, self.members.is_some() || has_logins),
+            (Kind::Plugins, has_plugins),
             (Kind::Driver, self.driver.is_some()),
-            (Kind::PlacementDecisions, is_placement || self.slices.is_some()),
-            (
-                Kind::PlacementTimeline,
-                (is_placement || self.slices.is_some()) && watched,
-            ),
+            (Kind::PlacementDecisions, has_slices),
+            (Kind::PlacementTimeline, has_slices && watched),
             (Kind::Testbed, is_staged),
             (Kind::MemberCalls, is_staged),
             (Kind::PluginCalls, is_staged),
             (Kind::Mentions, is_staged),
-            (
-                Kind::Outputs,
-                self.testbed.as_ref().is_some_and(TestbedText::has_outputs),
-            ),
+            (Kind::Outputs, has_outputs),
         ];
         let asked = given
             .into_iter()
@@ -341,7 +272,6 @@ impl World {
             },
             hub: Hub {
                 source: "example".to_owned(),
-                server_version: None,
                 api_version: Some(conforming::api_version(edition).to_owned()),
                 served: self.served(edition)?,
                 ..Hub::default()
@@ -349,32 +279,28 @@ impl World {
             scope: part("scope", &self.scope)?,
             window: self.window.is_none().then_some(window),
             read_at: self.read_at.map(moment),
-            settled: None,
-            cut_short: None,
-            clock_skew_ms: match self.clock_skew {
+            clock_skew_ms: match &self.clock_skew {
                 None => Some(0),
-                Some(SkewText::Unknown(Absent::None)) => None,
-                Some(SkewText::Known(skew)) => Some(i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
+                Some(Value::String(none)) if none == "none" => None,
+                Some(skew) => {
+                    let skew: SignedDuration = serde_json::from_value(skew.clone())?;
+                    Some(i64::try_from(skew.as_millis()).unwrap_or(i64::MAX))
+                }
             },
-            traffic: None,
-            permissions: Vec::new(),
             asked,
-            other_runs: BTreeSet::new(),
+            ..Header::default()
         })
     }
 
     fn served(&self, edition: Edition) -> Result<Vec<ServedVersion>, Flaw> {
-        match &self.served {
-            Some(versions) => versions
-                .iter()
-                .map(|version| strictly("served", version))
-                .collect(),
-            None => Ok(vec![ServedVersion {
-                name: conforming::api_version(edition).to_owned(),
-                immutable_manager: true,
-                status_subresource: true,
-            }]),
+        if self.served.is_some() {
+            return read(&self.served, |version| strictly("served", version));
         }
+        Ok(vec![ServedVersion {
+            name: conforming::api_version(edition).to_owned(),
+            immutable_manager: true,
+            status_subresource: true,
+        }])
     }
 
     /// The `held` namespaces (with Secrets if true), and those that the example names.
@@ -402,13 +328,8 @@ fn part<T: Default + Serialize + DeserializeOwned>(
     name: &'static str,
     value: &Option<Value>,
 ) -> Result<T, Flaw> {
-    value
-        .as_ref()
-        .map_or_else(|| Ok(T::default()), |value| strictly(name, value))
-}
-
-fn unlabelled(value: &Value) -> Result<UnlabelledSecret, Flaw> {
-    strictly("unlabelledSecret", value)
+    let part = value.as_ref().map(|value| strictly(name, value));
+    Ok(part.transpose()?.unwrap_or_default())
 }
 
 /// Makes histories those of a dump.
@@ -425,45 +346,4 @@ fn without_times<T>(histories: &mut [History<T>]) -> Result<(), Flaw> {
 /// Reads every entry of an optional list.
 fn read<T>(texts: &Option<Vec<Value>>, one: fn(&Value) -> Result<T, Flaw>) -> Result<Vec<T>, Flaw> {
     texts.iter().flatten().map(one).collect()
-}
-
-impl ProbeText {
-    fn probe(&self) -> Probe {
-        let name = self.name.as_deref().unwrap_or("a");
-        let namespace = self.namespace.as_deref().unwrap_or("default");
-        let (answer, reason) = (self.answer, self.reason.clone());
-        Probe {
-            at: moment(self.at.unwrap_or_default()),
-            object: profile_reference(namespace, name),
-            method: self.method,
-            outcome: match answer {
-                Answer::Accepted => ProbeOutcome::Accepted,
-                Answer::Refused => ProbeOutcome::Refused {
-                    code: self.code.unwrap_or(422),
-                    reason: reason.unwrap_or_else(|| "Invalid".to_owned()),
-                    message: self.message.clone(),
-                    fields: self.fields.clone(),
-                },
-                Answer::Unanswered => ProbeOutcome::Unanswered {
-                    code: self.code.unwrap_or(403),
-                    message: self.message.clone(),
-                },
-            },
-        }
-    }
-}
-
-impl GapText {
-    fn gap(&self) -> Gap {
-        Gap {
-            kind: self.kind,
-            from: self.from.map(moment),
-            until: self.until.map(moment),
-            object: self.object.as_deref().map(|path| {
-                let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
-                profile_reference(namespace, name)
-            }),
-            reason: self.reason.clone().into(),
-        }
-    }
 }

@@ -1,8 +1,6 @@
-//! The suites of rules on schedulers, by what they write into the slices of their decisions and how.
+//! The rules on schedulers (KEP-5313).
 
-pub(super) mod placement_labels;
-pub(super) mod placement_lifecycle;
-pub(super) mod placement_ownership;
-pub(super) mod placement_references;
-pub(super) mod placement_slices;
-pub(super) mod placement_updates;
+pub(super) mod decisions;
+pub(super) mod placements;
+pub(super) mod slice_writes;
+pub(super) mod slices;

@@ -1,0 +1,332 @@
+//! Which cluster a profile describes: no other cluster has its name, no other profile describes it, and none is missing.
+
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher as _},
+    sync::Arc,
+};
+
+use evidence::{
+    Claim, ReasonId,
+    api::{
+        AccessProvider, Cluster,
+        endpoints::{Endpoints, Place},
+    },
+};
+
+use super::access::effective_entries;
+use crate::{
+    engine::{JudgedObject, same_access, same_conditions, same_labels, same_properties},
+    rules::prelude::*,
+    text::is_placeholder,
+    timeline::{Certainty, Timeline},
+};
+
+/// A value that two profiles share if they describe one cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Identity {
+    /// What the profiles share, for messages.
+    what: &'static str,
+    key: String,
+    /// Whether two clusters never share it by chance.
+    is_proof: bool,
+}
+
+/// An identity of a profile, with the path and the value of the field that shows it.
+type ShownIdentity = (Identity, String, String);
+
+/// Whether two versions of a profile have the same identities.
+pub(crate) fn same_identity(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    same_labels(one, other) && same_properties(one, other) && same_access(one, other)
+}
+
+/// Whether two versions of a profile have the same cluster ids, manager, and conditions.
+pub(crate) fn same_name(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    same_labels(one, other) && same_properties(one, other) && same_conditions(one, other)
+}
+
+/// The keys of `identity/name-unique`: the name, unless the cluster left. Its successor may have the name.
+pub(crate) fn name_in_use(profile: &ClusterProfile, _: &Hub) -> Vec<Arc<str>> {
+    let has_left = has_status(profile, CONDITION_JOINED, "False");
+    let name = (!has_left).then(|| Arc::clone(&profile.metadata.name));
+    name.into_iter().collect()
+}
+
+/// `identity/name-unique`: no two profiles of one name have different cluster ids. Without ids, two managers with one
+/// name are a warning.
+pub(crate) fn name_unique(_: &Arc<str>, namesakes: &[&ClusterProfile], _: &Hub) -> Answer {
+    let finding = |[profile, other]: [&ClusterProfile; 2], message: &str| {
+        let name = &profile.metadata.name;
+        Finding::on(profile, message)
+            .at("metadata.name")
+            .expected("a name that no other cluster on the hub has")
+            .observed(format!("{name}, as has {}", ObjectRef::from(other)))
+    };
+    let by_id = PROPERTIES_CLUSTER_ID
+        .iter()
+        .filter_map(|property| differing_pair(namesakes, |profile| cluster_id(profile, property)));
+    if let Some(pair) = by_id.into_iter().find(|[one, other]| !share_an_id(one, other)) {
+        return Answer::broken(finding(
+            pair,
+            "two clusters share a name: their cluster ids differ",
+        ));
+    }
+    let manager = |profile| Some(ClusterProfile::manager(profile)).filter(|manager| !manager.is_empty());
+    differing_pair(namesakes, manager).map_or(Answer::Kept, |pair| {
+        Answer::warning(finding(
+            pair,
+            "two managers use one name, perhaps for two clusters",
+        ))
+    })
+}
+
+fn share_an_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    PROPERTIES_CLUSTER_ID.iter().any(|property| {
+        let id = cluster_id(one, property);
+        id.is_some() && id == cluster_id(other, property)
+    })
+}
+
+/// The first profile with a value, and the last one with another value, which comes first.
+fn differing_pair<'p, V: PartialEq>(
+    profiles: &[&'p ClusterProfile],
+    value: impl Fn(&'p ClusterProfile) -> Option<V>,
+) -> Option<[&'p ClusterProfile; 2]> {
+    let mut valued = profiles
+        .iter()
+        .filter_map(|profile| Some((*profile, value(profile)?)));
+    let (last, wanted) = valued.next_back()?;
+    let (first, _) = valued.find(|(_, value)| *value != wanted)?;
+    Some([last, first])
+}
+
+/// A cluster id, unless its value is a placeholder.
+fn cluster_id<'p>(profile: &'p ClusterProfile, property: &str) -> Option<&'p str> {
+    let id = profile.property(property)?.value.trim();
+    (!is_placeholder(id)).then_some(id)
+}
+
+/// The keys of `identity/one-profile-per-cluster`: an identity, in editions with inventories one of a namespace.
+pub(crate) fn identity_in_inventory(
+    profile: &ClusterProfile,
+    hub: &Hub,
+) -> Vec<(Identity, Option<Arc<str>>)> {
+    let has_inventories = hub.edition(Role::Manager) >= Edition::Y2026M09;
+    let inventory = has_inventories.then(|| Arc::clone(&profile.metadata.namespace));
+    let identities = identities(profile, hub).into_iter();
+    let keys = identities.map(|(identity, ..)| (identity, inventory.clone()));
+    keys.collect()
+}
+
+/// `identity/one-profile-per-cluster`: no two profiles share an identity. Members behind one gateway share all but
+/// their cluster ids.
+pub(crate) fn one_profile_per_cluster(
+    (identity, _): &(Identity, Option<Arc<str>>),
+    profiles: &[&ClusterProfile],
+    hub: &Hub,
+) -> Answer {
+    let [first, others @ ..] = profiles else {
+        return Answer::Kept;
+    };
+    if !ids_agree(profiles) {
+        return Answer::Kept;
+    }
+    let of_first = identities(first, hub);
+    let message = format!("two profiles describe one cluster: {}", identity.what);
+    Answer::all(others.iter().filter_map(|duplicate| {
+        let (path, value) = shown(identity, identities(duplicate, hub), &of_first)?;
+        let observed = format!("{value}, as in {}", ObjectRef::from(*first));
+        let finding = Finding::on(*duplicate, message.as_str())
+            .at(path)
+            .observed(observed);
+        Some(finding.expected("a cluster that no other profile describes"))
+    }))
+}
+
+/// The keys of `clustersets/one-set-per-cluster`: identities that no two clusters share, in the namespaces of ClusterSets.
+pub(crate) fn proof_in_clusterset(profile: &ClusterProfile, hub: &Hub) -> Vec<Identity> {
+    if hub.clusterset_of_namespace(&profile.metadata.namespace).is_none() {
+        return Vec::new();
+    }
+    let identities = proofs(profile, hub).into_iter();
+    identities.map(|(identity, ..)| identity).collect()
+}
+
+/// `clustersets/one-set-per-cluster`: no cluster has profiles in the namespaces of two ClusterSets.
+pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfile], hub: &Hub) -> Answer {
+    let clusterset = |profile: &ClusterProfile| hub.clusterset_of_namespace(&profile.metadata.namespace);
+    let Some(pair) = differing_pair(profiles, clusterset).filter(|_| ids_agree(profiles)) else {
+        return Answer::Kept;
+    };
+    let [own, others] = pair.map(|profile| proofs(profile, hub));
+    let Some((path, value)) = shown(identity, own, &others) else {
+        return Answer::Kept;
+    };
+    let [own, others] = pair.map(|profile| clusterset(profile).unwrap_or_default());
+    let other = ObjectRef::from(pair[1]);
+    let message = format!(
+        "one cluster is in the namespaces of two ClusterSets: {}",
+        identity.what
+    );
+    Answer::broken(
+        Finding::on(pair[0], message)
+            .at(path)
+            .expected(format!("a cluster that is in ClusterSet {own} alone"))
+            .observed(format!("{value}, as in {other} of ClusterSet {others}")),
+    )
+}
+
+/// The field by which a profile shows an identity, and its value. None if it shares a more reliable one with the others.
+fn shown(identity: &Identity, own: Vec<ShownIdentity>, others: &[ShownIdentity]) -> Option<(String, String)> {
+    let is_shared = |(own, ..): &ShownIdentity| others.iter().any(|(other, ..)| own == other);
+    let (first, path, value) = own.into_iter().find(is_shared)?;
+    (first == *identity).then_some((path, value))
+}
+
+/// The identities that no two clusters share by chance.
+fn proofs(profile: &ClusterProfile, hub: &Hub) -> Vec<ShownIdentity> {
+    let mut identities = identities(profile, hub);
+    identities.retain(|(identity, ..)| identity.is_proof);
+    identities
+}
+
+/// The identities of a profile's cluster, the most reliable first.
+fn identities(profile: &ClusterProfile, hub: &Hub) -> Vec<ShownIdentity> {
+    let ids = PROPERTIES_CLUSTER_ID.into_iter().filter_map(|property| {
+        let id = cluster_id(profile, property)?;
+        // An id is unique in its ClusterSet; a UUID is unique everywhere.
+        let clusterset = hub.clusterset_of(profile).filter(|_| !is_uuid(id));
+        let identity = Identity {
+            what: "same cluster id",
+            key: format!("{property} {id:?} {clusterset:?}"),
+            is_proof: is_uuid(id),
+        };
+        Some((identity, property_path(property), id.to_owned()))
+    });
+    ids.chain(access(profile)).chain(endpoints(profile)).collect()
+}
+
+/// Whether no two of these profiles have different cluster ids in one property.
+fn ids_agree(profiles: &[&ClusterProfile]) -> bool {
+    let mut properties = PROPERTIES_CLUSTER_ID.iter();
+    properties.all(|property| differing_pair(profiles, |profile| cluster_id(profile, property)).is_none())
+}
+
+/// Whether an id is a UUID, with or without dashes.
+fn is_uuid(id: &str) -> bool {
+    let digits: Vec<u8> = id.bytes().filter(|byte| *byte != b'-').collect();
+    digits.len() == 32 && digits.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn providers(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> {
+    effective_entries(profile).map(|entry| entry.provider)
+}
+
+/// The hosts, ports, and paths of all access providers, in order, each with a digest of its other settings. None unless each
+/// has a server, and one has a CA or a public server.
+fn access(profile: &ClusterProfile) -> Option<ShownIdentity> {
+    let mut servers = Vec::new();
+    let (mut has_ca, mut is_public) = (false, false);
+    for provider in providers(profile) {
+        let cluster = &provider.cluster;
+        let place = Place::read(cluster.server.as_deref()?)?;
+        has_ca |= cluster
+            .certificate_authority_data
+            .as_ref()
+            .is_some_and(|data| !data.is_empty());
+        is_public |= !place.is_private();
+        servers.push((place.to_string(), digest(cluster)));
+    }
+    let first = providers(profile).next().filter(|_| has_ca || is_public)?;
+    let identity = Identity {
+        what: "same server and CA",
+        key: format!("{servers:?}"),
+        is_proof: has_ca,
+    };
+    let path = format!("status.accessProviders[{}].cluster.server", first.name);
+    Some((identity, path, first.cluster.server.as_deref()?.to_owned()))
+}
+
+/// A digest of the CA, the TLS server name, the proxy, and the extensions.
+fn digest(cluster: &Cluster) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let ca = &cluster.certificate_authority_data;
+    (ca, &cluster.tls_server_name, &cluster.proxy_url).hash(&mut hasher);
+    for extension in &cluster.extensions {
+        (&extension.name, extension.extension.text()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// All endpoints of a profile without access providers, if each is readable and one is public.
+fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity> {
+    let property = profile.property(PROPERTY_ENDPOINTS)?;
+    if providers(profile).next().is_some() {
+        return None;
+    }
+    let list = Endpoints::read(&property.value);
+    let places = list.entries().iter().map(|entry| Place::read(entry));
+    let places: Vec<Place> = places.collect::<Option<_>>()?;
+    let names: BTreeSet<String> = places.iter().map(Place::to_string).collect();
+    let identity = Identity {
+        what: "same endpoints",
+        key: format!("{names:?}"),
+        is_proof: false,
+    };
+    let is_public = places.iter().any(|place| !place.is_private());
+    is_public.then(|| {
+        (
+            identity,
+            property_path(PROPERTY_ENDPOINTS),
+            property.value.to_string(),
+        )
+    })
+}
+
+/// What counts is how many profiles there were throughout this time before the end.
+const AT_END: Micros = 120 * SECOND;
+
+/// `identity/expected-profiles`: there are as many profiles of joined members as the user expects. More are a warning.
+pub(crate) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
+    let profiles = hub.profiles().iter().filter(|object| !object.is_of_run());
+    let present = profiles.clone().filter(|object| was_at_end(object, true, hub));
+    let present = present.count();
+    let is_possible = |object: &&_| was_at_end(object, true, hub) || !was_at_end(object, false, hub);
+    let possible = profiles.filter(is_possible).count();
+    let expected = hub.claim().expected_profiles.unwrap_or(present);
+    let all = ObjectRef {
+        kind: KIND.to_owned(),
+        name: "*".to_owned(),
+        ..ObjectRef::default()
+    };
+    let finding = Finding::on(all, "the number of profiles differs from the expected number")
+        .at("metadata.name")
+        .expected(format!("{expected} profiles of joined members"))
+        .observed(format!("{present} profiles of joined members"));
+    vec![if possible < expected {
+        Answer::broken(finding)
+    } else if present < expected {
+        Answer::unknown("the number of profiles changed just before the end, or is not known")
+    } else if present > expected {
+        Answer::warning(finding)
+    } else {
+        Answer::Kept
+    }]
+}
+
+/// Whether a joined member surely had a profile of a name all the time at the end, or surely had none.
+fn was_at_end(object: &JudgedObject<ClusterProfile>, is_present: bool, hub: &Hub) -> bool {
+    let timeline = Timeline::of_name(hub.evidence, &object.lives);
+    let holds = |place| {
+        let version = timeline.object(place);
+        version.is_some_and(|version| has_member(&version.object)) == is_present
+    };
+    timeline.intervals(holds).throughout_the_last(AT_END) == Certainty::Yes
+}
+
+/// The reason why the rule is skipped, if the user expects no number.
+pub(crate) fn no_expected_number(claim: &Claim) -> Option<Reason> {
+    let words = "the expected number of profiles was not given";
+    let reason = Reason::of(ReasonId::FeatureNotClaimed, words);
+    claim.expected_profiles.is_none().then_some(reason)
+}

@@ -1,0 +1,227 @@
+//! The suite `identity`: the manager, the name, and the member id of a profile.
+
+use std::sync::Arc;
+
+use evidence::{Probe, ProbeMethod, ProbeOutcome, api::syntax::is_label_value, parse_time};
+use jiff::Timestamp;
+
+use super::updates::served_version;
+use crate::rules::prelude::*;
+
+const NAME_PATH: &str = "spec.clusterManager.name";
+const MANAGER_PATH: &str = "spec.clusterManager";
+const MEMBER_ID_PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
+
+/// A namespace and a member id in it.
+type MemberKey = (Arc<str>, String);
+
+/// `identity/manager-label-present`: the profile has the manager label.
+pub(crate) fn manager_label_present(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let message = "profile lacks the manager label";
+    has_label(profile, LABEL_MANAGER, message, expected_label(profile))
+}
+
+/// `identity/manager-label-matches`: the manager label equals `spec.clusterManager.name`.
+pub(crate) fn manager_label_matches(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let manager = profile.manager();
+    let Some(label) = profile.label(LABEL_MANAGER).filter(|_| is_usable(manager)) else {
+        return Answer::NotApplicable;
+    };
+    Answer::broken_if(label != manager, || {
+        let message = "manager label differs from the manager's name";
+        Finding::at_path(label_path(LABEL_MANAGER), message)
+            .expected(manager)
+            .observed(label)
+    })
+}
+
+/// `identity/manager-name-usable`: the manager's name is a valid label value, so that the manager label can hold it.
+pub(crate) fn manager_name_usable(profile: &ClusterProfile, _: &Hub) -> Answer {
+    Answer::broken_if(!is_usable(profile.manager()), || {
+        let manager = profile.spec.cluster_manager.as_ref();
+        Finding::at_path(NAME_PATH, "manager's name is not a valid label value")
+            .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
+            .observed(manager.map_or(ABSENT, |manager| &manager.name))
+    })
+}
+
+/// `identity/manager-label-from-creation`: the first version of a profile has the manager label.
+pub(crate) fn manager_label_from_creation(created: &Change<ClusterProfile>, _: &Hub) -> Answer {
+    let message = "profile was created without the manager label";
+    created.after.map_or(Answer::NotApplicable, |profile| {
+        has_label(profile, LABEL_MANAGER, message, expected_label(profile))
+    })
+}
+
+fn has_label(profile: &ClusterProfile, key: &str, message: &str, expected: &str) -> Answer {
+    Answer::broken_if(profile.label(key).is_none(), || {
+        let finding = Finding::at_path(label_path(key), message);
+        finding.expected(expected).observed(ABSENT)
+    })
+}
+
+fn expected_label(profile: &ClusterProfile) -> &str {
+    match profile.manager() {
+        "" => "the name of the cluster manager",
+        manager => manager,
+    }
+}
+
+/// Whether a manager's name is non-empty and a valid label value.
+fn is_usable(manager: &str) -> bool {
+    !manager.is_empty() && is_label_value(manager)
+}
+
+/// `identity/manager-immutable`: `spec.clusterManager` never changes, whoever asks for it: the hub has to refuse the
+/// change.
+pub(crate) fn manager_name(profile: &ClusterProfile) -> Option<Value> {
+    let manager = profile.spec.cluster_manager.as_ref()?;
+    Some(Value::new(NAME_PATH, &*manager.name))
+}
+
+/// `identity/manager-immutable`: the hub refuses a dry run that changes the manager, or its CRD has the rule that makes
+/// the manager immutable.
+pub(crate) fn hub_refuses_another_manager(hub: &Hub) -> Vec<Answer> {
+    let probes = hub.evidence.probes.iter();
+    let accepted = probes
+        .clone()
+        .filter(|probe| probe.outcome == ProbeOutcome::Accepted);
+    let answer = Answer::each(accepted, |probe| Answer::broken(accepts_another_manager(probe)));
+    vec![match (answer, served_version(hub)) {
+        (Answer::NotApplicable, _) if probes.clone().any(refuses_the_change) => Answer::Kept,
+        (Answer::NotApplicable, Some(version)) if version.immutable_manager => Answer::Kept,
+        (Answer::NotApplicable, Some(version)) => Answer::unknown(format!(
+            "the schema of {} allows a change of spec.clusterManager, and no dry run showed whether a webhook rejects it",
+            version.name
+        )),
+        (Answer::NotApplicable, None) => {
+            Answer::unknown("no dry run showed whether the hub rejects a change, and the CRD was not read")
+        }
+        (answer, _) => answer,
+    }]
+}
+
+fn accepts_another_manager(probe: &Probe) -> Finding {
+    let how = match probe.method {
+        ProbeMethod::MergePatch => "a merge patch",
+        ProbeMethod::Update => "an update",
+    };
+    let message = format!("hub accepts a change of the manager (dry run of {how})");
+    Finding::on(probe.object.clone(), message)
+        .at(MANAGER_PATH)
+        .expected("refused by the hub")
+        .observed("accepted by the hub")
+}
+
+/// Whether the hub refused the change because the manager is immutable, and not because of a label or a value.
+fn refuses_the_change(probe: &Probe) -> bool {
+    let ProbeOutcome::Refused { message, fields, .. } = &probe.outcome else {
+        return false;
+    };
+    let message = message.to_ascii_lowercase();
+    let is_immutable = message.contains("clustermanager") && message.contains("immutable");
+    is_immutable || *fields == [MANAGER_PATH]
+}
+
+/// `identity/name-follows-guidance`: the name was generated from `metadata.generateName`, or begins with the manager's
+/// name.
+pub(crate) fn name_follows_guidance(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let (name, manager) = (&*profile.metadata.name, profile.manager());
+    let prefix = profile.metadata.generate_name.as_deref().unwrap_or_default();
+    let follows_manager = !manager.is_empty() && name.starts_with(manager);
+    Answer::broken_if(!follows_manager && !is_generated(name, prefix), || {
+        let message = "name is not generated and does not begin with the manager's name";
+        Finding::at_path("metadata.name", message)
+            .expected(match manager {
+                "" => "a name made by metadata.generateName".to_owned(),
+                manager => format!("a name made by metadata.generateName, or {manager}…"),
+            })
+            .observed(name)
+    })
+}
+
+/// Whether the API server generated a name from a prefix. It cuts the prefix to 58 characters.
+fn is_generated(name: &str, prefix: &str) -> bool {
+    let kept = prefix.get(..58).unwrap_or(prefix);
+    let rest = name.strip_prefix(kept).filter(|_| !prefix.is_empty());
+    rest.is_some_and(|rest| !rest.is_empty())
+}
+
+/// `identity/member-id-non-empty`: the member id label, if present, is not empty.
+pub(crate) fn member_id_non_empty(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let Some(id) = profile.label(LABEL_MEMBER_ID) else {
+        return Answer::NotApplicable;
+    };
+    Answer::broken_if(id.is_empty(), || {
+        let finding = Finding::at_path(MEMBER_ID_PATH, "member id is empty").observed("");
+        finding.expected("an id that is not empty, or no such label")
+    })
+}
+
+/// `identity/member-id-set`: the profile has the member id label.
+pub(crate) fn member_id_set(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = "an id that is the same for as long as the member is in the inventory";
+    has_label(profile, LABEL_MEMBER_ID, "profile has no member id", expected)
+}
+
+/// `identity/member-id-from-creation`: the first version of a profile has the member id label.
+pub(crate) fn member_id_from_creation(created: &Change<ClusterProfile>, _: &Hub) -> Answer {
+    let message = "profile was created without a member id";
+    let expected = "a member id in the request that creates the profile";
+    created.after.map_or(Answer::NotApplicable, |profile| {
+        has_label(profile, LABEL_MEMBER_ID, message, expected)
+    })
+}
+
+/// `identity/member-id-stable`: a profile's member id never changes. Its temporary absence is not a change.
+pub(crate) fn member_id(profile: &ClusterProfile) -> Option<Value> {
+    let id = profile.label(LABEL_MEMBER_ID).filter(|id| !id.is_empty())?;
+    Some(Value::new(MEMBER_ID_PATH, id))
+}
+
+/// The keys of `identity/member-id-unique` and `identity/member-id-no-tie`.
+pub(crate) fn member_key(profile: &ClusterProfile, _: &Hub) -> Vec<MemberKey> {
+    let id = profile.label(LABEL_MEMBER_ID).filter(|id| !id.is_empty());
+    let key = id.map(|id| (Arc::clone(&profile.metadata.namespace), id.to_owned()));
+    key.into_iter().collect()
+}
+
+/// `identity/member-id-unique`: no two profiles of a namespace have the same member id, even from different managers.
+pub(crate) fn member_id_unique((_, id): &MemberKey, profiles: &[&ClusterProfile], _: &Hub) -> Answer {
+    let [first, others @ ..] = profiles else {
+        return Answer::Kept;
+    };
+    Answer::all(others.iter().map(|profile| {
+        Finding::on(*profile, "two profiles of one namespace have the same member id")
+            .at(MEMBER_ID_PATH)
+            .expected("an id that no other profile of the namespace has")
+            .observed(format!("{id}, as has {}", ObjectRef::from(*first)))
+    }))
+}
+
+/// `identity/member-id-no-tie`: of the profiles of a namespace with one member id, exactly one is the oldest. Consumers
+/// ignore the younger ones.
+pub(crate) fn member_id_no_tie((_, id): &MemberKey, profiles: &[&ClusterProfile], _: &Hub) -> Answer {
+    if let Some(undated) = profiles.iter().find(|profile| creation(profile).is_none()) {
+        let object = ObjectRef::from(*undated);
+        return Answer::unknown(format!(
+            "{object} has no creationTimestamp, and others have its member id"
+        ));
+    }
+    let earliest = profiles.iter().filter_map(|profile| creation(profile)).min();
+    let mut oldest = profiles.iter().filter(|profile| creation(profile) == earliest);
+    let Some(first) = oldest.next() else {
+        return Answer::Kept;
+    };
+    Answer::all(oldest.map(|profile| {
+        let created = profile.metadata.creation_timestamp.as_deref().unwrap_or_default();
+        Finding::on(*profile, "two profiles with one member id are equally old")
+            .at("metadata.creationTimestamp")
+            .expected(format!("one oldest profile with {MEMBER_ID_PATH} {id}"))
+            .observed(format!("{created}, as has {}", ObjectRef::from(*first)))
+    }))
+}
+
+fn creation(profile: &ClusterProfile) -> Option<Timestamp> {
+    parse_time(profile.metadata.creation_timestamp.as_deref()?)
+}

@@ -1,0 +1,275 @@
+//! The suite `lifecycle`: profiles when members join, after tampering, and after a restart of the manager.
+
+use evidence::{DriverAction, DriverStep};
+
+use crate::{
+    engine::{
+        Guarded, JudgedObject, Untouched, has_other_owners, in_the_end, next_action_on, nothing_appeared,
+        within,
+    },
+    rules::prelude::*,
+};
+
+/// `lifecycle/join-creates-profile`: after a member joined, there is a profile that the driver recognizes as its own.
+pub(crate) fn join_creates_profile(taken: &DriverStep, hub: &Hub) -> Answer {
+    const NO_PROFILE: &str = "a member that joined has no profile";
+    if taken.profile.is_some() {
+        let missing = || {
+            Finding::at_path("metadata.name", NO_PROFILE)
+                .expected("a profile")
+                .observed("none")
+        };
+        return match Step::of(hub, taken) {
+            Ok(step) => step.expect(|profile| profile.is_some(), |_| missing()),
+            Err(reason) => Answer::Unknown(reason),
+        };
+    }
+    // The driver recognized no profile of the member.
+    if let Err(reason) = nothing_appeared(hub, taken) {
+        return Answer::Unknown(reason);
+    }
+    let member = ObjectRef {
+        kind: KIND.to_owned(),
+        name: taken.member.clone(),
+        ..ObjectRef::default()
+    };
+    Answer::broken(
+        Finding::on(member, NO_PROFILE)
+            .at("metadata.name")
+            .expected(within(taken, "a profile"))
+            .observed(in_the_end(taken, "none")),
+    )
+}
+
+/// `lifecycle/join-fills-status`: after a member joined, its profile has a version, Joined True, ControlPlaneHealthy
+/// and, in edition standard, endpoints.
+pub(crate) fn join_fills_status(step: &Step) -> Answer {
+    let edition = step.hub.edition(Role::Manager);
+    step.expect(
+        |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
+        |profile| {
+            let lacks = profile.map_or_else(Vec::new, |profile| lacking(profile, edition));
+            let listed = lacks.iter().map(|(path, value)| format!("{path} {value}"));
+            let listed: Vec<String> = listed.collect();
+            let path = lacks.first().map_or("status", |(path, _)| path);
+            Finding::at_path(path, "the status of a member that joined is incomplete")
+                .expected(match edition {
+                    Edition::Standard => "version, ControlPlaneHealthy, endpoints, and Joined True",
+                    _ => "version, ControlPlaneHealthy, and Joined True",
+                })
+                .observed(match profile {
+                    Some(_) => listed.join(", "),
+                    None => "no profile".to_owned(),
+                })
+        },
+    )
+}
+
+/// The fields that a joined member's profile lacks, with the observed values.
+fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> {
+    let version = profile.status.version.kubernetes.as_deref().unwrap_or_default();
+    let joined = profile.condition(CONDITION_JOINED).map(|joined| &*joined.status);
+    let endpoints = profile.property(PROPERTY_ENDPOINTS);
+    let has_endpoints = endpoints.is_some_and(|property| !property.value.is_empty());
+    let has_health = profile.condition(CONDITION_HEALTHY).is_some();
+    let health = format!("status.conditions[{CONDITION_HEALTHY}]");
+    let endpoints = format!("status.properties[{}]", PROPERTY_ENDPOINTS);
+    let fields = [
+        (!version.is_empty(), "status.version.kubernetes".to_owned(), None),
+        (
+            joined == Some("True"),
+            condition_path(CONDITION_JOINED, "status"),
+            joined,
+        ),
+        (has_health, health, None),
+        (has_endpoints || edition != Edition::Standard, endpoints, None),
+    ];
+    let lacking = fields.into_iter().filter(|(is_there, ..)| !is_there);
+    lacking
+        .map(|(_, path, value)| (path, redacted_or_absent(value)))
+        .collect()
+}
+
+/// `lifecycle/restart-keeps-profiles`: each profile whose member was joined before the restart stays there with its
+/// uid, and is not deleted.
+pub(crate) fn restart_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
+    let message = "a profile was deleted or recreated when the manager restarted";
+    match keeps(taken, hub, message, |_| true) {
+        Answer::NotApplicable => no_profile_before(taken),
+        answer => answer,
+    }
+}
+
+/// `lifecycle/cut-off-keeps-profiles`: each profile whose member was joined before the manager was cut off stays there
+/// with its uid, and is not deleted. If a namespace was deleted, so do the profiles of other namespaces.
+pub(crate) fn cut_off_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
+    let is_namespace_gone = taken.action == DriverAction::DeleteNamespace;
+    let message = if is_namespace_gone {
+        "a profile was deleted or recreated when another namespace was deleted"
+    } else {
+        "a profile was deleted or recreated when the manager could not reach the source of its members"
+    };
+    let gone = taken.profile.as_ref().filter(|_| is_namespace_gone);
+    let is_elsewhere = |namespace: &str| gone.is_none_or(|gone| gone.namespace != namespace);
+    match keeps(taken, hub, message, is_elsewhere) {
+        Answer::NotApplicable if !is_namespace_gone => no_profile_before(taken),
+        answer => answer,
+    }
+}
+
+/// Kept if each joined profile stays there, in the namespaces for which `is_guarded` holds; not applicable without any.
+fn keeps(
+    taken: &DriverStep,
+    hub: &Hub,
+    message_deleted: &'static str,
+    is_guarded: impl Fn(&str) -> bool,
+) -> Answer {
+    let untouched = Untouched::<ClusterProfile> {
+        changed: |_, _| None,
+        message_changed: "",
+        message_deleted,
+    };
+    let is_kept = |object: &&JudgedObject<ClusterProfile>| {
+        object.last_before(taken.from).is_some_and(has_member)
+            && is_guarded(&object.lives[0].last().metadata.namespace)
+    };
+    let guarded = hub.profiles_before(taken).filter(is_kept).map(|object| Guarded {
+        lives: &object.lives,
+        from: taken.from.as_microsecond(),
+        is_created_by_run: false,
+        until: next_action_on(hub.evidence, object.lives[0].last(), taken),
+    });
+    untouched.judge(hub, taken, &guarded.collect::<Vec<_>>())
+}
+
+fn no_profile_before(taken: &DriverStep) -> Answer {
+    Answer::unknown(format!("there was no profile before {}", describe(taken)))
+}
+
+/// `lifecycle/foreign-profiles-untouched`: the implementation neither changes nor deletes the run's profile of another
+/// manager, after its creation, after a change of its spec, and after its re-creation.
+pub(crate) fn foreign_profiles_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
+    let untouched = Untouched {
+        changed: |before: &ClusterProfile, after: &ClusterProfile| {
+            let parts = [
+                (before.spec == after.spec, "spec"),
+                (before.metadata.labels == after.metadata.labels, "metadata.labels"),
+                (before.status == after.status, "status"),
+                (!has_other_owners(before, after), "metadata"),
+            ];
+            parts
+                .into_iter()
+                .find(|(is_same, _)| !is_same)
+                .map(|(_, part)| part)
+        },
+        message_changed: "a profile of another manager was changed",
+        message_deleted: "a profile of another manager was deleted",
+    };
+    let created = taken.profile_after.as_ref().or(taken.profile.as_ref());
+    untouched.judge_created(hub, taken, created)
+}
+
+/// `lifecycle/deleted-profile-restored`: after the run deleted a joined member's profile, the member has a profile with
+/// another uid.
+pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
+    let is_new = |profile: Option<&ClusterProfile>| {
+        profile.is_some_and(|profile| *profile.metadata.uid != *step.profile.uid)
+    };
+    let missing = |_: Option<&_>| {
+        let message = "the deleted profile of a joined member is not recreated";
+        let finding = Finding::at_path("metadata.name", message).observed("none");
+        finding.expected("a profile of the member")
+    };
+    let answer = step.expect(is_new, missing);
+    let Answer::Broken(_) = answer else { return answer };
+    let action = describe(step.taken);
+    if step.at_deadline().is_some() {
+        return Answer::unknown(format!("{} was still there after {action}", step.profile));
+    }
+    // The hub may have generated another name.
+    let prefix = step
+        .before()
+        .and_then(|profile| profile.metadata.generate_name.as_ref());
+    match step.renamed() {
+        Some(renamed) => renamed.expect(is_new, missing),
+        None if !step.records_profiles() && prefix.is_some() => {
+            Answer::unknown(format!("the driver does not say which profile {action} had"))
+        }
+        None => answer,
+    }
+}
+
+/// `lifecycle/status-restored`: the field that the run changed has another value again, and one at all if it had one.
+pub(crate) fn status_restored(step: &Step) -> Answer {
+    let Some(change) = &step.taken.change else {
+        return Answer::unknown(format!(
+            "{} does not record what it changed",
+            describe(step.taken)
+        ));
+    };
+    let value = |profile: &ClusterProfile| value_at(profile, &change.path);
+    let untrue = change.after.as_deref();
+    step.expect_after_write(
+        |profile| value(profile).as_deref() == untrue,
+        |profile| {
+            let value = profile.and_then(value);
+            value.as_deref() != untrue && (value.is_some() || change.before.is_none())
+        },
+        |profile| {
+            let before = change.before.as_deref();
+            Finding::at_path(redacted(&change.path), "an untrue status is not corrected")
+                .expected(before.map_or("no such value".to_owned(), redacted))
+                .observed(redacted_or_absent(profile.and_then(value).as_deref()))
+        },
+    )
+}
+
+/// The value at a path of the status, as in findings.
+fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
+    let key = |prefix: &str, suffix: &str| path.strip_prefix(prefix)?.strip_suffix(suffix);
+    let value = if path == "status.version.kubernetes" {
+        profile.status.version.kubernetes.as_deref()
+    } else if let Some(name) = key("status.properties[", "].value") {
+        profile.property(name).map(|property| &*property.value)
+    } else if let Some(kind) = key("status.conditions[", "].status") {
+        profile.condition(kind).map(|condition| &*condition.status)
+    } else {
+        None
+    };
+    value.map(str::to_owned)
+}
+
+/// `lifecycle/label-restored`: the manager label that the run removed is there again with its value.
+pub(crate) fn label_restored(step: &Step) -> Answer {
+    let is_right = |profile: &ClusterProfile| profile.label(LABEL_MANAGER) == Some(profile.manager());
+    step.expect_after_write(
+        |profile| profile.label(LABEL_MANAGER).is_none(),
+        |profile| profile.is_some_and(is_right),
+        |profile| {
+            let label = profile.and_then(|profile| profile.label(LABEL_MANAGER));
+            let path = label_path(LABEL_MANAGER);
+            Finding::at_path(path, "a removed manager label is not restored")
+                .expected(redacted_or_absent(profile.map(ClusterProfile::manager)))
+                .observed(redacted_or_absent(label))
+        },
+    )
+}
+
+/// `identity/display-name-kept`: after the run set `spec.displayName`, no change by the implementation takes that value
+/// away.
+pub(crate) fn display_name_kept(step: &Step) -> Answer {
+    let change = step.taken.change.as_ref();
+    let Some(wanted) = change.and_then(|change| change.after.as_deref()) else {
+        return Answer::unknown(format!(
+            "{} does not record what it changed",
+            describe(step.taken)
+        ));
+    };
+    let is_wanted = |profile: &ClusterProfile| profile.spec.display_name.as_deref() == Some(wanted);
+    step.expect_kept(is_wanted, "spec.displayName", |after| {
+        Finding::on(after, "a consumer's display name was overwritten")
+            .at("spec.displayName")
+            .expected(redacted(wanted))
+            .observed(redacted_or_absent(after.spec.display_name.as_deref()))
+    })
+}

@@ -1,0 +1,234 @@
+//! Compares what a profile reports with samples of its member.
+
+use std::collections::BTreeSet;
+
+use evidence::{ClusterProperty, Lease, MemberPart, Readyz, api::Condition};
+
+use super::version::reported_version;
+use crate::{rules::prelude::*, text::redacted_under};
+
+/// `version/matches-member`: the reported version is the one that the member's API server reports, apart from a leading
+/// `v`.
+pub(crate) fn version_matches_member(profile: &ClusterProfile, sample: &Sample, _: &Hub) -> Answer {
+    let Some(reported) = reported_version(profile) else {
+        return Answer::NotApplicable;
+    };
+    let Some(actual) = sample.answers.version.as_deref() else {
+        return sample.lacks(MemberPart::Version);
+    };
+    let [bare, expected] = [reported, actual].map(|version| version.strip_prefix('v').unwrap_or(version));
+    Answer::broken_if(bare != expected, || {
+        Finding::at_path(
+            "status.version.kubernetes",
+            "the version differs from the member's",
+        )
+        .expected(redacted(actual))
+        .observed(redacted(reported))
+    })
+}
+
+/// Checks that only `/readyz` has. A server that fails these alone starts, stops, or waits for its caches.
+const READYZ_ONLY: [&str; 4] = ["etcd-readiness", "informer-sync", "shutdown", "storage-readiness"];
+
+/// `conditions/healthy-agrees-with-member`: ControlPlaneHealthy agrees with the member's `/readyz` and control plane
+/// leases.
+pub(crate) fn healthy_agrees_with_member(profile: &ClusterProfile, sample: &Sample, _: &Hub) -> Answer {
+    let Some(condition) = profile.condition(CONDITION_HEALTHY) else {
+        return Answer::NotApplicable;
+    };
+    let is_reported_healthy = &*condition.status == "True";
+    match &sample.answers.readyz {
+        Some(readyz) if is_reported_healthy => reported_as_healthy(condition, readyz, sample),
+        Some(readyz) => reported_as_unhealthy(condition, readyz, sample),
+        None if is_reported_healthy => sample.lacks(MemberPart::Readyz),
+        // The member may answer neither the runner nor the manager.
+        None => Answer::NotApplicable,
+    }
+}
+
+/// Only a control plane that is down proves a violation: the documents list `/healthz`, and an API server may be healthy
+/// and not ready.
+fn reported_as_healthy(condition: &Condition, readyz: &Readyz, sample: &Sample) -> Answer {
+    let is_down = |check: &String| !readyz.ready && !READYZ_ONLY.contains(&check.as_str());
+    let stale: Vec<String> = sample.stale_leases().map(stale_lease).collect();
+    let is_broken = readyz.failed.iter().any(is_down) || !stale.is_empty();
+    if !is_broken && sample.answers.leases.is_none() {
+        return sample.lacks(MemberPart::Leases);
+    }
+    let failed = match readyz.failed.join(", ") {
+        _ if readyz.ready => None,
+        failed if failed.is_empty() => Some("/readyz fails".to_owned()),
+        failed => Some(redacted(&format!("/readyz fails: {failed}"))),
+    };
+    let problems: Vec<String> = failed.into_iter().chain(stale).collect();
+    let expected = format!("False or Unknown: {}", problems.join("; "));
+    if is_broken {
+        let message = "the control plane is reported as healthy, but is not";
+        Answer::broken(wrong_health(condition, message, expected))
+    } else if !readyz.ready {
+        let message = "the control plane is reported as healthy, but a part of it may not be";
+        Answer::warning(wrong_health(condition, message, expected))
+    } else {
+        Answer::Kept
+    }
+}
+
+/// A manager may see more than `/readyz` and leases show, or be cut off from the member.
+fn reported_as_unhealthy(condition: &Condition, readyz: &Readyz, sample: &Sample) -> Answer {
+    let is_stale = |lease: &Lease| lease.age_seconds > lease.duration_seconds;
+    match &sample.answers.leases {
+        _ if !readyz.ready => Answer::Kept,
+        None => Answer::NotApplicable,
+        Some(leases) if leases.iter().any(is_stale) => Answer::Kept,
+        Some(_) => {
+            let message = "the control plane is healthy, but not reported as healthy";
+            let expected = "True: /readyz passes and the leases of the control plane are fresh";
+            Answer::warning(wrong_health(condition, message, expected.to_owned()))
+        }
+    }
+}
+
+fn stale_lease(lease: &Lease) -> String {
+    let (name, age) = (&lease.name, lease.age_seconds);
+    redacted(&format!("{name} has not renewed its lease for {age} s"))
+}
+
+fn wrong_health(condition: &Condition, message: &str, expected: String) -> Finding {
+    Finding::at_path(condition_path(CONDITION_HEALTHY, "status"), message)
+        .expected(expected)
+        .observed(redacted(&condition.status))
+}
+
+/// `properties/node-count-matches-member`: the node count is within the declared tolerance of the member's nodes.
+pub(crate) fn node_count_matches_member(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
+    let property = profile.property(PROPERTY_NODE_COUNT);
+    let Some(reported) = property.and_then(|property| property.value.trim().parse::<u64>().ok()) else {
+        return Answer::NotApplicable;
+    };
+    let Some(actual) = sample.answers.nodes else {
+        return sample.lacks(MemberPart::Nodes);
+    };
+    let tolerance = hub.claim().node_tolerance;
+    Answer::broken_if(reported.abs_diff(actual) > tolerance, || {
+        let message = "the node count differs from the member's";
+        Finding::at_path(property_path(PROPERTY_NODE_COUNT), message)
+            .expected(match tolerance {
+                0 => actual.to_string(),
+                _ => format!("{actual}, give or take {tolerance}"),
+            })
+            .observed(reported.to_string())
+    })
+}
+
+/// `properties/custom-resource-groups-match-member`: the custom resource groups are those of the member's CRDs.
+pub(crate) fn custom_resource_groups_match_member(
+    profile: &ClusterProfile,
+    sample: &Sample,
+    _: &Hub,
+) -> Answer {
+    let property = profile.property(PROPERTY_RESOURCE_GROUPS);
+    let reported = property.and_then(|property| serde_json::from_str(&property.value).ok());
+    let Some::<BTreeSet<String>>(reported) = reported else {
+        return Answer::NotApplicable;
+    };
+    let Some(actual) = sample.answers.custom_resource_groups.as_deref() else {
+        return sample.lacks(MemberPart::CustomResourceGroups);
+    };
+    Answer::broken_if(reported != *actual, || {
+        let message = "the custom resource groups differ from the member's";
+        Finding::at_path(property_path(PROPERTY_RESOURCE_GROUPS), message)
+            .expected("the API groups of the member's custom resource definitions")
+            .observed(differences(&reported, actual))
+    })
+}
+
+/// Which groups a profile lacks, and which ones its member lacks.
+fn differences(reported: &BTreeSet<String>, actual: &BTreeSet<String>) -> String {
+    let list = |groups: Vec<&String>| {
+        let groups: Vec<&str> = groups.into_iter().map(String::as_str).collect();
+        (!groups.is_empty()).then(|| redacted(&groups.join(", ")))
+    };
+    let missing = list(actual.difference(reported).collect());
+    let surplus = list(reported.difference(actual).collect());
+    let missing = missing.map(|missing| format!("without {missing}"));
+    let surplus = surplus.map(|surplus| format!("with {surplus}, which the member lacks"));
+    let parts: Vec<String> = missing.into_iter().chain(surplus).collect();
+    parts.join("; ")
+}
+
+/// `properties/honours-only-labelled`: the profile contains only those of the member's ClusterProperties that have the
+/// label.
+pub(crate) fn honours_only_labelled(profile: &ClusterProfile, sample: &Sample, _: &Hub) -> Answer {
+    sample.each_cluster_property(|own| {
+        if is_common_knowledge(&own.name) {
+            return Answer::NotApplicable;
+        }
+        if own.labelled || value(profile, own) != Some(&own.value) {
+            return Answer::Kept;
+        }
+        let observed = redacted_under(&own.name, &own.value);
+        let finding = Finding::at_path(
+            path(own),
+            "the profile has a ClusterProperty that lacks the label",
+        )
+        .expected(format!(
+            "no property of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
+        ))
+        .observed(format!("{observed}, as on the member"));
+        // A manager may have a property of that name and value by itself, unless the suite planted it on the member.
+        Answer::all([finding.advisory_unless(own.name.ends_with(PLANTED_DOMAIN))])
+    })
+}
+
+/// Whether a manager may know a property from elsewhere.
+fn is_common_knowledge(name: &str) -> bool {
+    let mut standard = STANDARD_PROPERTIES.iter().chain(&PROPERTIES_CLUSTER_ID);
+    name == PROPERTY_CLUSTERSET || standard.any(|known| *known == name)
+}
+
+/// `properties/cluster-properties-propagated`: the member's ClusterProperties appear in its profile.
+pub(crate) fn cluster_properties_propagated(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
+    each_due_property(sample, hub, |own| {
+        Answer::broken_if(value(profile, own).is_none(), || {
+            Finding::at_path(path(own), "the profile lacks a ClusterProperty of the member")
+                .expected(redacted_under(&own.name, &own.value))
+                .observed(ABSENT)
+        })
+    })
+}
+
+/// `properties/cluster-properties-verbatim`: a ClusterProperty has the same value in the profile as on the member.
+pub(crate) fn cluster_properties_verbatim(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
+    each_due_property(sample, hub, |own| {
+        let reported = value(profile, own).unwrap_or(&own.value);
+        Answer::broken_if(*reported != *own.value, || {
+            let message = "a property's value differs from the member's ClusterProperty";
+            Finding::at_path(format!("{}.value", path(own)), message)
+                .expected(redacted_under(&own.name, &own.value))
+                .observed(redacted_under(&own.name, reported))
+        })
+    })
+}
+
+/// The answer about each ClusterProperty that belongs in the profile: in edition `standard`, only with the label. The CRD
+/// refuses values of more than 1024 characters.
+fn each_due_property(sample: &Sample, hub: &Hub, check: impl Fn(&ClusterProperty) -> Answer) -> Answer {
+    let is_any_due = hub.edition(Role::Manager) != Edition::Standard;
+    sample.each_cluster_property(|own| {
+        let is_publishable = !own.value.is_empty() && own.value.chars().count() <= 1024;
+        if is_publishable && (own.labelled || is_any_due) {
+            check(own)
+        } else {
+            Answer::NotApplicable
+        }
+    })
+}
+
+/// The value of the profile's property with the name of a ClusterProperty.
+fn value<'p>(profile: &'p ClusterProfile, own: &ClusterProperty) -> Option<&'p str> {
+    profile.property(&own.name).map(|property| &*property.value)
+}
+
+fn path(own: &ClusterProperty) -> String {
+    redacted(&format!("status.properties[{}]", own.name))
+}

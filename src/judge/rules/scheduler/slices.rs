@@ -1,0 +1,225 @@
+//! Single slices and the profiles that they name: the suites `placement-labels` and `placement-references`, and some rules of
+//! `placement-slices` and `placement-lifecycle`.
+
+use evidence::{
+    api::{
+        ClusterProfileReference, OwnerReference,
+        syntax::{is_dns_label, is_dns_subdomain},
+    },
+    leak::leaks_in_text,
+};
+
+use super::decisions::parse_index;
+use crate::{
+    engine::Reference,
+    rules::{
+        leaks::{leaks_in_labels, no_leaks},
+        prelude::*,
+    },
+    text::misspelled,
+};
+
+/// `placement-slices/size`
+pub(crate) fn size(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let count = slice.clusters().len();
+    Answer::broken_if(count > LARGEST_SLICE, || {
+        Finding::at_path("decisions", "the slice has too many clusters")
+            .expected(format!("at most {LARGEST_SLICE} clusters"))
+            .observed(format!("{count} clusters"))
+    })
+}
+
+/// `placement-slices/decisions-present`
+pub(crate) fn decisions_present(slice: &PlacementDecision, _: &Hub) -> Answer {
+    Answer::broken_if(slice.decisions.is_none(), || {
+        let finding = Finding::at_path("decisions", "the list of clusters is missing");
+        finding.expected("a list, which may be empty").observed(ABSENT)
+    })
+}
+
+/// `placement-slices/index-is-number`
+pub(crate) fn index_is_number(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let Some(index) = slice.label(LABEL_DECISION_INDEX) else {
+        return Answer::NotApplicable;
+    };
+    Answer::broken_if(parse_index(index).is_none(), || {
+        let path = label_path(LABEL_DECISION_INDEX);
+        Finding::at_path(path, "the decision index is not a number")
+            .expected("a decimal number from 0 on")
+            .observed(index)
+    })
+}
+
+/// `placement-lifecycle/owner-collects`
+pub(crate) fn owner_collects(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let owners = &slice.metadata.owner_references;
+    let is_profile =
+        |owner: &&OwnerReference| *owner.kind == *KIND && owner.api_version.split('/').next() == Some(GROUP);
+    let (message, observed) = match owners.iter().find(is_profile) {
+        Some(profile) => (
+            "the slice is deleted with one of the clusters",
+            format!("{KIND} {}", profile.name),
+        ),
+        None if owners.is_empty() => (
+            "no owner reference ties the slice to its request",
+            "no owner".to_owned(),
+        ),
+        None => return Answer::Kept,
+    };
+    let finding = Finding::at_path("metadata.ownerReferences", message).observed(observed);
+    Answer::broken(finding.expected("the request that the slice answers"))
+}
+
+/// `placement-labels/scheduler-named`
+pub(crate) fn scheduler_named(slice: &PlacementDecision, _: &Hub) -> Answer {
+    Answer::broken_if(slice.scheduler().is_empty(), || {
+        Finding::at_path("schedulerName", "the slice does not name its scheduler")
+            .expected("the name of the scheduler that writes the slice")
+            .observed(slice.scheduler_name.as_deref().unwrap_or(ABSENT))
+    })
+}
+
+/// `placement-labels/scheduler-stable`
+pub(crate) fn scheduler_stable(change: &Change<'_, '_, PlacementDecision>, _: &Hub) -> Answer {
+    let Some((before, after)) = change.both() else {
+        return Answer::NotApplicable;
+    };
+    let (old, new) = (before.scheduler(), after.scheduler());
+    // A name that is set later is no change.
+    Answer::broken_if(!old.is_empty() && old != new, || {
+        Finding::at_path("schedulerName", "the scheduler of the slice was changed")
+            .expected(old)
+            .observed(if new.is_empty() { ABSENT } else { new })
+    })
+}
+
+/// The labels that the documents define for a slice.
+const DEFINED: [&str; 3] = [LABEL_DECISION_KEY, LABEL_DECISION_INDEX, LABEL_PLACEMENT_KEY];
+
+/// The labels that are proposed for a slice, or that a document mentions without a definition.
+const PROPOSED: [&str; 3] = [
+    LABEL_DECISION_REVISION,
+    LABEL_DECISION_GROUP_INDEX,
+    LABEL_DECISION_GROUP_NAME,
+];
+
+/// `placement-labels/no-unknown-multicluster-labels`
+pub(crate) fn no_unknown_multicluster_labels(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let labels = slice.metadata.labels.iter().map(|(key, _)| key);
+    Answer::all(labels.filter(|key| is_undefined(key)).map(|key| {
+        let (message, expected) = match misspelled(key, &DEFINED) {
+            Some(defined) => (
+                "the label is a likely misspelling of one that is defined",
+                defined.to_owned(),
+            ),
+            None => (
+                "no document defines the label for PlacementDecisions",
+                format!("no label but {} of this API", DEFINED.join(", ")),
+            ),
+        };
+        let finding = Finding::at_path(label_path(key), message);
+        finding.expected(expected).observed(key)
+    }))
+}
+
+/// Whether a label belongs to the group of the API, or to ClusterProfiles, and no document knows it for a slice.
+fn is_undefined(key: &str) -> bool {
+    let is_of_group = key.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
+    (is_of_group || key == LABEL_MANAGER) && !DEFINED.contains(&key) && !PROPOSED.contains(&key)
+}
+
+/// `placement-labels/reason-is-public`
+pub(crate) fn reason_is_public(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let mut parts = leaks_in_labels("metadata.labels", &slice.metadata.labels);
+    parts.extend(leaks_in_labels(
+        "metadata.annotations",
+        &slice.metadata.annotations,
+    ));
+    parts.push(("schedulerName".to_owned(), leaks_in_text(slice.scheduler())));
+    parts.extend(slice.clusters().iter().enumerate().map(|(place, decision)| {
+        let reason = decision.reason.as_deref().unwrap_or_default();
+        (format!("decisions[{place}].reason"), leaks_in_text(reason))
+    }));
+    no_leaks("slice", parts)
+}
+
+/// `placement-references/name-valid`
+pub(crate) fn name_valid(slice: &PlacementDecision, _: &Hub) -> Answer {
+    if slice.clusters().is_empty() {
+        return Answer::NotApplicable;
+    }
+    let is_namespace = |namespace: &str| namespace.is_empty() || is_dns_label(namespace);
+    let name = invalid(slice, "name", |reference| &reference.name, is_dns_subdomain);
+    let namespace = invalid(slice, "namespace", |reference| &reference.namespace, is_namespace);
+    let name = name.map(|finding| finding.expected("a DNS subdomain of at most 253 characters"));
+    let namespace =
+        namespace.map(|finding| finding.expected("a DNS label of at most 63 characters, or nothing"));
+    Answer::all(name.into_iter().chain(namespace))
+}
+
+/// The references of a slice with an invalid field, as one finding. An absent reference has no name.
+fn invalid(
+    slice: &PlacementDecision,
+    field: &str,
+    value: fn(&ClusterProfileReference) -> &str,
+    is_valid: impl Fn(&str) -> bool,
+) -> Option<Finding> {
+    let values = slice.clusters().iter().enumerate().map(|(place, decision)| {
+        let reference = decision.cluster_profile_ref.as_ref();
+        (place, reference.map_or("", value))
+    });
+    let mut invalid = values.filter(|(_, value)| !is_valid(value));
+    let (place, first) = invalid.next()?;
+    let first = redacted_or_absent(Some(first).filter(|first| !first.is_empty()));
+    let observed = match invalid.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    };
+    let message = format!("clusterProfileRef.{field} is not a valid {field}");
+    let path = format!("decisions[{place}].clusterProfileRef.{field}");
+    Some(Finding::at_path(path, message).observed(observed))
+}
+
+/// How long a decision may name a profile that does not exist: 60 s.
+pub(crate) const REFERENCE_GRACE: Micros = 60 * SECOND;
+
+/// `placement-references/resolve`
+pub(crate) fn resolve(reference: &Reference) -> Answer {
+    if reference.profile.is_none() && reference.was_there {
+        return Answer::NotApplicable;
+    }
+    Answer::broken_if(reference.profile.is_none(), || {
+        let finding = reference.finding("the decision refers to a ClusterProfile that does not exist");
+        finding.expected("references to ClusterProfiles that exist")
+    })
+}
+
+/// `placement-references/resolve-across-time`
+pub(crate) fn resolve_across_time(reference: &Reference) -> Answer {
+    if reference.profile.is_some() || !reference.was_there {
+        return Answer::NotApplicable;
+    }
+    let finding = reference.finding("the decision keeps a ClusterProfile that was deleted");
+    Answer::broken(finding.expected("dropped within 60 s of the deletion"))
+}
+
+/// `placement-references/selected-is-alive`: no profile of a selected cluster reports it as down, unless the decision
+/// gives a reason. `Unknown` does not.
+pub(crate) fn selected_is_alive(reference: &Reference) -> Answer {
+    let Some(profile) = reference.profile else {
+        return Answer::NotApplicable;
+    };
+    let reason = reference.entry.reason.as_deref().unwrap_or_default();
+    let mut conditions = [CONDITION_JOINED, CONDITION_HEALTHY].into_iter();
+    let down = conditions.find(|kind| has_status(profile, kind, "False"));
+    let Some(condition) = down.filter(|_| reason.trim().is_empty()) else {
+        return Answer::Kept;
+    };
+    let finding = reference.finding("the decision names a cluster that its profile reports as down");
+    let observed = format!("{} ({condition} is False)", finding.observed);
+    Answer::broken(
+        finding
+            .expected("clusters that are joined and healthy, or a reason that says otherwise")
+            .observed(observed),
+    )
+}
