@@ -1,6 +1,8 @@
-//! The input of every format: the evidence and its judgement.
+//! The input of every format: the evidence and its judgement, and how much they cover.
 
-use evidence::{Evidence, Reason, ReasonId};
+use std::collections::BTreeMap;
+
+use evidence::{Asked, Evidence, Kind, Reason, ReasonId, Window};
 use jiff::Timestamp;
 use judge::{Judgement, RuleVerdict, Selection, rules::Rule};
 
@@ -25,25 +27,75 @@ pub struct Report<'a> {
 /// if there is nothing. The rule is the one that the reason keeps from a verdict, if it is about one.
 pub type Advice = fn(ReasonId, Option<&Rule>) -> String;
 
-/// No advice, for those who have no command line.
+/// No advice, for callers without a command line.
 pub fn no_advice(_: ReasonId, _: Option<&Rule>) -> String {
     String::new()
 }
 
 impl Report<'_> {
-    /// A reason with what can be done about it.
-    pub fn told(&self, reason: &Reason, rule: Option<&Rule>) -> String {
+    /// A reason with the advice about it.
+    pub fn with_advice(&self, reason: &Reason, rule: Option<&Rule>) -> String {
         let advice = reason.id.map(|id| (self.advice)(id, rule));
         format!("{reason}{}", advice.unwrap_or_default())
     }
 
-    /// Why a rule has no verdict, with what can be done about it; none if it has one.
+    /// Why a rule has no verdict, with the advice about it; `None` if it has one.
     pub fn reason(&self, verdict: &RuleVerdict) -> Option<String> {
-        let told = verdict
-            .reasons
-            .iter()
-            .map(|reason| self.told(reason, Some(verdict.rule)));
-        let told: Vec<String> = told.collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let reasons = verdict.reasons.iter();
+        let reasons: Vec<String> = reasons
+            .map(|reason| self.with_advice(reason, Some(verdict.rule)))
+            .collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    /// Why the run was cut short, if it was.
+    pub fn cut_short(&self) -> Option<&str> {
+        self.evidence.header.cut_short.as_deref()
+    }
+}
+
+/// The coverage of a judgement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coverage {
+    /// The number of profiles in scope that were seen, including deleted ones.
+    pub profiles: usize,
+    /// How long the run watched after the window, such as `70 s more for 3 profiles to settle`; `None` if it did not.
+    pub settled: Option<String>,
+    /// The window of the watch; `None` for a single snapshot.
+    pub watched: Option<Window>,
+    /// Kinds of evidence that the selected rules use but that were not requested, with the reason.
+    pub not_asked: BTreeMap<Kind, Reason>,
+}
+
+impl Coverage {
+    /// Derives it from the evidence and the selected rules.
+    pub fn of(report: &Report) -> Self {
+        let evidence = report.evidence;
+        let header = &evidence.header;
+        let verdicts = report.judgement.verdicts.iter();
+        let facts = verdicts
+            .filter(|verdict| !verdict.is_deselected())
+            .map(|verdict| &verdict.rule.facts);
+        let used = facts
+            .flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by])
+            .flatten();
+        let not_asked = used
+            .filter_map(|kind| match evidence.asked(*kind) {
+                Asked::Yes => None,
+                Asked::No(reason) if reason.is_empty() => {
+                    Some((*kind, Reason::known(ReasonId::NotRequested, "not asked for")))
+                }
+                Asked::No(reason) => Some((*kind, reason.clone())),
+            })
+            .collect();
+        let settled = header.settled.zip(header.window);
+        Self {
+            profiles: evidence.histories().count(),
+            settled: settled.and_then(|(settled, window)| settled.describe(window)),
+            watched: header
+                .window
+                .filter(|_| *evidence.asked(Kind::Timeline) == Asked::Yes),
+            not_asked,
+        }
     }
 }

@@ -7,26 +7,21 @@ mod files;
 mod formats;
 pub mod html;
 mod input;
-mod said;
 pub mod site;
 mod story;
 pub mod submitted;
+mod summary;
 mod text;
 
 pub use files::{
     outputs::{Form, Output, OutputError, Outputs, Prepared},
     part::Part,
 };
-pub use formats::{
-    badge,
-    format::{FORMATS, Format},
-    github, json, junit, markdown, terminal, trials,
-};
-pub use input::{Advice, Report, no_advice};
-pub use said::{
-    coverage::Coverage,
-    decision::{headline, partial, scope},
-    failure::show_findings,
+pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, terminal, trials};
+pub use input::{Advice, Coverage, Report, no_advice};
+pub use summary::{
+    decision::{headline, scope},
+    findings::show_findings,
 };
 pub use text::{escape, number::count, page, yaml};
 

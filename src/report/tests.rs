@@ -167,56 +167,30 @@ fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
     insta::assert_snapshot!(plain);
 }
 
+/// What each format says about the same judgement. Suite versions are left out.
 #[test]
-fn json_has_the_shape_that_other_tools_rely_on() {
-    let mut json = Vec::new();
-    with_report(|report| json::write(report, &mut json)).expect("writes");
-    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    assert_eq!(json["apiVersion"], "conformance.clusterprofile/v1");
-    assert_eq!(json["suite"]["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(json["edition"], "standard");
-    assert_eq!(json["decision"], "not-conformant");
-    assert_eq!(json["tally"]["must"]["judged"], 2);
-    assert_eq!(json["notAsked"]["requests"], "give --audit-log FILE");
-    assert_eq!(json["evidence"]["file"], serde_json::Value::Null);
-    let verdicts = json["verdicts"].as_array().expect("verdicts");
-    let told: Vec<_> = verdicts
-        .iter()
-        .map(|v| v["verdict"].as_str().expect("a verdict"))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            "pass",
-            "fail",
-            "inconclusive",
-            "warn",
-            "not-applicable",
-            "skipped"
-        ]
-    );
-    assert_eq!(verdicts[1]["rule"], "identity/broken");
-    assert_eq!(verdicts[1]["level"], "MUST");
-    assert_eq!(verdicts[1]["examined"], 20);
-    assert_eq!(
-        verdicts[1]["findings"][0],
-        serde_json::json!({
-            "object": {
-                "kind": "ClusterProfile", "namespace": "fleet", "name": "cluster-0", "uid": "uid-cluster-0",
-                "resourceVersion": "7",
-            },
-            "path": "metadata.labels[x-k8s.io/cluster-manager]",
-            "expected": "m",
-            "observed": "(absent)",
-            "message": "the label is missing",
-        })
-    );
-    assert_eq!(
-        verdicts[1]["findings"][12]["observed"], HOSTILE,
-        "data is kept as it is"
-    );
-    assert_eq!(verdicts[5]["reason"], "the reason of skipped");
-    assert_eq!(verdicts[0].get("reason"), None);
+fn every_format_has_the_verdicts_levels_and_findings() {
+    let mut judgement = judgement();
+    judgement.verdicts[1].findings.drain(3..12);
+    let evidence = evidence();
+    let selection = Selection::default();
+    let report = report_of(&evidence, &judgement, &selection);
+    type Write = fn(&Report, &mut dyn std::io::Write) -> std::io::Result<()>;
+    let formats: [(&str, Write); 5] = [
+        ("json", |report, into| json::write(report, into)),
+        ("markdown", |report, into| markdown::write(report, into)),
+        ("junit", |report, into| junit::write(report, into)),
+        ("badge", |report, into| badge::write(report, into)),
+        ("annotations", |report, into| {
+            into.write_all(github::annotations(report).as_bytes())
+        }),
+    ];
+    for (name, write) in formats {
+        let mut bytes = Vec::new();
+        write(&report, &mut bytes).expect("a vector takes all");
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        insta::assert_snapshot!(name, text.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+    }
 }
 
 #[test]

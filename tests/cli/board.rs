@@ -117,8 +117,11 @@ fn the_published_reports_hold_and_lack_but_minutes() {
     let reports = published("").display().to_string();
     let told = expect(0, &["report", "verify", "--dir", &reports, "--markdown"]);
     assert!(told.starts_with("## ✅ Conformance reports: "), "{told}");
-    let mut to_do = told.lines().filter(|line| line.starts_with("- "));
-    assert!(to_do.all(|line| line.starts_with("- it watched for ")), "{told}");
+    let mut to_do = told.lines().filter(|line| line.starts_with("  - "));
+    assert!(
+        to_do.all(|line| line.starts_with("  - it watched for ")),
+        "{told}"
+    );
     assert!(expect(0, &["report", "verify", "--dir", &reports]).contains("holds: ocm/v1.2.1\n"));
 }
 
@@ -185,9 +188,9 @@ fn everything_that_a_pull_request_may_hold_is_shown_as_what_it_is() {
     assert_eq!(done.code, Some(1), "{}", done.err);
     for told in [
         "❌ Conformance reports: 3 of 9 hold, 2 do not hold, 2 are not verified, 2 cannot be read",
-        "| `bare/v1.0.0` | `bare v1.0.0` | standard |",
+        "`bare/v1.0.0`: `bare v1.0.0` is ",
         "- it has no report.yaml: write one with \\`run --report\\`",
-        "- the evidence is missing: add evidence.jsonl.zst beside report.yaml",
+        "- the evidence is missing: add evidence.jsonl.zst next to report.yaml",
     ] {
         assert!(done.out.contains(told), "{told:?} is not in: {}", done.out);
     }

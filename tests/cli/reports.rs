@@ -74,7 +74,7 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
     let (report, evidence) = folder.report(0, "one", &["--from", "conforming.yaml", "identity/"]);
     refused(
         &["report", "verify", "conforming.yaml", &evidence],
-        &["conforming.yaml", "it is no report"],
+        &["conforming.yaml", "it is not a report"],
     );
     refused(
         &["report", "verify", "missing.yaml", &evidence],
@@ -97,7 +97,7 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
     folder.edit("one.yaml", "suiteVersion: \"", "suiteVersion: \"99.");
     refused(
         &["report", "diff", &report, &report],
-        &["verdict", "it is by suite 99.", "read it with that one"],
+        &["verdict", "it is by suite 99.", "read it with that suite"],
     );
     refused(
         &[

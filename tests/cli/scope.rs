@@ -258,7 +258,7 @@ fn what_a_file_is_not_judged_by_is_told() {
 #[test]
 fn a_narrowed_run_never_calls_itself_conformant() {
     let folder = Folder::new();
-    let formats = report::FORMATS.iter().map(|format| format.name);
+    let formats = report::FORMATS.iter().map(|format| format.name());
     let paths = formats
         .chain(["report"])
         .map(|flag| (format!("--{flag}"), folder.flag(flag)));

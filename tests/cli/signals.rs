@@ -42,7 +42,7 @@ pub(super) async fn beside_the_lab<T: Send + 'static>(
 
 /// A run with every report, and what it says.
 fn start(folder: &Folder, kubeconfig: &str, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
-    let formats = report::FORMATS.iter().map(|format| format.name);
+    let formats = report::FORMATS.iter().map(|format| format.name());
     let reports = formats.chain(["record"]);
     let mut run = command(&["run", "--kubeconfig", kubeconfig, "--observe", "10m"]);
     run.args(flags);

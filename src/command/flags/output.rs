@@ -29,7 +29,7 @@ pub struct OutputFlags {
 /// Which reports to write: `--NAME FILE` for each format, and those below.
 #[derive(Clone, Debug, Default)]
 pub struct FileFlags {
-    formats: BTreeMap<&'static FileFormat, PathBuf>,
+    formats: BTreeMap<FileFormat, PathBuf>,
     submitted: SubmitFlags,
     recorded: RecordFlags,
 }
@@ -136,7 +136,7 @@ impl FileFlags {
             submitted,
             recorded,
         } = self;
-        let formats = formats.iter().map(|(format, path)| (Form::Format(format), path));
+        let formats = formats.iter().map(|(format, path)| (Form::Format(*format), path));
         let record = recorded.record.iter().map(|path| (Form::Record, path));
         let report = submitted.report.iter();
         let report = report.map(|path| (submitted.report_format.form(), path));
@@ -150,13 +150,13 @@ impl Args for FileFlags {
         let mut command = command.next_help_heading("Output");
         for format in FORMATS {
             // In the help, the report to submit stands before the JSON report.
-            if format.name == "json" {
+            if format == FileFormat::Json {
                 command = SubmitFlags::augment_args(command);
             }
-            let flag = Arg::new(format.name)
-                .long(format.name)
+            let flag = Arg::new(format.name())
+                .long(format.name())
                 .value_name("FILE")
-                .help(format.about)
+                .help(format.about())
                 .value_parser(value_parser!(PathBuf));
             command = command.arg(flag);
         }
@@ -170,12 +170,12 @@ impl Args for FileFlags {
 
 impl FromArgMatches for FileFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let path = |format: &'static FileFormat| {
-            let path = matches.get_one::<PathBuf>(format.name)?;
+        let path = |format: FileFormat| {
+            let path = matches.get_one::<PathBuf>(format.name())?;
             Some((format, path.clone()))
         };
         Ok(Self {
-            formats: FORMATS.iter().filter_map(path).collect(),
+            formats: FORMATS.into_iter().filter_map(path).collect(),
             submitted: SubmitFlags::from_arg_matches(matches)?,
             recorded: RecordFlags::from_arg_matches(matches)?,
         })
@@ -190,7 +190,7 @@ impl FromArgMatches for FileFlags {
 /// The flag that asks for a file.
 fn flag(form: Form) -> String {
     let name = match form {
-        Form::Format(format) => format.name,
+        Form::Format(format) => format.name(),
         Form::Record => "record",
         Form::Report | Form::Matrix => "report",
     };

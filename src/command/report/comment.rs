@@ -37,7 +37,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
         describe(&submissions, &unreadable)
     };
     print(&text)?;
-    let is_forged = |one: &Submission| one.fitness() == Fitness::DoesNotHold;
+    let is_forged = |one: &Submission| one.check.fitness == Fitness::DoesNotHold;
     Ok(if submissions.iter().any(is_forged) {
         Exit::NotConformant
     } else if unreadable.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
 fn describe(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
     let mut page = Page::new(width());
     for submission in submissions {
-        let name = submission.fitness().name();
+        let name = submission.check.fitness.name();
         page.marked(0, &format!("{name}:"), &escape::line(&submission.folder));
         for item in submission.to_do() {
             page.paragraph(2, &escape::line(&item));

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use evidence::{Limits, api::Edition};
 use report::{
     Report,
-    submitted::{Check, Document, Proof, Unreadable, verify_with},
+    submitted::{Check, Document, Proof, Unreadable, verify},
 };
 
 use super::{held::held, read::read};
@@ -164,7 +164,7 @@ impl Found {
         let path = self.evidence().filter(|_| self.document.evidence.is_some());
         let proof = match path.map(|path| held(&path, limits)) {
             None => Proof::Missing,
-            Some(Ok(held)) => Proof::Judged(verify_with(&self.document, held, show)),
+            Some(Ok(held)) => Proof::Judged(verify(&self.document, held, show)),
             Some(Err(failure)) => Proof::Unreadable(failure.in_one_line()),
         };
         Check::of(&self.document, proof)

@@ -68,7 +68,7 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
         judged = Some(EditionResult::judged(document.clone(), report));
     });
     let mut editions = vec![judged.unwrap_or_else(|| EditionResult::claimed(document.clone()))];
-    if check.fitness() == Fitness::Holds && document.is_whole_run() {
+    if check.fitness == Fitness::Holds && document.is_whole_run() {
         let others = document.edition.role().editions();
         for edition in others.filter(|edition| *edition != document.edition) {
             found.in_edition(edition).check(limits, |report| {

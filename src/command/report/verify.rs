@@ -6,7 +6,7 @@ use clap::Args;
 use report::{
     escape,
     page::Page,
-    submitted::{Change, Document, Obstacle, Verified, obstacles, verify},
+    submitted::{Change, Check, Document, Fitness, Proof, verify},
 };
 
 use super::{comment::verify_all, held::held, read::read};
@@ -60,64 +60,57 @@ impl Verify {
         let report = self.report.unwrap_or_default();
         let document = read(&report, &limits)?;
         let evidence = self.evidence.unwrap_or_default();
-        let verified = verify(&document, held(&evidence, &limits)?);
-        print(&describe(&document, &verified))?;
-        Ok(if verified.differences.is_empty() {
-            Exit::Success
-        } else {
-            Exit::NotConformant
+        let proof = Proof::Judged(verify(&document, held(&evidence, &limits)?, |_| {}));
+        let check = Check::of(&document, proof);
+        print(&describe(&document, &check))?;
+        Ok(match check.fitness {
+            Fitness::Holds => Exit::Success,
+            _ => Exit::NotConformant,
         })
     }
 }
 
-fn describe(document: &Document, verified: &Verified) -> String {
+fn describe(document: &Document, check: &Check) -> String {
     let mut page = Page::new(width());
-    match verified.differences.len() {
-        0 => page.marked(
+    let differences = &check.verified.differences;
+    if check.fitness == Fitness::Holds {
+        let (decision, edition) = (document.decision.name(), document.edition);
+        page.marked(
             0,
             "holds:",
-            &format!(
-                "the evidence reproduces this report: {} for edition {}",
-                document.decision.name(),
-                document.edition
-            ),
-        ),
-        number => {
-            page.marked(
-                0,
-                "does not hold:",
-                &format!(
-                    "the evidence does not reproduce this report; {} of its parts differ",
-                    number
-                ),
-            );
-            page.gap();
-            let mut differences: Vec<&Change> = verified.differences.iter().collect();
-            // Verdicts first: the counts follow from them.
-            differences.sort_by_key(|change| !change.at.contains('/'));
-            for change in differences.iter().take(SHOWN) {
-                show(&mut page, change);
-            }
-            if number > SHOWN {
-                page.paragraph(2, &format!("… and {} more", number - SHOWN));
-            }
+            &format!("the evidence reproduces this report: {decision} for edition {edition}"),
+        );
+    } else if differences.is_empty() {
+        page.marked(0, "does not hold:", check.reason);
+    } else {
+        let number = differences.len();
+        page.marked(
+            0,
+            "does not hold:",
+            &format!("the evidence does not reproduce this report; {number} of its parts differ"),
+        );
+        page.gap();
+        for change in differences.iter().take(SHOWN) {
+            show(&mut page, change);
+        }
+        if number > SHOWN {
+            page.paragraph(2, &format!("… and {} more", number - SHOWN));
         }
     }
-    for note in &verified.notes {
+    for note in &check.verified.notes {
         page.marked(0, "note:", &escape::line(note));
     }
-    let mut obstacles = obstacles(document);
-    obstacles.extend(verified.obstacles.iter().cloned());
-    if obstacles.is_empty() {
-        page.marked(0, "submittable:", "nothing missing");
+    for obstacle in &check.obstacles {
+        page.marked(0, "not submittable:", &escape::line(obstacle));
     }
-    for obstacle in obstacles {
-        let advice = match obstacle {
-            Obstacle::NoEvidence => ": add --record FILE to the run",
-            _ => "",
-        };
-        let text = format!("{obstacle}{advice}");
-        page.marked(0, "not submittable:", &escape::line(&text));
+    match (check.fitness, &check.obstacles[..]) {
+        (Fitness::Holds, []) => page.marked(0, "submittable:", "nothing missing"),
+        (Fitness::Holds, _) => {}
+        _ => page.marked(
+            0,
+            "not submittable:",
+            &format!("the report does not hold: {}", check.reason),
+        ),
     }
     page.into_text()
 }

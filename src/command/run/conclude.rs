@@ -199,7 +199,7 @@ fn leave(
                 Ok(())
             }
             Form::Record => file::write_named(report.evidence, &path, into),
-            Form::Format(format) => (format.write)(report, into),
+            Form::Format(format) => format.write(report, into),
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(submitted_report, into),
         });

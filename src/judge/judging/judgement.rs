@@ -69,6 +69,11 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// What is wrong with the waivers themselves.
+    pub fn complaints(&self) -> impl Iterator<Item = String> {
+        self.waivers.iter().filter_map(WaiverOutcome::complaint)
+    }
+
     /// Names what was judged: `ClusterProfile`, `PlacementDecision` or both.
     pub fn subject(&self) -> String {
         let kinds = self.roles().map(|role| role.objects().name());

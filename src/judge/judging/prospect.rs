@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Claim, Evidence, Kind, Reason};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     judging::{
@@ -17,15 +18,19 @@ use crate::{
 };
 
 /// The rules that the user selected, by substrings of their ids like `cargo test`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Selection {
     /// A rule must match one of these; empty: all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
     /// A rule must match none of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
     /// Whether `filters` and `skip` are whole ids.
     pub exact: bool,
     /// The basis that a rule must have in the judged edition; none: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
 }
 

@@ -59,7 +59,7 @@ fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
 }
 
 /// The outcome of one waiver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaiverOutcome {
     /// The waiver.

@@ -6,13 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    Format,
-    files::{
-        part::Part,
-        place::{Place, Unwritten, folder_of},
-    },
+use super::{
+    part::Part,
+    place::{Place, Unwritten, folder_of},
 };
+use crate::Format;
 
 /// What a file may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +18,7 @@ pub enum Form {
     /// The evidence.
     Record,
     /// The report in a format.
-    Format(&'static Format),
+    Format(Format),
     /// The report that an implementer submits.
     Report,
     /// The same in the shape that the SIG's matrix of implementations is made from.
@@ -48,68 +46,34 @@ pub struct Output {
 /// The variable with the path of a GitHub step's summary.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// Why a file cannot be written.
+/// Why a file cannot be written, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// No file can be written there.
-    #[error("failed to prepare {name} {}: {advice}", path.display())]
-    Unwritable {
-        /// What the user calls it.
-        name: String,
-        /// The path.
-        path: PathBuf,
-        /// What to do.
-        advice: String,
-        /// The system's error.
-        #[source]
-        source: io::Error,
-    },
-    /// Two outputs name the same file.
-    #[error("{first} and {second} both name {}: give each a file of its own", path.display())]
-    Same {
-        /// What the user calls one output.
-        first: String,
-        /// The other.
-        second: String,
-        /// The path.
-        path: PathBuf,
-    },
-    /// Writing failed midway.
-    #[error("failed to write {name} {}: {advice}", path.display())]
-    Write {
-        /// What the user calls it.
-        name: String,
-        /// The path.
-        path: PathBuf,
-        /// What to do.
-        advice: String,
-        /// What the system says.
-        #[source]
-        source: io::Error,
-    },
+#[error("{what}")]
+pub struct OutputError {
+    what: String,
+    #[source]
+    source: Option<io::Error>,
 }
 
 impl Outputs {
     /// Checks before a run that every file can be written. `name` says what the user calls each.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// When one cannot be written, or two are the same file.
     pub fn prepare(self, name: impl Fn(Form) -> String) -> Result<Prepared, OutputError> {
         let named: Vec<_> = self.0.iter().map(|(form, path)| (name(*form), path)).collect();
         for (place, (second, path)) in named.iter().enumerate() {
-            for (first, other) in &named[..place] {
-                if is_same(path, other) {
-                    return Err(OutputError::Same {
-                        first: first.clone(),
-                        second: second.clone(),
-                        path: (*path).clone(),
-                    });
-                }
+            if let Some((first, _)) = named[..place].iter().find(|(_, other)| is_same(path, other)) {
+                let path = path.display();
+                return Err(OutputError {
+                    what: format!("{first} and {second} both name {path}: give each a file of its own"),
+                    source: None,
+                });
             }
         }
         let opened = self.0.into_iter().map(|(form, path)| {
-            // What other commands of the step have written into its summary stays.
-            let is_summary = matches!(form, Form::Format(format) if format.is_step_summary)
+            // The text that other commands of the step have written into its summary is kept.
+            let is_summary = form == Form::Format(Format::Markdown)
                 && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
             let place = if is_summary {
                 Place::after(&path)
@@ -140,11 +104,13 @@ impl Output {
                 place,
                 part: None,
             }),
-            Err(source) => Err(OutputError::Unwritable {
-                name,
-                advice: advice(&path, &source),
-                path,
-                source,
+            Err(source) => Err(OutputError {
+                what: format!(
+                    "failed to prepare {name} {}: {}",
+                    path.display(),
+                    advice(&path, &source)
+                ),
+                source: Some(source),
             }),
         }
     }
@@ -154,14 +120,17 @@ impl Output {
         &self.path
     }
 
-    /// Keeps a part of the content beside the file until the file is written. Returns `None` for what is no file, such as
-    /// a pipe.
+    /// Keeps a part of the content next to the file until the file is written. Returns `None` if it is not a regular
+    /// file, such as a pipe.
     pub fn begin_part(&mut self) -> Option<Part> {
         self.part = self.place.target().map(Part::of);
         self.part.clone()
     }
 
     /// Writes the content atomically, and removes its part.
+    ///
+    /// # Errors
+    /// When the system cannot write it.
     pub fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
@@ -176,18 +145,19 @@ impl Output {
         if let (Ok(()), Some(part)) = (&written, part) {
             part.remove();
         }
-        written.map_err(|Unwritten { source, kept }| OutputError::Write {
-            name,
-            advice: match (kept, source.kind()) {
+        written.map_err(|Unwritten { source, kept }| {
+            let advice = match (kept, source.kind()) {
                 (Some(kept), _) => format!("its content is in {}", kept.display()),
                 (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
                 (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
                     advice(&path, &source)
                 }
                 (None, _) => "check the space left on its disk".to_owned(),
-            },
-            path,
-            source,
+            };
+            OutputError {
+                what: format!("failed to write {name} {}: {advice}", path.display()),
+                source: Some(source),
+            }
         })
     }
 }

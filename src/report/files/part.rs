@@ -1,4 +1,4 @@
-//! The part of a file that a killed run leaves beside it.
+//! The part of a file that a killed run leaves next to it.
 
 use std::{
     ffi::OsString,
@@ -13,7 +13,7 @@ const SUFFIX: &str = ".part";
 /// What is being written, before it replaces the part.
 const UNFINISHED: &str = ".part.tmp";
 
-/// A copy of what a file is to hold, beside it: `FILE.part`. Each write replaces it atomically.
+/// A copy of what a file is to hold, next to it: `FILE.part`. Each write replaces it atomically.
 #[derive(Clone, Debug)]
 pub struct Part {
     file: PathBuf,

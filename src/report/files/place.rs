@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 /// Where the content goes.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// A file beside it, which replaces it atomically when complete.
+    /// A file next to it, which replaces it atomically when complete.
     Beside(PathBuf),
     /// Directly into what is no regular file, such as `/dev/stdout` or a pipe.
     Into(fs::File),
@@ -55,7 +55,7 @@ impl Place {
             Err(error) => return Err(error),
         };
         // Not kept during the run, so that nothing is left behind however the run ends.
-        drop(beside(&target)?);
+        drop(temporary(&target)?);
         Ok(Place::Beside(target))
     }
 
@@ -80,7 +80,7 @@ impl Place {
     ) -> Result<(), Unwritten> {
         match self {
             Place::Beside(target) => {
-                let mut file = beside(&target)?;
+                let mut file = temporary(&target)?;
                 buffered(file.as_file_mut(), content)?;
                 file.as_file().sync_all()?;
                 put_in_place(file, &target)
@@ -148,7 +148,7 @@ pub(crate) fn buffered(
 }
 
 /// Creates a file in the folder of the one to replace.
-fn beside(target: &Path) -> io::Result<NamedTempFile> {
+fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".clusterprofile-conformance-");
     create(builder, target)

@@ -42,32 +42,23 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 /// The decision with its counts, and its color. Only `Conformant` is green.
 fn in_words(decision: Decision, tally: &Tally) -> (String, &'static str) {
     let (must, should) = (&tally.must, &tally.should);
-    match decision {
-        Decision::Conformant => {
-            let waived = match must.waived {
-                0 => String::new(),
-                waived => format!(", {waived} waived"),
-            };
-            let text = format!("conformant, {}/{} MUST rules{waived}", must.judged(), must.rules);
-            (text, GREEN)
+    let judged = format!("{}/{} MUST rules", must.judged(), must.rules);
+    match (decision, must.failed, should.failed) {
+        (Decision::Conformant, ..) if must.waived > 0 => {
+            (format!("conformant, {judged}, {} waived", must.waived), GREEN)
         }
-        Decision::NoViolation => {
-            let text = format!(
-                "no violation found, {}/{} MUST rules judged",
-                must.judged(),
-                must.rules
-            );
-            (text, GREY)
-        }
-        Decision::NotConformant => {
-            // A strict run also fails by SHOULD rules, and each run by waivers that are not needed.
-            let text = match (must.failed, should.failed) {
-                (0, 0) => "not conformant, by its waivers".to_owned(),
-                (0, failed) => format!("not conformant, {failed}/{} SHOULD rules fail", should.rules),
-                (failed, _) => format!("not conformant, {failed}/{} MUST rules fail", must.rules),
-            };
-            (text, RED)
-        }
-        Decision::Inconclusive => ("inconclusive".to_owned(), GREY),
+        (Decision::Conformant, ..) => (format!("conformant, {judged}"), GREEN),
+        (Decision::NoViolation, ..) => (format!("no violation found, {judged} judged"), GREY),
+        // A strict run also fails by SHOULD rules and by waivers that are not needed.
+        (Decision::NotConformant, 0, 0) => ("not conformant, by its waivers".to_owned(), RED),
+        (Decision::NotConformant, 0, failed) => (
+            format!("not conformant, {failed}/{} SHOULD rules fail", should.rules),
+            RED,
+        ),
+        (Decision::NotConformant, failed, _) => (
+            format!("not conformant, {failed}/{} MUST rules fail", must.rules),
+            RED,
+        ),
+        (Decision::Inconclusive, ..) => ("inconclusive".to_owned(), GREY),
     }
 }

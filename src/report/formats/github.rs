@@ -7,7 +7,7 @@ use judge::{RuleVerdict, Verdict};
 
 use crate::{
     Report,
-    said::{decision, failure},
+    summary::{decision, findings},
     text::{escape, number},
 };
 
@@ -27,16 +27,16 @@ pub fn annotations(report: &Report) -> String {
     let mut text = String::new();
     for (command, which) in [("error", Verdict::Fail), ("warning", Verdict::Warn)] {
         let verdicts = report.judgement.verdicts.iter();
-        let told: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
+        let found: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
         // The last annotation counts the omitted rules.
-        let shown = if told.len() > SHOWN { SHOWN - 1 } else { SHOWN };
-        for verdict in told.iter().take(shown) {
+        let shown = if found.len() > SHOWN { SHOWN - 1 } else { SHOWN };
+        for verdict in found.iter().take(shown) {
             let rule = verdict.rule;
             let title = format!("{} [{}]", rule.id, verdict.applies.weight());
             text += &line(command, &title, &lines(verdict));
         }
-        if told.len() > shown {
-            let more = number::count(told.len() - shown, "more rule");
+        if found.len() > shown {
+            let more = number::count(found.len() - shown, "more rule");
             text += &line(command, SUITE, &[format!("{more}: see the log")]);
         }
     }
@@ -47,19 +47,19 @@ pub fn annotations(report: &Report) -> String {
 /// Describes the violation, its place and its remedy.
 fn lines(verdict: &RuleVerdict) -> Vec<String> {
     let facts = &verdict.rule.facts;
-    let mut lines = vec![format!("{} ({})", facts.title, failure::extent(verdict))];
+    let mut lines = vec![format!("{} ({})", facts.title, findings::extent(verdict))];
     for finding in verdict.findings.iter().take(FINDINGS) {
-        let mut told = format!("{}: {}", finding.object, finding.message);
+        let mut line = format!("{}: {}", finding.object, finding.message);
         for (name, value) in [
             ("at", &finding.path),
             ("expected", &finding.expected),
             ("observed", &finding.observed),
         ] {
             if !value.is_empty() {
-                told += &format!("; {name} {value}");
+                line += &format!("; {name} {value}");
             }
         }
-        lines.push(escape::short(&told, LONGEST).into_owned());
+        lines.push(escape::short(&line, LONGEST).into_owned());
     }
     if verdict.found() > FINDINGS {
         let more = number::count(verdict.found() - FINDINGS, "more finding");

@@ -5,12 +5,12 @@
 use std::{collections::BTreeMap, io};
 
 use evidence::{
-    Claim, Kind, ReasonId, Scope, Settled, Traffic, Unreadable, Window,
+    Claim, Kind, ReasonId, Scope, Traffic, Unreadable, Window,
     api::{Edition, Role},
 };
 use jiff::Timestamp;
 use judge::{
-    Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
+    Count, Decision, RuleVerdict, Verdict, WaiverOutcome,
     rules::{Basis, Finding, Level},
 };
 use schemars::{JsonSchema, Schema};
@@ -18,12 +18,9 @@ use serde::Serialize;
 
 use crate::{
     Coverage, Report,
-    said::{
-        of_edition::OfEdition,
-        reactions::{Reaction, reactions},
-    },
     story::{Stories, Story, representatives},
-    text::json_escape,
+    summary::run::{EditionDecision, Reaction, decisions, reactions},
+    text::escape,
 };
 
 /// The version of the report's format.
@@ -42,7 +39,7 @@ struct Document<'a> {
     judged_at: Timestamp,
     /// What it judged.
     evidence: Source<'a>,
-    /// Who was judged.
+    /// The roles that were judged.
     roles: Vec<Role>,
     /// The edition of the documents that it judged by.
     edition: Edition,
@@ -58,7 +55,7 @@ struct Document<'a> {
     /// When they were read; absent for a dump, which has no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<Window>,
-    /// How the run looked on after the window for faults that were open when it ended, if it did.
+    /// How the run watched on after the window for violations that were open when it ended, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     settled: Option<Settling>,
     /// What the run cost the hub; absent for a dump.
@@ -75,8 +72,8 @@ struct Document<'a> {
     decision: Decision,
     /// The decision by each edition, if the run judged by two: `decision` is the worst of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    decisions: Vec<OfEdition>,
-    /// Whether each MUST rule was judged, or does not apply as the evidence shows; those that are inconclusive aside.
+    decisions: Vec<EditionDecision>,
+    /// Whether each MUST rule was judged, or does not apply as the evidence shows; except for inconclusive ones.
     whole: bool,
     /// How many rules have each verdict, by level.
     tally: Levels,
@@ -94,12 +91,12 @@ struct Document<'a> {
     waivers: Vec<Waiving<'a>>,
 }
 
-/// How the run looked on after the window.
+/// How the run watched on after the window.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Settled")]
 struct Settling {
-    /// Until when it looked on; the end of the window if it did not.
+    /// Until when it watched on; the end of the window if it did not.
     #[schemars(with = "evidence::json_schema::Time")]
     until: Timestamp,
     /// The number of profiles that it waited for.
@@ -111,23 +108,6 @@ struct Settling {
     /// True if the run was stopped meanwhile.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut_short: bool,
-}
-
-impl Settling {
-    fn of(settled: Settled) -> Self {
-        let Settled {
-            until,
-            profiles,
-            slices,
-            cut_short,
-        } = settled;
-        Self {
-            until,
-            profiles,
-            slices,
-            cut_short,
-        }
-    }
 }
 
 /// The suite that judged.
@@ -144,7 +124,7 @@ struct Source<'a> {
     source: &'a str,
     /// The version of the suite that collected it.
     collected_by: &'a str,
-    /// The hub's version, where it told.
+    /// The hub's version, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_version: Option<&'a str>,
     /// The API version that the profiles were read in.
@@ -242,6 +222,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let header = &report.evidence.header;
     let coverage = Coverage::of(report);
     let stories = Stories::of(report.evidence);
+    let tally = &report.judgement.tally;
     let document = Document {
         api_version: API_VERSION,
         suite: Suite {
@@ -262,20 +243,29 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         scope: &header.scope,
         profiles: coverage.profiles,
         window: header.window,
-        settled: coverage.settled.and(header.settled).map(Settling::of),
+        settled: coverage.settled.and(header.settled).map(|settled| Settling {
+            until: settled.until,
+            profiles: settled.profiles,
+            slices: settled.slices,
+            cut_short: settled.cut_short,
+        }),
         traffic: header.traffic,
         reactions: reactions(report),
         watched: coverage.watched.is_some(),
         partial: report.judgement.partial,
         decision: report.judgement.decision,
-        decisions: OfEdition::each(report.judgement),
+        decisions: decisions(report.judgement),
         whole: report.judgement.is_whole(),
-        tally: Levels::from(&report.judgement.tally),
+        tally: Levels {
+            must: Outcomes::of(tally.must),
+            should: Outcomes::of(tally.should),
+            may: Outcomes::of(tally.may),
+        },
         unjudged: report.judgement.unjudged(),
         not_asked: coverage
             .not_asked
             .iter()
-            .map(|(kind, why)| (*kind, report.told(why, None)))
+            .map(|(kind, why)| (*kind, report.with_advice(why, None)))
             .collect(),
         unreadable: &report.evidence.unreadable,
         verdicts: report
@@ -284,10 +274,18 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             .iter()
             .map(|verdict| Entry::of(report, verdict, &stories))
             .collect(),
-        waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
+        waivers: report
+            .judgement
+            .waivers
+            .iter()
+            .map(|outcome| Waiving {
+                outcome,
+                complaint: outcome.complaint(),
+            })
+            .collect(),
     };
-    json_escape::write(&document, &mut into)?;
-    into.write_all(b"\n")
+    let json = serde_json::to_string_pretty(&document)?;
+    writeln!(into, "{}", escape::json(&json))
 }
 
 /// The JSON Schema of the report.
@@ -334,32 +332,18 @@ impl<'a> Entry<'a> {
             notes: verdict
                 .notes
                 .iter()
-                .map(|note| report.told(note, Some(verdict.rule)))
+                .map(|note| report.with_advice(note, Some(verdict.rule)))
                 .collect(),
             remedy: (!verdict.findings.is_empty() || !verdict.waived.is_empty()).then_some(&facts.remedy),
         }
     }
 }
 
-impl<'a> Waiving<'a> {
-    fn of(outcome: &'a WaiverOutcome) -> Self {
+impl Outcomes {
+    fn of(count: Count) -> Self {
         Self {
-            outcome,
-            complaint: outcome.complaint(),
-        }
-    }
-}
-
-impl From<&Tally> for Levels {
-    fn from(tally: &Tally) -> Self {
-        let outcomes = |count: &Count| Outcomes {
             judged: count.judged(),
-            count: *count,
-        };
-        Self {
-            must: outcomes(&tally.must),
-            should: outcomes(&tally.should),
-            may: outcomes(&tally.may),
+            count,
         }
     }
 }

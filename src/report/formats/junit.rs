@@ -1,10 +1,10 @@
 //! The JUnit report: a test suite per suite of rules, a test case per rule.
 //!
-//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), level, basis and
-//! source in the properties of its suite, named after the case: Jenkins's xunit plugin refuses a file with properties
-//! inside of a case. Notes are in a case's output, the decision and unreadable objects in the output of every suite, and what a program wants of the run in
-//! the properties. Warnings and waived rules are skipped with a message of their own, since many readers show nothing of
-//! a case that passed.
+//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`); level, basis and
+//! source are in the properties of its suite, named after the case: Jenkins's xunit plugin refuses a file with properties
+//! inside of a case. The decision, the run and unreadable objects are in the properties and the output of the first
+//! suite. Warnings and waived rules are skipped with a message of their own, since many readers show nothing of a case
+//! that passed.
 //!
 //! For a case that did not pass, GitLab shows the element's text, Prow's Spyglass its message and then the text, GitHub
 //! actions the message and the beginning of the text. So the message names the problem, and the text repeats it with
@@ -24,12 +24,12 @@ use quick_xml::{
 
 use crate::{
     Coverage, Report,
-    said::{decision, failure, of_edition::OfEdition, unread},
+    summary::{decision, findings, run},
     text::escape,
 };
 
-/// The number of unreadable objects to list in each suite.
-const UNREAD: usize = 20;
+/// The number of unreadable objects to list.
+const UNREADABLE: usize = 20;
 
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
@@ -38,10 +38,10 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     end_line(&mut writer)?;
     writer.write_event(Event::Start(BytesStart::new("testsuites")))?;
     end_line(&mut writer)?;
-    let output = output(report);
     let verdicts = &report.judgement.verdicts;
-    for verdicts in verdicts.chunk_by(|one, next| one.rule.suite() == next.rule.suite()) {
-        write_suite(&mut writer, report, verdicts, &output)?;
+    let suites = verdicts.chunk_by(|one, next| one.rule.suite() == next.rule.suite());
+    for (place, verdicts) in suites.enumerate() {
+        write_suite(&mut writer, report, verdicts, place == 0)?;
         end_line(&mut writer)?;
     }
     writer.write_event(Event::End(BytesEnd::new("testsuites")))?;
@@ -58,15 +58,28 @@ fn write_suite(
     writer: &mut Writer<impl io::Write>,
     report: &Report,
     verdicts: &[RuleVerdict],
-    output: &str,
+    is_first: bool,
 ) -> io::Result<()> {
     let cases: Vec<Case> = verdicts.iter().map(|verdict| Case::of(report, verdict)).collect();
     let count = |element: &str| {
-        let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
-        outcomes
-            .filter(|outcome| outcome.element == element)
+        cases
+            .iter()
+            .filter(|case| case.element == Some(element))
             .count()
             .to_string()
+    };
+    let rules = verdicts.iter().flat_map(|verdict| {
+        let (id, applies) = (verdict.rule.id, verdict.applies);
+        [
+            (format!("{id}.level"), applies.level.name().to_owned()),
+            (format!("{id}.basis"), applies.basis.name().to_owned()),
+            (format!("{id}.source"), applies.source.clone()),
+        ]
+    });
+    let run = if is_first {
+        run_properties(report)
+    } else {
+        Vec::new()
     };
     let suite = writer.create_element("testsuite").with_attributes([
         ("name", verdicts[0].rule.suite()),
@@ -80,25 +93,35 @@ fn write_suite(
         ),
     ]);
     suite.write_inner_content(|writer| {
-        write_properties(writer, report, verdicts)?;
+        writer
+            .create_element("properties")
+            .write_inner_content(|writer| {
+                for (name, value) in run.into_iter().chain(rules) {
+                    let value = escape::xml(&escape::line(&value)).into_owned();
+                    let property = writer.create_element("property");
+                    property
+                        .with_attributes([("name", &*name), ("value", &value)])
+                        .write_empty()?;
+                }
+                Ok(())
+            })?;
         cases.iter().try_for_each(|case| case.write(writer))?;
-        write_text(writer, "system-out", [], output)
+        match is_first {
+            true => write_text(writer, "system-out", [], &output(report)),
+            false => Ok(()),
+        }
     })?;
     Ok(())
 }
 
-/// Writes what a program wants to know of the run, and of each rule of the suite.
-fn write_properties(
-    writer: &mut Writer<impl io::Write>,
-    report: &Report,
-    verdicts: &[RuleVerdict],
-) -> io::Result<()> {
-    let header = &report.evidence.header;
+/// What a program wants to know of the run.
+fn run_properties(report: &Report) -> Vec<(String, String)> {
+    let (header, judgement) = (&report.evidence.header, report.judgement);
     let window = header.window;
     let run = [
-        ("decision", Some(report.judgement.decision.name().to_owned())),
-        ("roles", Some(Role::names(report.judgement.roles()))),
-        ("edition", Some(report.judgement.editions())),
+        ("decision", Some(judgement.decision.name().to_owned())),
+        ("roles", Some(Role::names(judgement.roles()))),
+        ("edition", Some(judgement.editions())),
         ("hub", Some(header.hub.source.clone())),
         ("hub.version", header.hub.server_version.clone()),
         ("api.version", header.hub.api_version.clone()),
@@ -106,35 +129,14 @@ fn write_properties(
         ("window.from", window.map(|window| window.from.to_string())),
         ("window.until", window.map(|window| window.until.to_string())),
         ("settled", Coverage::of(report).settled),
-        ("partial", report.judgement.partial.then(|| "true".to_owned())),
+        ("partial", judgement.partial.then(|| "true".to_owned())),
     ];
     let run = run
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let of_editions = OfEdition::each(report.judgement)
-        .into_iter()
-        .map(|of| (format!("decision.{}", of.edition), of.decision.name().to_owned()));
-    let rules = verdicts.iter().flat_map(|verdict| {
-        let (id, applies) = (verdict.rule.id, verdict.applies);
-        [
-            (format!("{id}.level"), applies.level.name().to_owned()),
-            (format!("{id}.basis"), applies.basis.name().to_owned()),
-            (format!("{id}.source"), applies.source.clone()),
-        ]
-    });
-    writer
-        .create_element("properties")
-        .write_inner_content(|writer| {
-            for (name, value) in run.chain(of_editions).chain(rules) {
-                let value = escape::xml(&escape::line(&value)).into_owned();
-                let property = writer.create_element("property");
-                property
-                    .with_attributes([("name", &*name), ("value", &value)])
-                    .write_empty()?;
-            }
-            Ok(())
-        })?;
-    Ok(())
+    let decisions = run::decisions(judgement).into_iter();
+    run.chain(decisions.map(|of| (format!("decision.{}", of.edition), of.decision.name().to_owned())))
+        .collect()
 }
 
 /// Writes an element that holds text.
@@ -154,23 +156,22 @@ fn write_text<'a>(
     Ok(())
 }
 
-/// The output of every suite.
+/// The decision, its basis, and what could not be used.
 fn output(report: &Report) -> String {
-    let mut output = format!(
-        "{}\n{}\nhub: {}\n",
+    let hub = escape::line(&report.evidence.header.hub.source).into_owned();
+    let mut lines = vec![
         decision::headline(report),
         decision::scope(report),
-        escape::line(&report.evidence.header.hub.source)
+        format!("hub: {hub}"),
+    ];
+    lines.extend(
+        report
+            .judgement
+            .complaints()
+            .map(|complaint| escape::line(&complaint).into_owned()),
     );
-    let complaints = report.judgement.waivers.iter();
-    for complaint in complaints.filter_map(|outcome| outcome.complaint()) {
-        output += &format!("{}\n", escape::line(&complaint));
-    }
-    for line in unread::lines(report, UNREAD) {
-        output += &line;
-        output.push('\n');
-    }
-    output
+    lines.extend(run::unreadable(report, UNREADABLE));
+    lines.join("\n") + "\n"
 }
 
 const FAILURE: &str = "failure";
@@ -180,33 +181,51 @@ const SKIPPED: &str = "skipped";
 /// The case of one rule.
 struct Case<'a> {
     verdict: &'a RuleVerdict,
-    /// Absent where the rule passed.
-    outcome: Option<Outcome>,
-    /// Empty if the outcome says everything.
-    output: String,
-}
-
-/// The element of a case that did not pass: its message says what is wrong, its text repeats that with all details.
-struct Outcome {
-    element: &'static str,
+    /// The element that says that the rule did not pass; `None` if it passed.
+    element: Option<&'static str>,
     kind: &'static str,
+    /// What is wrong.
     message: String,
+    /// The message with all details; for a rule that passed, its notes.
     text: String,
 }
 
 impl<'a> Case<'a> {
     fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
-        let facts = &verdict.rule.facts;
-        let details = failure::in_plain_text(report, verdict);
-        let head = format!("[{}] {}", verdict.applies.weight(), facts.title);
-        let (outcome, output) = match verdict.verdict {
-            Verdict::Pass => (None, details),
-            _ => (Some(Outcome::of(report, verdict, &head, &details)), String::new()),
+        let name = verdict.verdict.name();
+        let (element, kind) = match verdict.verdict {
+            Verdict::Pass => (None, name),
+            Verdict::Fail => (Some(FAILURE), verdict.level().name()),
+            Verdict::Inconclusive => (Some(ERROR), name),
+            _ => (Some(SKIPPED), name),
+        };
+        let first = verdict.findings.first().map_or("", |finding| &finding.message);
+        let extent = findings::extent(verdict);
+        let message = match verdict.verdict {
+            Verdict::Fail => format!("{extent}: {first}"),
+            Verdict::Warn => format!("warning: {extent}: {first}"),
+            Verdict::Waived => decision::waived(report.judgement, verdict),
+            _ => {
+                let reason = report.reason(verdict);
+                format!("{name}: {}", reason.as_deref().unwrap_or("no reason is known"))
+            }
+        };
+        let message = escape::line(&message).into_owned();
+        let details = findings::in_plain_text(report, verdict);
+        let text = match element {
+            None => details,
+            Some(_) => format!(
+                "[{}] {}\n{message}\n{details}",
+                verdict.applies.weight(),
+                verdict.rule.facts.title
+            ),
         };
         Self {
             verdict,
-            outcome,
-            output,
+            element,
+            kind,
+            message: escape::xml(&message).into_owned(),
+            text,
         }
     }
 
@@ -218,55 +237,15 @@ impl<'a> Case<'a> {
             ("time", "0"),
             ("classname", &format!("{}.{}", rule.suite(), self.verdict.level())),
         ]);
-        if self.outcome.is_none() && self.output.is_empty() {
-            case.write_empty()?;
-            return Ok(());
-        }
-        case.write_inner_content(|writer| {
-            if let Some(outcome) = &self.outcome {
-                let attributes = [("type", outcome.kind), ("message", &outcome.message)];
-                write_text(writer, outcome.element, attributes, &outcome.text)?;
-            }
-            if !self.output.is_empty() {
-                write_text(writer, "system-out", [], &self.output)?;
-            }
-            Ok(())
-        })?;
+        match self.element {
+            None if self.text.is_empty() => case.write_empty()?,
+            None => case.write_inner_content(|writer| write_text(writer, "system-out", [], &self.text))?,
+            Some(element) => case.write_inner_content(|writer| {
+                let attributes = [("type", self.kind), ("message", &self.message)];
+                write_text(writer, element, attributes, &self.text)
+            })?,
+        };
         Ok(())
-    }
-}
-
-impl Outcome {
-    fn of(report: &Report, verdict: &RuleVerdict, head: &str, details: &str) -> Self {
-        let reason = report
-            .reason(verdict)
-            .unwrap_or_else(|| "no reason is known".to_owned());
-        let name = verdict.verdict.name();
-        let matter = match verdict.verdict {
-            Verdict::Fail | Verdict::Warn => {
-                let first = verdict.findings.first().map_or("", |finding| &finding.message);
-                let mark = if verdict.verdict == Verdict::Warn {
-                    "warning: "
-                } else {
-                    ""
-                };
-                format!("{mark}{}: {first}", failure::extent(verdict))
-            }
-            Verdict::Waived => decision::waived(report.judgement, verdict),
-            _ => format!("{name}: {reason}"),
-        };
-        let matter = escape::line(&matter);
-        let (element, kind) = match verdict.verdict {
-            Verdict::Fail => (FAILURE, verdict.level().name()),
-            Verdict::Inconclusive => (ERROR, name),
-            _ => (SKIPPED, name),
-        };
-        Self {
-            element,
-            kind,
-            message: escape::xml(&matter).into_owned(),
-            text: format!("{head}\n{matter}\n{details}"),
-        }
     }
 }
 

@@ -4,17 +4,17 @@
 
 use std::{fmt::Write as _, io};
 
+use jiff::Timestamp;
 use judge::{
-    Count, Decision, RuleVerdict, Verdict,
+    Decision, RuleVerdict, Verdict,
     rules::{Finding, Level},
 };
 
-use super::markdown_story;
 use crate::{
     Report,
-    said::{cost::cost, decision, failure, sources::cited},
-    story::{Stories, representatives},
-    text::{escape, number},
+    story::{Changed, Event, Stories, Story, representatives},
+    summary::{decision, findings::extent, run, sources::cited},
+    text::{escape, number::count},
 };
 
 /// The number of findings to show for a rule, and of characters in a table cell.
@@ -29,7 +29,9 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let mut text = String::new();
     head(&mut text, report);
     counts(&mut text, report);
-    complaints(&mut text, report);
+    for complaint in report.judgement.complaints() {
+        let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
+    }
     let tail = unjudged(report);
     let room = LONGEST.saturating_sub(tail.len());
     let stories = Stories::of(report.evidence);
@@ -42,7 +44,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         left_out += findings(&mut text, report, &stories, (heading, which), room);
     }
     if left_out > 0 {
-        let more = number::count(left_out, "more rule");
+        let more = count(left_out, "more rule");
         let _ = writeln!(
             text,
             "… and {more} with findings, left out for the report's size (the JSON report has them all)\n"
@@ -60,7 +62,7 @@ fn head(text: &mut String, report: &Report) {
         Decision::Inconclusive => "❔",
     };
     let source = &report.evidence.header.hub.source;
-    let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to the hub: {cost})"));
+    let cost = run::cost(report).map_or_else(String::new, |cost| format!(" (cost to the hub: {cost})"));
     let _ = writeln!(
         text,
         "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
@@ -78,36 +80,21 @@ fn counts(text: &mut String, report: &Report) {
         "| level | rules | pass | fail | warn | waived | inconclusive | not applicable | skipped |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    let tally = &report.judgement.tally;
     for level in [Level::Must, Level::Should, Level::May] {
-        let Count {
-            rules,
-            passed,
-            failed,
-            warned,
-            waived,
-            inconclusive,
-            not_applicable,
-            skipped,
-        } = tally.level(level);
-        let _ = writeln!(
-            text,
-            "| {level} | {rules} | {passed} | {failed} | {warned} | {waived} | {inconclusive} | {not_applicable} | {skipped} |"
-        );
+        let of = report.judgement.tally.level(level);
+        let judged = [of.rules, of.passed, of.failed, of.warned, of.waived];
+        let unjudged = [of.inconclusive, of.not_applicable, of.skipped];
+        let counts = judged
+            .into_iter()
+            .chain(unjudged)
+            .map(|number| number.to_string());
+        let _ = writeln!(text, "| {level} | {} |", Vec::from_iter(counts).join(" | "));
     }
     text.push('\n');
 }
 
-fn complaints(text: &mut String, report: &Report) {
-    for outcome in &report.judgement.waivers {
-        if let Some(complaint) = outcome.complaint() {
-            let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
-        }
-    }
-}
-
-/// Lists the rules with that verdict while there is room, and counts the others. Stories take the first half at most: no rule is
-/// left out for them.
+/// Lists the rules with that verdict while there is room, and counts the others. Stories take the first half at most: no
+/// rule is left out for them.
 fn findings(
     text: &mut String,
     report: &Report,
@@ -116,41 +103,37 @@ fn findings(
     room: usize,
 ) -> usize {
     let verdicts = report.judgement.verdicts.iter();
-    let mut found = verdicts.filter(|verdict| verdict.verdict == which).peekable();
-    if found.peek().is_none() {
-        return 0;
+    let verdicts: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
+    if !verdicts.is_empty() {
+        let _ = writeln!(text, "### {heading}\n");
     }
-    let _ = writeln!(text, "### {heading}\n");
     let mut left_out = 0;
-    for verdict in found {
-        // Keeps room for headings and for the count of omitted rules.
-        let fits = |told: &String| text.len() + told.len() + 1000 <= room;
-        let leaves_room = |told: &String| text.len() + told.len() <= room / 2;
-        let in_full = Some(rule(verdict, Some(stories))).filter(leaves_room);
-        match in_full.or_else(|| Some(rule(verdict, None)).filter(fits)) {
-            Some(told) => *text += &told,
+    for verdict in verdicts {
+        let with_stories = rule(verdict, Some(stories));
+        let without = || Some(rule(verdict, None)).filter(|rule| text.len() + rule.len() + 1000 <= room);
+        match Some(with_stories)
+            .filter(|rule| text.len() + rule.len() <= room / 2)
+            .or_else(without)
+        {
+            Some(rule) => *text += &rule,
             None => left_out += 1,
         }
     }
     left_out
 }
 
-/// Tells a rule and its findings, with their stories if those are given.
+/// A rule and its findings, with their stories if those are given.
 fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
     let facts = &verdict.rule.facts;
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "<details{}><summary><b>{}</b> [{}] {}: {}</summary>\n",
-        if verdict.verdict == Verdict::Fail {
-            " open"
-        } else {
-            ""
-        },
-        verdict.rule.id,
-        verdict.applies.weight(),
-        facts.title,
-        failure::extent(verdict),
+    let open = if verdict.verdict == Verdict::Fail {
+        " open"
+    } else {
+        ""
+    };
+    let (id, weight, extent) = (verdict.rule.id, verdict.applies.weight(), extent(verdict));
+    let mut text = format!(
+        "<details{open}><summary><b>{id}</b> [{weight}] {}: {extent}</summary>\n\n",
+        facts.title
     );
     if let (Verdict::Waived, Some(reason)) = (verdict.verdict, verdict.reason()) {
         let _ = writeln!(text, "{}\n", plain(&reason));
@@ -159,21 +142,33 @@ fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
     let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
     let all = verdict.findings.iter().map(|finding| (finding, "")).chain(waived);
     for (finding, remark) in all.take(SHOWN) {
-        row(&mut text, finding, remark);
+        let Finding {
+            path,
+            expected,
+            observed,
+            message,
+            ..
+        } = finding;
+        let [object, path, expected, observed, message] =
+            [&finding.object.to_string(), path, expected, observed, message].map(|text| code(text));
+        let _ = writeln!(
+            text,
+            "| {object} | {path} | {expected} | {observed} | {message}{remark} |"
+        );
     }
     let hidden = (verdict.found() + verdict.waived.len()).saturating_sub(SHOWN);
     if hidden > 0 {
         let _ = writeln!(
             text,
             "\n… and {} (the JSON report has them all)",
-            number::count(hidden, "more finding")
+            count(hidden, "more finding")
         );
     }
-    for finding in stories.iter().flat_map(|_| representatives(verdict)) {
-        let story = stories.and_then(|stories| stories.of_finding(finding));
-        story
-            .iter()
-            .for_each(|story| markdown_story::write(&mut text, finding, story));
+    if let Some(stories) = stories {
+        for finding in representatives(verdict) {
+            let story = stories.of_finding(finding);
+            text.extend(story.map(|story| story_table(finding, &story)));
+        }
     }
     let _ = writeln!(
         text,
@@ -182,6 +177,63 @@ fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
         source(verdict)
     );
     text
+}
+
+/// How an object came to a finding, as a table that a reader opens.
+fn story_table(finding: &Finding, story: &Story) -> String {
+    let mut text = format!(
+        "\n<details><summary>How it came about</summary>\n\n{} {}\n\n| time (UTC) | event | field | before | after |\n|---|---|---|---|---|\n",
+        code(&finding.object.to_string()),
+        code(&finding.path),
+    );
+    for event in &story.events {
+        event_rows(&mut text, event);
+    }
+    if let Some(note) = &story.note {
+        let _ = writeln!(text, "\n{note}");
+    }
+    text + "\n</details>\n"
+}
+
+/// Writes an event: a row for each field that changed.
+fn event_rows(text: &mut String, event: &Event) {
+    let at = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let mut when = event.at.map(at).unwrap_or_default();
+    let until = event.until.map(at).filter(|until| *until != when);
+    if let (false, Some(until)) = (when.is_empty(), until) {
+        let _ = write!(when, " to {until}");
+    }
+    let mark = if event.sets_field { " (sets the field)" } else { "" };
+    let mut first = format!(
+        "| {when} | {}",
+        code(&format!("{}{mark}", event.describe(str::to_owned)))
+    );
+    if event.changed.is_empty() {
+        let _ = writeln!(text, "{first} | | | |");
+    }
+    // An empty value would be invisible.
+    let value = |value: &Option<String>| match value.as_deref() {
+        None => "(absent)".to_owned(),
+        Some(text) if text.trim().is_empty() => code(&format!("{text:?}")),
+        Some(text) => code(text),
+    };
+    for Changed { path, before, after } in &event.changed {
+        let _ = writeln!(
+            text,
+            "{first} | {} | {} | {} |",
+            code(path),
+            value(before),
+            value(after)
+        );
+        first = "| |".to_owned();
+    }
+    if event.more_changed > 0 {
+        let _ = writeln!(
+            text,
+            "| | | … and {} | | |",
+            count(event.more_changed, "more field")
+        );
+    }
 }
 
 /// The rule's source, its documents as links; for a derived rule also the step from their words to it.
@@ -201,53 +253,33 @@ fn source(verdict: &RuleVerdict) -> String {
     source
 }
 
-fn row(text: &mut String, finding: &Finding, remark: &str) {
-    let _ = writeln!(
-        text,
-        "| {} | {} | {} | {} | {}{remark} |",
-        code(&finding.object.to_string()),
-        code(&finding.path),
-        code(&finding.expected),
-        code(&finding.observed),
-        code(&finding.message),
-    );
-}
-
 /// The rules that were not judged, and why.
 fn unjudged(report: &Report) -> String {
-    let mut text = String::new();
-    let others: Vec<&RuleVerdict> = report
-        .judgement
-        .verdicts
-        .iter()
-        .filter(|verdict| {
-            matches!(
-                verdict.verdict,
-                Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
-            )
-        })
-        .collect();
-    if others.is_empty() {
-        return text;
+    let is_unjudged = |verdict: &&RuleVerdict| {
+        matches!(
+            verdict.verdict,
+            Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
+        )
+    };
+    let unjudged: Vec<&RuleVerdict> = report.judgement.verdicts.iter().filter(is_unjudged).collect();
+    if unjudged.is_empty() {
+        return String::new();
     }
-    let _ = writeln!(
-        text,
-        "<details><summary>{} not judged</summary>\n\n| rule | level | basis | verdict | why |\n|---|---|---|---|---|",
-        number::count(others.len(), "rule")
+    let mut text = format!(
+        "<details><summary>{} not judged</summary>\n\n| rule | level | basis | verdict | why |\n|---|---|---|---|---|\n",
+        count(unjudged.len(), "rule")
     );
-    for verdict in others {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} |",
+    for verdict in unjudged {
+        let (id, level, basis, name) = (
             verdict.rule.id,
             verdict.level(),
             verdict.basis(),
             verdict.verdict.name(),
-            code(&report.reason(verdict).unwrap_or_default()),
         );
+        let why = code(&report.reason(verdict).unwrap_or_default());
+        let _ = writeln!(text, "| {id} | {level} | {basis} | {name} | {why} |");
     }
-    text.push_str("\n</details>\n");
-    text
+    text + "\n</details>\n"
 }
 
 /// Formats any text as a code span, also for tables; empty text stays empty.

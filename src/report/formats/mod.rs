@@ -1,11 +1,73 @@
-//! What a run writes, one file for each format.
+//! The formats of a report, one module each.
 
 pub mod badge;
-pub(crate) mod format;
 pub mod github;
 pub mod json;
 pub mod junit;
 pub mod markdown;
-mod markdown_story;
 pub mod terminal;
 pub mod trials;
+
+use std::io;
+
+use crate::{Report, html};
+
+/// A format in which a run writes its report into a file, in addition to the evidence and the report to submit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// JUnit, for CI systems.
+    Junit,
+    /// One HTML file, for people.
+    Html,
+    /// Markdown, for pull requests and job summaries.
+    Markdown,
+    /// The decision as a picture.
+    Badge,
+    /// JSON, for programs.
+    Json,
+}
+
+/// The formats, in the order of the help. The flags of `run`, `replay` and `doctor`, and the keys of the configuration
+/// follow from this list.
+pub const FORMATS: [Format; 5] = [
+    Format::Junit,
+    Format::Html,
+    Format::Markdown,
+    Format::Badge,
+    Format::Json,
+];
+
+impl Format {
+    /// The name: lower case, with hyphens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Junit => "junit",
+            Self::Html => "html",
+            Self::Markdown => "markdown",
+            Self::Badge => "badge",
+            Self::Json => "json",
+        }
+    }
+
+    /// The description, for the help.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Junit => "Write a JUnit report",
+            Self::Html => "Write an HTML report: one self-contained file, with drawings of the watch",
+            Self::Markdown => "Write a Markdown report; $GITHUB_STEP_SUMMARY is appended to",
+            Self::Badge => "Write the decision as a badge (SVG), for a README",
+            Self::Json => "Write a JSON report",
+        }
+    }
+
+    /// Writes the report. Fails only when `into` does.
+    pub fn write(self, report: &Report, into: &mut dyn io::Write) -> io::Result<()> {
+        match self {
+            Self::Junit => junit::write(report, into),
+            Self::Html => html::write(report, into),
+            Self::Markdown => markdown::write(report, into),
+            Self::Badge => badge::write(report, into),
+            Self::Json => json::write(report, into),
+        }
+    }
+}

@@ -6,12 +6,12 @@ use owo_colors::Style;
 
 use crate::{
     COMMAND, Coverage, Report,
-    said::{cost::cost, decision, failure, reactions, unread},
+    summary::{decision, findings, run},
     text::{escape, number::count, page::Page},
 };
 
 /// The number of unreadable objects to list.
-const UNREAD: usize = 5;
+const UNREADABLE: usize = 5;
 
 /// Writes the parts after the list, so many columns wide ([`Page::new`]). The command is what the reader types to call the
 /// suite: [`COMMAND`], unless it is the plugin of another program. The text has colours; print it through a stream that
@@ -28,11 +28,13 @@ pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> Strin
     by_reason(&mut page, report, Verdict::Inconclusive, command);
     failures(&mut page, report, command);
     to_fix(&mut page, report);
-    if let Some(cost) = cost(report) {
-        page.styled(0, &format!("cost to the hub: {cost}"), Style::new().dimmed());
-    }
-    if let Some(slowest) = reactions::in_words(report) {
-        page.styled(0, &format!("slowest reactions: {slowest}"), Style::new().dimmed());
+    for (name, value) in [
+        ("cost to the hub", run::cost(report)),
+        ("slowest reactions", run::slowest_reactions(report)),
+    ] {
+        if let Some(value) = value {
+            page.styled(0, &format!("{name}: {value}"), Style::new().dimmed());
+        }
     }
     decide(&mut page, report);
     page.into_text()
@@ -56,7 +58,7 @@ fn failures(page: &mut Page, report: &Report, command: &str) {
             &format!("---- {} ----", verdict.rule.id),
             Style::new().red().bold(),
         );
-        failure::in_full(page, verdict, command);
+        findings::in_full(page, verdict, command);
         page.gap();
     }
 }
@@ -87,7 +89,7 @@ fn warnings(page: &mut Page, report: &Report) {
         if number == 0 {
             page.heading("warnings");
         }
-        failure::in_short(page, verdict);
+        findings::in_short(page, verdict);
         page.gap();
     }
 }
@@ -97,7 +99,11 @@ fn notes(page: &mut Page, report: &Report, command: &str) {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {
         for note in &verdict.notes {
-            gather(&mut notes, report.told(note, Some(verdict.rule)), verdict.rule.id);
+            gather(
+                &mut notes,
+                report.with_advice(note, Some(verdict.rule)),
+                verdict.rule.id,
+            );
         }
     }
     list_reasons(page, "notes", &notes, command);
@@ -105,7 +111,7 @@ fn notes(page: &mut Page, report: &Report, command: &str) {
 
 /// Shows the first unreadable objects.
 fn not_read(page: &mut Page, report: &Report) {
-    let lines = unread::lines(report, UNREAD);
+    let lines = run::unreadable(report, UNREADABLE);
     if lines.is_empty() {
         return;
     }
@@ -118,26 +124,21 @@ fn not_read(page: &mut Page, report: &Report) {
 
 /// Shows waivers without effect.
 fn waivers(page: &mut Page, report: &Report, command: &str) {
-    let complaints: Vec<String> = report
+    let complaints: Vec<_> = report
         .judgement
-        .waivers
-        .iter()
-        .filter_map(|outcome| outcome.complaint())
+        .complaints()
+        .map(|complaint| (complaint, Vec::new()))
         .collect();
-    let complaints: Vec<_> = complaints.into_iter().map(|told| (told, Vec::new())).collect();
     list_reasons(page, "waivers needing attention", &complaints, command);
 }
 
 fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str) {
     let mut reasons = Vec::new();
     for verdict in with_verdict(&report.judgement.verdicts, which) {
-        gather(
-            &mut reasons,
-            report
-                .reason(verdict)
-                .unwrap_or_else(|| "no reason is known".to_owned()),
-            verdict.rule.id,
-        );
+        let reason = report
+            .reason(verdict)
+            .unwrap_or_else(|| "no reason is known".to_owned());
+        gather(&mut reasons, reason, verdict.rule.id);
     }
     list_reasons(page, which.words(), &reasons, command);
 }
@@ -159,7 +160,7 @@ fn not_asked(page: &mut Page, report: &Report, command: &str) {
             } else {
                 ""
             };
-            (format!("{kind}: {}{aside}", report.told(why, None)), rules)
+            (format!("{kind}: {}{aside}", report.with_advice(why, None)), rules)
         })
         .collect();
     // The others are skipped because of the claim.

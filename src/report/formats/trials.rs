@@ -6,13 +6,13 @@
 use std::{fmt::Write, panic};
 
 use anstream::adapter::strip_str;
-use judge::{RuleVerdict, Verdict};
+use judge::{Count, RuleVerdict, Verdict};
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
 use owo_colors::{OwoColorize, Style};
 
 use crate::{
     COMMAND, Report,
-    said::failure,
+    summary::{decision, findings},
     text::{number::count, page::Page},
 };
 
@@ -37,7 +37,11 @@ pub fn list(report: &Report) -> String {
     for verdict in &picked {
         let weight = format!("[{}]", verdict.applies.weight());
         let id = verdict.rule.id;
-        let _ = writeln!(text, "test {weight:<17} {id:<longest$} ... {}", outcome(verdict));
+        let _ = writeln!(
+            text,
+            "test {weight:<17} {id:<longest$} ... {}",
+            describe(verdict).style(style(verdict.verdict))
+        );
     }
     text + &counts(report, &picked)
 }
@@ -96,7 +100,7 @@ fn trial(verdict: &RuleVerdict) -> Trial {
         Verdict::Pass => Ok(Completion::Completed),
         Verdict::Fail => {
             let mut page = Page::new(None);
-            failure::in_full(&mut page, verdict, COMMAND);
+            findings::in_full(&mut page, verdict, COMMAND);
             // The printer escapes colours rather than taking them out.
             Err(Failed::from(strip_str(page.into_text().trim_end()).to_string()))
         }
@@ -113,10 +117,6 @@ fn picked<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
 
 fn title(picked: &[&RuleVerdict]) -> String {
     format!("\nrunning {}\n", count(picked.len(), "test"))
-}
-
-fn outcome(verdict: &RuleVerdict) -> String {
-    describe(verdict).style(style(verdict.verdict)).to_string()
 }
 
 /// In few words.
@@ -141,25 +141,15 @@ fn style(verdict: Verdict) -> Style {
 
 /// Counts the rules of each verdict that occurs.
 fn counts(report: &Report, picked: &[&RuleVerdict]) -> String {
-    let told = [
-        (Verdict::Pass, "passed"),
-        (Verdict::Fail, "failed"),
-        (Verdict::Warn, "warned"),
-        (Verdict::Waived, "waived"),
-        (Verdict::Inconclusive, "inconclusive"),
-        (Verdict::NotApplicable, "not applicable"),
-        (Verdict::Skipped, "skipped"),
-    ];
-    let told = told.map(|(which, name)| {
-        let number = picked.iter().filter(|verdict| verdict.verdict == which).count();
-        (number, name)
-    });
-    let filtered = (report.judgement.verdicts.len() - picked.len(), "filtered out");
-    let told: Vec<String> = told
-        .into_iter()
-        .chain([filtered])
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, name)| format!("{number} {name}"))
-        .collect();
-    format!("\n{}\n\n", told.join(", "))
+    let mut count = Count::default();
+    for verdict in picked {
+        count.add(verdict.verdict);
+    }
+    let mut parts = vec![decision::counts(&count)];
+    match report.judgement.verdicts.len() - picked.len() {
+        0 => {}
+        number => parts.push(format!("{number} filtered out")),
+    }
+    parts.retain(|part| !part.is_empty());
+    format!("\n{}\n\n", parts.join(", "))
 }

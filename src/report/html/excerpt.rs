@@ -1,13 +1,20 @@
-//! An excerpt of an object's YAML with the offending lines marked.
+//! The object of a finding as YAML, with the offending lines marked.
 
-use evidence::redact::without_credentials;
-use serde_json::{Map, Value};
+use evidence::{
+    Evidence, ObjectRef, Tracked,
+    api::{ClusterProfile, PlacementDecision, names},
+    redact::{redact_value, without_credentials},
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use super::text::shortened;
-use crate::text::{
-    escape,
-    field_path::{leads, name_of, within},
-    yaml::{in_order, scalar},
+use crate::{
+    story::named,
+    text::{
+        difference::{leads, name_of, within},
+        escape,
+        yaml::{in_order, scalar},
+    },
 };
 
 /// How many characters of a value are shown.
@@ -32,8 +39,8 @@ pub(super) enum Line {
         /// Whether it is an offending line.
         marked: bool,
     },
-    /// Lines were left out; how many, in words.
-    Gap(String),
+    /// How many lines are omitted.
+    Gap(usize),
 }
 
 /// A line of the object, with the paths of what begins on it: a field, and perhaps a list item before it.
@@ -43,15 +50,72 @@ struct Written {
     text: String,
 }
 
-/// Returns the part of the object around a field, and whether the field exists. If not, it marks the line that the
+/// The object in the given version, or in its last one, without credentials and values of Secrets. `None` if the
+/// evidence does not have it.
+pub(super) fn object(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
+    let is_it = |namespace: &str, name: &str| (namespace, name) == (&object.namespace, &object.name);
+    let mut found = match &*object.kind {
+        names::KIND => in_full::<ClusterProfile>(evidence, object)?,
+        names::PLACEMENT_KIND => in_full::<PlacementDecision>(evidence, object)?,
+        "Namespace" => {
+            let namespace = evidence.namespaces.iter().find(|one| *one.name == *object.name)?;
+            json!({
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": namespace.name, "labels": namespace.labels},
+            })
+        }
+        "Secret" => {
+            let secret = evidence
+                .secrets
+                .iter()
+                .find(|one| is_it(&one.namespace, &one.name))?;
+            let data = secret
+                .keys
+                .iter()
+                .map(|key| (key.clone(), json!("(never shown)")));
+            json!({
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": secret.name, "namespace": secret.namespace, "labels": secret.labels},
+                "data": data.collect::<Map<_, _>>(),
+            })
+        }
+        _ => return None,
+    };
+    redact_value(&mut found);
+    Some(found)
+}
+
+fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
+    let histories = named(T::histories(evidence), object);
+    let own = histories
+        .iter()
+        .find(|history| *history.last().metadata().uid == *object.uid);
+    let history = own.or(histories.last())?;
+    let version = history.versions.iter().rev().find(|version| {
+        let own = &version.object.metadata().resource_version;
+        !own.is_empty() && *own == object.resource_version
+    });
+    let mut value =
+        serde_json::to_value(version.map_or_else(|| history.last(), |version| &version.object)).ok()?;
+    value["kind"] = json!(T::KIND);
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        // A digest of `managedFields`, which the object does not contain.
+        metadata.remove("writers");
+    }
+    Some(value)
+}
+
+/// The part of an object around a field, and whether the field exists. If not, the marked line is the one that the
 /// field belongs under.
 pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
     let mut lines = Vec::new();
     write(object, "", 0, &mut lines);
     let marked = offending(&lines, path);
     let begins = |place: &usize| lines[*place].paths.iter().any(|own| own == path);
-    let is_there = marked.iter().any(begins) || path.is_empty();
-    (shown(&lines, &marked), is_there)
+    let exists = marked.iter().any(begins) || path.is_empty();
+    (shown(&lines, &marked), exists)
 }
 
 /// The lines whose path is the longest one that leads to the field.
@@ -63,14 +127,13 @@ fn offending(lines: &[Written], path: &str) -> Vec<usize> {
     let Some(longest) = lines.iter().filter_map(length).max() else {
         return Vec::new();
     };
-    let places = lines.iter().enumerate();
+    let places = 0..lines.len();
     places
-        .filter(|(_, line)| length(line) == Some(longest))
-        .map(|(place, _)| place)
+        .filter(|place| length(&lines[*place]) == Some(longest))
         .collect()
 }
 
-/// The marked lines with their neighbours and all that they are part of.
+/// The marked lines with their neighbors and everything that contains them.
 fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
     let mut keep = vec![lines.len() <= WHOLE; lines.len()];
     if marked.is_empty() {
@@ -78,9 +141,7 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
     }
     for place in marked.iter().take(MARKED) {
         let until = (place + AROUND + 1).min(lines.len());
-        keep[place.saturating_sub(AROUND)..until]
-            .iter_mut()
-            .for_each(|keep| *keep = true);
+        keep[place.saturating_sub(AROUND)..until].fill(true);
         let mut depth = lines[*place].depth;
         for (above, line) in lines[..*place].iter().enumerate().rev() {
             if line.depth < depth {
@@ -104,14 +165,14 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
                 marked: marked.contains(&place),
             }));
         } else {
-            shown.push(Line::Gap(format!("{} lines", run.len())));
+            shown.push(Line::Gap(run.len()));
         }
         place = until;
     }
     shown
 }
 
-/// Writes a value below each other, one field in a line.
+/// Writes a value, one field in a line.
 fn write(value: &Value, path: &str, depth: usize, lines: &mut Vec<Written>) {
     match value {
         Value::Object(fields) => {
@@ -136,25 +197,21 @@ fn write(value: &Value, path: &str, depth: usize, lines: &mut Vec<Written>) {
                 }
             }
         }
-        other => lines.push(Written {
-            paths: vec![path.to_owned()],
-            depth,
-            text: in_line(other),
-        }),
+        other => put(String::new(), other, path.to_owned(), depth, lines),
     }
 }
 
-/// Writes a field: behind its key what fits there.
+/// Writes a field: in the line of its key if it fits there.
 fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<Written>) {
-    let is_nested = match value {
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        _ => false,
+    let (is_nested, in_line) = match value {
+        Value::Object(fields) => (!fields.is_empty(), "{}".to_owned()),
+        Value::Array(items) => (!items.is_empty(), "[]".to_owned()),
+        Value::String(text) => (false, leaf(text)),
+        other => (false, other.to_string()),
     };
-    let text = if is_nested {
-        key
-    } else {
-        format!("{key} {}", in_line(value)).trim_start().to_owned()
+    let text = match is_nested {
+        true => key,
+        false => format!("{key} {in_line}").trim_start().to_owned(),
     };
     lines.push(Written {
         paths: vec![path.clone()],
@@ -166,46 +223,28 @@ fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<W
     }
 }
 
-fn in_line(value: &Value) -> String {
-    match value {
-        Value::String(text) => leaf(text),
-        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
-        Value::Array(items) if items.is_empty() => "[]".to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// Writes hub text as YAML: redacted, shortened, escaped.
+/// Hub text as YAML: redacted, shortened, escaped.
 fn leaf(text: &str) -> String {
     let clean = without_credentials(text);
-    let short = shortened(&clean, VALUE);
-    if short.len() == clean.len() {
-        return scalar(&clean);
+    match escape::cut(&clean, VALUE) {
+        // The count is not part of the value.
+        Some((start, more)) => format!("{} # {more}", scalar(start)),
+        None => scalar(&clean),
     }
-    // The count is not part of the value.
-    let (value, more) = short.rsplit_once('…').unwrap_or((&short, ""));
-    format!("{} # …{more}", scalar(value))
-}
-
-/// The fields of a mapping that holds nothing else than text.
-pub(super) fn mapping(fields: impl IntoIterator<Item = (String, Value)>) -> Value {
-    Value::Object(fields.into_iter().collect::<Map<_, _>>())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    fn told(object: &Value, path: &str) -> (String, bool) {
-        let (lines, is_there) = around(object, path);
-        let told = lines.into_iter().map(|line| match line {
+    fn excerpt(object: &Value, path: &str) -> (String, bool) {
+        let (lines, exists) = around(object, path);
+        let lines = lines.into_iter().map(|line| match line {
             Line::Text { text, marked: true } => format!("> {text}\n"),
             Line::Text { text, .. } => format!("  {text}\n"),
-            Line::Gap(told) => format!("⋮ {told}\n"),
+            Line::Gap(number) => format!("⋮ {number} lines\n"),
         });
-        (told.collect(), is_there)
+        (lines.collect(), exists)
     }
 
     fn profile() -> Value {
@@ -223,32 +262,35 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_the_path_is_marked() {
-        for (path, line) in [
+    fn the_lines_of_the_path_are_marked() {
+        for (path, wanted, is_there) in [
             (
                 "metadata.labels[x-k8s.io/cluster-manager]",
-                "    x-k8s.io/cluster-manager: m",
+                &["    x-k8s.io/cluster-manager: m"][..],
+                true,
             ),
-            ("spec.clusterManager.name", "    name: m"),
+            ("metadata.labels[other]", &["  labels:"], false),
+            ("spec.clusterManager.name", &["    name: m"], true),
             (
                 "status.conditions[ControlPlaneHealthy].message",
-                "      message: failing",
+                &["      message: failing"],
+                true,
             ),
-            ("status.conditions[Joined]", "    - type: Joined"),
-            ("status", "status:"),
+            ("status.conditions[Joined]", &["    - type: Joined"], true),
+            (
+                "status.properties[a.b].value",
+                &["      value: \"1\"", "      value: \"2\""],
+                true,
+            ),
+            ("status", &["status:"], true),
         ] {
-            let (told, is_there) = told(&profile(), path);
-            let marked: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("> ")).collect();
-            assert_eq!(marked, [line], "{path}: {told}");
-            assert!(is_there, "{path}: {told}");
+            let (text, exists) = excerpt(&profile(), path);
+            let marked: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+            assert_eq!((&marked[..], exists), (wanted, is_there), "{path}: {text}");
         }
-    }
-
-    #[test]
-    fn a_condition_is_found_with_all_that_it_is_part_of() {
-        let (told, _) = told(&profile(), "status.conditions[ControlPlaneHealthy].status");
+        let (text, _) = excerpt(&profile(), "status.conditions[ControlPlaneHealthy].status");
         assert_eq!(
-            told,
+            text,
             "⋮ 11 lines\n  status:\n    conditions:\n⋮ 4 lines\n      - type: ControlPlaneHealthy\n        \
              message: failing\n        reason: Ready\n>       status: \"True\"\n    properties:\n      - name: a.b\n        \
              value: \"1\"\n⋮ 4 lines\n"
@@ -256,29 +298,15 @@ mod tests {
     }
 
     #[test]
-    fn both_of_two_of_a_name_are_marked() {
-        let (told, _) = told(&profile(), "status.properties[a.b].value");
-        assert_eq!(told.matches("> ").count(), 2, "{told}");
-        assert!(told.contains("> ") && !told.contains("value: \"3\"\n>"), "{told}");
-    }
-
-    #[test]
-    fn of_what_is_missing_the_place_is_marked() {
-        let (told, is_there) = told(&profile(), "metadata.labels[other]");
-        assert!(!is_there);
-        assert!(told.contains(">   labels:\n"), "{told}");
-    }
-
-    #[test]
     fn credentials_and_long_values_are_not_shown() {
         let object = json!({
             "a": "https://user:hunter2@host", "b": "x".repeat(1 << 20), "c": "\u{202e}<script>",
         });
-        let (told, _) = told(&object, "b");
-        assert!(!told.contains("hunter2") && told.len() < 500, "{told}");
+        let (text, _) = excerpt(&object, "b");
+        assert!(!text.contains("hunter2") && text.len() < 500, "{text}");
         assert!(
-            told.contains("1,048,416 more characters") && told.contains("\\U0000202e"),
-            "{told}"
+            text.contains("1,048,416 more characters") && text.contains("\\U0000202e"),
+            "{text}"
         );
     }
 }

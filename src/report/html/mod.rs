@@ -1,34 +1,15 @@
-//! The report as one HTML file, for people: it needs no network, and nothing in it but our own script runs.
+//! The report as one HTML file for people. It needs no network and runs no script.
 //!
-//! Hub text is only in text and in titles of drawings, shortened and escaped by [`text`]; ids and links consist of
-//! numbers and rule names. The templates are in `templates/`.
+//! Hub text is only in text and in titles of drawings, shortened and escaped by [`display::shown`]; ids and links
+//! consist of rule names. The templates are in `templates/`.
 
-mod activity;
-pub(crate) mod axis;
-mod bars;
-mod bucket;
-mod choices;
-mod conditions;
-mod detail;
-mod entries;
+pub(crate) mod display;
 mod excerpt;
 mod findings;
-mod fleet;
-mod head;
-mod mend;
-mod namespaces;
-mod notices;
-mod objects;
 mod page;
-mod rules;
-pub(crate) mod shared;
-pub(crate) mod sign;
-mod state;
-mod story;
-pub(crate) mod text;
-mod words;
-
-pub use page::write;
-
+mod plot;
+mod squares;
 #[cfg(test)]
 mod tests;
+
+pub use page::write;

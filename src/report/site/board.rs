@@ -13,13 +13,9 @@ use semver::Version as Semver;
 
 use crate::{
     Report,
-    html::{
-        shared,
-        sign::{self, Sign},
-        text::shown,
-    },
-    said::failure::alike,
-    submitted::{Document, Entry, Fitness, Submission, Unreadable, obstacles, trend},
+    html::display::{Sign, page_style, policy, rank, shown},
+    submitted::{Document, Entry, Fitness, Submission, Unreadable, trend},
+    summary::{decision, findings::alike},
 };
 
 const STYLE: &str = include_str!("../templates/board.css");
@@ -98,10 +94,10 @@ struct Mark {
 /// # Errors
 /// When `into` fails.
 pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl io::Write) -> io::Result<()> {
-    let style = shared::style(STYLE);
+    let style = page_style(STYLE);
     let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
     let page = Page {
-        policy: shared::policy(&style, ""),
+        policy: policy(&style),
         style,
         suite_version: env!("CARGO_PKG_VERSION"),
         sections: sections.filter(|section| !section.versions.is_empty()).collect(),
@@ -226,7 +222,7 @@ fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<Version<'a
 
 impl BoardEntry {
     fn holds(&self) -> bool {
-        self.submission.fitness() == Fitness::Holds
+        self.submission.check.fitness == Fitness::Holds
     }
 
     fn result(&self, edition: &Edition) -> Option<&EditionResult> {
@@ -302,7 +298,7 @@ impl Version<'_> {
     }
 
     fn verification(&self) -> Sign {
-        match self.entry.submission.fitness() {
+        match self.entry.submission.check.fitness {
             Fitness::Holds => Sign::new("pass", "✓", "verified"),
             Fitness::NotVerified => Sign::new("doubt", "?", "not verified"),
             Fitness::DoesNotHold => Sign::new("fail", "✕", "does not hold"),
@@ -311,15 +307,13 @@ impl Version<'_> {
 
     /// What keeps the report from being submitted.
     fn obstacles(&self) -> Vec<String> {
-        let submission = &self.entry.submission;
-        let own = obstacles(&submission.document);
-        let all = own.iter().chain(submission.check.obstacles());
-        all.map(|obstacle| shown(&obstacle.to_string())).collect()
+        let obstacles = self.entry.submission.check.obstacles.iter();
+        obstacles.map(|obstacle| shown(obstacle)).collect()
     }
 
     fn decision(&self, result: &EditionResult) -> Sign {
-        let decision = sign::of_decision(result.document.decision);
-        match self.entry.submission.fitness() {
+        let decision = Sign::of_decision(result.document.decision);
+        match self.entry.submission.check.fitness {
             Fitness::Holds => decision,
             Fitness::NotVerified => Sign::new("none", "○", decision.word),
             Fitness::DoesNotHold => self.verification(),
@@ -331,7 +325,7 @@ impl Version<'_> {
         for (edition, result) in self.entry.results(rule) {
             let sign = match result.verdict {
                 Verdict::Pass if !self.entry.holds() => UNPROVEN_PASS,
-                verdict => sign::of(verdict),
+                verdict => Sign::of(verdict),
             };
             let trend = self.trend(rule, edition, result.verdict);
             match marks
@@ -362,7 +356,7 @@ impl Version<'_> {
     fn open_results(&self, rule: &Rule) -> Vec<&RuleResult> {
         let mut open: Vec<&RuleResult> = Vec::new();
         for (_, result) in self.entry.results(rule) {
-            let is_open = sign::rank(result.verdict) < sign::rank(Verdict::Pass);
+            let is_open = rank(result.verdict) < rank(Verdict::Pass);
             let shown = (&result.findings, &result.reasons);
             if is_open
                 && !open
@@ -377,7 +371,7 @@ impl Version<'_> {
 }
 
 impl EditionResult {
-    /// The verdicts on MUST rules, or on all others: `16 pass, 1 fails, 19 do not apply`.
+    /// The verdicts on MUST rules, or on all others: `16 passed, 1 failed`.
     fn counts(&self, is_must: bool) -> String {
         let mut count = Count::default();
         for (id, result) in &self.rules {
@@ -386,18 +380,6 @@ impl EditionResult {
                 count.add(result.verdict);
             }
         }
-        let parts = [
-            (count.passed, "passes", "pass"),
-            (count.failed, "fails", "fail"),
-            (count.warned, "warns", "warn"),
-            (count.waived, "is waived", "are waived"),
-            (count.inconclusive, "is inconclusive", "are inconclusive"),
-            (count.not_applicable, "does not apply", "do not apply"),
-            (count.skipped, "was not judged", "were not judged"),
-        ];
-        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-        let parts =
-            parts.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
-        parts.collect::<Vec<_>>().join(", ")
+        decision::counts(&count)
     }
 }

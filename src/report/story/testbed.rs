@@ -1,92 +1,121 @@
-//! What a run staged for a consumer, and whom the consumer called, in the story of a staged object.
+//! What a run's testbed did for a consumer, and what the consumer called, in the story of a published profile.
 
 use std::collections::BTreeSet;
 
-use evidence::{CallEvent, Evidence, Expect, History, MemberCall, PluginAnswer, PluginCall, Testbed};
+use evidence::{CallEvent, Evidence, Expect, History, MemberCall, PluginAnswer, Testbed};
 use jiff::Timestamp;
 
 use super::{
-    draft::{Draft, Drafts, Source},
-    object::StoryObject,
+    events::{Event, What, kept},
+    gather::{Draft, Gathered, StoryObject},
 };
 
-impl<'e, T: StoryObject> Drafts<'e, T> {
-    /// Adds what the run staged while the object was there, and the calls of the servers that it named. A finding tells of
-    /// a call by its time.
-    pub(super) fn staged(&mut self, evidence: &'e Evidence, lives: &[&'e History<T>], told: &str) {
+impl Gathered {
+    /// Adds what the testbed did while the object existed, and the calls of the servers that it named. A finding quotes
+    /// the time of a call in `observed`.
+    pub(super) fn add_testbed<T: StoryObject>(
+        &mut self,
+        evidence: &Evidence,
+        histories: &[&History<T>],
+        observed: &str,
+    ) {
         let Some(testbed) = &evidence.testbed else { return };
-        let versions = lives.iter().flat_map(|history| &history.versions);
+        let versions = histories.iter().flat_map(|history| &history.versions);
         let servers: BTreeSet<&str> = versions.flat_map(|version| version.object.servers()).collect();
         let calls = evidence.member_calls.iter().flat_map(|log| &log.events);
         for call in calls.filter(|call| servers.contains(&*call.url)) {
-            let source = match call.what {
-                CallEvent::Closed {} => Source::Staged("the member ends its connections".to_owned()),
-                _ => Source::Called(call),
-            };
-            self.add_call(call.at, source, told);
+            self.drafts.push(call_draft(call, observed));
         }
-        let runs = evidence.plugin_calls.iter().flat_map(|log| &log.events);
-        for run in runs {
-            if run
+        for run in evidence.plugin_calls.iter().flat_map(|log| &log.events) {
+            let Some(cluster) = run
                 .cluster
                 .as_ref()
-                .is_some_and(|cluster| servers.contains(&*cluster.server))
-            {
-                self.add_call(run.at, Source::Plugin(run), told);
-            }
-        }
-        let objects: BTreeSet<(&str, &str)> = lives.iter().map(|life| name_of(life)).collect();
-        for (from, until, what) in expected(testbed, &objects) {
-            self.all.push(Draft {
-                until: Some(until),
-                ..Draft::new(Some(from), Source::Staged(what))
+                .filter(|cluster| servers.contains(&*cluster.server))
+            else {
+                continue;
+            };
+            let answer = match run.answer {
+                PluginAnswer::Credential { .. } => "a credential",
+                PluginAnswer::Failed {} => "failed, as staged",
+                PluginAnswer::Hung {} => "hung, as staged",
+                PluginAnswer::Garbage {} => "no credential, as staged",
+                PluginAnswer::NoMember {} => "no member of that server",
+            };
+            self.drafts.push(Draft {
+                fold_key: Some(format!("plugin {} {answer}", run.provider)),
+                is_finding: observed.contains(&run.at.to_string()),
+                ..Draft::from(Event {
+                    at: Some(run.at),
+                    detail: kept(&format!("{} for {}: {answer}", run.provider, cluster.server)),
+                    ..Event::of(What::Plugin)
+                })
             });
         }
-        let there = self.all.iter().filter_map(|draft| draft.at).min();
+        let is_of_object = |namespace: &str, name: &str| {
+            histories.iter().any(|history| {
+                let metadata = history.last().metadata();
+                (&*metadata.namespace, &*metadata.name) == (namespace, name)
+            })
+        };
+        let own = testbed.expectations.iter().filter(|expectation| {
+            let profile = &expectation.profile;
+            is_of_object(&profile.namespace, &profile.name)
+        });
+        for expectation in own {
+            let what = format!(
+                "expected for {}: {}",
+                expectation.rule,
+                behavior(&expectation.expect)
+            );
+            self.add_staged(expectation.from, Some(expectation.until), &what);
+        }
+        let first = self.drafts.iter().filter_map(|draft| draft.event.at).min();
         for (from, until, what) in spans(testbed) {
-            if there.is_none_or(|there| until >= there) {
-                self.all.push(Draft {
-                    until: (until > from).then_some(until),
-                    ..Draft::new(Some(from), Source::Staged(what))
-                });
+            if first.is_none_or(|first| until >= first) {
+                self.add_staged(from, (until > from).then_some(until), &what);
             }
         }
     }
 
-    fn add_call(&mut self, at: Timestamp, source: Source<'e, T>, told: &str) {
-        // A request follows on its connection.
-        let is_beginning =
-            matches!(&source, Source::Called(call) if matches!(call.what, CallEvent::Connected {}));
-        self.all.push(Draft {
-            count: usize::from(!is_beginning),
-            is_finding_s: told.contains(&at.to_string()),
-            ..Draft::new(Some(at), source)
-        });
+    fn add_staged(&mut self, from: Timestamp, until: Option<Timestamp>, what: &str) {
+        self.drafts.push(Draft::from(Event {
+            until,
+            ..staged(from, what)
+        }));
     }
 }
 
-/// The expectations on an object, each with its period.
-fn expected<'t>(
-    testbed: &'t Testbed,
-    objects: &'t BTreeSet<(&str, &str)>,
-) -> impl Iterator<Item = (Timestamp, Timestamp, String)> + 't {
-    let own = testbed.expectations.iter().filter(|expectation| {
-        let profile = &expectation.profile;
-        objects.contains(&(&*profile.namespace, &*profile.name))
-    });
-    own.map(|expectation| {
-        let behavior = behavior(&expectation.expect);
-        (
-            expectation.from,
-            expectation.until,
-            format!("expected for {}: {behavior}", expectation.rule),
-        )
-    })
+fn staged(at: Timestamp, what: &str) -> Event {
+    Event {
+        at: Some(at),
+        detail: kept(what),
+        ..Event::of(What::Staged)
+    }
 }
 
-fn name_of<T: StoryObject>(life: &History<T>) -> (&str, &str) {
-    let metadata = life.last().metadata();
-    (&metadata.namespace, &metadata.name)
+/// A call of a member. Successive calls of one address with the same success are alike.
+fn call_draft(call: &MemberCall, observed: &str) -> Draft {
+    let url = &call.url;
+    let (words, has_succeeded) = match &call.what {
+        CallEvent::Closed {} => return Draft::from(staged(call.at, "the member ends its connections")),
+        CallEvent::Failed { reason } => (format!("{url}: {reason}"), false),
+        CallEvent::Connected {} => (url.clone(), true),
+        CallEvent::Request {
+            method, path, code, ..
+        } => (format!("{url}: {method} {path}, {code}"), *code < 400),
+        CallEvent::Proxied { host } => (format!("{url}: to {host}"), true),
+    };
+    Draft {
+        fold_key: Some(format!("call {url} {has_succeeded}")),
+        is_finding: observed.contains(&call.at.to_string()),
+        ..Draft::from(Event {
+            at: Some(call.at),
+            detail: kept(&words),
+            // A request follows on its connection.
+            count: usize::from(!matches!(call.what, CallEvent::Connected {})),
+            ..Event::of(What::Called)
+        })
+    }
 }
 
 fn behavior(expect: &Expect) -> &'static str {
@@ -106,69 +135,25 @@ fn behavior(expect: &Expect) -> &'static str {
     }
 }
 
-/// What the run staged that took time.
+/// What the testbed did that took time.
 fn spans(testbed: &Testbed) -> impl Iterator<Item = (Timestamp, Timestamp, String)> {
-    let scenarios = testbed
-        .scenarios
-        .iter()
-        .map(|scene| (scene.from, scene.until, format!("scenario {}", scene.name)));
+    let scenarios = testbed.scenarios.iter().map(|scenario| {
+        (
+            scenario.from,
+            scenario.until,
+            format!("scenario {}", scenario.name),
+        )
+    });
     let hooks = testbed.hook_calls.iter().map(|call| {
-        let outcome = call
+        let failure = call
             .failure
             .as_ref()
             .map_or(String::new(), |reason| format!(" failed: {reason}"));
         (
             call.from,
             call.until,
-            format!("hook {}{outcome}", call.action.name()),
+            format!("hook {}{failure}", call.action.name()),
         )
     });
     scenarios.chain(hooks)
-}
-
-/// Whether one call is told with another one: it reached the same address with the same success.
-pub(super) fn is_alike(one: &MemberCall, other: &MemberCall) -> bool {
-    one.url == other.url && succeeded(one) == succeeded(other)
-}
-
-/// The same of a run of the plugin.
-pub(super) fn is_run_alike(one: &PluginCall, other: &PluginCall) -> bool {
-    one.provider == other.provider && answer(one) == answer(other)
-}
-
-fn succeeded(call: &MemberCall) -> bool {
-    match call.what {
-        CallEvent::Failed { .. } => false,
-        CallEvent::Request { code, .. } => code < 400,
-        CallEvent::Connected {} | CallEvent::Proxied { .. } | CallEvent::Closed {} => true,
-    }
-}
-
-/// What a call was.
-pub(super) fn call_in_words(call: &MemberCall) -> String {
-    let url = &call.url;
-    match &call.what {
-        CallEvent::Failed { reason } => format!("{url}: {reason}"),
-        CallEvent::Connected {} | CallEvent::Closed {} => url.clone(),
-        CallEvent::Request {
-            method, path, code, ..
-        } => format!("{url}: {method} {path}, {code}"),
-        CallEvent::Proxied { host } => format!("{url}: to {host}"),
-    }
-}
-
-/// What a run of the plugin was.
-pub(super) fn run_in_words(run: &PluginCall) -> String {
-    let server = run.cluster.as_ref().map_or("", |cluster| &*cluster.server);
-    format!("{} for {server}: {}", run.provider, answer(run))
-}
-
-fn answer(run: &PluginCall) -> &'static str {
-    match run.answer {
-        PluginAnswer::Credential { .. } => "a credential",
-        PluginAnswer::Failed {} => "failed, as staged",
-        PluginAnswer::Hung {} => "hung, as staged",
-        PluginAnswer::Garbage {} => "no credential, as staged",
-        PluginAnswer::NoMember {} => "no member of that server",
-    }
 }

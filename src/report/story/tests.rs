@@ -44,7 +44,7 @@ fn told(story: &Story) -> String {
             )
         });
         let mark = if event.sets_field { " *" } else { "" };
-        told += &format!("{at}{}{mark}\n", event.in_words(str::to_owned));
+        told += &format!("{at}{}{mark}\n", event.describe(str::to_owned));
         for Changed { path, before, after } in &event.changed {
             let value = |value: &Option<String>| value.clone().unwrap_or("(absent)".to_owned());
             told += &format!("  {path}: {} > {}\n", value(before), value(after));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use evidence::{Checksum, Claim, Evidence};
+use evidence::{Checksum, Claim, Evidence, api::Edition};
 use jiff::{Timestamp, civil::Date};
 use judge::{
     RuleVerdict, Selection, Verdict,
@@ -10,10 +10,10 @@ use judge::{
 };
 
 use super::{
-    document::{Claimed, Covered, Document, Entry, KIND, Kept, Picked, Span, Waived},
-    outcome::{decision, suites},
+    document::{Covered, Document, Entry, KIND, Kept},
+    entries::{decision, suites},
 };
-use crate::{Coverage, Report, formats::json::API_VERSION, partial, text::number::count};
+use crate::{Coverage, Report, formats::json::API_VERSION, text::number::count};
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
@@ -37,13 +37,18 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         submitted_by: header.claim.about.submitted_by.clone(),
         environment: header.claim.about.environment.clone(),
         decision: report.judgement.decision,
-        claim: Claimed::of(&header.claim),
+        claim: Claim {
+            edition: Edition::default(),
+            also: None,
+            about: Default::default(),
+            ..header.claim.clone()
+        },
         scope: covered(report),
         evidence: sum
             .zip(report.file)
             .map(|(sum, file)| kept(sum, file, &header.suite_version)),
         suites: Vec::new(),
-        waivers: report.judgement.waivers.iter().map(Waived::from).collect(),
+        waivers: report.judgement.waivers.clone(),
     };
     let entries = entries_where(report, |facts| document.has(facts));
     document.suites = suites(&entries);
@@ -54,7 +59,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         &document.waivers,
         document.claim.strict,
     );
-    document.made_public()
+    document.public()
 }
 
 /// Every rule of the edition, those that passed too.
@@ -72,7 +77,7 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     let hints = verdict.findings.iter().filter(|finding| finding.advisory).count();
     let reasons: BTreeSet<String> = match verdict.verdict {
         Verdict::Pass | Verdict::Fail | Verdict::Warn => BTreeSet::new(),
-        Verdict::Inconclusive => doubts(verdict, evidence),
+        Verdict::Inconclusive => unknowns(verdict, evidence),
         Verdict::Waived | Verdict::NotApplicable | Verdict::Skipped => verdict.reason().into_iter().collect(),
     };
     Entry {
@@ -92,31 +97,31 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     }
 }
 
-/// Why the evidence does not tell, in words that name no object: gaps quote names and addresses, which are not for the
+/// Why the evidence does not decide a rule, without names of objects: gaps quote names and addresses, which are not
 /// public.
-fn doubts(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
+fn unknowns(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
     let facts = &verdict.rule.facts;
     let kinds = facts.needs.iter().chain(&facts.needs_one_of);
-    let mut doubts: BTreeSet<String> = kinds
+    let mut unknowns: BTreeSet<String> = kinds
         .filter_map(|kind| match evidence.gaps(*kind).count() {
             0 => None,
             gaps => Some(format!("evidence is missing: {kind} ({})", count(gaps, "gap"))),
         })
         .collect();
     if !evidence.unreadable.is_empty() {
-        doubts.insert(format!(
+        unknowns.insert(format!(
             "{} could not be read",
             count(evidence.unreadable.len(), "object")
         ));
     }
     let kind = verdict.rule.role().objects();
     if !evidence.has_any(kind) {
-        doubts.insert(format!("there is no {} to examine", kind.name()));
+        unknowns.insert(format!("there is no {} to examine", kind.name()));
     }
-    if doubts.is_empty() {
-        doubts.insert("the evidence does not decide it: replay it to see why".to_owned());
+    if unknowns.is_empty() {
+        unknowns.insert("the evidence does not decide it: replay it to see why".to_owned());
     }
-    doubts
+    unknowns
 }
 
 fn covered(report: &Report) -> Covered {
@@ -126,21 +131,18 @@ fn covered(report: &Report) -> Covered {
         namespaces: header.scope.namespaces.clone(),
         cluster_manager: header.scope.cluster_manager.clone(),
         scheduler: header.scope.scheduler.clone(),
-        selection: Picked::of(report.selection),
+        selection: Some(report.selection.clone()).filter(|selection| *selection != Selection::default()),
         profiles: coverage.profiles,
         slices: report.evidence.slices().count(),
         unreadable: report.evidence.unreadable.len(),
-        window: header.window.map(|window| Span {
-            from: window.from,
-            until: window.until,
-        }),
+        window: header.window,
         watched: coverage.watched.is_some(),
         not_asked: coverage
             .not_asked
             .iter()
             .map(|(kind, why)| (*kind, why.to_string()))
             .collect(),
-        partial: partial(report).map(str::to_owned),
+        partial: report.cut_short().map(str::to_owned),
     }
 }
 
@@ -159,57 +161,5 @@ fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
         bytes: sum.bytes,
         collected_by: collected_by.to_owned(),
         judge_again: format!("clusterprofile-conformance report verify REPORT {quoted}"),
-    }
-}
-
-impl Claimed {
-    fn of(claim: &Claim) -> Self {
-        Self {
-            features: claim.features.clone(),
-            no_features: claim.no_features.clone(),
-            strict: claim.strict,
-            consumers: claim.consumers.clone(),
-            cluster_manager: claim.cluster_manager.clone(),
-            scheduler: claim.scheduler.clone(),
-            consumer_agents: claim.consumer_agents.clone(),
-            expected_profiles: claim.expected_profiles,
-            node_tolerance: claim.node_tolerance,
-            clustersets: claim.clustersets.clone(),
-        }
-    }
-
-    /// Has it count instead of what the evidence recorded.
-    pub(super) fn apply(&self, claim: &mut Claim) {
-        claim.features.clone_from(&self.features);
-        claim.no_features.clone_from(&self.no_features);
-        claim.strict = self.strict;
-        claim.consumers.clone_from(&self.consumers);
-        claim.cluster_manager.clone_from(&self.cluster_manager);
-        claim.scheduler.clone_from(&self.scheduler);
-        claim.consumer_agents.clone_from(&self.consumer_agents);
-        claim.expected_profiles = self.expected_profiles;
-        claim.node_tolerance = self.node_tolerance;
-        claim.clustersets.clone_from(&self.clustersets);
-    }
-}
-
-impl Picked {
-    /// None where all rules were picked.
-    fn of(selection: &Selection) -> Option<Self> {
-        (*selection != Selection::default()).then(|| Self {
-            filters: selection.filters.clone(),
-            skip: selection.skip.clone(),
-            exact: selection.exact,
-            basis: selection.basis,
-        })
-    }
-
-    pub(super) fn selection(&self) -> Selection {
-        Selection {
-            filters: self.filters.clone(),
-            skip: self.skip.clone(),
-            exact: self.exact,
-            basis: self.basis,
-        }
     }
 }

@@ -2,15 +2,70 @@
 
 use std::collections::BTreeSet;
 
-use evidence::api::Edition;
 use jiff::Timestamp;
 use judge::{Verdict, rules};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::{
-    change::{Change, changes},
-    document::{Covered, Document, Entry},
-};
+use super::document::{Covered, Document, Entry};
+use crate::text::difference::{Masked, differences};
+
+/// One part that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The path, such as `suites[identity].core.statistics.passed`.
+    pub at: String,
+    /// The value in the first report, if it has the part.
+    pub old: Option<Value>,
+    /// The value in the second report, if it has the part.
+    pub new: Option<Value>,
+}
+
+impl Change {
+    /// The value in the first report, for people.
+    pub fn old_text(&self) -> String {
+        text(self.old.as_ref())
+    }
+
+    /// The value in the second report, for people.
+    pub fn new_text(&self) -> String {
+        text(self.new.as_ref())
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        // A whole entry is too long for a line.
+        Some(value) => match value["verdict"].as_str() {
+            Some(verdict) => format!("an entry with verdict {verdict}"),
+            None => value.to_string(),
+        },
+    }
+}
+
+/// All that differs between two values of one type, in the order of the parts.
+pub(super) fn changes(old: &impl Serialize, new: &impl Serialize) -> Vec<Change> {
+    let old = serde_json::to_value(old).unwrap_or_default();
+    let new = serde_json::to_value(new).unwrap_or_default();
+    let differences = differences(Some(Masked::plain(&old)), Masked::plain(&new));
+    let changes = differences.into_iter().map(|difference| Change {
+        at: difference.path,
+        old: difference.before.cloned(),
+        new: difference.after.cloned(),
+    });
+    let mut changes: Vec<Change> = changes.collect();
+    if changes.is_empty() && old != new {
+        // Only the order of a list differs.
+        changes.push(Change {
+            at: String::new(),
+            old: Some(old),
+            new: Some(new),
+        });
+    }
+    changes
+}
 
 /// What changed between two reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,69 +73,61 @@ use super::{
 pub struct Diff {
     /// Whether the decision or a rule got worse.
     pub worse: bool,
-    /// What changed beside the rules: the decision, versions, claims, scope, waivers.
+    /// What changed except the rules: the decision, versions, claims, scope, waivers.
     pub head: Vec<Change>,
-    /// Rules that came out otherwise, in the ledger's order.
+    /// Rules whose verdict or counts changed, in the order of the rules.
     pub rules: Vec<RuleChange>,
 }
 
-/// A rule that came out otherwise.
+/// A rule whose verdict or counts changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleChange {
     /// Its id.
     pub rule: String,
-    /// The verdict in the first; none where its edition does not have the rule.
+    /// The verdict in the first report; `None` if its edition does not have the rule.
     pub old: Option<Verdict>,
-    /// The verdict in the second.
+    /// The verdict in the second report.
     pub new: Option<Verdict>,
-    /// Whether it is worse in the second.
+    /// Whether it is worse in the second report.
     pub worse: bool,
-    /// What else changed of it, such as the number of violations.
+    /// What else changed, such as the number of violations.
     pub details: Vec<Change>,
-}
-
-/// Compares two verdicts on a rule: `better`, `worse`, or empty. A rule is better if it passes now and was violated or
-/// inconclusive. A rule that no longer applies is not better.
-pub(crate) fn trend(old: Verdict, new: Verdict) -> &'static str {
-    if weight(old) < weight(new) {
-        "worse"
-    } else if new == Verdict::Pass && weight(old) > weight(Verdict::Skipped) {
-        "better"
-    } else {
-        ""
-    }
 }
 
 /// Reports on different roles have no rule in common: neither is better or worse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the reports cannot be compared: the first is on a {} (edition {old}), the second on a {} (edition {new})",
-    .old.role(),
-    .new.role()
-)]
-pub struct Incomparable {
-    old: Edition,
-    new: Edition,
-}
+#[error("the reports cannot be compared: {0}")]
+pub struct Incomparable(String);
 
-/// Compares two reports on the same role, of whichever versions of the suite and editions.
+/// Compares two reports on the same role, of any versions of the suite and any editions.
 ///
 /// # Errors
 /// When they are on different roles.
 pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
     if old.edition.role() != new.edition.role() {
-        return Err(Incomparable {
-            old: old.edition,
-            new: new.edition,
-        });
+        let [first, second] = [old, new]
+            .map(|document| format!("on a {} (edition {})", document.edition.role(), document.edition));
+        return Err(Incomparable(format!("the first is {first}, the second {second}")));
     }
     let mut head: Vec<Change> = changes(&bare(old), &bare(new));
     // The decision is what matters most.
     head.sort_by_key(|change| change.at != "decision");
-    let rules: Vec<RuleChange> = mentioned_rules(old, new)
+    let mut listed: BTreeSet<&str> = old
+        .listed()
+        .chain(new.listed())
+        .map(|entry| &*entry.rule)
+        .collect();
+    let mut ids: Vec<&str> = rules::all()
+        .iter()
+        .map(|rule| rule.id)
+        .filter(|id| listed.remove(id))
+        .collect();
+    // Rules that this suite does not have come last.
+    ids.extend(listed);
+    let rules: Vec<RuleChange> = ids
         .into_iter()
-        .filter_map(|rule| rule_change(&rule, old, new))
+        .filter_map(|id| rule_change(id, old, new))
         .collect();
     Ok(Diff {
         worse: old.decision < new.decision || rules.iter().any(|rule| rule.worse),
@@ -103,32 +150,16 @@ fn bare(document: &Document) -> Document {
     }
 }
 
-/// The rules in either report, in the ledger's order; rules that the ledger no longer has come last.
-fn mentioned_rules(old: &Document, new: &Document) -> Vec<String> {
-    let entries = old
-        .suites
-        .iter()
-        .chain(&new.suites)
-        .flat_map(|suite| suite.entries());
-    let mut told: BTreeSet<&str> = entries.map(|entry| &*entry.rule).collect();
-    let known = rules::all().iter().map(|rule| rule.id);
-    let mut ordered: Vec<&str> = known.filter(|id| told.remove(id)).collect();
-    ordered.extend(told);
-    ordered.into_iter().map(str::to_owned).collect()
-}
-
-fn rule_change(rule: &str, old: &Document, new: &Document) -> Option<RuleChange> {
-    let (before, after) = (entry(old, rule), entry(new, rule));
-    let (was, is) = (verdict(old, rule, before), verdict(new, rule, after));
-    let details: Vec<Change> = match (before, after) {
-        (Some(before), Some(after)) => changes(before, after)
-            .into_iter()
-            .filter(|change| change.at != "verdict")
-            .collect(),
+fn rule_change(id: &str, old: &Document, new: &Document) -> Option<RuleChange> {
+    let (before, after) = (entry(old, id), entry(new, id));
+    let (was, is) = (verdict(old, id, before), verdict(new, id, after));
+    let mut details = match (before, after) {
+        (Some(before), Some(after)) => changes(before, after),
         _ => Vec::new(),
     };
+    details.retain(|change| change.at != "verdict");
     (was != is || !details.is_empty()).then(|| RuleChange {
-        rule: rule.to_owned(),
+        rule: id.to_owned(),
         old: was,
         new: is,
         worse: was.zip(is).is_some_and(|(was, is)| weight(was) < weight(is)),
@@ -136,21 +167,32 @@ fn rule_change(rule: &str, old: &Document, new: &Document) -> Option<RuleChange>
     })
 }
 
-fn entry<'a>(document: &'a Document, rule: &str) -> Option<&'a Entry> {
-    let mut entries = document.suites.iter().flat_map(|suite| suite.entries());
-    entries.find(|entry| entry.rule == rule)
+fn entry<'a>(document: &'a Document, id: &str) -> Option<&'a Entry> {
+    document.listed().find(|entry| entry.rule == id)
 }
 
-/// What is not told of has passed, where the report has the rule.
-fn verdict(document: &Document, rule: &str, entry: Option<&Entry>) -> Option<Verdict> {
-    let is_there = || rules::find(rule).is_some_and(|rule| document.has(&rule.facts));
+/// A rule that the report has and does not list has passed.
+fn verdict(document: &Document, id: &str, entry: Option<&Entry>) -> Option<Verdict> {
+    let has_rule = || rules::find(id).is_some_and(|rule| document.has(&rule.facts));
     match entry {
         Some(entry) => Some(entry.verdict),
-        None => is_there().then_some(Verdict::Pass),
+        None => has_rule().then_some(Verdict::Pass),
     }
 }
 
-/// How bad a verdict is news: what was judged and is not any more is worse, too.
+/// Compares two verdicts on a rule: `better`, `worse`, or empty. A rule is better if it passes now and was violated or
+/// inconclusive. A rule that no longer applies is not better.
+pub(crate) fn trend(old: Verdict, new: Verdict) -> &'static str {
+    if weight(old) < weight(new) {
+        "worse"
+    } else if new == Verdict::Pass && weight(old) > weight(Verdict::Skipped) {
+        "better"
+    } else {
+        ""
+    }
+}
+
+/// How bad a verdict is. A rule that was judged and no longer is, is worse.
 fn weight(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Pass | Verdict::NotApplicable => 0,
@@ -159,5 +201,37 @@ fn weight(verdict: Verdict) -> u8 {
         Verdict::Waived => 3,
         Verdict::Inconclusive => 4,
         Verdict::Fail => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_differences_are_listed() {
+        let old = json!({"a": 1, "list": [{"rule": "x", "n": 1}, {"rule": "y"}], "tags": ["b"]});
+        let new = json!({"list": [{"rule": "y"}, {"rule": "x", "n": 2}], "tags": ["b", "c"]});
+        let listed: Vec<String> = changes(&old, &new)
+            .iter()
+            .map(|change| format!("{}: {} -> {}", change.at, change.old_text(), change.new_text()))
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                "a: 1 -> nothing",
+                "list[x].n: 1 -> 2",
+                "tags: [\"b\"] -> [\"b\",\"c\"]"
+            ]
+        );
+        assert_eq!(changes(&old, &old), []);
+        let (x, y) = (json!({"rule": "x"}), json!({"rule": "y"}));
+        assert_eq!(
+            changes(&json!([x, y]), &json!([y, x])).len(),
+            1,
+            "their order differs"
+        );
     }
 }

@@ -2,16 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{
-    Environment, Identity, Implementation, Kind, ReasonId, Submitter,
-    api::{Edition, Feature},
-};
+use evidence::{Claim, Environment, Implementation, Kind, ReasonId, Submitter, Window, api::Edition};
 use jiff::{Timestamp, civil::Date};
-use judge::{
-    Count, Decision, Verdict,
-    rules::{Basis, Level},
-};
-use serde::{Deserialize, Serialize};
+use judge::{Count, Decision, Selection, Verdict, WaiverOutcome, rules::Level};
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
+use serde_json::{Value, json};
 
 /// What the report says it is.
 pub const KIND: &str = "ConformanceReport";
@@ -36,7 +31,7 @@ pub struct Document {
     /// The version of the ClusterProfile API in which the profiles were read, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_profile_api_version: Option<String>,
-    /// The hub's version of Kubernetes, where it told.
+    /// The hub's version of Kubernetes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_version: Option<String>,
     /// Who made the implementation. A report that lacks it cannot be submitted.
@@ -50,55 +45,32 @@ pub struct Document {
     pub environment: Option<Environment>,
     /// The decision.
     pub decision: Decision,
-    /// What the implementation claims, as far as verdicts depend on it.
-    pub claim: Claimed,
-    /// What was looked at.
+    /// What the implementation claims, without its edition and the user's own words.
+    #[serde(serialize_with = "write_claim")]
+    pub claim: Claim,
+    /// What was observed.
     pub scope: Covered,
     /// The file from which it can be judged again, where one was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Kept>,
-    /// The verdicts by suite, in the ledger's order.
+    /// The verdicts by suite, in the order of the rules.
     pub suites: Vec<SuiteResult>,
-    /// The waivers, and what came of them.
+    /// The outcomes of the waivers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waivers: Vec<Waived>,
+    pub waivers: Vec<WaiverOutcome>,
 }
 
-/// What the implementation claims, as far as verdicts depend on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Claimed {
-    /// Features that it claims.
-    pub features: BTreeSet<Feature>,
-    /// Features that it declares not to have.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub no_features: BTreeSet<Feature>,
-    /// Whether broken SHOULD rules count as failures.
-    pub strict: bool,
-    /// Consumers that are declared to need credentials.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub consumers: Vec<String>,
-    /// All users and field managers of the cluster manager.
-    #[serde(default, skip_serializing_if = "Identity::is_unnamed")]
-    pub cluster_manager: Identity,
-    /// All users and field managers of the scheduler.
-    #[serde(default, skip_serializing_if = "Identity::is_unnamed")]
-    pub scheduler: Identity,
-    /// Programs of the consumer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub consumer_agents: Vec<String>,
-    /// The number of profiles that the cluster manager should publish.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected_profiles: Option<usize>,
-    /// The tolerated difference between a profile's node count and its member's.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub node_tolerance: u64,
-    /// ClusterSets by the namespaces that represent them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub clustersets: BTreeMap<String, String>,
+/// The edition is a field of the report. `features` is there even if it is empty.
+fn write_claim<S: Serializer>(claim: &Claim, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut value = serde_json::to_value(claim).map_err(S::Error::custom)?;
+    if let Value::Object(fields) = &mut value {
+        fields.remove("edition");
+        fields.entry("features").or_insert(json!([]));
+    }
+    value.serialize(serializer)
 }
 
-/// What was looked at.
+/// What was observed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Covered {
@@ -111,20 +83,20 @@ pub struct Covered {
     /// The scheduler whose decisions were judged; all where there is none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// Which rules were picked; all where it is absent.
+    /// The selected rules; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<Picked>,
+    pub selection: Option<Selection>,
     /// How many profiles were judged.
     pub profiles: usize,
     /// How many slices of placement decisions were judged.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub slices: usize,
     /// How many objects could not be read.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unreadable: usize,
-    /// When they were looked at; absent of a dump, which does not tell.
+    /// When they were observed; absent for a dump, which does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Span>,
+    pub window: Option<Window>,
     /// Whether they were watched throughout the window, rather than read as a single snapshot.
     pub watched: bool,
     /// Kinds of evidence that were not requested, each with the reason.
@@ -133,40 +105,6 @@ pub struct Covered {
     /// Why the run was cut short, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
-}
-
-/// Which rules were picked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Picked {
-    /// A rule's id must have one of these; empty: all do.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub filters: Vec<String>,
-    /// A rule's id must have none of these.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub skip: Vec<String>,
-    /// Whether they are whole ids.
-    pub exact: bool,
-    /// The basis that a rule must have in the edition; any where it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub basis: Option<Basis>,
-}
-
-/// A span of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Span {
-    /// Its beginning.
-    pub from: Timestamp,
-    /// Its end.
-    pub until: Timestamp,
-}
-
-impl Span {
-    /// How long it is, in seconds.
-    pub(super) fn seconds(&self) -> i64 {
-        self.until.duration_since(self.from).as_secs()
-    }
 }
 
 /// The file from which it can be judged again.
@@ -185,7 +123,7 @@ pub struct Kept {
     pub judge_again: String,
 }
 
-/// How the rules of one suite came out.
+/// The verdicts on the rules of one suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuiteResult {
@@ -199,34 +137,34 @@ pub struct SuiteResult {
     pub extended: Option<Group>,
 }
 
-/// How some rules came out. Those that are not listed have passed.
+/// The verdicts on some rules. Rules that are not listed have passed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Group {
-    /// All of them in a word.
+    /// Their result.
     pub result: Judged,
-    /// All of them, counted.
+    /// The number of verdicts of each kind.
     pub statistics: Count,
     /// Rules that fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_rules: Vec<Entry>,
-    /// Rules that are broken or in doubt where that does not count: verdicts `warn` and `waived`.
+    /// Rules with verdict `warn` or `waived`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warned_rules: Vec<Entry>,
-    /// Rules that were not judged: verdicts `inconclusive`, `not-applicable` and `skipped`.
+    /// Rules with verdict `inconclusive`, `not-applicable` or `skipped`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped_rules: Vec<Entry>,
 }
 
-/// Some rules' verdicts in a word.
+/// The result of some rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
-    /// None fails, and all that apply were judged; at least one was.
+    /// No rule fails, and all that apply were judged; at least one was.
     Success,
-    /// None fails, but some were not judged or are waived, or none applies.
+    /// No rule fails, but some were not judged or are waived, or no rule applies.
     Partial,
-    /// One fails.
+    /// A rule fails.
     Failure,
 }
 
@@ -240,55 +178,28 @@ pub struct Entry {
     pub level: Level,
     /// The verdict.
     pub verdict: Verdict,
-    /// What holds where it is kept.
+    /// What it requires.
     pub title: String,
     /// How many things were examined.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub examined: usize,
-    /// How many violations were found, those that are waived aside.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// How many violations were found and are not waived.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub violations: usize,
-    /// How many findings hint at a violation without proving it.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// How many findings are warnings only.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub hints: usize,
     /// How many findings are waived.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub waived: usize,
-    /// Why it was not judged, or was waived. Objects are not named: the evidence tells which.
+    /// Why it was not judged, or was waived. Names of objects are only in the evidence.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reasons: BTreeSet<String>,
-    /// What sort of reason it is, where the rule was not judged: the decision depends on it.
+    /// The id of the reason if the rule was not judged: the decision depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason_id: Option<ReasonId>,
 }
 
-/// A waiver, and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Waived {
-    /// The rule's id.
-    pub rule: String,
-    /// The objects that it is for; all where it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object: Option<String>,
-    /// Why this is accepted.
-    pub reason: String,
-    /// Where this is discussed or tracked.
-    pub link: String,
-    /// The last day on which it counts.
-    pub expires: Date,
-    /// How many findings it has waived.
-    pub waived: usize,
-    /// Whether its last day was over.
-    pub expired: bool,
-    /// Whether all that it is for was judged: only then is it idle where it has waived nothing.
-    pub judged: bool,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-fn is_none(number: &usize) -> bool {
+fn is_zero(number: &usize) -> bool {
     *number == 0
 }

@@ -12,10 +12,9 @@ use serde::Serialize;
 
 use super::{
     document::{Document, Entry},
-    public::shown,
-    read::to_yaml,
+    file::{shown, to_yaml},
 };
-use crate::said::sources::first_address;
+use crate::summary::sources::first_address;
 
 #[derive(Debug, Serialize)]
 struct Matrix<'a> {
@@ -58,102 +57,82 @@ struct Implementation<'a> {
 
 /// Writes the head of a report and its rules in that shape. Fails only when `into` does.
 pub(super) fn write(document: &Document, entries: &[Entry], into: impl io::Write) -> io::Result<()> {
+    let group = |name, is_required| Group {
+        name,
+        tests: entries
+            .iter()
+            .filter(|entry| (entry.level == Level::Must) == is_required)
+            .map(|entry| test(entry, document.edition))
+            .collect(),
+    };
+    let mut groups = vec![group("Required", true), group("Optional", false)];
     // The reader takes a report without required tests for a mistake.
-    let groups: Vec<Group> = [("Required", true), ("Optional", false)]
-        .into_iter()
-        .map(|(name, required)| Group {
-            name,
-            tests: entries
-                .iter()
-                .filter(|entry| (entry.level == Level::Must) == required)
-                .map(|entry| test(entry, document.edition))
-                .collect(),
-        })
-        .filter(|group| group.name == "Required" || !group.tests.is_empty())
-        .collect();
-    let passed = entries
-        .iter()
-        .filter(|entry| entry.verdict == Verdict::Pass)
-        .count();
+    groups.retain(|group| group.name == "Required" || !group.tests.is_empty());
+    let about = document.implementation.as_ref();
+    let implementation = about.map_or_else(Implementation::default, |about| Implementation {
+        organization: &about.organization,
+        project: &about.project,
+        version: &about.version,
+        url: &about.url,
+    });
+    let partial = document.scope.partial.is_some();
     let matrix = Matrix {
         groups,
-        suitefailure: if document.is_partial() {
-            "the run was cut short"
-        } else {
-            ""
-        },
-        passed,
+        suitefailure: if partial { "the run was cut short" } else { "" },
+        passed: entries
+            .iter()
+            .filter(|entry| entry.verdict == Verdict::Pass)
+            .count(),
         total: entries.len(),
-        implementation: document
-            .implementation
-            .as_ref()
-            .map_or_else(Implementation::default, |of| Implementation {
-                organization: &of.organization,
-                project: &of.project,
-                version: &of.version,
-                url: &of.url,
-            }),
+        implementation,
     };
     to_yaml(&matrix, into)
 }
 
 fn test(entry: &Entry, edition: Edition) -> Test<'_> {
-    let answer = Answer::of(entry);
     let applies = rules::find(&entry.rule).and_then(|rule| rule.facts.in_edition(edition));
-    let basis = applies.map(|applies| applies.basis.name());
-    let message = message(entry);
+    let labels = [entry.suite(), entry.level.name()].into_iter();
+    let (failed, skipped, conformant) = answer(entry);
     Test {
         desc: format!("{}: {}", entry.rule, entry.title),
         link: applies
             .and_then(|applies| first_address(&applies.source, edition))
             .unwrap_or_default(),
-        labels: [entry.suite(), entry.level.name()]
-            .into_iter()
-            .chain(basis)
+        labels: labels
+            .chain(applies.map(|applies| applies.basis.name()))
             .collect(),
-        passed: answer == Answer::Yes,
-        failed: answer == Answer::Unknown,
-        skipped: answer == Answer::Skipped,
-        conformant: answer != Answer::No,
-        message: if message.is_empty() {
-            message
-        } else {
-            format!(" - {message}")
-        },
+        passed: entry.verdict == Verdict::Pass,
+        failed,
+        skipped,
+        conformant,
+        message: message(entry),
     }
 }
 
-/// What the matrix says of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    Yes,
-    No,
-    Unknown,
-    Skipped,
-}
-
-impl Answer {
-    fn of(entry: &Entry) -> Self {
-        match entry.verdict {
-            Verdict::Pass => Self::Yes,
-            // A waived violation is one.
-            Verdict::Fail | Verdict::Waived => Self::No,
-            Verdict::Warn if entry.violations > 0 => Self::No,
-            // Hints alone prove nothing.
-            Verdict::Warn | Verdict::Inconclusive => Self::Unknown,
-            Verdict::NotApplicable | Verdict::Skipped => Self::Skipped,
-        }
+/// Whether a test is `failed` (unknown), `skipped`, and `conformant`.
+fn answer(entry: &Entry) -> (bool, bool, bool) {
+    match entry.verdict {
+        Verdict::Pass => (false, false, true),
+        // A waived violation is one.
+        Verdict::Fail | Verdict::Waived => (false, false, false),
+        Verdict::Warn if entry.violations > 0 => (false, false, false),
+        // Warnings alone prove nothing.
+        Verdict::Warn | Verdict::Inconclusive => (true, false, true),
+        Verdict::NotApplicable | Verdict::Skipped => (false, true, true),
     }
 }
 
-/// What a person should know of a rule that has not simply passed.
+/// What a person should know of a rule that did not pass.
 fn message(entry: &Entry) -> String {
     let found = entry.violations + entry.hints + entry.waived;
-    let mut parts: Vec<String> = match entry.verdict {
-        Verdict::Pass => Vec::new(),
-        verdict if found > 0 => vec![format!("{} ({found} found)", verdict.name())],
-        verdict => vec![verdict.name().to_owned()],
+    let name = match (entry.verdict, found) {
+        (Verdict::Pass, _) => return String::new(),
+        (verdict, 0) => verdict.name().to_owned(),
+        (verdict, found) => format!("{} ({found} found)", verdict.name()),
     };
-    parts.extend(entry.reasons.iter().map(|reason| shown(reason)));
-    parts.join("; ")
+    let reasons = entry.reasons.iter().map(|reason| shown(reason));
+    format!(
+        " - {}",
+        [name].into_iter().chain(reasons).collect::<Vec<_>>().join("; ")
+    )
 }

@@ -1,36 +1,40 @@
-//! The report that an implementer submits: the verdicts, and the evidence for judging again. It is public, so it names
-//! no object of the hub; the evidence does.
+//! The report that an implementer submits: the verdicts, and a digest of the evidence for judging again. It is public, so
+//! names of the hub's objects are only in the evidence.
 
-mod change;
+mod check;
 mod comment;
 mod compose;
-mod consistency;
 mod diff;
 mod document;
 mod eligibility;
-mod fitness;
+mod entries;
+mod file;
 mod matrix;
-mod outcome;
-mod public;
-mod read;
-mod submission;
 #[cfg(test)]
 mod tests;
-mod verify;
-mod write;
 
-pub use change::Change;
-pub use comment::comment;
-pub use compose::compose;
-pub use consistency::Inconsistent;
-pub(crate) use diff::trend;
-pub use diff::{Diff, Incomparable, RuleChange, diff};
-pub use document::{
-    Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
+use std::io;
+
+use evidence::Checksum;
+
+pub(crate) use self::diff::trend;
+pub use self::{
+    check::{Check, Fitness, Held, Proof, Submission, Unreadable, Verified, verify},
+    comment::comment,
+    compose::compose,
+    diff::{Change, Diff, Incomparable, RuleChange, diff},
+    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult},
+    eligibility::obstacles,
+    file::ReadError,
 };
-pub use eligibility::{Obstacle, not_real, obstacles};
-pub use fitness::{Check, Fitness, Proof};
-pub use read::ReadError;
-pub use submission::{Submission, Unreadable};
-pub use verify::{Held, Verified, verify, verify_with};
-pub use write::{write, write_matrix};
+use crate::Report;
+
+/// Writes the report of a run. Fails only when `into` does. `sum` is the checksum of the evidence file, if there is one.
+pub fn write(report: &Report, sum: Option<&Checksum>, into: impl io::Write) -> io::Result<()> {
+    compose(report, sum).write(into)
+}
+
+/// Writes it in the input format of the SIG's matrix of implementations. Fails only when `into` does.
+pub fn write_matrix(report: &Report, into: impl io::Write) -> io::Result<()> {
+    matrix::write(&compose(report, None), &compose::entries(report), into)
+}

@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    outcome::{decision, suites},
+    eligibility::not_real,
+    entries::{decision, suites},
     *,
 };
 use crate::Report;
@@ -96,7 +97,7 @@ fn verified(document: &Document) -> Verified {
         evidence: evidence(),
         sum: sum(),
     };
-    verify(document, held)
+    verify(document, held, |_| {})
 }
 
 #[test]
@@ -120,8 +121,9 @@ fn a_report_is_read_as_it_was_written_and_names_no_object() {
     assert_eq!(core.warned_rules[0].verdict, Verdict::Waived);
     let listed = core.failed_rules.len() + core.warned_rules.len() + core.skipped_rules.len();
     assert_eq!(core.statistics.passed, core.statistics.rules - listed);
-    let entries = document.suites.iter().flat_map(SuiteResult::entries);
-    let doubtful = entries.filter(|entry| entry.verdict == Verdict::Inconclusive);
+    let doubtful = document
+        .listed()
+        .filter(|entry| entry.verdict == Verdict::Inconclusive);
     let mut reasons = doubtful.flat_map(|entry| &entry.reasons);
     assert!(
         reasons.any(|reason| reason.starts_with("evidence is missing: namespaces (1 gap")),
@@ -165,16 +167,24 @@ fn hostile_text_comes_out_inert_and_short() {
 fn what_is_no_report_is_refused() {
     let text = written(&document());
     let with = |old: &str, new: &str| Document::parse(&text.replacen(old, new, 1));
+    // JSON is YAML.
+    let forged = |pointer: &str, key: &str| {
+        let mut value = serde_json::to_value(document()).expect("JSON");
+        value.pointer_mut(pointer).expect("a part")[key] = json!(true);
+        Document::parse(&value.to_string())
+    };
     for (outcome, told) in [
-        (Document::parse("a: b"), "no report of this suite"),
-        (Document::parse("a: ["), "no report of this suite"),
+        (Document::parse("a: b"), "not a report of this suite"),
+        (Document::parse("a: ["), "not a report of this suite"),
         (
             with("ConformanceReport", "ConformanceReports"),
-            "no report of this suite",
+            "not a report of this suite",
         ),
         (with("decision:", "verdict: x\ndecision:"), "verdict"),
         (with("edition: standard", "edition: standart"), "standart"),
         (with("scope:", "scopes:"), "scopes"),
+        (forged("/claim", "certified"), "claim.certified"),
+        (forged("/waivers/0", "approved"), "approved"),
     ] {
         let error = outcome.expect_err(told).to_string();
         assert!(error.contains(told), "{error}");
@@ -184,73 +194,52 @@ fn what_is_no_report_is_refused() {
 #[test]
 fn a_report_holds_against_its_evidence() {
     assert_eq!(verified(&document()), Verified::default());
-    assert_eq!(obstacles(&document()), []);
+    assert!(obstacles(&document()).is_empty());
 }
 
-/// Changes a report, as somebody might who wants it to look better.
-fn tampered(change: impl FnOnce(&mut Value)) -> Document {
+/// Sets a part of a report, as a forger might.
+fn tampered(pointer: &str, part: Value) -> Document {
     let mut value = serde_json::to_value(document()).expect("JSON");
-    let before = value.clone();
-    change(&mut value);
-    assert_ne!(value, before, "it changes nothing");
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    let parent = value.pointer_mut(parent).expect("its parent");
+    assert_ne!(parent.get(key), Some(&part), "it changes nothing");
+    parent[key] = part;
     serde_json::from_value(value).expect("a report")
 }
 
 #[test]
 fn every_tampering_is_caught() {
-    let core = |value: &mut Value| value["suites"][0]["core"].take();
-    let cases: Vec<(&str, Document)> = vec![
-        (
-            "evidence.sha256",
-            tampered(|value| value["evidence"]["sha256"] = json!("cd".repeat(32))),
-        ),
-        (
-            "suites[consumers]",
-            tampered(|value| value["edition"] = json!("2026-07")),
-        ),
-        (
-            "decision",
-            tampered(|value| value["decision"] = json!("conformant")),
-        ),
+    let core = "/suites/0/core";
+    for (at, pointer, part) in [
+        ("evidence.sha256", "/evidence/sha256", json!("cd".repeat(32))),
+        ("suites[consumers]", "/edition", json!("2026-07")),
+        ("decision", "/decision", json!("conformant")),
         (
             "suites[identity].core.statistics.passed",
-            tampered(|value| value["suites"][0]["core"]["statistics"]["passed"] = json!(99)),
+            &format!("{core}/statistics/passed"),
+            json!(99),
         ),
         (
             "suites[identity].core.failedRules",
-            tampered(|value| {
-                let mut own = core(value);
-                own["failedRules"].as_array_mut().expect("failures").clear();
-                value["suites"][0]["core"] = own;
-            }),
+            &format!("{core}/failedRules"),
+            json!([]),
         ),
         (
-            "verdict",
-            tampered(|value| value["suites"][0]["core"]["failedRules"][0]["verdict"] = json!("warn")),
+            "failedRules[identity/manager-label-present].reasons",
+            &format!("{core}/failedRules/0/reasons"),
+            json!(["agreed"]),
         ),
-        (
-            "reasons",
-            tampered(|value| value["waivers"][0]["reason"] = json!("agreed with the SIG")),
-        ),
+        ("reason", "/waivers/0/reason", json!("agreed with the SIG")),
         (
             "waivers[identity/manager-label-matches].waived",
-            tampered(|value| value["waivers"][0]["waived"] = json!(0)),
+            "/waivers/0/waived",
+            json!(0),
         ),
-        (
-            "implementation.version",
-            tampered(|value| value["implementation"]["version"] = json!("v2")),
-        ),
-        (
-            "scope.profiles",
-            tampered(|value| value["scope"]["profiles"] = json!(100)),
-        ),
-        (
-            "scope.partial",
-            tampered(|value| value["scope"]["partial"] = json!("stopped")),
-        ),
-    ];
-    for (at, document) in cases {
-        let differences = verified(&document).differences;
+        ("implementation.version", "/implementation/version", json!("v2")),
+        ("scope.profiles", "/scope/profiles", json!(100)),
+        ("scope.partial", "/scope/partial", json!("stopped")),
+    ] {
+        let differences = verified(&tampered(pointer, part)).differences;
         assert!(
             differences.iter().any(|change| change.at.contains(at)),
             "{at}: {differences:?}"
@@ -260,7 +249,7 @@ fn every_tampering_is_caught() {
 
 #[test]
 fn another_suite_may_judge_otherwise_and_that_is_said() {
-    let older = tampered(|value| value["suiteVersion"] = json!("0.0.1"));
+    let older = tampered("/suiteVersion", json!("0.0.1"));
     let verified = verified(&older);
     assert_eq!(verified.differences, []);
     assert!(
@@ -275,9 +264,7 @@ fn what_a_submitted_report_lacks_is_told() {
     let told = |change: fn(&mut Document)| {
         let mut document = document();
         change(&mut document);
-        let obstacles = obstacles(&document).into_iter();
-        let lines: Vec<String> = obstacles.map(|obstacle| obstacle.to_string()).collect();
-        lines.join("\n")
+        obstacles(&document).join("\n")
     };
     assert!(told(|document| document.implementation = None).contains("who made the implementation"));
     let empty = told(|document| document.implementation = Some(Implementation::default()));
@@ -292,7 +279,7 @@ fn what_a_submitted_report_lacks_is_told() {
             implementation.url = "javascript:alert(1)".to_owned();
         }
     });
-    assert!(odd.contains("no address of a web page"), "{odd}");
+    assert!(odd.contains("not an address of a web page"), "{odd}");
     let of_version = |version: &str| {
         let mut document = document();
         document.implementation.as_mut().expect("it is named").version = version.to_owned();
@@ -308,7 +295,7 @@ fn what_a_submitted_report_lacks_is_told() {
     ] {
         let told = of_version(moving);
         assert!(
-            matches!(&told[..], [Obstacle::Moving(told)] if told == moving.trim()),
+            matches!(&told[..], [told] if told.contains(&format!("`{}`, which means", moving.trim()))),
             "{told:?}"
         );
     }
@@ -319,7 +306,7 @@ fn what_a_submitted_report_lacks_is_told() {
         "main-374cfa966338",
         "refs/tags/v1.2.3",
     ] {
-        assert_eq!(of_version(lasting), [], "{lasting}");
+        assert!(of_version(lasting).is_empty(), "{lasting}");
     }
     assert!(told(|document| document.evidence = None).contains("no evidence file"));
     assert!(told(|document| document.submitted_by = None).contains("who submits it"));
@@ -335,7 +322,7 @@ fn what_a_submitted_report_lacks_is_told() {
         ..Selection::default()
     };
     let filtered = document_of(&evidence(), &only_identity, &sum());
-    assert!(matches!(obstacles(&filtered)[..], [Obstacle::Deselected(_)]));
+    assert!(matches!(&obstacles(&filtered)[..], [only] if only.contains("deselected")));
 }
 
 #[test]
@@ -344,8 +331,7 @@ fn a_submitted_report_rests_on_a_floor_of_evidence() {
         let mut evidence = evidence();
         change(&mut evidence);
         let document = document_of(&evidence, &Selection::default(), &sum());
-        let obstacles = obstacles(&document).into_iter();
-        obstacles.map(|obstacle| obstacle.to_string()).collect::<Vec<_>>()
+        obstacles(&document)
     };
     let [short] = &told(|evidence| {
         let window = evidence.header.window.as_mut().expect("a window");
@@ -363,7 +349,7 @@ fn a_submitted_report_rests_on_a_floor_of_evidence() {
         let not = Asked::No("not asked for".into());
         evidence.header.asked.insert(kind, not);
         let document = document_of(&evidence, &Selection::default(), &sum());
-        let lines: Vec<String> = obstacles(&document).iter().map(ToString::to_string).collect();
+        let lines = obstacles(&document);
         assert!(
             matches!(&lines[..], [line] if line.contains(words)),
             "{kind}: {lines:?}"
@@ -386,14 +372,16 @@ fn what_is_called_real_is_held_against_the_evidence() {
             agents: Some(said),
             ..Environment::default()
         };
-        let told = not_real(&environment, &evidence).into_iter();
-        told.map(|obstacle| match obstacle {
-            Obstacle::NotReal { part, .. } => part,
-            other => panic!("{other}"),
-        })
-        .collect::<Vec<_>>()
+        let part = |text: String| {
+            let (_, rest) = text.split_once("environment.").expect("a part");
+            rest.split(' ').next().map(str::to_owned)
+        };
+        not_real(&environment, &evidence)
+            .into_iter()
+            .filter_map(part)
+            .collect::<Vec<String>>()
     };
-    assert_eq!(parts(true, |_| {}), <[&str; 0]>::default());
+    assert!(parts(true, |_| {}).is_empty());
     type Case = (fn(&mut Evidence), &'static [&'static str]);
     let cases: [Case; 5] = [
         (
@@ -429,7 +417,7 @@ fn what_is_called_real_is_held_against_the_evidence() {
     ];
     for (change, contradicted) in cases {
         assert_eq!(parts(true, change), contradicted);
-        assert_eq!(parts(false, change), <[&str; 0]>::default());
+        assert!(parts(false, change).is_empty());
     }
 }
 
@@ -535,39 +523,38 @@ fn what_is_judged_no_more_is_not_better() {
 }
 
 #[test]
-fn the_matrix_never_says_yes_to_what_has_not_passed() {
+fn the_matrix_answers_yes_only_for_rules_that_passed() {
     let mut bytes = Vec::new();
     let document = document();
     let entries = document.entries().expect("sound");
     matrix::write(&document, &entries, &mut bytes).expect("a vector takes all");
     let matrix: Value = serde_saphyr::from_slice(&bytes).expect("YAML");
-    let groups = matrix["groups"].as_array().expect("groups");
+    let group = |place: usize, name: &str| {
+        assert_eq!(matrix["groups"][place]["name"], name);
+        matrix["groups"][place]["tests"]
+            .as_array()
+            .expect("tests")
+            .clone()
+    };
+    let tests = [group(0, "Required"), group(1, "Optional")].concat();
     assert_eq!(
-        (&groups[0]["name"], &groups[1]["name"]),
-        (&json!("Required"), &json!("Optional"))
+        (&matrix["total"], tests.len()),
+        (&json!(entries.len()), entries.len())
     );
-    let tests: Vec<&Value> = groups
-        .iter()
-        .flat_map(|group| group["tests"].as_array().expect("tests"))
-        .collect();
-    assert_eq!(matrix["total"], json!(entries.len()));
-    let passed = tests.iter().filter(|test| test["passed"] == json!(true)).count();
-    assert_eq!(matrix["passed"], json!(passed));
     for entry in entries {
-        let is_own = |test: &&&Value| {
+        let is_own = |test: &&Value| {
             test["desc"]
                 .as_str()
                 .is_some_and(|desc| desc.starts_with(&format!("{}:", entry.rule)))
         };
         let test = tests.iter().find(is_own).expect("each rule is a test");
-        // As the reader looks at them, one after the other.
-        let answer =
-            match ["skipped", "failed", "conformant"].map(|key| test[key].as_bool().expect("a boolean")) {
-                [true, _, _] => "skipped",
-                [_, true, _] => "unknown",
-                [_, _, true] => "yes",
-                _ => "no",
-            };
+        // The reader looks at them one after the other.
+        let answer = match ["skipped", "failed", "conformant"].map(|key| test[key] == json!(true)) {
+            [true, _, _] => "skipped",
+            [_, true, _] => "unknown",
+            [_, _, true] => "yes",
+            _ => "no",
+        };
         let wanted = match entry.verdict {
             Verdict::Pass => "yes",
             Verdict::Fail | Verdict::Waived => "no",
@@ -577,11 +564,8 @@ fn the_matrix_never_says_yes_to_what_has_not_passed() {
         };
         assert_eq!(answer, wanted, "{}", entry.rule);
         assert_eq!(test["passed"] == json!(true), answer == "yes", "{}", entry.rule);
-        for text in ["desc", "ref", "message"] {
-            assert!(test[text].is_string(), "{text}: {test}");
-        }
         assert!(
-            test["ref"].as_str().is_some_and(|link| link.contains("/blob/")),
+            test["message"].is_string() && test["ref"].as_str().is_some_and(|link| link.contains("/blob/")),
             "{test}"
         );
         let labels = test["labels"].as_array().expect("labels");

@@ -39,7 +39,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> Option<(&str, String)> {
     Some((&text[..end], format!("… {more} more characters")))
 }
 
-/// Escapes characters that are not seen as themselves.
+/// Escapes invisible characters.
 fn escape_hidden(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| is_hidden(c) || is_mark(c)) && !text.contains("##") {
         return Cow::Borrowed(text);
@@ -65,7 +65,7 @@ fn escape_hidden(text: &str) -> Cow<'_, str> {
 
 /// Whether a bracket after this text would complete a command: workflow runners act on `##[error]`, `##vso[…]` or
 /// `##teamcity[…]` anywhere in a line.
-pub(crate) fn ends_in_command_mark(before: &str) -> bool {
+fn ends_in_command_mark(before: &str) -> bool {
     before
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .ends_with("##")
@@ -93,11 +93,28 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_forbidden_in_xml) {
         return Cow::Borrowed(text);
     }
+    let escape = |c: char| match is_forbidden_in_xml(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// Replaces invisible characters in JSON, and commands of CI systems, by `\u` escapes: `cat` shows what is there, and a
+/// parser gets the same values.
+pub(crate) fn json(text: &str) -> Cow<'_, str> {
+    let is_harmful =
+        |at: usize, c: char| c != '\n' && (is_hidden(c) || c == '[' && ends_in_command_mark(&text[..at]));
+    if !text.char_indices().any(|(at, c)| is_harmful(at, c)) {
+        return Cow::Borrowed(text);
+    }
     let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            c if is_forbidden_in_xml(c) => shown.extend(c.escape_default()),
-            c => shown.push(c),
+    for (at, c) in text.char_indices() {
+        if is_harmful(at, c) {
+            let units = c.encode_utf16(&mut [0; 2]).to_vec();
+            shown.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(c);
         }
     }
     Cow::Owned(shown)
@@ -188,19 +205,32 @@ mod tests {
     fn what_nobody_would_read_is_cut_with_a_count() {
         assert_eq!(short("é日x", 3), "é日x");
         assert_eq!(short("é日xy", 2), "é日… 2 more characters");
-        let told = line(&"x".repeat(1 << 20)).into_owned();
-        assert!(told.ends_with("x… 1,045,576 more characters"), "{}", told.len());
+        let shown = line(&"x".repeat(1 << 20)).into_owned();
+        assert!(shown.ends_with("x… 1,045,576 more characters"), "{}", shown.len());
     }
 
     proptest::proptest! {
         #[test]
         fn nothing_gets_through(text in proptest::collection::vec(proptest::prelude::any::<char>(), 0..40)) {
             let text: String = text.into_iter().collect();
-            let told = line(&text);
-            assert!(!told.chars().any(is_hidden));
-            assert!(!told.contains("##[") && !told.starts_with(is_mark));
+            let shown = line(&text);
+            assert!(!shown.chars().any(is_hidden));
+            assert!(!shown.contains("##[") && !shown.starts_with(is_mark));
             assert!(!xml(&text).chars().any(is_forbidden_in_xml));
         }
+    }
+
+    #[test]
+    fn json_shows_invisible_text_and_keeps_its_value() {
+        let value =
+            serde_json::json!({"a\u{9b}": ["x\u{202e}y\n\u{7f}", "é日", "##[error]", {"b": "\u{e0041}"}]});
+        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+        let text = json(&pretty);
+        let read: serde_json::Value = serde_json::from_str(&text).expect("still JSON");
+        assert_eq!(read, value);
+        assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text}");
+        assert!(text.contains("é日") && text.contains(r"\udb40\udc41"), "{text}");
+        assert!(text.contains(r"##\u005berror]"), "{text}");
     }
 
     #[test]

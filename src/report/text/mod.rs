@@ -1,8 +1,7 @@
 //! Text that is safe and legible where it is shown.
 
+pub(crate) mod difference;
 pub mod escape;
-pub(crate) mod field_path;
-pub(crate) mod json_escape;
 pub(crate) mod number;
 pub mod page;
 pub mod yaml;

@@ -3,14 +3,14 @@
 /// Formats a number with separators: `1,048,576`.
 pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();
-    let mut told = String::new();
+    let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            told.push(',');
+            text.push(',');
         }
-        told.push(digit);
+        text.push(digit);
     }
-    told
+    text
 }
 
 /// `1 profile`, `2,000 profiles`.
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn bytes_have_a_unit_that_suits_them() {
-        for (number, told) in [
+        for (number, text) in [
             (0, "0 bytes"),
             (1, "1 byte"),
             (999, "999 bytes"),
@@ -70,7 +70,7 @@ mod tests {
             (450_000_000, "450.0 MB"),
             (u64::MAX, "18446744.1 TB"),
         ] {
-            assert_eq!(bytes(number), told);
+            assert_eq!(bytes(number), text);
         }
     }
 }

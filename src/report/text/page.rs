@@ -209,11 +209,11 @@ mod tests {
 
     const WIDTH: usize = 80;
 
-    fn told(lay: impl FnOnce(&mut Page)) -> Vec<String> {
-        told_within(Some(WIDTH), lay)
+    fn lines_of(lay: impl FnOnce(&mut Page)) -> Vec<String> {
+        lines_within(Some(WIDTH), lay)
     }
 
-    fn told_within(width: Option<usize>, lay: impl FnOnce(&mut Page)) -> Vec<String> {
+    fn lines_within(width: Option<usize>, lay: impl FnOnce(&mut Page)) -> Vec<String> {
         let mut page = Page::new(width);
         lay(&mut page);
         let text = anstream::adapter::strip_str(&page.into_text()).to_string();
@@ -225,29 +225,29 @@ mod tests {
         let long = "x".repeat(45);
         let text = format!("the quick brown fox jumps {long} over");
         assert_eq!(
-            told(|page| page.paragraph(60, &text)),
+            lines_of(|page| page.paragraph(60, &text)),
             ["the quick brown fox", "jumps", &long, "over"].map(|line| format!("{:60}{line}", ""))
         );
-        assert_eq!(told(|page| page.paragraph(0, "")), [""]);
+        assert_eq!(lines_of(|page| page.paragraph(0, "")), [""]);
     }
 
     #[test]
     fn without_a_width_nothing_is_wrapped() {
         let text = "word ".repeat(100);
-        let lines = told_within(None, |page| page.field(4, "observed", text.trim()));
+        let lines = lines_within(None, |page| page.field(4, "observed", text.trim()));
         assert_eq!(lines, [format!("    observed  {}", text.trim())]);
     }
 
     #[test]
     fn a_wider_terminal_takes_more() {
-        let lines = told_within(Some(120), |page| page.paragraph(0, &"word ".repeat(40)));
+        let lines = lines_within(Some(120), |page| page.paragraph(0, &"word ".repeat(40)));
         assert!(lines[0].len() > 110 && lines[0].len() <= 120, "{lines:?}");
     }
 
     #[test]
     fn a_path_stays_whole() {
         let path = "status.accessProviders[one].cluster.extensions[client.authentication.k8s.io/exec].token";
-        let lines = told(|page| page.field(4, "path", path));
+        let lines = lines_of(|page| page.field(4, "path", path));
         assert_eq!(lines, [format!("    path      {path}")]);
     }
 
@@ -255,15 +255,15 @@ mod tests {
     fn a_quoted_command_stays_whole() {
         let command = "`kubectl get secrets -A -l x-k8s.io/cluster-profile -o yaml`";
         let lines =
-            told(|page| page.paragraph(2, &format!("the dump holds no Secrets: add {command} to it")));
+            lines_of(|page| page.paragraph(2, &format!("the dump holds no Secrets: add {command} to it")));
         assert_eq!(lines[1], format!("  {command} to it"));
-        let lines = told(|page| page.paragraph(0, &format!("an odd ` {}", "word ".repeat(30))));
+        let lines = lines_of(|page| page.paragraph(0, &format!("an odd ` {}", "word ".repeat(30))));
         assert!(lines.len() > 1, "{lines:?}");
     }
 
     #[test]
     fn wide_characters_take_two_columns() {
-        let lines = told(|page| page.field(4, "observed", &"漢字 ".repeat(40)));
+        let lines = lines_of(|page| page.field(4, "observed", &"漢字 ".repeat(40)));
         assert_eq!(
             lines[0],
             format!("    observed  {}", "漢字 ".repeat(13)).trim_end()
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_sentence_goes_on_where_its_strong_part_ends() {
-        let lines = told(|page| page.sentence(&"strong ".repeat(9), PLAIN.bold(), &"rest ".repeat(9)));
+        let lines = lines_of(|page| page.sentence(&"strong ".repeat(9), PLAIN.bold(), &"rest ".repeat(9)));
         assert!(
             lines[0].starts_with("strong") && lines[0].ends_with("rest"),
             "{lines:?}"
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn no_line_gives_orders_to_the_runner_of_a_pipeline() {
-        let lines = told(|page| {
+        let lines = lines_of(|page| {
             page.paragraph(2, "::add-mask::e");
             page.field(2, "observed", &format!("::1 {}", "::stop-commands::x ".repeat(9)));
         });
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn no_line_becomes_a_command_by_wrapping() {
-        let lines = told(|page| {
+        let lines = lines_of(|page| {
             page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
             page.field(4, "", &format!("{}  ::error::forged", "x".repeat(66)));
         });
@@ -314,13 +314,13 @@ mod tests {
     #[test]
     fn a_command_stays_in_one_line() {
         let command = "word ".repeat(40);
-        let lines = told(|page| page.command(2, "explain", &command));
+        let lines = lines_of(|page| page.command(2, "explain", &command));
         assert_eq!(lines, [format!("  explain   {command}")]);
     }
 
     #[test]
     fn a_hanging_paragraph_keeps_within_the_width() {
-        let lines = told(|page| page.field(4, "observed", &"word ".repeat(40)));
+        let lines = lines_of(|page| page.field(4, "observed", &"word ".repeat(40)));
         assert!(lines.len() > 2 && lines.iter().all(|line| width(line) <= WIDTH));
         assert!(lines.iter().skip(1).all(|line| line.starts_with(&" ".repeat(14))));
     }

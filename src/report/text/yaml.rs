@@ -1,4 +1,4 @@
-//! YAML for people: on one line what fits there, the rest on several lines.
+//! YAML for people: a value on one line if it fits there, else on several lines.
 
 use serde_json::{Map, Value};
 
@@ -45,7 +45,6 @@ impl Layout {
     /// Writes a value on several lines.
     fn put_below(&mut self, value: &Value, indent: usize, column: usize) {
         match value {
-            Value::Object(fields) if self.is_short(fields, indent) => self.put_filled(fields, indent, column),
             Value::Object(fields) if !fields.is_empty() => {
                 for (place, (key, value)) in in_order(fields).into_iter().enumerate() {
                     if place > 0 {
@@ -66,37 +65,6 @@ impl Layout {
             Value::String(text) => self.put_long(text, indent, column),
             _ => self.end_line(&flow(value)),
         }
-    }
-
-    /// Whether the fields are few words each, so that they need no lines of their own.
-    fn is_short(&self, fields: &Map<String, Value>, indent: usize) -> bool {
-        let is_container = |value: &Value| value.is_object() || value.is_array();
-        let fits = |(key, value): (&String, &Value)| {
-            !is_container(value) && indent + field(key, value).chars().count() + 2 <= self.width
-        };
-        !fields.is_empty() && fields.iter().all(fits)
-    }
-
-    /// Writes fields one after the other, as many on a line as fit.
-    fn put_filled(&mut self, fields: &Map<String, Value>, indent: usize, column: usize) {
-        self.text.push('{');
-        let mut used = column + 1;
-        for (place, (key, value)) in in_order(fields).into_iter().enumerate() {
-            let field = field(key, value);
-            let long = field.chars().count();
-            // Behind it there is a comma or a brace.
-            if place > 0 && used + 2 + long + 1 > self.width {
-                self.text.push_str(",\n");
-                self.indent(indent + 1);
-                used = indent + 1;
-            } else if place > 0 {
-                self.text.push_str(", ");
-                used += 2;
-            }
-            self.text.push_str(&field);
-            used += long;
-        }
-        self.end_line("}");
     }
 
     /// Writes a key and its value: on one line if they fit, else on several.
@@ -231,7 +199,7 @@ mod tests {
 
     #[test]
     fn text_is_quoted_where_it_must_be() {
-        let told = |text: &str| laid_out(&text.into(), 80).trim_end().to_owned();
+        let laid = |text: &str| laid_out(&text.into(), 80).trim_end().to_owned();
         for plain in [
             "a",
             "ControlPlaneHealthy",
@@ -240,7 +208,7 @@ mod tests {
             "v1.34.1+k3s1",
             "two words",
         ] {
-            assert_eq!(told(plain), plain);
+            assert_eq!(laid(plain), plain);
         }
         for quoted in [
             "",
@@ -259,9 +227,9 @@ mod tests {
             "#a",
             "2026-01-01",
         ] {
-            assert_eq!(told(quoted), format!("\"{quoted}\""));
+            assert_eq!(laid(quoted), format!("\"{quoted}\""));
         }
-        assert_eq!(told("a\n\"\u{202e}"), r#""a\n\"\U0000202e""#);
+        assert_eq!(laid("a\n\"\u{202e}"), r#""a\n\"\U0000202e""#);
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! Reports, as their readers see them: parsers, schemas, runners of workflows, and people.
 
 mod agreement;
-mod basis;
 mod dumps;
 mod hostile;
-mod junit;
 mod leaks;
 mod markdown;
 mod support;

@@ -3,165 +3,32 @@
 
 use super::xml::{self, Element};
 
-/// What a schema says of an element: its attributes, those that it must have, and the elements inside of it, in this
-/// order where there is one.
-struct Known {
-    name: &'static str,
-    attributes: &'static [&'static str],
-    required: &'static [&'static str],
-    children: &'static [&'static str],
-    /// Whether text stands inside.
-    text: bool,
-    ordered: bool,
-}
+/// A line for each element: its name, its attributes (`!`: required), and its content: elements in any order, `text`, or
+/// elements in this order after `in order:`.
+const JENKINS: &str = "
+testsuites | name time tests failures errors | testsuite
+testsuite | name! tests! failures! errors! group time skipped timestamp hostname id package file log url version | testsuite properties testcase system-out system-err
+testcase | name! time classname group | skipped error failure rerunFailure rerunError flakyFailure flakyError system-out system-err
+failure | type message | text
+error | type message | text
+skipped | type message | text
+system-out | type message | text
+properties | | property
+property | name! value! |
+";
 
-const JENKINS: &[Known] = &[
-    Known {
-        name: "testsuites",
-        attributes: &["name", "time", "tests", "failures", "errors"],
-        required: &[],
-        children: &["testsuite"],
-        text: false,
-        ordered: false,
-    },
-    Known {
-        name: "testsuite",
-        attributes: &[
-            "name",
-            "tests",
-            "failures",
-            "errors",
-            "group",
-            "time",
-            "skipped",
-            "timestamp",
-            "hostname",
-            "id",
-            "package",
-            "file",
-            "log",
-            "url",
-            "version",
-        ],
-        required: &["name", "tests", "failures", "errors"],
-        children: &["testsuite", "properties", "testcase", "system-out", "system-err"],
-        text: false,
-        ordered: false,
-    },
-    Known {
-        name: "testcase",
-        attributes: &["name", "time", "classname", "group"],
-        required: &["name"],
-        children: &[
-            "skipped",
-            "error",
-            "failure",
-            "rerunFailure",
-            "rerunError",
-            "flakyFailure",
-            "flakyError",
-            "system-out",
-            "system-err",
-        ],
-        text: false,
-        ordered: false,
-    },
-    outcome("failure"),
-    outcome("error"),
-    outcome("skipped"),
-    text("system-out"),
-    PROPERTIES,
-    PROPERTY,
-];
-
-/// Without a root of many suites, which Surefire writes into files of their own.
-const SUREFIRE: &[Known] = &[
-    Known {
-        name: "testsuite",
-        attributes: &[
-            "version",
-            "name",
-            "time",
-            "timestamp",
-            "tests",
-            "errors",
-            "skipped",
-            "failures",
-            "flakes",
-            "group",
-        ],
-        required: &["name", "tests", "errors", "skipped", "failures"],
-        // It has no `system-out` of a suite's own; its readers pass over what they do not know.
-        children: &["properties", "testcase", "system-out"],
-        text: false,
-        ordered: true,
-    },
-    Known {
-        name: "testcase",
-        attributes: &["name", "classname", "group", "time", "timestamp"],
-        required: &["name", "time"],
-        children: &[
-            "failure",
-            "rerunFailure",
-            "flakyFailure",
-            "skipped",
-            "error",
-            "rerunError",
-            "flakyError",
-            "system-out",
-            "system-err",
-        ],
-        text: false,
-        ordered: true,
-    },
-    outcome("failure"),
-    outcome("error"),
-    // It has no `type` there; its readers pass over what they do not know.
-    outcome("skipped"),
-    text("system-out"),
-    PROPERTIES,
-    PROPERTY,
-];
-
-const PROPERTIES: Known = Known {
-    name: "properties",
-    attributes: &[],
-    required: &[],
-    children: &["property"],
-    text: false,
-    ordered: false,
-};
-
-const PROPERTY: Known = Known {
-    name: "property",
-    attributes: &["name", "value"],
-    required: &["name", "value"],
-    children: &[],
-    text: false,
-    ordered: false,
-};
-
-const fn outcome(name: &'static str) -> Known {
-    Known {
-        name,
-        attributes: &["type", "message"],
-        required: &[],
-        children: &[],
-        text: true,
-        ordered: false,
-    }
-}
-
-const fn text(name: &'static str) -> Known {
-    Known {
-        name,
-        attributes: &[],
-        required: &[],
-        children: &[],
-        text: true,
-        ordered: false,
-    }
-}
+/// Without a root of many suites, which Surefire writes into files of their own. It has no `system-out` of a suite and no
+/// `type` of what was skipped; its readers ignore unknown ones.
+const SUREFIRE: &str = "
+testsuite | version name! time timestamp tests! errors! skipped! failures! flakes group | in order: properties testcase system-out
+testcase | name! classname group time! timestamp | in order: failure rerunFailure flakyFailure skipped error rerunError flakyError system-out system-err
+failure | type message | text
+error | type message | text
+skipped | type message | text
+system-out | type message | text
+properties | | property
+property | name! value! |
+";
 
 /// Reads a report as a parser and both schemas do.
 pub fn is_junit(text: &str) {
@@ -174,33 +41,45 @@ pub fn is_junit(text: &str) {
     junit_parser::from_reader(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
 }
 
-fn keeps(element: &Element, schema: &[Known]) {
+fn keeps(element: &Element, schema: &str) {
     let name = &element.name;
-    let known = schema.iter().find(|known| known.name == name);
-    let known = known.unwrap_or_else(|| panic!("an unknown element: {name}"));
+    let known = schema
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("{name} |"))?.split_once('|'));
+    let (attributes, content) = known.unwrap_or_else(|| panic!("an unknown element: {name}"));
+    let attributes: Vec<&str> = attributes.split_whitespace().collect();
     for attribute in element.attributes.keys() {
-        assert!(known.attributes.contains(&&**attribute), "{name} has {attribute}");
+        let is_known = attributes
+            .iter()
+            .any(|known| known.trim_end_matches('!') == attribute);
+        assert!(is_known, "{name} has {attribute}");
     }
-    for attribute in known.required {
+    for required in attributes.iter().filter_map(|known| known.strip_suffix('!')) {
         assert!(
-            element.attributes.contains_key(*attribute),
-            "{name} has no {attribute}"
+            element.attributes.contains_key(required),
+            "{name} has no {required}"
         );
     }
+    let content = content.trim();
     assert!(
-        known.text || element.text.trim().is_empty(),
+        content == "text" || element.text.trim().is_empty(),
         "{name} has text: {}",
         element.text
     );
-    let places: Vec<usize> = element
+    let (is_ordered, content) = match content.strip_prefix("in order: ") {
+        Some(content) => (true, content),
+        None => (false, content),
+    };
+    let place = |child: &Element| content.split(' ').position(|known| known == child.name);
+    let places = element
         .children
         .iter()
-        .map(|child| {
-            let place = known.children.iter().position(|known| *known == child.name);
-            place.unwrap_or_else(|| panic!("{name} has {}", child.name))
-        })
-        .collect();
-    assert!(!known.ordered || places.is_sorted(), "the order inside of {name}");
+        .map(|child| place(child).unwrap_or_else(|| panic!("{name} has {}", child.name)));
+    assert!(
+        !is_ordered || places.clone().is_sorted(),
+        "the order inside of {name}"
+    );
+    assert_eq!(places.count(), element.children.len());
     for count in ["tests", "failures", "errors", "skipped"] {
         if let Some(count) = element.attributes.get(count) {
             count.parse::<usize>().expect("a number");

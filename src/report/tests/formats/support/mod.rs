@@ -12,10 +12,12 @@ use std::io;
 use anstream::adapter::strip_str;
 use report::{COMMAND, FORMATS, Report, github, submitted, terminal};
 
+type Write = Box<dyn Fn(&Report, &mut dyn io::Write) -> io::Result<()>>;
+
 /// A format, and what reads it.
 pub struct Format {
     pub name: &'static str,
-    pub write: fn(&Report, &mut dyn io::Write) -> io::Result<()>,
+    pub write: Write,
     pub reader: Reader,
 }
 
@@ -66,35 +68,35 @@ impl Reader {
 
 /// All of them.
 pub fn formats() -> Vec<Format> {
-    let files = FORMATS.iter().map(|format| Format {
-        name: format.name,
-        write: format.write,
-        reader: Reader::of(format.name),
+    let files = FORMATS.into_iter().map(|format| Format {
+        name: format.name(),
+        write: Box::new(move |report, into| format.write(report, into)),
+        reader: Reader::of(format.name()),
     });
     let others = [
         Format {
             name: "terminal",
-            write: |report, into| {
+            write: Box::new(|report, into| {
                 let text = terminal::after_list(report, COMMAND, Some(80));
                 into.write_all(strip_str(&text).to_string().as_bytes())
-            },
+            }),
             reader: Reader::of_quotes(|_| {}),
         },
         Format {
             name: "annotations",
-            write: |report, into| into.write_all(github::annotations(report).as_bytes()),
+            write: Box::new(|report, into| into.write_all(github::annotations(report).as_bytes())),
             reader: Reader::of_quotes(hostile::is_annotations),
         },
         Format {
             name: "submitted",
-            write: |report, into| submitted::write(report, None, into),
+            write: Box::new(|report, into| submitted::write(report, None, into)),
             reader: Reader::of_summary(|text| {
                 drop(submitted::Document::parse(text).unwrap_or_else(|error| panic!("{error}")))
             }),
         },
         Format {
             name: "matrix",
-            write: |report, into| submitted::write_matrix(report, into),
+            write: Box::new(|report, into| submitted::write_matrix(report, into)),
             reader: Reader::of_summary(|text| {
                 let read = serde_saphyr::from_str::<serde_json::Value>(text);
                 drop(read.unwrap_or_else(|error| panic!("{error}")))
@@ -120,15 +122,12 @@ pub fn written_as(name: &str, report: &Report) -> String {
     written(format.expect("a format"), report)
 }
 
-/// Nothing in it comes from elsewhere, and nothing runs but what is its own.
+/// Nothing in it runs or comes from elsewhere.
 fn is_html(text: &str) {
     assert!(text.starts_with("<!DOCTYPE html>"), "{}", &text[..40]);
-    assert_eq!(
-        text.matches("<script").count(),
-        1,
-        "the page has one script, its own"
-    );
-    for element in ["<img", "<iframe", "<object", "<embed", "<link", "<base"] {
+    for element in [
+        "<script", "<img", "<iframe", "<object", "<embed", "<link", "<base",
+    ] {
         assert!(!text.contains(element), "{element}");
     }
 }

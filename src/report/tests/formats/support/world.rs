@@ -77,11 +77,4 @@ impl World {
             advice: report::no_advice,
         })
     }
-
-    pub fn count(&self, which: &[Verdict]) -> usize {
-        let verdicts = self.judgement.verdicts.iter();
-        verdicts
-            .filter(|verdict| which.contains(&verdict.verdict))
-            .count()
-    }
 }
