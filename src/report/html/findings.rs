@@ -28,6 +28,9 @@ const STORIES: usize = 3;
 const EXCERPTS: usize = 2;
 const NAMED: usize = 20;
 
+/// How many changed fields are shown of an event that did not set the finding's field.
+const FOLDED_FIELDS: usize = 2;
+
 /// How many notes of a rule are shown.
 const NOTES: usize = 10;
 
@@ -254,12 +257,19 @@ impl EventView {
         {
             at += &format!(" to {until}");
         }
+        let shown_fields = if event.sets_field {
+            usize::MAX
+        } else {
+            FOLDED_FIELDS
+        };
+        let more = event.more_changed + event.changed.len().saturating_sub(shown_fields);
+        let changed = event.changed.iter().take(shown_fields);
         Self {
             at,
             what: event.describe(shown),
             sets_field: event.sets_field,
-            changed: event.changed.iter().map(ChangedView::of).collect(),
-            more: (event.more_changed > 0).then(|| count(event.more_changed, "more field")),
+            changed: changed.map(ChangedView::of).collect(),
+            more: (more > 0).then(|| count(more, "more field")),
         }
     }
 }
