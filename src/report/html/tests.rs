@@ -260,7 +260,7 @@ fn the_policy_allows_only_the_style_by_its_digest() {
 fn the_page_stays_small() {
     let mut evidence = storm();
     let model = evidence.profiles[1].clone();
-    for (profiles, most) in [(20, 150 << 10), (1_000, 700 << 10)] {
+    for (profiles, most) in [(20, 256 << 10), (1_000, 768 << 10)] {
         evidence.profiles = (0..profiles)
             .map(|number| {
                 let mut history = model.clone();
