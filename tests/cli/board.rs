@@ -90,7 +90,7 @@ fn the_published_reports_make_a_page() {
     for part in [
         "not conformant",
         "MUST rules: ",
-        " do not apply",
+        " not applicable",
         "clusterprofile-conformance",
         "agents: real",
         "hub: imitated: ",
