@@ -154,7 +154,7 @@ fn outputs_are_checked_before_anything_else() {
             "--junit",
             &twice,
         ],
-        &["--json and --junit"],
+        &["--junit and --json both name"],
     );
     let input = folder.flag("dump.yaml");
     fs::copy("tests/cli/conforming.yaml", &input).expect("copied");

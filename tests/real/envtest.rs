@@ -185,7 +185,7 @@ async fn the_doctor_asks_and_stores_nothing(assets: Assets) {
     let checks = diagnosis["checks"].as_array().unwrap();
     let log = checks.iter().find(|check| check["check"] == "evidence/audit-log");
     let told = log.unwrap()["fact"].as_str().unwrap();
-    assert!(told.contains("with writes at level RequestResponse"), "{told}");
+    assert!(told.contains("writes at level RequestResponse"), "{told}");
     let flawed = checks
         .iter()
         .filter(|check| !matches!(check["state"].as_str(), Some("ok" | "missing")));

@@ -45,6 +45,8 @@ pub(super) struct RuleView<'a> {
     pub(super) findings: Vec<FindingView>,
     pub(super) hidden: Option<String>,
     pub(super) is_open: bool,
+    /// Whether nothing was found, so that one line says all.
+    pub(super) is_brief: bool,
 }
 
 /// The same violation on one or more objects.
@@ -160,6 +162,7 @@ impl<'a> RuleView<'a> {
                 .collect(),
             hidden: (hidden > 0).then(|| count(hidden, "more finding")),
             is_open: verdict.verdict == Verdict::Fail,
+            is_brief: groups.is_empty(),
         }
     }
 }

@@ -118,9 +118,12 @@ fn findings_come_first_each_with_its_remedy_and_object() {
     let failures = page.find(r#"<section id="failures""#);
     assert!(failures.is_some() && failures < page.find(r#"<section id="objects""#));
     for verdict in &judgement.verdicts {
-        let entry = rule(&page, verdict.rule.id);
         let anchor = format!(r#"id="{}""#, verdict.rule.id);
         assert_eq!(page.matches(&anchor).count(), 1, "{anchor}");
+        if verdict.findings.is_empty() {
+            continue;
+        }
+        let entry = rule(&page, verdict.rule.id);
         for finding in &verdict.findings {
             assert!(
                 entry.contains(&finding.object.to_string()),
@@ -260,7 +263,7 @@ fn the_policy_allows_only_the_style_by_its_digest() {
 fn the_page_stays_small() {
     let mut evidence = storm();
     let model = evidence.profiles[1].clone();
-    for (profiles, most) in [(20, 256 << 10), (1_000, 768 << 10)] {
+    for (profiles, most) in [(20, 150 << 10), (1_000, 768 << 10)] {
         evidence.profiles = (0..profiles)
             .map(|number| {
                 let mut history = model.clone();

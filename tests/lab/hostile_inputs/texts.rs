@@ -54,14 +54,14 @@ fn indented(indent: &str, items: &[&str]) -> String {
 #[case::a_repeated_key(&format!("{ODD}spec: {{}}\n"), "the key `spec` is repeated")]
 #[case::a_repeated_key_deep_inside(&format!("{ODD}status: {{a: {{b: 1, b: 2}}}}\n"), "the key `b` is repeated")]
 #[case::a_tab(&format!("{ODD}\tstatus: {{}}\n"), "")]
-#[case::an_open_bracket(&format!("{ODD}status: [1, 2\n"), "unclosed bracket")]
+#[case::an_open_bracket(&format!("{ODD}status: [1, 2\n"), "")]
 #[case::an_open_quote(&format!("{ODD}status: \"canary\n"), "")]
 #[case::an_unknown_alias(&format!("{ODD}status: *canary\n"), "alias references unknown anchor")]
 #[case::two_values(&format!("{ODD}status: a: canary\n"), "")]
 #[case::no_indentation(&ODD.replace("spec:\n  displayName", "spec:\n canary\n  displayName"), "")]
 #[case::too_deep(&format!("{ODD}status: {}{}\n", "[".repeat(5000), "]".repeat(5000)), "recursion limit")]
-#[case::of_an_ignored_kind("kind: Pod\napiVersion: v1\nspec: [\n", "unclosed bracket")]
-#[case::of_no_kind("a: [canary\n", "unclosed bracket")]
+#[case::of_an_ignored_kind("kind: Pod\napiVersion: v1\nspec: [\n", "")]
+#[case::of_no_kind("a: [canary\n", "")]
 #[case::a_list_on_one_line("kind: List\nitems: [{a: 1, a: 2}]\n", "the key `a` is repeated")]
 fn what_is_no_yaml(#[case] odd: &str, #[case] message: &str) {
     for dump in [

@@ -260,9 +260,9 @@ fn a_decision_key_needs_a_consumer_of_placements() {
 #[test]
 fn a_consumer_has_valid_labels_and_a_known_exec_version() {
     for (field, refused) in [
-        ("labels: {'a b': c}", "consumer.labels: \"a b\""),
-        ("labels: {a: 'b c'}", "consumer.labels: \"a\""),
-        ("execApiVersion: v1", "consumer.execApiVersion is \"v1\""),
+        ("labels: {'a b': c}", "consumer.labels: a key"),
+        ("labels: {a: 'b c'}", "consumer.labels: a key or a value"),
+        ("execApiVersion: v1", "consumer.execApiVersion: expected client.authentication"),
     ] {
         let file = format!("consumer: {{namespaces: [a], providers: [p], recorder: r.json, {field}}}");
         assert!(refusal(&file).contains(refused), "{}", refusal(&file));
