@@ -77,6 +77,11 @@ fn a_variable_wins_over_the_file_and_gives_way_to_a_flag() {
         assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
     }
     assert!(shown(&["--observe", "9m"]).contains("\nobserve: 9m\n"));
+    let probing = shown(&["--probe"]);
+    assert!(
+        probing.contains("\nprobe: true\n") && !probing.contains("noProbe"),
+        "{probing}"
+    );
     let wrong = done(command(&["run", "--hub", "lab"]).env("CLUSTERPROFILE_CONFORMANCE_OBSERVE", "soon"));
     assert_eq!(wrong.code, Some(2), "{}", wrong.err);
     assert!(wrong.err.contains("--observe"), "{}", wrong.err);

@@ -37,7 +37,7 @@ impl OwnCredentials {
     /// Redacts all that the kubeconfig gives to a hub or a plugin in a hub's message.
     pub fn redact_message(&self, text: &str) -> String {
         let secrets = self.kubeconfig.as_deref().map(credentials_in).unwrap_or_default();
-        let forms = secrets.iter().flat_map(forms);
+        let forms = secrets.iter().flat_map(|secret| forms(secret));
         forms.fold(text.to_owned(), |text, form| text.replace(&form, TAKEN))
     }
 }
@@ -45,7 +45,7 @@ impl OwnCredentials {
 impl Redaction {
     fn of(secrets: &[String]) -> Self {
         let telling = secrets.iter().filter(|secret| is_telling(secret));
-        let mut forms: Vec<String> = telling.flat_map(forms).collect();
+        let mut forms: Vec<String> = telling.flat_map(|secret| forms(secret)).collect();
         // One may be a part of another one.
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         forms.dedup();
@@ -71,9 +71,9 @@ impl Redaction {
 }
 
 /// A secret verbatim, and as JSON writes it.
-fn forms(secret: &String) -> [String; 2] {
-    let quoted = Value::from(secret.as_str()).to_string();
-    [secret.clone(), quoted[1..quoted.len() - 1].to_owned()]
+fn forms(secret: &str) -> [String; 2] {
+    let quoted = Value::from(secret).to_string();
+    [secret.to_owned(), quoted[1..quoted.len() - 1].to_owned()]
 }
 
 /// True for a credential that is surely not a word or name: those are in every answer, and mean something else there.
@@ -88,8 +88,8 @@ pub(crate) fn credentials_in(kubeconfig: &str) -> Vec<String> {
     credentials_under(kubeconfig, |_| true)
 }
 
-/// The same without what plugins are given under a name that is not a secret's: profiles may hold a region, too.
-fn secrets_in(kubeconfig: &str) -> Vec<String> {
+/// The credentials of a kubeconfig, without values that it gives to plugins under a name that is not a secret's, for example a region.
+pub(crate) fn secrets_in(kubeconfig: &str) -> Vec<String> {
     credentials_under(kubeconfig, names_a_secret)
 }
 

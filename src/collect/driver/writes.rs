@@ -114,7 +114,8 @@ impl<'a> Writes<'a> {
     pub async fn set(&self, change: &FieldChange) -> Result<String, Failure> {
         let value = change.after.clone().map(Value::from);
         let kind = ObjectKind::ClusterProfile;
-        let stored = self.set_field(kind, &change.profile, &change.pointer, value);
+        let before = change.before.as_deref();
+        let stored = self.set_field(kind, &change.profile, &change.pointer, before, value);
         Ok(resource_version(&stored.await?))
     }
 
@@ -147,14 +148,20 @@ impl<'a> Writes<'a> {
     /// Gives a slice these decisions. Returns the slice from the API server's response.
     pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<Value, Failure> {
         let decisions = Some(decisions.clone());
-        self.set_field(ObjectKind::PlacementDecision, slice, "/decisions", decisions)
-            .await
+        self.set_field(
+            ObjectKind::PlacementDecision,
+            slice,
+            "/decisions",
+            None,
+            decisions,
+        )
+        .await
     }
 
     /// Gives a profile a status. Returns the profile from the API server's response.
     pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<Value, Failure> {
         let status = Some(status.clone());
-        self.set_field(ObjectKind::ClusterProfile, profile, "/status", status)
+        self.set_field(ObjectKind::ClusterProfile, profile, "/status", None, status)
             .await
     }
 
@@ -174,7 +181,10 @@ impl<'a> Writes<'a> {
 
     /// Removes all finalizers of a deleted object.
     pub async fn release(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
-        match self.set_field(kind, object, "/metadata/finalizers", None).await {
+        match self
+            .set_field(kind, object, "/metadata/finalizers", None, None)
+            .await
+        {
             // It is gone, or has none.
             Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
             outcome => outcome.map(|_| ()),
@@ -207,10 +217,13 @@ impl<'a> Writes<'a> {
     /// Deletes the objects with the label of the run in these namespaces, and waits until they are gone. Removes the
     /// finalizers of those that are not. Returns what was done, for a person.
     pub async fn delete_created(&self, run: &str, namespaces: &[String]) -> Result<Vec<String>, Failure> {
-        let mut deleted = self.list_created(run, namespaces).await?;
-        for (kind, object) in &deleted {
-            self.allow(object);
-            self.delete(*kind, object).await?;
+        let (mut deleted, mut failed) = (Vec::new(), None);
+        for (kind, object) in self.list_created(run, namespaces).await? {
+            self.allow(&object);
+            match self.delete(kind, &object).await {
+                Ok(()) => deleted.push((kind, object)),
+                Err(failure) => failed = failed.or(Some(failure)),
+            }
         }
         let deadline = Instant::now() + FINALIZER_PATIENCE;
         let mut done = Vec::new();
@@ -231,7 +244,7 @@ impl<'a> Writes<'a> {
             }
             deleted.pop();
         }
-        Ok(done)
+        failed.map_or(Ok(done), Err)
     }
 
     /// Undoes a change on the hub. Returns what was done, for a person; nothing if the entry is a hook.
@@ -277,12 +290,14 @@ impl<'a> Writes<'a> {
         self.delete_at(&path, uid).await
     }
 
-    /// Sets a field of an object, or removes it. Returns the object from the API server's response.
+    /// Sets a field of an object, or removes it. Returns the object from the API server's response. The API server refuses
+    /// it if the field no longer has the value `before`.
     async fn set_field(
         &self,
         kind: ObjectKind,
         object: &ObjectRef,
         pointer: &str,
+        before: Option<&str>,
         value: Option<Value>,
     ) -> Result<Value, Failure> {
         self.claim(kind, object)?;
@@ -290,9 +305,11 @@ impl<'a> Writes<'a> {
             Some(value) => json!({"op": "add", "path": pointer, "value": value}),
             None => json!({"op": "remove", "path": pointer}),
         };
-        let patch = json!([{"op": "test", "path": "/metadata/uid", "value": object.uid}, change]);
+        let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": object.uid})];
+        patch.extend(before.map(|before| json!({"op": "test", "path": pointer, "value": before})));
+        patch.push(change);
         let path = format!("{}{}", self.path(kind, object), subresource(pointer));
-        self.patch(&path, &patch).await
+        self.patch(&path, &patch.into()).await
     }
 
     /// Sends a JSON patch (a list) or a merge patch (an object). Returns the object from the API server's response.

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use zeroize::Zeroizing;
 
 use crate::{
-    connect::{self, error::one_line, own_credentials::credentials_in},
+    connect::{self, error::one_line, own_credentials::secrets_in},
     watch::{
         list::next_page,
         splitter::{FrameMetadata, Splitter},
@@ -285,6 +285,8 @@ fn read(answer: &Answer) -> Result<Value, NoAnswer> {
     object.filter(Value::is_object).ok_or_else(NoAnswer::unreadable)
 }
 
+/// Shorter values are words that other texts contain, too.
+const SHORTEST_SECRET: usize = 8;
 /// How many characters of a member's words are kept.
 const LONGEST_WORDS: usize = 200;
 
@@ -297,7 +299,10 @@ impl Clean {
     /// Redacts the credentials of a kubeconfig's user.
     pub fn of(user: &AuthInfo) -> Self {
         let kubeconfig = Zeroizing::new(json!({"users": [{"user": user}]}).to_string());
-        Self(credentials_in(&kubeconfig).into())
+        // What rules compare may contain a region or a profile's name, which a kubeconfig may also give to a plugin.
+        let secrets = secrets_in(&kubeconfig).into_iter();
+        let secrets: Vec<String> = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
+        Self(secrets.into())
     }
 
     /// A member's words in one line, without credentials.

@@ -167,11 +167,12 @@ impl MemberPoll {
         if self.poller.every.is_none() {
             return;
         }
-        let is_unread = self.unread.is_some();
         let mut attempts = Vec::new();
-        if !is_unread {
+        if self.unread.is_none() {
             attempts = self.secret_attempts(from).await;
         }
+        // The list of Secrets may have failed just now. Then the earlier refusals count.
+        let is_unread = self.unread.is_some();
         if let Some(plugins) = &self.members.plugins {
             let of_plugins = profiles.filter_map(|profile| CredentialAttempt::of_plugin(profile, plugins));
             attempts.extend(of_plugins.filter(|attempt| self.holds(attempt)));

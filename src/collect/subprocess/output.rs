@@ -80,8 +80,11 @@ pub(crate) struct Tail {
     /// Whether the lines belong to a private key.
     in_key: bool,
     /// Reads each line that is not too long, as it was printed.
-    reader: Option<Box<dyn FnMut(&str) + Send>>,
+    reader: Option<LineReader>,
 }
+
+/// Is called with each line.
+type LineReader = Box<dyn FnMut(&str) + Send>;
 
 /// The lines of one of the two outputs, while they arrive.
 #[derive(Default)]

@@ -15,7 +15,7 @@ use report::escape;
 use super::{Cli, help::command_line};
 use crate::command::{
     config::{
-        environment::{CONFIGURABLE, with_environment},
+        environment::{CONFIGURABLE, excludes, with_environment},
         file::{File, Setting, unusable},
         keys::{Key, WORDS, keys},
         show::shown,
@@ -51,18 +51,21 @@ const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features
 /// When the file cannot be used.
 pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     color::choose(given);
-    let first = with_environment(command_line()).get_matches_from(given);
+    let first = command_line().get_matches_from(given);
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
     if !CONFIGURABLE.contains(&name) {
         return Ok(cli(&first));
     }
+    let environment = |command: Command| with_environment(command, name, flags);
+    let second = environment(command_line()).get_matches_from(given);
+    let flags = second.subcommand_matches(name).unwrap_or(flags);
     let whole = Cli::command();
     let run = subcommand(&whole, "run");
     let known = keys(run);
     let (file, merged) = match flags.get_one::<PathBuf>("config") {
-        None => (None, first.clone()),
+        None => (None, second.clone()),
         Some(path) => {
             let file = File::read(path, &known)?;
             for setting in &file.settings {
@@ -70,7 +73,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
             }
             let tokens = tokens(&file, path, subcommand(&whole, name), flags);
             let arguments = insert(given, name, tokens);
-            let merged = with_environment(Cli::command())
+            let merged = environment(Cli::command())
                 .try_get_matches_from(arguments)
                 .map_err(|error| unusable(path, &in_one_line(&error)))?;
             (Some(file), merged)
@@ -277,14 +280,6 @@ fn is_read(record: &Path, flags: &ArgMatches) -> bool {
         let read = flags.try_get_many::<PathBuf>(id).ok().flatten();
         read.is_some_and(|mut read| read.any(is_same))
     })
-}
-
-/// Whether an argument declares a conflict with another one.
-fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
-    let excluded = command.get_arg_conflicts_with(one);
-    excluded
-        .iter()
-        .any(|excluded| excluded.get_id() == other.get_id())
 }
 
 fn note(path: &Path, key: &str, flag: &str) {

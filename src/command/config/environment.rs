@@ -1,28 +1,51 @@
 //! Environment variables: each flag that has a key in the configuration file can be set by one.
 
-use clap::{Arg, Command};
+use std::env;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource};
 
 use super::keys::is_for_one_call;
 
 /// The variable of `--clusterset` is `CLUSTERPROFILE_CONFORMANCE_CLUSTERSET`.
-pub const PREFIX: &str = "CLUSTERPROFILE_CONFORMANCE_";
+const PREFIX: &str = "CLUSTERPROFILE_CONFORMANCE_";
 /// The subcommands whose flags have variables.
 pub const CONFIGURABLE: [&str; 3] = ["run", "replay", "doctor"];
 
-/// Lets the flags of `run`, `replay`, and `doctor` be set by the environment. The command line wins.
-pub fn with_environment(command: Command) -> Command {
-    CONFIGURABLE.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |subcommand| subcommand.mut_args(variable))
+/// Lets the environment set the flags of a subcommand, except those that conflict with a flag of the command line.
+pub fn with_environment(command: Command, name: &str, flags: &ArgMatches) -> Command {
+    let Some(subcommand) = command.find_subcommand(name).cloned() else {
+        return command;
+    };
+    let gives_way = |arg: &Arg| {
+        subcommand.get_arguments().any(|flag| {
+            flags.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
+                && (excludes(&subcommand, arg, flag) || excludes(&subcommand, flag, arg))
+        })
+    };
+    command.mut_subcommand(name, |subcommand| {
+        subcommand.mut_args(|arg| if gives_way(&arg) { arg } else { variable(arg) })
     })
+}
+
+/// Whether an argument declares a conflict with another one.
+pub fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
+    let excluded = command.get_arg_conflicts_with(one);
+    excluded
+        .iter()
+        .any(|excluded| excluded.get_id() == other.get_id())
 }
 
 fn variable(arg: Arg) -> Arg {
     let id = arg.get_id().as_str();
-    match arg.get_long() {
-        Some(long) if id == "config" || !is_for_one_call(id) => {
-            let name = format!("{PREFIX}{}", long.replace('-', "_").to_uppercase());
-            arg.env(name).hide_env(true)
-        }
-        _ => arg,
+    let Some(long) = arg.get_long() else { return arg };
+    // The formats of `doctor` are not those of `run`.
+    if id != "config" && (is_for_one_call(id) || id == "diagnosis") {
+        return arg;
     }
+    let name = format!("{PREFIX}{}", long.replace('-', "_").to_uppercase());
+    let is_off = env::var(&name).is_ok_and(|value| value == "false");
+    if is_off && matches!(arg.get_action(), ArgAction::SetTrue) {
+        return arg;
+    }
+    arg.env(name).hide_env(true)
 }

@@ -152,7 +152,7 @@ impl Doctor {
         let runtime = runtime(&target)?;
         let (examined, log) = runtime.block_on(async {
             let examining = examine(&target, plan, driving.as_ref(), own, limit);
-            futures::join!(examining, read_logs(&logs))
+            futures::join!(examining, read_logs(&logs, limit))
         });
         // A credential plugin may hang.
         runtime.shutdown_background();

@@ -154,12 +154,12 @@ async fn consumer_outputs(hub: &Connection, driving: Option<&Driving>, limit: Du
     checks
 }
 
-/// Reads the audit logs that the user named; `None` without logs.
-pub async fn read_logs(logs: &[PathBuf]) -> Option<Result<AuditLog, RequestsError>> {
+/// Reads the audit logs that the user named; `None` without logs, or if that takes longer than the limit.
+pub async fn read_logs(logs: &[PathBuf], limit: Duration) -> Option<Result<AuditLog, RequestsError>> {
     if logs.is_empty() {
         return None;
     }
     let logs = logs.to_vec();
     let reading = tokio::task::spawn_blocking(move || read_audit_log(&logs));
-    reading.await.ok()
+    timeout(limit, reading).await.ok()?.ok()
 }

@@ -53,14 +53,6 @@ impl Failure {
         }
     }
 
-    /// There is nothing to judge.
-    pub fn inconclusive(error: impl Into<anyhow::Error>) -> Self {
-        Self {
-            exit: Exit::Inconclusive,
-            error: error.into(),
-        }
-    }
-
     /// A test hub does not start.
     pub fn no_hub(error: HubError) -> Self {
         match error {

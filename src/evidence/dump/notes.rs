@@ -75,9 +75,13 @@ impl Held {
                 "a dump cannot run a driver: run against the hub",
             ),
         ];
-        let asked = |(kind, is_held, reason): (_, bool, &'static str)| match is_held {
-            true => (kind, Asked::Yes),
-            false => (kind, Asked::No(reason.into())),
+        let asked = |(kind, is_held, reason): (_, bool, &'static str)| {
+            let asked = if is_held {
+                Asked::Yes
+            } else {
+                Asked::No(reason.into())
+            };
+            (kind, asked)
         };
         let requests = (Kind::Requests, Asked::No(NO_AUDIT_LOG));
         kinds.into_iter().map(asked).chain([requests]).collect()

@@ -181,6 +181,11 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         changes.filter(move |change| change.seen_at <= window_end)
     }
 
+    /// All changes, also those after the window.
+    pub(crate) fn all_changes(&self) -> impl Iterator<Item = Change<'e, T>> {
+        self.changes.iter().map(|record| self.change(record))
+    }
+
     /// The change to a version of an object with which a moment began.
     pub(crate) fn change_to(&self, place: usize, version: &Version<T>) -> Option<Change<'e, T>> {
         let first = self.changes.partition_point(|record| record.place < place);

@@ -415,9 +415,9 @@ pub(super) fn misreport(
                     &back,
                 );
             }
-            let heartbeats = HEARTBEATS.into_iter().filter(|at| *at <= elapsed);
+            let mut heartbeats = HEARTBEATS.into_iter().filter(|at| *at <= elapsed);
             if faults.has("conditions/transition-time-kept")
-                && let Some(last) = heartbeats.last()
+                && let Some(last) = heartbeats.next_back()
             {
                 set(
                     status,

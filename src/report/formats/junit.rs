@@ -106,9 +106,10 @@ fn write_suite(
                 Ok(())
             })?;
         cases.iter().try_for_each(|case| case.write(writer))?;
-        match is_first {
-            true => write_text(writer, "system-out", [], &output(report)),
-            false => Ok(()),
+        if is_first {
+            write_text(writer, "system-out", [], &output(report))
+        } else {
+            Ok(())
         }
     })?;
     Ok(())

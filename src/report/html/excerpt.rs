@@ -209,9 +209,10 @@ fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<W
         Value::String(text) => (false, leaf(text)),
         other => (false, other.to_string()),
     };
-    let text = match is_nested {
-        true => key,
-        false => format!("{key} {in_line}").trim_start().to_owned(),
+    let text = if is_nested {
+        key
+    } else {
+        format!("{key} {in_line}").trim_start().to_owned()
     };
     lines.push(Written {
         paths: vec![path.clone()],

@@ -306,9 +306,10 @@ fn limits(report: &Report) -> Vec<(&'static str, Vec<String>)> {
 
 fn waiver(outcome: &WaiverOutcome) -> String {
     let waiver = &outcome.waiver;
-    let effect = match outcome.expired {
-        true => "expired: no effect".to_owned(),
-        false => format!("waives {}", count(outcome.waived, "finding")),
+    let effect = if outcome.expired {
+        "expired: no effect".to_owned()
+    } else {
+        format!("waives {}", count(outcome.waived, "finding"))
     };
     format!(
         "{} on {}: {effect}; valid until {}; {} ({})",

@@ -96,10 +96,10 @@ fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
     let output = runtime
         .block_on(async { timeout(LONGEST, command.output()).await })
         .map_err(|_| format!("the browser hangs: killed after {} s", LONGEST.as_secs()))??;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    if output.status.success() {
+        return Ok(output);
     }
+    Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr)).into())
 }
 
 /// The title of a page in the browser, and what the browser logged.
@@ -119,10 +119,10 @@ fn title_of(browser: &Path, page: &str) -> Result<(String, String), Failed> {
 
 fn has_title(browser: &Path, page: &str, end: &str) -> Result<Completion, Failed> {
     let (title, log) = title_of(browser, page)?;
-    match title.ends_with(end) && page.contains("document.title") && !log.contains("CONSOLE") {
-        true => Ok(Completion::Completed),
-        false => Err(format!("another title, or nothing was planted: {title}: {log}").into()),
+    if title.ends_with(end) && page.contains("document.title") && !log.contains("CONSOLE") {
+        return Ok(Completion::Completed);
     }
+    Err(format!("another title, or nothing was planted: {title}: {log}").into())
 }
 
 fn planted_text_does_not_run(browser: &Path) -> Result<Completion, Failed> {

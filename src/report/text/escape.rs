@@ -93,9 +93,12 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_forbidden_in_xml) {
         return Cow::Borrowed(text);
     }
-    let escape = |c: char| match is_forbidden_in_xml(c) {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
+    let escape = |c: char| {
+        if is_forbidden_in_xml(c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
     };
     Cow::Owned(text.chars().map(escape).collect())
 }

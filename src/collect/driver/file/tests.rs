@@ -262,7 +262,10 @@ fn a_consumer_has_valid_labels_and_a_known_exec_version() {
     for (field, refused) in [
         ("labels: {'a b': c}", "consumer.labels: a key"),
         ("labels: {a: 'b c'}", "consumer.labels: a key or a value"),
-        ("execApiVersion: v1", "consumer.execApiVersion: expected client.authentication"),
+        (
+            "execApiVersion: v1",
+            "consumer.execApiVersion: expected client.authentication",
+        ),
     ] {
         let file = format!("consumer: {{namespaces: [a], providers: [p], recorder: r.json, {field}}}");
         assert!(refusal(&file).contains(refused), "{}", refusal(&file));

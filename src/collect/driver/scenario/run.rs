@@ -447,8 +447,8 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             return Err("no object of the implementation shows in which namespace to create one".to_owned());
         };
         let namespaces = vec![object.namespace().to_owned()];
-        self.undos
-            .push(session.record_undo(UndoEntry::Objects { namespaces })?);
+        // The end of the run undoes it: another scenario may have its object in this namespace.
+        session.record_undo(UndoEntry::Objects { namespaces })?;
         let created = object.create(session).await;
         if let Ok(created) = &created {
             let place = match self.spec.actors {

@@ -221,7 +221,7 @@ impl<'e> WriterNames<'e> {
             &self.slices
         };
         let timeline = Timeline::of_name(self.evidence, &[history]);
-        let change = timeline.changes().find(is_wanted);
+        let change = timeline.all_changes().find(is_wanted);
         change.map_or_else(BTreeSet::new, |change| authors.of_change(&change, "").names)
     }
 }

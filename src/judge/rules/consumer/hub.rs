@@ -84,7 +84,7 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Result<Answer, Reas
     }
     // A stopped consumer begins after its start, and an uninstalled one has ended.
     let uninstalls = run.hooks(DriverAction::Uninstall).map(|call| micros(call.until));
-    let uninstalled = uninstalls.filter(|until| deletion.gone > *until).last();
+    let uninstalled = uninstalls.rev().find(|until| deletion.gone > *until);
     let pause = run.pauses().find(|pause| pause.contains(&deletion.at));
     let since = match uninstalled {
         Some(uninstalled) => uninstalled.max(deletion.at),

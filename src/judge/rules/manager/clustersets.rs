@@ -12,7 +12,7 @@ use crate::{
 
 /// Whether two versions of a profile name the same ClusterSets.
 pub(crate) fn same_clusterset(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    same_labels(one, other) && same_properties(one, other)
+    same_labels(one, other) && (same_properties(one, other) || claims(one).eq(claims(other)))
 }
 
 /// The keys of `clustersets/namespace-labelled`: the namespace.

@@ -21,7 +21,7 @@ pub(crate) fn secret_has_kubeconfig(secret: &ConsumerSecret, _: &Hub) -> Answer 
                 |finding| {
                     Answer::broken(Finding {
                         object: secret.into(),
-                        ..finding
+                        ..*finding
                     })
                 },
                 |_| Answer::Kept,
@@ -40,11 +40,11 @@ const UNUSABLE: &str = "the Secret contains no usable kubeconfig";
 ///
 /// # Errors
 /// The finding on the field that leads to nothing.
-fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Finding> {
+fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Box<Finding>> {
     let unresolved = |field: &str, expected: &str, name: &str| {
         let name = Some(name).filter(|name| !name.is_empty());
         let finding = Finding::at_path(format!("{PATH}.{field}"), UNUSABLE).expected(expected);
-        finding.observed(redacted_or_absent(name))
+        Box::new(finding.observed(redacted_or_absent(name)))
     };
     let current = kubeconfig.current_context.as_str();
     let context = match (current, kubeconfig.contexts.as_slice()) {

@@ -266,10 +266,10 @@ pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
     };
     let steps = || hub.evidence.driver_steps();
     let is_before = |step: &&DriverStep| step.scenario == Scenario::Restart && step.from < taken.from;
-    let placements = steps()
+    let mut placements = steps()
         .filter(is_before)
         .filter_map(|step| step.placement.as_ref());
-    let Some(placement) = placements.last() else {
+    let Some(placement) = placements.next_back() else {
         return Answer::NotApplicable;
     };
     // The run takes the placement back.

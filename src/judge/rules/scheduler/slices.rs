@@ -105,7 +105,7 @@ const PROPOSED: [&str; 3] = [
 
 /// `placement-labels/no-unknown-multicluster-labels`
 pub(crate) fn no_unknown_multicluster_labels(slice: &PlacementDecision, _: &Hub) -> Answer {
-    let labels = slice.metadata.labels.iter().map(|(key, _)| key);
+    let labels = slice.metadata.labels.keys();
     Answer::all(labels.filter(|key| is_undefined(key)).map(|key| {
         let (message, expected) = match misspelled(key, &DEFINED) {
             Some(defined) => (
