@@ -2,7 +2,7 @@
 
 use std::{
     fmt::{self, Write as _},
-    io::Read,
+    io::{BufReader, Read},
     marker::PhantomData,
 };
 
@@ -19,10 +19,16 @@ use super::{
     gather::{Gatherer, Types},
     source::{Progress, Source},
 };
-use crate::lenient;
+use crate::{LARGEST_OBJECT, lenient};
 
 /// The deepest nesting of lists.
 const DEEPEST: usize = 8;
+
+/// The most bytes of an object of YAML whose aliases are expanded.
+const LARGEST_EXPANDED: usize = 4 * LARGEST_OBJECT;
+
+/// The size of the buffer between the source and serde_json, in bytes.
+const PIECE: usize = 1024;
 
 /// How many times the size of the largest object the items of a list may have that wait for the list's type.
 const DEFERRED: usize = 4;
@@ -58,7 +64,9 @@ fn json(
     gatherer: &mut Gatherer<'_>,
 ) -> Result<(), DumpError> {
     let (begins, column) = (source.place(), source.column());
-    let mut deserializer = serde_json::Deserializer::from_reader(&mut *source);
+    // serde_json asks for single bytes. The source hands out a line at most, so that places stay right.
+    let buffered = BufReader::with_capacity(PIECE, &mut *source);
+    let mut deserializer = serde_json::Deserializer::from_reader(buffered);
     let read = loop {
         progress.begin_object();
         let reading = Reading {
@@ -464,7 +472,10 @@ impl<'de> Deserialize<'de> for Transcoded {
 struct Transcode<'j>(&'j mut String);
 
 impl Transcode<'_> {
-    fn put<E>(self, value: impl Into<Value>) -> Result<(), E> {
+    fn put<E: serde::de::Error>(self, value: impl Into<Value>) -> Result<(), E> {
+        if self.0.len() > LARGEST_EXPANDED {
+            return Err(E::custom("an object that is too large with its aliases expanded"));
+        }
         let _ = write!(self.0, "{}", value.into());
         Ok(())
     }
@@ -485,23 +496,23 @@ impl<'de> Visitor<'de> for Transcode<'_> {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
         self.put(Value::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
         self.put(value)
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
         self.put(value)
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
         self.put(value)
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
         if value.is_finite() {
             return self.put(value);
         }
@@ -509,7 +520,7 @@ impl<'de> Visitor<'de> for Transcode<'_> {
         Ok(())
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
         self.put(text)
     }
 

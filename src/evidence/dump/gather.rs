@@ -219,7 +219,9 @@ impl<'d> Gatherer<'d> {
     pub fn not_an_object(&mut self, types: &Types, line: usize) {
         let why = self.place(line).not_an_object();
         match types.split() {
-            (names::GROUP, _, kind) | ("", _, kind @ ("" | "Namespace" | "Secret")) => {
+            (names::GROUP, _, kind)
+            | ("", _, kind @ ("" | "Namespace" | "Secret"))
+            | ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => {
                 self.evidence.unreadable.push(Unreadable {
                     object: ObjectRef {
                         kind: kind.to_owned(),

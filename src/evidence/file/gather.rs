@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashSet},
-    sync::Arc,
 };
 
 use jiff::Timestamp;
@@ -56,8 +55,8 @@ pub(super) struct Gathered {
     is_dump: bool,
     /// The number of the line.
     line: usize,
-    /// The uids of the objects.
-    uids: HashSet<Arc<str>>,
+    /// The objects, without their resourceVersions.
+    objects: HashSet<ObjectRef>,
 }
 
 impl Gathered {
@@ -91,7 +90,7 @@ impl Gathered {
         match content {
             Content::Record(record) => {
                 if !is_after_window {
-                    self.check_uid(&record)?;
+                    self.check_object(&record)?;
                 }
                 self.add(*record)?;
             }
@@ -101,15 +100,20 @@ impl Gathered {
         Ok(())
     }
 
-    /// Checks that each uid occurs once. After the window, the objects that the run waited for occur again.
-    fn check_uid(&mut self, record: &Record) -> Result<(), String> {
-        let uid = match record {
-            Record::Profile(first) => &first.object.metadata.uid,
-            Record::PlacementDecision(first) => &first.object.metadata.uid,
+    /// Checks that each object occurs once. After the window, the objects that the run waited for occur again. Two names
+    /// may share a uid, in a sanitized dump.
+    fn check_object(&mut self, record: &Record) -> Result<(), String> {
+        let object = match record {
+            Record::Profile(first) => ObjectRef::from(&*first.object),
+            Record::PlacementDecision(first) => ObjectRef::from(&*first.object),
             _ => return Ok(()),
         };
-        if !uid.is_empty() && !self.uids.insert(Arc::clone(uid)) {
-            return Err("a second object with the same uid: are these two files in one?".to_owned());
+        let object = ObjectRef {
+            resource_version: String::new(),
+            ..object
+        };
+        if !object.uid.is_empty() && !self.objects.insert(object) {
+            return Err("a second object with the same name and uid: are these two files in one?".to_owned());
         }
         Ok(())
     }

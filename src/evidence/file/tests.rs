@@ -559,7 +559,6 @@ fn a_spoilt_line_is_named() {
         message(&joined(&[lines[0], lines[2]])),
         "line 2: `patch` or `deleted` without a `profile` or `placementDecision` above it"
     );
-    let again = lines[1].replace(r#""name":"a""#, r#""name":"b""#);
     for (more, flaw) in [
         (
             vec![lines[0]],
@@ -570,8 +569,8 @@ fn a_spoilt_line_is_named() {
             "line 5: a record after the end: are these two files in one?",
         ),
         (
-            vec![&again],
-            "line 4: a second object with the same uid: are these two files in one?",
+            vec![lines[1]],
+            "line 4: a second object with the same name and uid: are these two files in one?",
         ),
     ] {
         assert_eq!(message(&joined(&[&lines[..3], &more].concat())), flaw);

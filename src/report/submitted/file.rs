@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    diff::changes,
+    diff::{Change, changes},
     document::{Document, KIND},
 };
 use crate::{formats::json::API_VERSION, text::escape};
@@ -61,11 +61,8 @@ impl Document {
         };
         let document: Self = yaml(text).map_err(|error| refused(error.to_string()))?;
         let written: Value = yaml(text).map_err(|error| refused(error.to_string()))?;
-        let is_unknown = |value: &Option<Value>| value.is_none();
-        match changes(&written, &document)
-            .iter()
-            .find(|change| is_unknown(&change.new))
-        {
+        let is_unknown = |change: &&Change| change.new.is_none() && change.old != Some(Value::Null);
+        match changes(&written, &document).iter().find(is_unknown) {
             Some(change) => Err(refused(format!("unknown field {}", shown(&change.at)))),
             None => Ok(document.public()),
         }
