@@ -1,7 +1,6 @@
 //! What the testbed's members and its credential plugin record of the consumer.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use evidence::{
     CallEvent, Log, MemberAddress, MemberCall, MemberCredential, PluginAnswer, PluginCall, PluginCluster,

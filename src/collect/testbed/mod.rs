@@ -21,18 +21,17 @@ mod scenarios;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use evidence::{ConsumerSpec, MemberAddress};
-use futures::future::BoxFuture;
-
-use crate::driver::{Hooks, Journal, OfferError};
-
 pub use calls::{Arrival, Calls, Connection, MemberRequest};
 pub use credentials::{PluginReply, PluginRun};
+use evidence::{ConsumerSpec, MemberAddress};
+use futures::future::BoxFuture;
 pub use mentions::{ConsumerLog, LogFiles};
 pub use outputs::OutputPlace;
 pub(super) use player::{TestbedRecord, run_testbed};
 pub use publish::is_profile_variable;
 pub use recorder::{Recorder, report_plugin_run};
+
+use crate::driver::{Hooks, Journal, OfferError};
 
 /// The testbed of a run.
 #[derive(Clone)]

@@ -42,7 +42,6 @@ mod untouched;
 mod violation;
 mod writes;
 
-pub(crate) use crate::time::CLOCKS_APART;
 pub(crate) use answer::Answer;
 pub(crate) use at_end::{
     ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
@@ -77,3 +76,5 @@ pub(crate) use step::{action, placement_step, step};
 pub(crate) use untouched::{Guarded, Untouched, has_other_owners};
 pub(crate) use writes::{Authored, BUDGET, Count, Write, Writes, slice_writes, writes};
 pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
+
+pub(crate) use crate::time::CLOCKS_APART;

@@ -8,19 +8,18 @@ use std::path::Path;
 
 use ::envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
 use apiserver::User;
+// What a hub that is started here is configured with: its callers need no other crate.
+pub use apiserver::{ApiServer, AuditLevel, Loopback};
 use collect::{
     clock::Clock,
     connect::{Connection, HubAccess, USER_AGENT, cause},
 };
 use http::{HeaderValue, header};
 use install::install;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{Client, Config};
-
-// What a hub that is started here is configured with: its callers need no other crate.
-pub use apiserver::{ApiServer, AuditLevel, Loopback};
 #[cfg(feature = "k3s")]
 pub use k3s::{K3S_IMAGE, K3s, K3sError};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Client, Config};
 
 use crate::crd;
 

@@ -19,6 +19,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use collect::clock::Clock;
 use controller::Controller;
+pub(crate) use members::new_ca_data;
 use members::{CONSUMERS, FLEET};
 use world::World;
 
@@ -32,7 +33,6 @@ use crate::{
     driver::{Orders, remote},
     member::{MemberState, StandIn},
 };
-pub(crate) use members::new_ca_data;
 
 /// The name of the cluster manager, and of its field manager.
 const MANAGER: &str = "reference-manager";

@@ -1,7 +1,6 @@
 //! Compares the verdict on an example with the expected one.
 
 use evidence::ReasonId;
-
 use judge::{
     RuleVerdict, Verdict,
     rules::example::{Example, Expectation, ExpectedFinding},

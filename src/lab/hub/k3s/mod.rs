@@ -10,6 +10,8 @@ use std::{env, fmt, net::Ipv4Addr, time::Duration};
 
 use collect::connect::{HubAccess, cause};
 use envtest::ready;
+pub use error::K3sError;
+use error::{engine_said, went_wrong};
 use kube::{Client, Config};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use testcontainers::{
@@ -29,12 +31,9 @@ use tokio::{
     task::block_in_place,
     time::{sleep, timeout},
 };
-
 use users::Users;
 
 use super::ADMIN;
-pub use error::K3sError;
-use error::{engine_said, went_wrong};
 
 /// The container's image.
 pub const K3S_IMAGE: &str = "rancher/k3s:v1.36.4-k3s1";
