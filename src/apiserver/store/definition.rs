@@ -52,7 +52,7 @@ fn storing(definition: &Value) -> Vec<Value> {
 
 /// Checks a CRD, also as an update of `old`.
 pub(crate) fn check(new: &Value, old: Option<&Value>) -> Errors {
-    let mut errors = read(new).err().unwrap_or_default();
+    let mut errors = read(new, true).err().unwrap_or_default();
     let Some(old) = old else {
         check_approval(new, &mut errors);
         return errors;
@@ -102,14 +102,15 @@ fn check_approval(definition: &Value, errors: &mut Errors) {
 pub(crate) fn read_accepted(object: &Value) -> Result<Resource, Errors> {
     let mut accepted = object.clone();
     accepted["spec"]["names"] = object["status"]["acceptedNames"].clone();
-    read(&accepted)
+    read(&accepted, false)
 }
 
-/// Reads the resource of a CRD, or returns its errors.
-fn read(object: &Value) -> Result<Resource, Errors> {
+/// Reads the resource of a CRD, or returns its errors. `is_new` requires a domain as its group: only Kubernetes itself has
+/// groups without a dot.
+fn read(object: &Value, is_new: bool) -> Result<Resource, Errors> {
     let mut errors = Vec::new();
     let (spec, names) = (&object["spec"], &object["spec"]["names"]);
-    check_names(object, &mut errors);
+    check_names(object, is_new, &mut errors);
     if flag(spec, "preserveUnknownFields") {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
         errors.invalid("spec.preserveUnknownFields", true, why);
@@ -166,15 +167,16 @@ fn check_conversion(conversion: &Value, errors: &mut Errors) {
     }
 }
 
-fn check_names(definition: &Value, errors: &mut Errors) {
+fn check_names(definition: &Value, is_new: bool, errors: &mut Errors) {
     let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
     let (group, plural) = (text(spec, "group"), text(names, "plural"));
     let before = errors.len();
     match group {
-        "" => errors.required("spec.group", ""),
+        "" if is_new => errors.required("spec.group", ""),
+        "" => {}
         _ => errors.judge("spec.group", group, names::dns_subdomain),
     }
-    if errors.len() == before && !group.contains('.') {
+    if is_new && errors.len() == before && !group.contains('.') {
         errors.invalid("spec.group", group, "should be a domain with at least one dot");
     }
     for field in ["plural", "singular", "kind", "listKind"] {

@@ -41,7 +41,8 @@ const ADDRESS: &str = "127.0.0.1";
 /// The version that members report.
 const VERSION: &str = "v1.34.2";
 /// What consumers look for on their members, besides what each API server has: group, version, plural and kind.
-const KINDS: [[&str; 4]; 4] = [
+const KINDS: [[&str; 4]; 5] = [
+    ["", "v1", "pods", "Pod"],
     ["apps", "v1", "deployments", "Deployment"],
     ["batch", "v1", "jobs", "Job"],
     ["kueue.x-k8s.io", "v1beta2", "workloads", "Workload"],
