@@ -21,7 +21,7 @@ mod text;
 mod time;
 mod timeline;
 
-pub use engine::{WriterList, WriterNames, writers};
+pub use engine::{HistoryWriters, WriterList, WriterNames, writers};
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
     Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, prospects, unsettled,

@@ -15,7 +15,7 @@ use report::escape;
 use super::{Cli, help::command_line};
 use crate::command::{
     config::{
-        environment::{CONFIGURABLE, excludes, with_environment},
+        environment::{CONFIGURABLE, conflict, with_environment},
         file::{File, Setting, unusable},
         keys::{Key, WORDS, keys},
         show::shown,
@@ -221,9 +221,7 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
         }
         let rival = command.get_arguments().find(|flag| {
             is_given(flag.get_id().as_str())
-                && (excludes(command, &key.arg, flag)
-                    || excludes(command, flag, &key.arg)
-                    || gives_way(setting, flag.get_id().as_str()))
+                && (conflict(command, &key.arg, flag) || gives_way(setting, flag.get_id().as_str()))
         });
         if let Some(flag) = rival {
             note(path, &key.name, flag.get_long().unwrap_or_default());

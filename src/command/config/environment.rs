@@ -19,7 +19,7 @@ pub fn with_environment(command: Command, name: &str, flags: &ArgMatches) -> Com
     let gives_way = |arg: &Arg| {
         subcommand.get_arguments().any(|flag| {
             flags.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
-                && (excludes(&subcommand, arg, flag) || excludes(&subcommand, flag, arg))
+                && conflict(&subcommand, arg, flag)
         })
     };
     command.mut_subcommand(name, |subcommand| {
@@ -27,12 +27,13 @@ pub fn with_environment(command: Command, name: &str, flags: &ArgMatches) -> Com
     })
 }
 
-/// Whether an argument declares a conflict with another one.
-pub fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
-    let excluded = command.get_arg_conflicts_with(one);
-    excluded
-        .iter()
-        .any(|excluded| excluded.get_id() == other.get_id())
+/// Whether one of two arguments declares a conflict with the other.
+pub fn conflict(command: &Command, one: &Arg, other: &Arg) -> bool {
+    let excludes = |one: &Arg, other: &Arg| {
+        let excluded = command.get_arg_conflicts_with(one);
+        excluded.iter().any(|arg| arg.get_id() == other.get_id())
+    };
+    excludes(one, other) || excludes(other, one)
 }
 
 fn variable(arg: Arg) -> Arg {

@@ -11,6 +11,7 @@ use super::{
     document::Diagnosis,
     evidence::{self, EvidenceChecks},
     examine::{Examined, examine, read_logs},
+    sources,
 };
 use crate::command::{
     flags::{
@@ -181,15 +182,15 @@ impl Doctor {
             files.push(evidence::judged_rules(&counts, &plan));
             (gains, rules) = (of_evidence.gains, Some(counts));
         }
-        checks.extend(evidence::incomplete_members(&reached));
+        checks.extend(sources::incomplete_members(&reached));
         if let Some(driving) = &driving {
             let permissions = survey.as_ref().map(|survey| &*survey.evidence.header.permissions);
-            checks.extend(evidence::driver(driving, permissions.unwrap_or_default()));
+            checks.extend(sources::driver(driving, permissions.unwrap_or_default()));
         }
-        checks.extend(log.iter().flat_map(evidence::audit_log));
+        checks.extend(log.iter().flat_map(sources::audit_log));
         if let Some(survey) = &survey {
             let log = log.as_ref().and_then(|log| log.as_ref().ok());
-            checks.extend(evidence::writers(&plan, &survey.profiles, log));
+            checks.extend(sources::writers(&plan, &survey.profiles, log));
         }
         checks.extend(errors);
         checks.extend(files);

@@ -1,17 +1,9 @@
-//! Checks of the evidence that a run would collect, and the rules that missing evidence would add.
+//! The table of the evidence that a run would collect, and the rules that missing evidence would add.
 
-use std::{collections::BTreeSet, path::Path};
-
-use anyhow::anyhow;
-use collect::{
-    Plan, Reached, Wish,
-    clock::Clock,
-    driver::DriverFile,
-    requests::{AuditLog, RequestsError},
-};
+use collect::{Plan, Reached, Wish, driver::DriverFile};
 use evidence::{
-    Asked, Evidence, Header, Kind, Origin, Permission, ProfileHistory, ReasonId, Version,
-    api::{ClusterProfile, Feature, ObjectKind, Role, names},
+    Asked, Evidence, Kind, ReasonId,
+    api::{Feature, Role},
 };
 use jiff::SignedDuration;
 use judge::{Prospect, Selection, gained, prospects};
@@ -21,17 +13,9 @@ use super::{
     check::Check,
     document::{Amount, Gain, RuleCounts},
     hub::ROLE,
+    sources::{AUDIT_LOG, DRIVER, without_remedy},
 };
-use crate::command::{flags::driver::Driving, terminal::exit::Failure};
-
-/// How many members with missing answers are listed.
-const LISTED_MEMBERS: usize = 20;
-/// The greatest age of the last event of a log that is still written.
-const MAX_LOG_AGE: SignedDuration = SignedDuration::from_mins(10);
-const AUDIT_LOG: &str = "evidence/audit-log";
-const DRIVER: &str = "evidence/driver";
-const POLICY: &str =
-    "log clusterprofiles of the group multicluster.x-k8s.io at level RequestResponse in the audit policy";
+use crate::command::flags::driver::Driving;
 
 /// Evidence that a run collects, or could collect with another flag or permission.
 struct Row {
@@ -73,8 +57,7 @@ fn rows(plan: &Plan, driving: Option<&Driving>, reached: &[Reached]) -> Vec<Row>
         Wish::No(_) => "leave out --no-probe",
         _ => ROLE,
     };
-    let is_complete = |one: &Reached| one.look.missing.is_empty();
-    let no_member_answers = !reached.is_empty() && !reached.iter().any(is_complete);
+    let no_member_answers = !reached.is_empty() && complete_members(reached) == 0;
     let driven: &[Kind] = if is_consumer {
         &[Kind::Testbed]
     } else {
@@ -281,14 +264,14 @@ fn request(evidence: &mut Evidence, kinds: &[Kind]) {
     }
 }
 
-fn without_remedy(reason: &str) -> String {
-    reason.split(": grant ").next().unwrap_or(reason).to_owned()
+fn complete_members(reached: &[Reached]) -> usize {
+    reached.iter().filter(|one| one.look.missing.is_empty()).count()
 }
 
 fn members_plan(plan: &Plan, reached: &[Reached]) -> String {
     let mut parts = Vec::new();
     if !reached.is_empty() {
-        let complete = reached.iter().filter(|one| one.look.missing.is_empty()).count();
+        let complete = complete_members(reached);
         let all = count(reached.len(), "member");
         parts.push(format!("{complete} of {all} answer with all that rules need"));
     }
@@ -296,47 +279,6 @@ fn members_plan(plan: &Plan, reached: &[Reached]) -> String {
         parts.push("a run tries the kubeconfigs of the consumers' Secrets".to_owned());
     }
     parts.join("; ")
-}
-
-/// Lists the members that do not answer, or not with all that rules need.
-pub fn incomplete_members(reached: &[Reached]) -> Vec<Check> {
-    let mut checks: Vec<Check> = reached.iter().filter_map(incomplete_member).collect();
-    let more = checks.len().saturating_sub(LISTED_MEMBERS);
-    checks.truncate(LISTED_MEMBERS);
-    if more > 0 {
-        let fact = format!("{} more do not answer, or not completely", count(more, "member"));
-        checks.push(Check::warn(
-            "evidence/members",
-            &fact,
-            "fix the first ones, then check again",
-        ));
-    }
-    checks
-}
-
-fn incomplete_member(reached: &Reached) -> Option<Check> {
-    let missing = &reached.look.missing;
-    let first = missing.values().next()?;
-    let reasons: BTreeSet<String> = missing.values().map(|reason| without_remedy(reason)).collect();
-    let reasons: Vec<String> = reasons.into_iter().collect();
-    let (profile, way) = (&reached.profile, &reached.way);
-    let fact = format!(
-        "{}/{} ({way}): {}",
-        profile.namespace,
-        profile.name,
-        reasons.join("; ")
-    );
-    let is_forbidden = missing
-        .values()
-        .any(|reason| reason.id == Some(ReasonId::MemberForbidden));
-    let remedy = if is_forbidden {
-        "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
-    } else if first.contains("401") {
-        "renew the credential in its kubeconfig"
-    } else {
-        "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
-    };
-    Some(Check::warn("evidence/members", &fact, remedy))
 }
 
 fn plugins_plan(plan: &Plan) -> String {
@@ -376,166 +318,6 @@ fn manager_hooks(file: &DriverFile) -> String {
     format!("the driver file has the hooks {}, {members}", hooks.join(", "))
 }
 
-/// Checks the programs of the driver file, its journal, and the permission to write.
-pub fn driver(driving: &Driving, permissions: &[Permission]) -> Vec<Check> {
-    let mut checks = Vec::new();
-    if let Driving::File { file, journals, .. } = driving {
-        for (action, flaw) in file.missing_programs() {
-            let error = anyhow!("the driver file's hook {action}: {flaw}; install it, or give its path");
-            checks.push(Check::error(DRIVER, &Failure::usage(error), ""));
-        }
-        checks.extend(journal(journals));
-    }
-    checks.push(mutations(driving.mutations(), permissions));
-    checks
-}
-
-/// Whether the journal of changes to undo can be written below the nearest folder that exists.
-fn journal(folder: &Path) -> Option<Check> {
-    let existing = folder.ancestors().find(|folder| folder.is_dir())?;
-    let source = tempfile::tempfile_in(existing).err()?;
-    let error = anyhow!(
-        "failed to write the log of changes to undo in {}: {source}; set XDG_STATE_HOME to a writable folder",
-        folder.display()
-    );
-    Some(Check::error(DRIVER, &Failure::could_not_run(error), ""))
-}
-
-/// Whether the flags and the hub allow the driver to write.
-fn mutations(allowed: bool, permissions: &[Permission]) -> Check {
-    const CHECK: &str = "evidence/mutations";
-    if !allowed {
-        return Check::missing(
-            CHECK,
-            "the driver may not write to the hub, so scenarios that change objects are left out",
-            "add --allow-mutations; a run writes only to objects that it created",
-        );
-    }
-    let status = format!("{}/status", names::PLURAL);
-    let needed = [
-        ("create", names::PLURAL),
-        ("patch", names::PLURAL),
-        ("delete", names::PLURAL),
-        ("patch", &status),
-        ("create", names::PLACEMENT_PLURAL),
-        ("patch", names::PLACEMENT_PLURAL),
-        ("delete", names::PLACEMENT_PLURAL),
-    ];
-    let refused: BTreeSet<String> = permissions
-        .iter()
-        .filter(|answer| !answer.allowed && answer.group == names::GROUP)
-        .filter(|answer| needed.contains(&(&answer.verb, &answer.resource)))
-        .map(|answer| format!("{} {}", answer.verb, answer.resource))
-        .collect();
-    if refused.is_empty() {
-        return Check::ok(CHECK, "the driver may write to the hub");
-    }
-    let refused: Vec<String> = refused.into_iter().collect();
-    Check::missing(
-        CHECK,
-        &format!("the runner may not {}", refused.join(", ")),
-        "grant it: `clusterprofile-conformance rbac --allow-mutations` prints the role",
-    )
-}
-
-/// Checks an audit log that the user named.
-pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
-    let log = match log {
-        Ok(log) => log,
-        Err(error @ RequestsError::Empty { .. }) => {
-            let remedy =
-                "set --audit-log-path and a policy above None at the API server, or pass another file";
-            return vec![Check::warn(AUDIT_LOG, &error.to_string(), remedy)];
-        }
-        Err(error) => {
-            let failure = Failure::usage(anyhow!("{error}"));
-            let remedy = "pass the API server's log, or leave out --audit-log";
-            return vec![Check::error(AUDIT_LOG, &failure, remedy)];
-        }
-    };
-    let mut checks = vec![logged_writes(log)];
-    let age = Clock::system().now().duration_since(log.requests.covers.until);
-    if age > MAX_LOG_AGE {
-        let fact = format!("the audit log's last event is {} min old", age.as_mins());
-        let remedy = "pass the log that the API server writes now: a run needs the events of its own time";
-        checks.push(Check::warn(AUDIT_LOG, &fact, remedy));
-    }
-    checks
-}
-
-fn logged_writes(log: &AuditLog) -> Check {
-    if log.silent_on.contains(&ObjectKind::ClusterProfile) {
-        return Check::warn(
-            AUDIT_LOG,
-            "the audit log has no request on ClusterProfiles",
-            POLICY,
-        );
-    }
-    let levels: Vec<&str> = log.levels.iter().map(String::as_str).collect();
-    match levels.as_slice() {
-        [] => Check::ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet"),
-        ["RequestResponse"] => Check::ok(AUDIT_LOG, "the audit log has writes at level RequestResponse"),
-        levels => {
-            let levels = levels.join(" and ");
-            let fact =
-                format!("the audit log has writes at level {levels}: it does not show what each changed");
-            Check::warn(AUDIT_LOG, &fact, POLICY)
-        }
-    }
-}
-
-/// Lists the clients that write the judged objects, and the flags that name the implementation.
-pub fn writers(plan: &Plan, profiles: &[ClusterProfile], log: Option<&AuditLog>) -> Vec<Check> {
-    let evidence = Evidence {
-        header: Header {
-            claim: plan.claim.clone(),
-            scope: plan.scope.clone(),
-            ..Header::default()
-        },
-        profiles: profiles.iter().cloned().map(listed).collect(),
-        requests: log.map(|log| log.requests.clone()),
-        slice_requests: log.map(|log| log.slice_requests.clone()),
-        ..Evidence::default()
-    };
-    let roles = plan.claim.roles().filter(|role| *role != Role::Consumer);
-    roles.flat_map(|role| writers_of(&evidence, role)).collect()
-}
-
-fn listed(profile: ClusterProfile) -> ProfileHistory {
-    ProfileHistory {
-        origin: Origin::Listed,
-        versions: vec![Version {
-            at: None,
-            object: profile,
-        }],
-        deleted: None,
-        deleted_version: None,
-    }
-}
-
-fn writers_of(evidence: &Evidence, role: Role) -> Vec<Check> {
-    const CHECK: &str = "evidence/writers";
-    let list = judge::writers(evidence, role);
-    let (noun, objects) = (role.noun(), role.objects().noun());
-    let mut checks: Vec<Check> = list.lines.iter().map(|line| Check::ok(CHECK, line)).collect();
-    if !list.unknown.is_empty() {
-        let writers = count(list.unknown.len(), "writer");
-        let fact = format!(
-            "which of {writers} of {objects}s is the {noun} is unknown: rules on changes stay inconclusive"
-        );
-        let remedy = format!(
-            "pass those that belong to the {noun}: {}",
-            list.unknown.join(", ")
-        );
-        checks.push(Check::warn(CHECK, &fact, &remedy));
-    } else if !list.inferred.is_empty() {
-        let fact = format!("the only writer of {objects}s counts as the {noun}; other clients stay unknown");
-        let remedy = format!("to recognize all other clients, pass {}", list.inferred.join(" "));
-        checks.push(Check::missing(CHECK, &fact, &remedy));
-    }
-    checks
-}
-
 /// Reports how many rules a run can judge.
 pub fn judged_rules(rules: &RuleCounts, plan: &Plan) -> Check {
     const CHECK: &str = "rules/judged";
@@ -563,63 +345,7 @@ pub fn judged_rules(rules: &RuleCounts, plan: &Plan) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use collect::requests::read_audit_text;
-    use serde_json::json;
-
     use super::*;
-    use crate::command::doctor::check::State;
-
-    #[test]
-    fn refused_writes_of_the_driver_are_listed_once() {
-        let refused = |verb: &str, resource: &str, namespace: &str| Permission {
-            verb: verb.to_owned(),
-            group: names::GROUP.to_owned(),
-            resource: resource.to_owned(),
-            namespace: namespace.to_owned(),
-            allowed: false,
-        };
-        let permissions = [
-            refused("delete", "clusterprofiles", "one"),
-            refused("delete", "clusterprofiles", "two"),
-            refused("patch", "clusterprofiles/status", "one"),
-            // Only the dry-run probe needs it.
-            refused("update", "clusterprofiles", "one"),
-        ];
-        let check = mutations(true, &permissions);
-        let fact = "the runner may not delete clusterprofiles, patch clusterprofiles/status";
-        assert_eq!((check.state, &*check.fact), (State::Missing, fact));
-        assert_eq!(mutations(true, &[]).state, State::Ok);
-        assert_eq!(mutations(false, &[]).state, State::Missing);
-    }
-
-    /// A log with one request on a profile for each level.
-    fn log(levels: &[&str], verb: &str) -> AuditLog {
-        let event = |level: &&str| {
-            let event = json!({
-                "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": level, "auditID": level,
-                "stage": "ResponseComplete", "verb": verb, "stageTimestamp": "2026-11-20T10:00:00Z",
-                "objectRef": {"apiGroup": names::GROUP, "resource": names::PLURAL},
-            });
-            format!("{event}\n")
-        };
-        let text: String = levels.iter().map(event).collect();
-        read_audit_text("log", text.as_bytes()).expect("a log")
-    }
-
-    #[test]
-    fn an_audit_policy_below_request_response_is_a_warning() {
-        for (levels, verb, state) in [
-            (&["RequestResponse"][..], "patch", State::Ok),
-            (&["RequestResponse"], "list", State::Ok),
-            (&["Metadata", "RequestResponse"], "patch", State::Warn),
-            (&["Request"], "patch", State::Warn),
-        ] {
-            assert_eq!(logged_writes(&log(levels, verb)).state, state, "{levels:?}");
-        }
-        let mut silent = log(&["Metadata"], "list");
-        silent.silent_on = vec![ObjectKind::ClusterProfile];
-        assert_eq!(logged_writes(&silent).state, State::Warn);
-    }
 
     #[test]
     fn a_gain_has_the_rules_that_need_the_evidence() {

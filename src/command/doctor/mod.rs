@@ -6,5 +6,6 @@ mod document;
 mod evidence;
 mod examine;
 mod hub;
+mod sources;
 
 pub use command::Doctor;

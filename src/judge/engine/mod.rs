@@ -47,7 +47,7 @@ pub(crate) use at_end::{
     ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramFields};
-pub use author::{WriterList, WriterNames, writers};
+pub use author::{HistoryWriters, WriterList, WriterNames, writers};
 pub(crate) use calls::calls;
 pub(crate) use change::{Change, change, creation, slice_change};
 pub(crate) use creators::{Creator, creators, profile_of};

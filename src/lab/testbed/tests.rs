@@ -23,6 +23,14 @@ use tokio_rustls::{
 
 use super::OnPorts;
 
+async fn open_member(members: &OnPorts, member: &str) -> MemberAddress {
+    let new = NewAddress {
+        member: member.to_owned(),
+        ..NewAddress::default()
+    };
+    members.open(&new).await.expect("an address")
+}
+
 fn credential(calls: &Calls, address: &MemberAddress) -> String {
     let cluster = json!({
         "server": address.url, "tls-server-name": address.server_name, "config": {"member": address.member},
@@ -87,14 +95,8 @@ fn expected(calls: &[(&str, &str)]) -> Vec<(String, String)> {
 async fn a_member_takes_its_own_credential_alone() {
     let calls = Arc::new(Calls::new(Clock::system()));
     let members = OnPorts::new(Arc::clone(&calls));
-    let open = async |member: &str| {
-        let new = NewAddress {
-            member: member.to_owned(),
-            ..NewAddress::default()
-        };
-        members.open(&new).await.expect("an address")
-    };
-    let (a, b) = (open("a").await, open("b").await);
+    let a = open_member(&members, "a").await;
+    let b = open_member(&members, "b").await;
     let (of_a, of_b) = (credential(&calls, &a), credential(&calls, &b));
     assert_eq!(
         nodes(&client(&a, &a.ca_data, None, &of_a)).await.expect("a list")["kind"],
@@ -154,11 +156,7 @@ async fn server_names_tell_members_behind_one_address_apart() {
 async fn members_serve_what_consumers_look_for() {
     let calls = Arc::new(Calls::new(Clock::system()));
     let members = OnPorts::new(Arc::clone(&calls));
-    let new = NewAddress {
-        member: "a".to_owned(),
-        ..NewAddress::default()
-    };
-    let address = members.open(&new).await.expect("an address");
+    let address = open_member(&members, "a").await;
     let client = client(&address, &address.ca_data, None, &credential(&calls, &address));
     for (path, kind) in [
         ("/apis", "APIGroupList"),
@@ -206,11 +204,7 @@ fn tls_connector(address: &MemberAddress) -> TlsConnector {
 async fn connections_through_the_proxy_are_marked() {
     let calls = Arc::new(Calls::new(Clock::system()));
     let members = OnPorts::new(Arc::clone(&calls));
-    let new = NewAddress {
-        member: "a".to_owned(),
-        ..NewAddress::default()
-    };
-    let address = members.open(&new).await.expect("an address");
+    let address = open_member(&members, "a").await;
     let proxy = members.open_proxy().await.expect("a proxy");
     let of_proxy = proxy.strip_prefix("http://").expect("a URL");
     let host = address.url.strip_prefix("https://").expect("a URL");
@@ -243,11 +237,7 @@ async fn connections_through_the_proxy_are_marked() {
 async fn a_connection_without_a_hello_is_recorded_as_such() {
     let calls = Arc::new(Calls::new(Clock::system()));
     let members = OnPorts::new(Arc::clone(&calls));
-    let new = NewAddress {
-        member: "a".to_owned(),
-        ..NewAddress::default()
-    };
-    let address = members.open(&new).await.expect("an address");
+    let address = open_member(&members, "a").await;
     let host = address.url.strip_prefix("https://").expect("a URL");
     drop(TcpStream::connect(host).await.expect("a connection"));
     assert_eq!(seen(&calls, 1).await, expected(&[("a", "broken")]));

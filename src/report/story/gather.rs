@@ -7,7 +7,7 @@ use evidence::{
     api::{ClusterProfile, PlacementDecision, names},
     runs::names_placement,
 };
-use judge::{WriterNames, rules::Finding};
+use judge::{HistoryWriters, WriterNames, rules::Finding};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -195,10 +195,15 @@ impl Gathered {
         let until = versions.len().min(own + LATER);
         let from = until.saturating_sub(VERSIONS).min(own);
         self.unread = [from, versions.len() - until];
-        for (place, (history, version)) in versions.iter().enumerate().take(until).skip(from) {
-            let mut draft = version_draft(authors, &self.field, history, *version);
-            draft.is_finding = place == own;
-            self.drafts.push(draft);
+        let mut place = from;
+        for versions in versions[from..until].chunk_by(|(one, _), (next, _)| std::ptr::eq(*one, *next)) {
+            let writers = authors.of_history(versions[0].0);
+            for (history, version) in versions {
+                let mut draft = version_draft(&writers, &self.field, history, *version);
+                draft.is_finding = place == own;
+                self.drafts.push(draft);
+                place += 1;
+            }
         }
         for history in watched
             .iter()
@@ -207,7 +212,7 @@ impl Gathered {
         {
             self.drafts.push(Draft::from(Event {
                 at: history.deleted,
-                by: kept_names(authors.of_deletion(history)),
+                by: kept_names(authors.of_history(history).of_deletion()),
                 ..Event::of(What::Deleted)
             }));
         }
@@ -243,7 +248,7 @@ pub(crate) fn named<'e, T: Tracked>(histories: &'e [History<T>], object: &Object
 }
 
 fn version_draft<'e, T: StoryObject>(
-    authors: &WriterNames<'e>,
+    writers: &HistoryWriters<'_, 'e, T>,
     field: &str,
     history: &'e History<T>,
     place: usize,
@@ -268,7 +273,7 @@ fn version_draft<'e, T: StoryObject>(
         );
         event.sets_field = !event.changed.is_empty();
         event.by = match history.origin {
-            Origin::Created => kept_names(authors.of_version(history, &history.versions[place])),
+            Origin::Created => kept_names(writers.of_version(&history.versions[place])),
             _ if event.sets_field => kept_names(owners(object, field)),
             _ => Vec::new(),
         };
@@ -281,7 +286,7 @@ fn version_draft<'e, T: StoryObject>(
     event.sets_field = !field.is_empty()
         && changed.iter().any(|one| is_of(&one.path, field))
         && (!changes_times_only || field.contains('['));
-    event.by = kept_names(authors.of_version(history, &history.versions[place]));
+    event.by = kept_names(writers.of_version(&history.versions[place]));
     Draft {
         fold_key: (changes_times_only && !event.sets_field).then(|| format!("times {}", event.by.join(", "))),
         values: Some((Some(before), after)),

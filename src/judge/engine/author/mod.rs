@@ -20,7 +20,7 @@ use evidence::{
 };
 
 pub(crate) use self::managed_fields::ProgramFields;
-pub use self::writers::{WriterList, WriterNames, writers};
+pub use self::writers::{HistoryWriters, WriterList, WriterNames, writers};
 use self::{
     log::RequestIndex,
     managed_fields::{entries, field_managers, is_partly_removed, moved_entries},

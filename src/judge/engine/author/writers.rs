@@ -198,30 +198,40 @@ impl<'e> WriterNames<'e> {
         }
     }
 
-    /// The clients that wrote a version of an object; the first version is its creation.
-    pub fn of_version<T: Tracked>(&self, history: &'e History<T>, version: &Version<T>) -> BTreeSet<&'e str> {
-        self.find(history, |change| {
-            change.after.is_some_and(|after| ptr::eq(after, version))
-        })
-    }
-
-    /// The clients that deleted an object.
-    pub fn of_deletion<T: Tracked>(&self, history: &'e History<T>) -> BTreeSet<&'e str> {
-        self.find(history, |change| change.after.is_none())
-    }
-
-    fn find<T: Tracked>(
-        &self,
-        history: &'e History<T>,
-        is_wanted: impl Fn(&Change<'e, T>) -> bool,
-    ) -> BTreeSet<&'e str> {
+    /// The clients that wrote an object.
+    pub fn of_history<T: Tracked>(&self, history: &'e History<T>) -> HistoryWriters<'_, 'e, T> {
         let authors = if T::KIND == KIND {
             &self.profiles
         } else {
             &self.slices
         };
         let timeline = Timeline::of_name(self.evidence, &[history]);
-        let change = timeline.all_changes().find(is_wanted);
-        change.map_or_else(BTreeSet::new, |change| authors.of_change(&change, "").names)
+        HistoryWriters {
+            authors,
+            changes: timeline.all_changes().collect(),
+        }
+    }
+}
+
+/// The clients that wrote one object.
+pub struct HistoryWriters<'n, 'e, T> {
+    authors: &'n Authors<'e>,
+    changes: Vec<Change<'e, T>>,
+}
+
+impl<'e, T: Tracked> HistoryWriters<'_, 'e, T> {
+    /// The clients that wrote a version; the first version is the creation.
+    pub fn of_version(&self, version: &Version<T>) -> BTreeSet<&'e str> {
+        self.find(|change| change.after.is_some_and(|after| ptr::eq(after, version)))
+    }
+
+    /// The clients that deleted the object.
+    pub fn of_deletion(&self) -> BTreeSet<&'e str> {
+        self.find(|change| change.after.is_none())
+    }
+
+    fn find(&self, is_wanted: impl Fn(&Change<'e, T>) -> bool) -> BTreeSet<&'e str> {
+        let change = self.changes.iter().find(|change| is_wanted(change));
+        change.map_or_else(BTreeSet::new, |change| self.authors.of_change(change, "").names)
     }
 }
