@@ -47,7 +47,7 @@ pub(super) struct Events {
     seen: HashSet<String>,
     /// Writes that were received, by their ids.
     received: HashMap<String, Timestamp>,
-    /// The same few names are in each event.
+    /// Shares names between events: a log has few different ones.
     names: HashMap<String, Arc<str>>,
     /// The kinds of objects that any event is about.
     pub(super) known: HashSet<ObjectKind>,

@@ -184,7 +184,7 @@ impl<'e> DecisionId<'e> {
         }
     }
 
-    /// The same; none for a slice without a key.
+    /// The decision of a slice; none for a slice without a key.
     pub fn of_keyed(slice: &'e PlacementDecision) -> Option<Self> {
         Some(Self::of(slice)).filter(|id| id.key.is_some())
     }

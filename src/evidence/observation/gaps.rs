@@ -102,7 +102,7 @@ impl Gap {
         }
     }
 
-    /// The same for this time alone.
+    /// Limits the gap to a span of time.
     #[must_use]
     pub fn within(self, lost: Window) -> Self {
         Self {

@@ -113,7 +113,7 @@ pub fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Reads a file of text with at most so many bytes.
 ///
 /// # Errors
-/// When the system cannot read it, it has more, or it is no text.
+/// When the system cannot read it, it has more, or it is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let bytes = read_bounded(path, most)?;
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text: name another file");

@@ -31,7 +31,7 @@ const PASSING: &str = "passing";
 const MOMENT: Duration = Duration::from_secs(2);
 /// The number of the cluster that is deleted. `large` has it, and `growing`.
 const DELETED: usize = 5;
-/// The number of the cluster that fails and recovers. The same workloads have it.
+/// The number of the cluster that fails and recovers. `large` has it, and `growing`.
 const OUTAGE: usize = 60;
 /// The first clusters of `full` and of [`FEW`]: they lose none, and share none.
 pub(super) const FULL_FROM: usize = 65;

@@ -85,7 +85,7 @@ pub(crate) fn shown(text: &str) -> String {
     brief(text, LONGEST)
 }
 
-/// Does the same as [`shown`], for at most `longest` characters.
+/// Shows a text of the hub, cut to at most `longest` characters.
 pub(super) fn brief(text: &str, longest: usize) -> String {
     let clean = without_credentials(text);
     match escape::cut(&clean, longest) {

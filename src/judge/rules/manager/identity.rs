@@ -72,8 +72,8 @@ fn is_usable(manager: &str) -> bool {
     !manager.is_empty() && is_label_value(manager)
 }
 
-/// `identity/manager-immutable`: `spec.clusterManager` never changes, whoever asks for it: the hub has to refuse the
-/// change.
+/// `identity/manager-immutable`: `spec.clusterManager` never changes. The hub has to refuse
+/// each client's change.
 pub(crate) fn manager_name(profile: &ClusterProfile) -> Option<Value> {
     let manager = profile.spec.cluster_manager.as_ref()?;
     Some(Value::new(NAME_PATH, &*manager.name))

@@ -241,7 +241,7 @@ pub(crate) fn cluster_in_one_slice(
     let place = clusters(second).find(|(_, own)| own == cluster);
     let place = place.map_or(0, |(place, _)| place);
     let scope = DecisionId::of(second).describe();
-    // The same violation if the cluster moves within the list.
+    // It stays one violation if the cluster moves within the list.
     Answer::broken(listed_twice((second, place), cluster, first, &scope).about(&*cluster.name))
 }
 
