@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 func onHub(run func() int) (code int, err error) {
 	ctrl.SetLogger(logr.Discard())
 	hub = &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "fixtures", "crds")},
+		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "src", "lab", "crds")},
 		ErrorIfCRDPathMissing: true,
 	}
 	if cfg, err = hub.Start(); err != nil {
