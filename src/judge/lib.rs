@@ -10,10 +10,8 @@
 extern crate self as judge;
 
 mod engine;
-mod fields;
 mod hash;
 mod judging;
-mod owners;
 pub mod reasons;
 pub mod rules;
 mod subjects;

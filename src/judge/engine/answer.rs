@@ -1,7 +1,10 @@
-//! What a rule function answers.
+//! What a rule function answers, and how evaluators call it.
 
-use evidence::{ObjectRef, Reason};
+use std::fmt;
 
+use evidence::{Claim, Evidence, ObjectRef, Reason};
+
+use super::Hub;
 use crate::subjects::{Finding, Findings};
 
 /// The most violations, and the most warnings, that are listed of one object: a value may have thousands of entries.
@@ -158,6 +161,76 @@ impl Findings {
                 self.examine();
                 found.into_iter().for_each(|finding| self.report(finding));
             }
+        }
+    }
+}
+
+/// A function of a rule, with what it is called on.
+pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
+    /// Judges all that was observed.
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings);
+
+    /// Why the rule is skipped, if the user claims nothing that it could judge.
+    fn not_claimed(&self, _claim: &Claim) -> Option<Reason> {
+        None
+    }
+
+    /// Whether it says what interruptions of a watch hide.
+    fn judges_around_gaps(&self) -> bool {
+        true
+    }
+
+    /// Whether it judges published objects, rather than what an implementation does.
+    fn judges_published_objects(&self) -> bool {
+        false
+    }
+}
+
+/// A function on all evidence that handles time and authors by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fleet(pub(crate) fn(&Evidence, &mut Findings));
+
+impl Evaluate for Fleet {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.0(hub.evidence, findings);
+    }
+
+    fn judges_around_gaps(&self) -> bool {
+        false
+    }
+}
+
+/// A rule on the hub as a whole. Each use says why no other evaluator fits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Once {
+    check: fn(&Hub) -> Vec<Answer>,
+    /// Why the rule is skipped, if the user claims nothing that it could judge.
+    not_claimed: fn(&Claim) -> Option<Reason>,
+}
+
+/// A rule on the hub as a whole; one answer for each thing that was examined. Findings name their object.
+pub(crate) fn once(check: fn(&Hub) -> Vec<Answer>) -> Once {
+    Once {
+        check,
+        not_claimed: |_| None,
+    }
+}
+
+impl Once {
+    /// Skipped for the reason that this gives.
+    pub(crate) fn unless(self, not_claimed: fn(&Claim) -> Option<Reason>) -> Self {
+        Self { not_claimed, ..self }
+    }
+}
+
+impl Evaluate for Once {
+    fn not_claimed(&self, claim: &Claim) -> Option<Reason> {
+        (self.not_claimed)(claim)
+    }
+
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        for answer in (self.check)(hub) {
+            findings.count(answer);
         }
     }
 }

@@ -7,7 +7,11 @@ use evidence::{
     api::{ClusterProfile, DecisionId, PlacementDecision},
 };
 
-use super::{Answer, Evaluate, Hub, Judged, snapshot, state::GRACE, violation::Violations};
+use super::{
+    Answer, Evaluate, Hub, Judged,
+    state::{GRACE, UNSETTLED, is_settled},
+    violation::Violations,
+};
 use crate::{
     hash::{HashMap, HashSet},
     subjects::{Finding, Findings},
@@ -185,7 +189,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             return;
         }
         if !timeline.is_watched() && self.is_too_early(hub, lives) {
-            findings.cannot_tell_unless_found(snapshot::TOO_EARLY);
+            findings.cannot_tell_unless_found(UNSETTLED);
             return;
         }
         if !timeline.is_watched() && self.sure_after > 0 {
@@ -257,7 +261,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
 
     fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {
         let objects = lives.iter().map(|life| life.last());
-        !snapshot::is_settled(hub.evidence, objects, self.grace)
+        !is_settled(hub.evidence, objects, self.grace)
     }
 }
 

@@ -10,8 +10,9 @@ use evidence::{
 };
 
 use super::{
-    Answer, Evaluate, Hub, Judged, judged::has_unknown_publisher, named_profiles::ProfileName,
-    naming_entries::naming_entries,
+    Answer, Evaluate, Hub, Judged,
+    decisions::{ProfileName, naming_entries},
+    judged::has_unknown_publisher,
 };
 use crate::{
     hash::HashMap,

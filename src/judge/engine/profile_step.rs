@@ -3,14 +3,25 @@
 //! An action leaves the implementation some time to react. If the run did not watch long enough, or a gap may hide the
 //! reaction, the answer is unknown.
 
-use evidence::{DriverAction, DriverStep, History, ObjectRef, Reason, api::ClusterProfile};
+use evidence::{DriverAction, DriverStep, Evidence, History, ObjectRef, Reason, api::ClusterProfile};
+use jiff::Timestamp;
 
 use super::{
-    Hub,
-    author::{Attribution, author_of_moment},
-    driver_steps::{describe, is_on_profile, next_action},
+    Answer, Hub,
+    author::{Attribution, Author, NOTHING_RECORDED, author_of_moment},
+    driver_steps::{
+        cut_short, describe, in_the_end, is_on_profile, next_action, observed_until, to_the_second, within,
+    },
+    judged::is_any,
+    state::GRACE,
+    violation::describe as lasting,
 };
-use crate::{text::redacted, time::Micros, timeline::Timeline};
+use crate::{
+    subjects::Finding,
+    text::{by, redacted},
+    time::{Micros, timestamp},
+    timeline::{Certainty, Timeline},
+};
 
 /// A driver action on a member, and what followed on its profile.
 pub(crate) struct Step<'s, 'e> {
@@ -141,4 +152,250 @@ impl<'s, 'e> Step<'s, 'e> {
         let place = (0..end).rev().find(|place| moments[*place].is_observed())?;
         self.timeline.object(place).map(|version| &version.object)
     }
+}
+
+/// The reason for no verdict if another client undid the reaction.
+const BY_OTHERS: &str = "another client changed the profile after the implementation had reacted";
+
+impl<'e> Step<'_, 'e> {
+    /// Kept if the profile was as expected when it was last seen before the deadline.
+    pub(crate) fn expect(
+        &self,
+        expected: impl Fn(Option<&ClusterProfile>) -> bool,
+        missing: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
+    ) -> Answer {
+        let ended_early = cut_short(self.hub.evidence, self.taken).or_else(|| self.interrupted());
+        match self.timeline.by(self.last_observation(), &expected) {
+            Certainty::Yes => return Answer::Kept,
+            Certainty::Unknown(reason) => return Answer::Unknown(ended_early.unwrap_or(reason)),
+            Certainty::No => {}
+        }
+        if let Some(reason) = ended_early {
+            return Answer::Unknown(reason);
+        }
+        let mut finding = missing(self.at_deadline());
+        if self.was_undone_by_other(expected, &finding.path) {
+            return Answer::Unknown(BY_OTHERS.into());
+        }
+        finding.name_object(|| self.object_at_deadline());
+        let expected = within(self.taken, &finding.expected);
+        let observed = in_the_end(self.taken, &finding.observed);
+        Answer::broken(finding.expected(expected).observed(observed))
+    }
+
+    /// Whether the profile was as expected after the action, and another client is known to have undone that.
+    fn was_undone_by_other(&self, expected: impl Fn(Option<&ClusterProfile>) -> bool, field: &str) -> bool {
+        let (moments, began) = (self.timeline.moments(), self.taken.from.as_microsecond());
+        let is_expected = |place: usize| {
+            let version = self.timeline.object(place);
+            moments[place].is_observed() && expected(version.map(|version| &version.object))
+        };
+        let end = moments.partition_point(|moment| moment.seen_at <= self.last_observation());
+        let first = moments.partition_point(|moment| moment.seen_at <= began);
+        let is_undone = |place: &usize| is_expected(*place) && !is_expected(*place + 1);
+        let Some(place) = (first..end.saturating_sub(1)).rfind(is_undone) else {
+            return false;
+        };
+        let by = match self.timeline.object(place + 1) {
+            Some(_) => self.author_of_moment(place + 1, field),
+            None => self.author_of_deletion(place + 1),
+        };
+        by.is_some_and(|by| by.author == Author::Other)
+    }
+
+    /// Who deleted the profile, if a moment began with that.
+    fn author_of_deletion(&self, place: usize) -> Option<Attribution<'e>> {
+        let mut deletions = self.timeline.changes().filter(|change| change.after.is_none());
+        let deletion = deletions.find(|change| change.place == place)?;
+        Some(self.hub.profile_authors().of_deletion(deletion.life, deletion.at))
+    }
+
+    /// Kept as with [`Self::expect`], but only what was seen after the run's own write counts, which `is_own` recognizes.
+    pub(crate) fn expect_after_write(
+        &self,
+        is_own: impl Fn(&ClusterProfile) -> bool,
+        expected: impl Fn(Option<&ClusterProfile>) -> bool,
+        missing: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
+    ) -> Answer {
+        match self.written_at(is_own) {
+            None => {
+                Answer::Unknown(format!("the watch did not show what {} wrote", describe(self.taken)).into())
+            }
+            Some(at) if at > self.taken.deadline().as_microsecond() => {
+                Answer::Unknown(format!("the watch showed late what {} wrote", describe(self.taken)).into())
+            }
+            Some(_) => self.expect(expected, missing),
+        }
+    }
+
+    /// Whether a condition was True when the action began, so that it can be expected to change. If not, the answer instead.
+    pub(crate) fn was_true(&self, kind: &str) -> Result<(), Answer> {
+        let condition = self.before().and_then(|profile| profile.condition(kind));
+        let (profile, action) = (self.profile.path(), describe(self.taken));
+        match condition.map(|condition| &*condition.status) {
+            Some("True") => Ok(()),
+            Some(status) => Err(Answer::Unknown(
+                format!("{kind} of {profile} was {} before {action}", redacted(status)).into(),
+            )),
+            None if is_any(self.hub.evidence, |profile: &ClusterProfile| {
+                profile.condition(kind).is_some()
+            }) =>
+            {
+                Err(Answer::Unknown(
+                    format!("{profile} did not report {kind} before {action}").into(),
+                ))
+            }
+            None => Err(Answer::NotApplicable),
+        }
+    }
+
+    /// Kept if something holds of the profile again, after the deadline, for no longer than the grace period until the
+    /// driver's next action on the member.
+    pub(crate) fn expect_not_again(
+        &self,
+        again: impl Fn(&ClusterProfile) -> bool,
+        violation: impl FnOnce(&str) -> Finding,
+    ) -> Answer {
+        let holds = |place: usize| {
+            self.timeline
+                .object(place)
+                .is_some_and(|version| again(&version.object))
+        };
+        let deadline = self.taken.deadline().as_microsecond();
+        let all = self.timeline.intervals(holds);
+        let intervals = match self.next_action() {
+            Some(next) => all.within(deadline, next.from.as_microsecond()),
+            None => all.since(deadline),
+        };
+        match intervals.longer_than(GRACE) {
+            Certainty::No => return Answer::Kept,
+            Certainty::Unknown(reason) => return Answer::Unknown(reason),
+            Certainty::Yes => {}
+        }
+        let moments = self.timeline.moments();
+        let is_again = |place: &usize| holds(*place) && moments[*place].seen_at > deadline;
+        let Some(place) = (0..moments.len()).find(is_again) else {
+            return Answer::Kept;
+        };
+        let ending = if intervals.is_open() {
+            self.timeline.end_in_words()
+        } else {
+            ""
+        };
+        let mut finding = violation(&lasting(&intervals.stretches(GRACE), false, GRACE, ending));
+        finding.name_object(|| self.object_at_deadline());
+        let attribution = self.author_of_moment(place, &finding.path);
+        match attribution.and_then(|attribution| why_not_blamed(&attribution)) {
+            Some(reason) => Answer::Unknown(reason),
+            None => Answer::broken(finding),
+        }
+    }
+
+    /// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
+    pub(super) fn last_observation(&self) -> Micros {
+        let last = last_observation(self.hub.evidence, self.taken);
+        let next = self
+            .next_action()
+            .map_or(Micros::MAX, |next| next.from.as_microsecond());
+        last.min(next.saturating_sub(1))
+    }
+
+    /// Explains that the driver acted on the member again before the deadline, if so.
+    fn interrupted(&self) -> Option<Reason> {
+        let next = self
+            .next_action()
+            .filter(|next| next.from <= self.taken.deadline())?;
+        Some(
+            format!(
+                "{} came before the deadline of {}",
+                describe(next),
+                describe(self.taken)
+            )
+            .into(),
+        )
+    }
+
+    /// Kept if no change by the implementation ends something that holds since the run's own write.
+    pub(crate) fn expect_kept(
+        &self,
+        holds: impl Fn(&ClusterProfile) -> bool,
+        field: &str,
+        finding: impl FnOnce(&'e ClusterProfile) -> Finding,
+    ) -> Answer {
+        let Some(written) = self.written_at(&holds) else {
+            return Answer::Unknown(
+                format!("the watch did not show what {} wrote", describe(self.taken)).into(),
+            );
+        };
+        let until = observed_until(self.hub.evidence, self.taken).as_microsecond();
+        let moments = self.timeline.moments();
+        let is_lost = |place: &usize| {
+            let seen_at = moments[*place].seen_at;
+            let version = self.timeline.object(*place);
+            (written..until).contains(&seen_at) && version.is_some_and(|version| !holds(&version.object))
+        };
+        if let Some(place) = (0..moments.len()).find(is_lost) {
+            let version = self.timeline.object(place).map(|version| &version.object);
+            let attribution = self.author_of_moment(place, field);
+            let seen_at = to_the_second(timestamp(moments[place].seen_at));
+            return of_author(attribution, version.map(finding), seen_at);
+        }
+        let is_gone = self.last_seen_before(until).is_none();
+        let action = describe(self.taken);
+        let gone = || is_gone.then(|| format!("{} was deleted after {action}", self.profile).into());
+        match gone()
+            .or_else(|| cut_short(self.hub.evidence, self.taken))
+            .or_else(|| self.missed(until))
+        {
+            Some(reason) => Answer::Unknown(reason),
+            None => Answer::Kept,
+        }
+    }
+
+    /// Explains that the watch missed part of the time until a moment, if so.
+    fn missed(&self, until: Micros) -> Option<Reason> {
+        let moments = self.timeline.moments().iter();
+        let began = self.taken.from.as_microsecond();
+        let mut within = moments.filter(|moment| (began..until).contains(&moment.seen_at));
+        let is_missed = within.any(|moment| !moment.is_observed());
+        is_missed.then(|| format!("the watch missed part of the time after {}", describe(self.taken)).into())
+    }
+
+    /// The profile as it was last seen before the deadline.
+    fn object_at_deadline(&self) -> ObjectRef {
+        let profile = self.at_deadline();
+        profile.map_or_else(|| self.profile.clone(), ObjectRef::from)
+    }
+}
+
+/// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
+fn last_observation(evidence: &Evidence, taken: &DriverStep) -> Micros {
+    let until = observed_until(evidence, taken);
+    if until < taken.deadline() {
+        until.as_microsecond().saturating_sub(1)
+    } else {
+        taken.deadline().as_microsecond()
+    }
+}
+
+/// Why a change is not a violation: another client made it, or its author is unknown although the evidence records authors.
+fn why_not_blamed(attribution: &Attribution) -> Option<Reason> {
+    match &attribution.author {
+        Author::Run | Author::Other => Some(BY_OTHERS.into()),
+        Author::Unknown(reason) if *reason != NOTHING_RECORDED => Some(reason.clone()),
+        Author::Unknown(_) | Author::Implementation => None,
+    }
+}
+
+/// A violation if the implementation is the author of a change, or if nothing records authors.
+fn of_author(attribution: Option<Attribution>, finding: Option<Finding>, seen_at: Timestamp) -> Answer {
+    let Some(finding) = finding else {
+        return Answer::Kept;
+    };
+    if let Some(reason) = attribution.as_ref().and_then(why_not_blamed) {
+        return Answer::Unknown(reason);
+    }
+    let by_whom = attribution.map_or(String::new(), |attribution| by(&attribution.names));
+    let observed = format!("{} from {seen_at} on{by_whom}", finding.observed);
+    Answer::broken(finding.observed(observed))
 }

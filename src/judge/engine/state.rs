@@ -3,20 +3,21 @@
 //! A violation counts if it was observed for longer than the grace period, once or repeatedly. Violations at one path are
 //! one violation, whatever else the finding says.
 
-use std::{ptr, rc::Rc};
+use std::{ptr, rc::Rc, sync::Arc};
 
 use evidence::{
-    Version,
+    Evidence, Tracked, Version,
     api::{ClusterProfile, PlacementDecision},
+    parse_time,
 };
+use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub, Judged, Seen, judged::JudgedObject, others::profiles_of_others, snapshot,
-    violation::Violations,
+    Answer, Evaluate, Hub, Judged, judged::JudgedObject, managers::profiles_of_others, violation::Violations,
 };
 use crate::{
     subjects::Findings,
-    time::{Micros, SECOND},
+    time::{Micros, SECOND, known_skew},
 };
 
 /// The usual grace period of a violation: 2 min.
@@ -134,12 +135,12 @@ impl<T: Judged> State<T> {
         if !timeline.is_watched() {
             let newest = object.lives.iter().map(|life| life.last());
             let grace = if self.is_filled_later {
-                snapshot::FILLED_LATER
+                FILLED_LATER
             } else {
                 self.grace
             };
-            if !snapshot::is_settled(hub.evidence, newest, grace) {
-                findings.cannot_tell_unless_examined(snapshot::TOO_EARLY);
+            if !is_settled(hub.evidence, newest, grace) {
+                findings.cannot_tell_unless_examined(UNSETTLED);
                 return false;
             }
         }
@@ -215,4 +216,153 @@ impl<T: Judged> Evaluate for State<T> {
     fn judges_published_objects(&self) -> bool {
         self.others.is_none()
     }
+}
+
+/// When a version of an object was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// When it arrived, by the runner's clock; none in a dump.
+    arrival: Option<Timestamp>,
+    /// How far the hub's clock is ahead of the runner's; none if unknown.
+    skew: Option<Micros>,
+}
+
+/// Whether a time was still to come when a version was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// It lay in the future by more than the given margin.
+    Yes,
+    /// It did not.
+    No,
+    /// The version has no arrival time, as in a dump.
+    NoArrival,
+    /// The hub's clock is unknown.
+    NoClock,
+}
+
+impl Seen {
+    /// When a version arrived.
+    pub(super) fn at(evidence: &Evidence, arrival: Option<Timestamp>) -> Self {
+        Self {
+            arrival,
+            skew: known_skew(evidence),
+        }
+    }
+
+    /// The hub's time when the version arrived, at least; none in a dump.
+    pub(crate) fn hub_time(&self) -> Option<Micros> {
+        let arrival = self.arrival?.as_microsecond();
+        Some(arrival.saturating_add(self.skew.unwrap_or_default()))
+    }
+
+    /// Whether `time` lay more than `margin` ahead when the version arrived, by the hub's clock and by the runner's.
+    pub(crate) fn is_ahead(&self, time: Timestamp, margin: Micros) -> Ahead {
+        let Some(arrival) = self.arrival else {
+            return Ahead::NoArrival;
+        };
+        let latest_clock = arrival
+            .as_microsecond()
+            .saturating_add(self.skew.unwrap_or_default().max(0));
+        let is_ahead = time.as_microsecond() > latest_clock.saturating_add(margin);
+        match (is_ahead, self.skew) {
+            (false, _) => Ahead::No,
+            (true, Some(_)) => Ahead::Yes,
+            (true, None) => Ahead::NoClock,
+        }
+    }
+}
+
+/// Whether two versions have the same labels and spec.
+pub(crate) fn same_labels(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels) && Arc::ptr_eq(&one.spec, &other.spec)
+}
+
+/// Whether two versions have the same labels, annotations, and spec.
+pub(crate) fn same_metadata(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    same_labels(one, other) && Arc::ptr_eq(&one.metadata.annotations, &other.metadata.annotations)
+}
+
+/// Whether two versions have the same properties.
+pub(crate) fn same_properties(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.status.properties, &other.status.properties)
+}
+
+/// Whether two versions have the same conditions, generation, and version of Kubernetes.
+pub(crate) fn same_conditions(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.status.conditions, &other.status.conditions)
+        && one.metadata.generation == other.metadata.generation
+        && one.status.version == other.status.version
+}
+
+/// Whether two versions have the same access providers.
+pub(crate) fn same_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.status.access_providers, &other.status.access_providers)
+        && Arc::ptr_eq(
+            &one.status.credential_providers,
+            &other.status.credential_providers,
+        )
+}
+
+/// Whether two versions have the same labels, annotations, spec, and status apart from access providers.
+pub(crate) fn same_outside_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    same_metadata(one, other) && same_properties(one, other) && same_conditions(one, other)
+}
+
+/// Whether two versions have the same managedFields.
+pub(crate) fn same_writers(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    one.metadata.writers == other.metadata.writers
+}
+
+/// Whether two versions of a slice have the same labels, scheduler, owners, finalizers, and decisions.
+pub(crate) fn same_slice(one: &PlacementDecision, other: &PlacementDecision) -> bool {
+    let same_decisions = match (&one.decisions, &other.decisions) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (one, other) => one.is_none() && other.is_none(),
+    };
+    same_decisions
+        && Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels)
+        && Arc::ptr_eq(&one.metadata.annotations, &other.metadata.annotations)
+        && one.scheduler_name == other.scheduler_name
+        && one.metadata.owner_references == other.metadata.owner_references
+        && one.metadata.finalizers == other.metadata.finalizers
+}
+
+/// How old an object must be in a single list if implementations fill the field some time after the creation: 10 min.
+pub(super) const FILLED_LATER: Micros = 600 * SECOND;
+
+/// The reason for no verdict if nothing is old enough.
+pub(super) const UNSETTLED: &str = "too early to tell: no object has been unchanged for longer than the grace period; watch it for some minutes";
+
+/// Whether all objects were unchanged for the grace period when they were read, by their newest server timestamp. True as
+/// well if the evidence does not say when they were read.
+pub(super) fn is_settled<'e, T: Tracked>(
+    evidence: &Evidence,
+    objects: impl Iterator<Item = &'e T>,
+    grace: Micros,
+) -> bool {
+    let Some(read) = read_at(evidence) else {
+        return true;
+    };
+    let newest = objects.filter_map(newest_timestamp).max();
+    newest.is_none_or(|newest| read.saturating_sub(newest) >= grace)
+}
+
+/// When the objects were read, by the hub's clock, at the latest.
+fn read_at(evidence: &Evidence) -> Option<Micros> {
+    let header = &evidence.header;
+    let end = header.window.map(|window| window.until).or(header.read_at)?;
+    let ahead = known_skew(evidence).unwrap_or_default();
+    Some(end.as_microsecond().saturating_add(ahead))
+}
+
+/// The newest timestamp that the hub wrote into an object's metadata.
+pub(crate) fn newest_timestamp<T: Tracked>(object: &T) -> Option<Micros> {
+    let metadata = object.metadata();
+    let writers = metadata.writers.as_deref().unwrap_or_default();
+    let times = writers.iter().filter_map(|writer| writer.time.as_deref());
+    let times = times.chain(metadata.creation_timestamp.as_deref());
+    times
+        .filter_map(parse_time)
+        .map(|time| time.as_microsecond())
+        .max()
 }

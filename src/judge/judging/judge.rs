@@ -16,10 +16,8 @@ use evidence::{
 use crate::{
     engine::Hub,
     judging::{
-        judgement::{Judgement, RuleVerdict},
-        missing::{missing, waits_for},
-        prospect::Selection,
-        verdict::{Decision, Verdict},
+        prospect::{Selection, missing, waits_for},
+        verdict::{Decision, Judgement, RuleVerdict, Verdict},
     },
     reasons, rules,
     rules::{Applies, Conclusion, Finding, Findings, Rule},

@@ -17,8 +17,7 @@ use url::Url;
 use crate::{
     judging::{
         judge::weigh_found,
-        judgement::{Judgement, RuleVerdict},
-        verdict::{Decision, Extent, Tally, Verdict, decide},
+        verdict::{Decision, Extent, Judgement, RuleVerdict, Tally, Verdict, decide},
     },
     rules,
     rules::Finding,

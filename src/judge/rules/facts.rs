@@ -1,6 +1,6 @@
 //! A rule's file: its facts in our own words, and its examples.
 
-use std::fmt;
+use std::{fmt, ops::Deref, sync::OnceLock};
 
 use evidence::{
     Claim, Kind, ReasonId,
@@ -8,9 +8,8 @@ use evidence::{
 };
 use jiff::civil::Date;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::examples_text::{Examples, read_yaml};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 /// The facts of a rule, as its file under `suites/` gives them.
 #[derive(Clone, Debug, Deserialize)]
@@ -306,5 +305,72 @@ impl fmt::Display for Basis {
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// The last key of a file, which begins the examples.
+const KEY: &str = "\nexamples:\n";
+
+/// The examples of a rule, as its file gives them.
+#[derive(Clone, Debug, Default)]
+pub struct Examples {
+    /// YAML: one key, `examples`.
+    text: String,
+    read: OnceLock<Vec<Value>>,
+}
+
+/// Reads YAML of a rule's file.
+pub(super) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
+    // Otherwise a bare `n` or `y` in an example would be a boolean.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options)
+}
+
+impl Examples {
+    /// Cuts the examples off a rule's file. Leaves them if they are not the last top-level key.
+    pub(super) fn cut(file: &str) -> (&str, Option<Self>) {
+        let Some(place) = file.find(KEY) else {
+            return (file, None);
+        };
+        let (facts, examples) = file.split_at(place + 1);
+        // Keeps the line numbers of the file in errors.
+        let text = "\n".repeat(facts.lines().count()) + examples;
+        let read = OnceLock::new();
+        (facts, Some(Self { text, read }))
+    }
+
+    /// Whether the file has no examples, not even an empty list.
+    pub(super) fn are_missing(&self) -> bool {
+        self.text.is_empty() && self.read.get().is_none()
+    }
+
+    fn parse(&self) -> Vec<Value> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Only {
+            examples: Vec<Value>,
+        }
+        let read: Result<Only, _> = read_yaml(&self.text);
+        // The files are compiled in, and a test parses each of them.
+        read.unwrap_or_else(|error| panic!("failed to read examples: {error}"))
+            .examples
+    }
+}
+
+impl Deref for Examples {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        self.read.get_or_init(|| self.parse())
+    }
+}
+
+impl<'de> Deserialize<'de> for Examples {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let examples = Vec::deserialize(deserializer)?;
+        Ok(Self {
+            text: String::new(),
+            read: OnceLock::from(examples),
+        })
     }
 }

@@ -6,9 +6,7 @@
 
 pub(crate) mod consumer;
 pub mod example;
-mod examples_text;
 mod facts;
-mod leaks;
 #[deny(clippy::too_many_lines)]
 mod manager;
 mod prelude;
@@ -16,8 +14,7 @@ mod registry;
 #[deny(clippy::too_many_lines)]
 mod scheduler;
 
-pub use examples_text::Examples;
-pub use facts::{Applies, Basis, Facts, FactsError, Level};
+pub use facts::{Applies, Basis, Examples, Facts, FactsError, Level};
 pub(crate) use facts::{ExpectationWords, FindingWords};
 pub use registry::{Rule, all, as_of, find};
 

@@ -11,18 +11,20 @@ use evidence::{
 use jiff::civil::Date;
 
 use super::{
-    consumer::{expectations, hub, plugin, secrets},
+    consumer::{expectations, hub, plugin},
     facts::Facts,
     manager::{
         access, access_content, clusters, clustersets, conditions, consumers, identity, kubeconfigs,
-        lifecycle, members, outages, properties, updates, version, writers,
+        lifecycle, members, outages, properties, updates,
     },
-    scheduler::{decisions, placements, slice_writes, slices},
+    scheduler::{decisions, placements, slices},
 };
 use crate::{
     engine::{
         Count, DECISION_GRACE, Evaluate, Fleet, Hub, action, calls, change,
-        consumer::{self, connections, consumer_writes, on_testbed, plugin_runs},
+        consumer::{
+            connections, consumer_writes, on_testbed, plugin_runs, {self},
+        },
         creation, decision, group, history, is_joined, login, member, once, placement_step, reference,
         same_access, same_conditions, same_labels, same_outside_access, same_properties, same_writers,
         secret, settled_profile, slice, slice_change, slice_group, slice_writes, stable, state, state_seen,
@@ -71,8 +73,8 @@ fn manager() -> Vec<Binding> {
     "identity/manager-label-from-creation" => [creation(identity::manager_label_from_creation, "no profile was created in the window")],
     "identity/manager-name-usable" => [state(identity::manager_name_usable).reads(same_labels)],
     "identity/manager-immutable" => [stable(identity::manager_name, "manager of the profile was changed").anyone(), once(identity::hub_refuses_another_manager)],
-    "identity/manager-unique" => [once(writers::manager_unique)],
-    "identity/one-manager-per-profile" => [state(writers::written_by_its_manager).of_others(), once(writers::no_request_for_others)],
+    "identity/manager-unique" => [once(identity::manager_unique)],
+    "identity/one-manager-per-profile" => [state(identity::written_by_its_manager).of_others(), once(identity::no_request_for_others)],
     "identity/name-unique" => [group(clusters::name_in_use, clusters::name_unique).reads(clusters::same_name)],
     "identity/one-profile-per-cluster" => [group(clusters::identity_in_inventory, clusters::one_profile_per_cluster).reads(clusters::same_identity)],
     "identity/name-follows-guidance" => [state(identity::name_follows_guidance).reads(same_labels)],
@@ -87,8 +89,8 @@ fn manager() -> Vec<Binding> {
     "clustersets/namespace-labelled" => [group(clustersets::namespace, clustersets::namespace_labelled).of_one().reads(clustersets::same_clusterset), once(clustersets::declared_namespaces)],
     "clustersets/one-set-per-namespace" => [state(clustersets::one_set_per_namespace).reads(clustersets::same_clusterset)],
     "clustersets/one-set-per-cluster" => [group(clusters::proof_in_clusterset, clusters::one_set_per_cluster).reads(clusters::same_identity)],
-    "version/reported" => [state(version::reported).filled_later().reads(same_conditions)],
-    "version/well-formed" => [state(version::well_formed).reads(same_conditions)],
+    "version/reported" => [state(members::version_reported).filled_later().reads(same_conditions)],
+    "version/well-formed" => [state(members::version_well_formed).reads(same_conditions)],
     "version/matches-member" => [member(members::version_matches_member)],
     "version/follows-upgrade" => [step(Scenario::Upgrade, DriverAction::Upgrade, outages::follows_upgrade)],
     "properties/cluster-endpoints-present" => [state(properties::cluster_endpoints_present).filled_later().reads(same_properties)],
@@ -215,9 +217,9 @@ fn scheduler() -> Vec<Binding> {
     "placement-labels/scheduler-stable" => [slice_change(slices::scheduler_stable, "no slice was changed while it was watched")],
     "placement-labels/no-unknown-multicluster-labels" => [slice(slices::no_unknown_multicluster_labels)],
     "placement-labels/reason-is-public" => [slice(slices::reason_is_public)],
-    "placement-ownership/one-writer" => [slice_writes(Count::Observed, slice_writes::one_writer)],
+    "placement-ownership/one-writer" => [slice_writes(Count::Observed, slices::one_writer)],
     "placement-ownership/foreign-decisions-untouched" => [action(Scenario::ForeignProfile, DriverAction::PutForeignSlice, placements::foreign_decisions_untouched)],
-    "placement-updates/no-empty-writes" => [slice_writes(Count::Logged, slice_writes::no_empty_writes).needs(slice_writes::shows_effect, NO_RESPONSES)],
+    "placement-updates/no-empty-writes" => [slice_writes(Count::Logged, slices::no_empty_writes).needs(slices::shows_effect, NO_RESPONSES)],
     "placement-updates/no-torn-reschedule" => [history(decisions::no_torn_reschedule)],
     "placement-lifecycle/placed" => [placement_step(Scenario::Placement, DriverAction::Place, placements::placed)],
     "placement-lifecycle/crosses-the-limit" => [placement_step(Scenario::SliceLimit, DriverAction::Reschedule, placements::crosses_the_limit)],
@@ -267,8 +269,8 @@ fn consumer() -> Vec<Binding> {
     "consumer-placement/references" => [],
     "consumer-placement/follows" => [],
     "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere).unless(expectations::reads_no_placements)],
-    "consumer-secrets/credential-to-its-member-only" => [on_testbed(secrets::credential_to_its_member_only, "")],
-    "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(secrets::nothing_secret_in_the_open, "the consumer was given no credential")],
+    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "")],
+    "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open, "the consumer was given no credential")],
     }
 }
 

@@ -1,8 +1,11 @@
-//! What the stamps of the hub are worth on the runner's clock.
+//! The hub's clock, the run's window, and the gaps in its watches and in the audit log.
 
-use evidence::{Evidence, Tracked, parse_time};
+use std::borrow::Cow;
 
-use super::{Edge, Micros, SECOND};
+use evidence::{Asked, Evidence, Gap, Kind, ObjectRef, Request, Requests, Tracked, parse_time};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Edge, LATE, Micros, SECOND, Set};
 
 /// A larger skew is not believed: the `Date` of the hub's answers is wrong, or was set by something in between.
 const BELIEVABLE: Micros = 86_400 * SECOND;
@@ -101,4 +104,125 @@ pub(crate) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &
         Some(_) => written,
         None => written.max(created().and_then(|stamp| clock.earliest(stamp))),
     }
+}
+
+/// The end of the window; none for a dump.
+pub(crate) fn end(evidence: &Evidence) -> Option<Micros> {
+    evidence.header.window.map(|window| window.until.as_microsecond())
+}
+
+/// The moment as a timestamp; the first or the last one for a moment beyond.
+pub(crate) fn timestamp(at: Micros) -> Timestamp {
+    let beyond = if at < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_microsecond(at).unwrap_or(beyond)
+}
+
+/// Whether the run watched the objects of a kind. A dump and a single list have no history.
+pub(crate) fn is_watched<T: Tracked>(evidence: &Evidence) -> bool {
+    evidence.header.window.is_some() && matches!(evidence.asked(T::WATCHED), Asked::Yes)
+}
+
+/// The gaps in the watch of one object, or of any of several: spans in order and apart from each other. Objects without a gap of
+/// their own share those of all.
+#[derive(Clone, Default)]
+pub(crate) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
+
+impl<'e> Gaps<'e> {
+    /// The gaps in the watch of any of these objects, in the window and after it.
+    pub(crate) fn of<'n, T: Tracked>(
+        evidence: &'e Evidence,
+        mut objects: impl Iterator<Item = (&'n str, &'n str)> + Clone,
+    ) -> Self {
+        let all = objects.clone();
+        let has_own = |(namespace, name)| {
+            let mut own = evidence.gaps.of_object(T::WATCHED, namespace, name);
+            own.next().is_some()
+        };
+        if evidence.later.gaps.is_empty() && !objects.any(has_own) {
+            return Self(Cow::Borrowed(evidence.gaps.times_of_all(T::WATCHED).apart()));
+        }
+        let gaps = all.flat_map(|(namespace, name)| {
+            let later = evidence.later.gaps.concerning(T::WATCHED, namespace, name);
+            evidence.gaps.concerning(T::WATCHED, namespace, name).chain(later)
+        });
+        Self(Cow::Owned(Set::of(gaps.map(Gap::span)).spans().to_vec()))
+    }
+
+    /// The first that holds a moment, or begins or ends there.
+    pub(crate) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
+        let first = self.0.partition_point(|(_, until)| *until < moment);
+        let gap = self.0.get(first).copied();
+        gap.filter(|(from, _)| *from <= moment)
+    }
+
+    /// The gap that began before a moment and ends there or later.
+    pub(crate) fn before(&self, moment: Micros) -> Option<(Micros, Micros)> {
+        self.around(moment).filter(|(from, _)| *from < moment)
+    }
+
+    /// The gaps that end in a closed span.
+    pub(crate) fn ending_in(&self, since: Micros, until: Micros) -> &[(Micros, Micros)] {
+        let first = self.0.partition_point(|gap| gap.1 < since);
+        let last = self.0.partition_point(|gap| gap.1 <= until).max(first);
+        &self.0[first..last]
+    }
+}
+
+/// By when a watch has reported all that was written up to a moment.
+pub(crate) fn told_by(moment: Timestamp) -> Timestamp {
+    let late = SignedDuration::from_micros(LATE);
+    moment.saturating_add(late).unwrap_or(Timestamp::MAX)
+}
+
+/// From when on the run did not watch the objects of a kind in a closed span, if so; or one of them, by namespace and name.
+pub(crate) fn missed<T: Tracked>(
+    evidence: &Evidence,
+    object: Option<(&str, &str)>,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Timestamp> {
+    let since = from.as_microsecond();
+    let first = match object {
+        Some((namespace, name)) => {
+            let own = evidence
+                .gaps
+                .of_object(T::WATCHED, namespace, name)
+                .map(Gap::span);
+            let own = own.filter(|(_, until)| *until >= since).map(|(from, _)| from);
+            own.chain(evidence.gaps.times_of_all(T::WATCHED).earliest(since))
+                .min()
+        }
+        None => evidence.gaps.times(T::WATCHED).earliest(since),
+    };
+    let begins = first.filter(|start| *start <= until.as_microsecond())?;
+    Some(timestamp(begins).max(from))
+}
+
+/// Why evidence of an object is missing, if the run recorded that.
+pub(crate) fn why_missed<'e>(evidence: &'e Evidence, kind: Kind, object: &ObjectRef) -> Option<&'e str> {
+    let mut gaps = evidence.gaps.of_object(kind, &object.namespace, &object.name);
+    gaps.next().map(|gap| &*gap.reason)
+}
+
+/// Whether a log is complete from some time before a request until the same time after it.
+pub(crate) fn is_logged_around(
+    evidence: &Evidence,
+    log: &Requests,
+    request: &Request,
+    time: SignedDuration,
+) -> bool {
+    let at = request.at.as_microsecond();
+    let time = SECOND * time.as_secs();
+    let (from, until) = (at.saturating_sub(time), at.saturating_add(time));
+    let covers = (
+        log.covers.from.as_microsecond(),
+        log.covers.until.as_microsecond(),
+    );
+    covers.0 <= from && until <= covers.1 && !is_log_broken(evidence, from, until)
+}
+
+/// Whether a log has a gap in a closed span, in which any client may have written.
+pub(crate) fn is_log_broken(evidence: &Evidence, from: Micros, until: Micros) -> bool {
+    let first = evidence.gaps.times(Kind::Requests).earliest(from);
+    first.is_some_and(|start| start <= until)
 }

@@ -2,10 +2,7 @@
 
 use evidence::Tracked;
 
-use super::{
-    Certainty, Timeline,
-    query::{REPORTED_LATE, UNOBSERVED},
-};
+use super::{Certainty, REPORTED_LATE, Timeline, UNOBSERVED};
 use crate::{
     subjects::Length,
     time::{Micros, Set, Stretch},

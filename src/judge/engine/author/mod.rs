@@ -3,10 +3,9 @@
 //! Authors are attributed by name. The user configures the names of the implementation, or the only writer of its objects
 //! is inferred to be the implementation. No source other than the audit log and managedFields counts.
 
-mod log;
-mod managed_fields;
 mod moment;
 mod names;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod writers;
@@ -19,19 +18,17 @@ use evidence::{
     parse_time,
 };
 
-pub(crate) use self::managed_fields::ProgramFields;
+pub(crate) use self::sources::ProgramFields;
 pub use self::writers::{HistoryWriters, WriterList, WriterNames, writers};
-use self::{
-    log::RequestIndex,
-    managed_fields::{entries, field_managers, is_partly_removed, moved_entries},
-    names::{ImplementationNames, WriterName},
-    writers::Writers,
-};
 pub(in crate::engine) use self::{
-    log::{creates, is_touched, requests},
-    managed_fields::owners,
     moment::{author_of_moment, not_begun_by_others},
     names::is_kubectl,
+    sources::{creates, is_touched, owners, requests},
+};
+use self::{
+    names::{ImplementationNames, WriterName},
+    sources::{RequestIndex, entries, field_managers, is_partly_removed, moved_entries},
+    writers::Writers,
 };
 use crate::{
     time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew},

@@ -4,7 +4,7 @@ use std::ptr;
 
 use evidence::{Tracked, Version};
 
-use super::{Attribution, Authors, managed_fields::owning_entries, time_of};
+use super::{Attribution, Authors, sources::owning_entries, time_of};
 use crate::{
     engine::{Hub, Judged},
     time::Micros,

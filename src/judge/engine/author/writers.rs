@@ -12,9 +12,8 @@ use evidence::{
 
 use super::{
     Author, Authors,
-    log::{creates, is_touched, requests},
-    managed_fields::{entries, is_recorded_manager},
     names::WriterName,
+    sources::{creates, entries, is_recorded_manager, is_touched, requests},
 };
 use crate::{
     engine::judged::key,

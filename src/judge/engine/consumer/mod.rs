@@ -2,7 +2,6 @@
 //!
 //! The API server's responses to the run's own writes say what each profile was. No watch is needed for that.
 
-mod act;
 mod expectation;
 mod outcome;
 mod writes;
@@ -20,8 +19,7 @@ use evidence::{
 use jiff::Timestamp;
 
 pub(crate) use self::{
-    act::without_dot,
-    expectation::{Case, SpecialCases},
+    expectation::{Case, SpecialCases, without_dot},
     writes::ConsumerWrites,
 };
 use super::{Answer, Evaluate, Hub};
@@ -332,7 +330,7 @@ impl Evaluate for ConsumerRule {
             ConsumerCheck::PluginRun(check, _) => {
                 let judged = run.plugin_runs().map(|call| {
                     let is_for = |entry: &AccessProvider| {
-                        *entry.name == *call.provider && act::is_for(call, server(entry))
+                        *entry.name == *call.provider && expectation::is_for(call, server(entry))
                     };
                     run.judge_call(call.at, is_for, |entry| check(call, entry))
                 });

@@ -10,8 +10,7 @@ use jiff::Timestamp;
 
 use super::{
     Case,
-    act::{Act, gives_credential, is_for},
-    expectation::{HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT},
+    expectation::{Act, HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT, gives_credential, is_for},
     micros,
 };
 use crate::{

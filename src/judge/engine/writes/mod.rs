@@ -5,7 +5,6 @@ mod budget;
 mod laws;
 mod named;
 mod spending;
-mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
 

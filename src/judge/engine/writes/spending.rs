@@ -93,7 +93,10 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{self, example::Example};
+    use crate::rules::{
+        example::Example,
+        {self},
+    };
 
     /// The drawing agrees with the verdict: the profiles with a finding are those with an overdrawn bucket.
     #[test]

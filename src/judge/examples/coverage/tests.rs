@@ -4,7 +4,9 @@
 use std::{collections::BTreeSet, fs};
 
 use evidence::api::Edition;
-use judge::rules::{self, Basis, Rule};
+use judge::rules::{
+    Basis, Rule, {self},
+};
 
 use super::{
     document::{DIGITS, sentences},

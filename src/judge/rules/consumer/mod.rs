@@ -3,4 +3,3 @@
 pub(super) mod expectations;
 pub(super) mod hub;
 pub(super) mod plugin;
-pub(super) mod secrets;

@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::{
-    certificates::ca_data,
     error::{Flaw, strictly},
-    time::{Repeats, moment},
+    time::{Repeats, ca_data, moment},
 };
 
 /// The consumer's user.

@@ -9,7 +9,7 @@ use evidence::{
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::{reference::profile_reference, time::moment};
+use super::{conforming::profile_reference, time::moment};
 
 /// The placement that steps ask for: the decision of the conforming slices.
 const PLACEMENT: &str = "web";

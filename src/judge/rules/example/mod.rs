@@ -4,15 +4,12 @@
 //! ([`conforming`]), so that what a rule finds is what the example says and nothing else. Everything happens
 //! relative to 2026-01-01T00:00:00Z, and the same text always gives the same [`Evidence`](evidence::Evidence).
 
-mod certificates;
 mod conforming;
 mod consumer;
 mod driver;
 mod error;
 mod expectation;
 mod records;
-mod reference;
-mod staged;
 mod testbed;
 mod time;
 mod violation;

@@ -9,10 +9,8 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    conforming::{MANAGER, conforming, key, text},
+    conforming::{MANAGER, SCHEDULER, conforming, key, profile_reference, text},
     error::{Flaw, strictly},
-    reference::profile_reference,
-    staged::SCHEDULER,
     time::{Repeats, moment},
 };
 

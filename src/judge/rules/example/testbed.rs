@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
+    conforming::Staged,
     error::{Flaw, strictly},
-    staged::Staged,
     time::{STEP_TIME, STEP_TURN, moment, stamp},
 };
 

@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-use super::{certificates::ca_data, error::Flaw};
+use super::error::Flaw;
 
 static BASE: LazyLock<Timestamp> =
     LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
@@ -88,5 +89,25 @@ impl Repeats {
     pub(super) fn moments(&self) -> impl Iterator<Item = SignedDuration> {
         let (at, every) = (self.at, self.every);
         (0..self.times).map(move |time| at.saturating_add(every.saturating_mul(time)))
+    }
+}
+
+/// The `certificate-authority-data` with these certificates, joined by `+` as in `expired + current`; none for an
+/// unknown name.
+pub(super) fn ca_data(names: &str) -> Option<String> {
+    let bundle: Option<String> = names.split('+').map(|name| pem(name.trim())).collect();
+    Some(BASE64_STANDARD.encode(bundle?))
+}
+
+/// Examples happen in 2026.
+fn pem(name: &str) -> Option<&'static str> {
+    match name {
+        // Valid from 2020 to 2040.
+        "current" => Some(include_str!("certificates/current.pem")),
+        // Valid from 2015 to 2025.
+        "expired" => Some(include_str!("certificates/expired.pem")),
+        // Valid from 2030 to 2040.
+        "future" => Some(include_str!("certificates/future.pem")),
+        _ => None,
     }
 }

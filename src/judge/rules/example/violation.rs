@@ -11,7 +11,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::{
-    staged::{self, Staged},
+    conforming::{Staged, default_decisions, profiles_of},
     time,
 };
 use crate::rules::registry::Rule;
@@ -117,10 +117,10 @@ impl Violation {
         self.slices = all_published::<PlacementDecision>(overlays)?;
         for slice in &mut self.slices {
             if slice.patch.get("decisions").is_none() {
-                slice.patch["decisions"] = staged::default_decisions();
+                slice.patch["decisions"] = default_decisions();
             }
         }
-        let mut references: Vec<Value> = overlays.iter().flat_map(staged::profiles_of).collect();
+        let mut references: Vec<Value> = overlays.iter().flat_map(profiles_of).collect();
         references.sort_by_key(Value::to_string);
         references.dedup();
         self.profiles = all_published::<ClusterProfile>(&references)?;

@@ -16,7 +16,7 @@ use super::{
     consumer::{PublishedObjects, TestbedText, mentions},
     driver::DriverText,
     error::{Flaw, strictly},
-    records, staged,
+    records,
     testbed::{Step, Testbed},
     time::moment,
 };
@@ -208,8 +208,11 @@ impl World {
                 let steps = self.steps.iter().flatten();
                 let moved = steps.filter(|step| step.kind() != Some(names::KIND));
                 let moved = moved.filter_map(Step::slice_overlay);
-                let mut profiles: Vec<Value> =
-                    slices.iter().chain(moved).flat_map(staged::profiles_of).collect();
+                let mut profiles: Vec<Value> = slices
+                    .iter()
+                    .chain(moved)
+                    .flat_map(conforming::profiles_of)
+                    .collect();
                 let mut known = BTreeSet::new();
                 profiles.retain(|profile| known.insert(profile.to_string()));
                 profiles

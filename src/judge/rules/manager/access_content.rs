@@ -10,10 +10,7 @@ use serde_json::Value as Json;
 
 use super::access::{Entry, all_entries, effective_entries};
 use crate::{
-    rules::{
-        leaks::{leaks_in_labels, no_leaks},
-        prelude::*,
-    },
+    rules::prelude::{leaks_in_labels, no_leaks, *},
     text::{decode_base64, redacted_address},
 };
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use evidence::Namespace;
 
 use crate::{
-    engine::{same_labels, same_properties},
+    engine::{
+        hub::{claims, label},
+        same_labels, same_properties,
+    },
     rules::prelude::*,
-    subjects::sets::{claims, label},
 };
 
 /// Whether two versions of a profile name the same ClusterSets.

@@ -2,7 +2,9 @@
 
 use evidence::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigUser, ProfileHistory,
-    api::endpoints::{self, Endpoints},
+    api::endpoints::{
+        Endpoints, {self},
+    },
 };
 
 use crate::{engine::ConsumerSecret, rules::prelude::*, text::holds_credential};

@@ -13,5 +13,3 @@ pub(super) mod members;
 pub(super) mod outages;
 pub(super) mod properties;
 pub(super) mod updates;
-pub(super) mod version;
-pub(super) mod writers;

@@ -6,8 +6,7 @@ use evidence::{ReasonId, Request, ServedVersion};
 use jiff::SignedDuration;
 
 use crate::{
-    engine::{Author, Authored, BUDGET, ProgramFields},
-    fields::is_status,
+    engine::{Author, Authored, BUDGET, ProgramFields, judged::is_status},
     rules::prelude::*,
     time::{Bucket, is_logged_around},
 };

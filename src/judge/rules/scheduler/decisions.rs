@@ -13,9 +13,11 @@ use evidence::{
 };
 
 use crate::{
-    engine::{Absence, DecisionHistory, DecisionKey, PlacementStep},
+    engine::{
+        Absence, DecisionHistory, DecisionKey, PlacementStep,
+        decisions::{have_two_owners, owner_of, owner_uid},
+    },
     hash::HashSet,
-    owners::{have_two_owners, owner_of, owner_uid},
     rules::prelude::*,
     text::counted,
     timeline::Certainty,
@@ -367,7 +369,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::{self, example::Example};
+    use crate::rules::{
+        example::Example,
+        {self},
+    };
 
     #[test]
     fn an_unreadable_slice_may_fill_the_gap() {

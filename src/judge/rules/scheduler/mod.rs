@@ -2,5 +2,4 @@
 
 pub(super) mod decisions;
 pub(super) mod placements;
-pub(super) mod slice_writes;
 pub(super) mod slices;

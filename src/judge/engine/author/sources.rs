@@ -1,0 +1,235 @@
+//! The sources of authors: the requests of the audit log, and the managedFields of an object.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    Evidence, Reason, Request, Requests, Tracked,
+    api::{Metadata, ObjectKind, Writer},
+    parse_time,
+};
+use jiff::Timestamp;
+
+use super::{Attribution, Author, Authors, deletes};
+use crate::{hash::HashMap, time::Edge};
+
+/// The successful writes of an audit log, those of the suite included.
+pub(super) struct RequestIndex<'e> {
+    log: &'e Requests,
+    /// By namespace and name, in order of time.
+    by_name: HashMap<(&'e str, &'e str), Vec<&'e Request>>,
+    /// By namespace, name, and resourceVersion in the response.
+    by_version: HashMap<(&'e str, &'e str, &'e str), Vec<&'e Request>>,
+    /// True if the log has what the suite wrote.
+    pub(super) has_suite_requests: bool,
+}
+
+impl<'e> RequestIndex<'e> {
+    /// Indexes the log of a kind; none without a log.
+    pub(super) fn of(evidence: &'e Evidence, kind: ObjectKind) -> Option<Self> {
+        let (log, own_requests) = requests(evidence, kind);
+        let log = log?;
+        let all = log.events.iter().chain(own_requests);
+        let mut writes: Vec<&Request> = all.filter(|request| request.is_write()).collect();
+        writes.retain(|request| request.changed != Some(false));
+        writes.sort_by_key(|request| request.at);
+        let mut index = Self {
+            log,
+            by_name: HashMap::default(),
+            by_version: HashMap::default(),
+            has_suite_requests: writes.iter().any(|request| request.is_the_suites()),
+        };
+        for request in writes {
+            let (namespace, name) = request.namespace_and_name();
+            index.by_name.entry((namespace, name)).or_default().push(request);
+            if let Some(version) = request.resource_version.as_deref() {
+                let key = (namespace, name, version);
+                index.by_version.entry(key).or_default().push(request);
+            }
+        }
+        Some(index)
+    }
+
+    /// Whether the log is complete in a span by the hub's clock.
+    pub(super) fn covers(&self, span: Edge) -> bool {
+        let covers = self.log.covers;
+        covers.from.as_microsecond() <= span.earliest && span.latest <= covers.until.as_microsecond()
+    }
+
+    /// The requests that were answered with this version of an object.
+    pub(super) fn with_version(&self, object: &Metadata) -> Vec<&'e Request> {
+        let of_name = |name| {
+            let key = (&*object.namespace, name, &*object.resource_version);
+            self.by_version.get(&key).into_iter().flatten().copied()
+        };
+        let mut requests: Vec<&Request> = logged_names(object).flat_map(of_name).collect();
+        // Without `changed`, a request that changed nothing has the version of the request before it.
+        if requests.iter().any(|request| request.changed == Some(true)) {
+            requests.retain(|request| request.changed == Some(true));
+        }
+        requests
+    }
+
+    /// The requests of one sort on an object in a span. Without a name, they may be on any object of the namespace.
+    pub(super) fn during(
+        &self,
+        object: &Metadata,
+        span: Edge,
+        is_of_sort: fn(&Request) -> bool,
+    ) -> Vec<&'e Request> {
+        let of_name = |name| {
+            let all = self.by_name.get(&(&*object.namespace, name));
+            let all = all.map_or(&[][..], Vec::as_slice);
+            let first = all.partition_point(|request| request.at.as_microsecond() < span.earliest);
+            let last = all.partition_point(|request| request.at.as_microsecond() <= span.latest);
+            &all[first..last.max(first)]
+        };
+        let may_be_unnamed = object.generate_name.is_some();
+        let mut requests: Vec<&Request> = logged_names(object).flat_map(of_name).copied().collect();
+        requests.retain(|request| {
+            let is_unnamed = request.namespace_and_name().1.is_empty();
+            is_of_sort(request) && (may_be_unnamed || !is_unnamed || deletes(request))
+        });
+        requests
+    }
+}
+
+/// The names of an object in an audit log. The log may omit a generated name, and a deleted collection has no name.
+fn logged_names(object: &Metadata) -> impl Iterator<Item = &str> {
+    [&*object.name, ""].into_iter()
+}
+
+/// The log of a kind, and the suite's own requests.
+pub(in crate::engine) fn requests(evidence: &Evidence, kind: ObjectKind) -> (Option<&Requests>, &[Request]) {
+    match kind {
+        ObjectKind::ClusterProfile => (evidence.requests.as_ref(), &evidence.own_requests),
+        ObjectKind::PlacementDecision => (evidence.slice_requests.as_ref(), &evidence.own_slice_requests),
+    }
+}
+
+/// Whether a run of the suite wrote to the object of that name.
+pub(in crate::engine) fn is_touched(evidence: &Evidence, kind: ObjectKind, name: (&str, &str)) -> bool {
+    match kind {
+        ObjectKind::ClusterProfile => evidence.is_touched(name.0, name.1),
+        ObjectKind::PlacementDecision => evidence.is_slice_touched(name, []),
+    }
+}
+
+/// Whether a request creates its object. An apply that creates it is answered with 201.
+pub(in crate::engine) fn creates(request: &Request) -> bool {
+    request.subresource.is_empty() && (&*request.verb == "create" || request.code == 201)
+}
+
+/// Field managers that many programs have by default. They identify a program only if they are configured.
+const DEFAULT_FIELD_MANAGERS: [&str; 8] = [
+    "",
+    "controller",
+    "controller-manager",
+    "Go-http-client",
+    "main",
+    "manager",
+    "operator",
+    "unknown",
+];
+
+/// The fields of an object that a program owns by writes of one kind.
+pub(crate) struct ProgramFields<'o> {
+    /// The program.
+    pub(crate) attribution: Attribution<'o>,
+    /// Its name, its last write, and the paths of the fields.
+    pub(crate) entry: &'o Writer,
+}
+
+impl ProgramFields<'_> {
+    /// When the program last wrote them.
+    pub(crate) fn written_at(&self) -> Option<Timestamp> {
+        parse_time(self.entry.time.as_deref()?)
+    }
+
+    /// Whether the implementation owns the fields. An inferred name that many programs have does not show it.
+    pub(crate) fn is_of_implementation(&self) -> bool {
+        let is_default = DEFAULT_FIELD_MANAGERS.contains(&&*self.entry.manager);
+        self.attribution.author == Author::Implementation && !(self.attribution.is_inferred && is_default)
+    }
+}
+
+impl<'e> Authors<'e> {
+    /// The fields of an object by the programs that own them; none without managedFields.
+    pub(crate) fn owned_fields<'o>(&'o self, object: &'o Metadata) -> Option<Vec<ProgramFields<'o>>> {
+        let entries = object.writers.as_deref()?.iter();
+        let recorded = entries.filter(|entry| is_recorded_manager(&entry.manager));
+        let owned = recorded.map(|entry| ProgramFields {
+            attribution: self.of_field_manager(&entry.manager),
+            entry,
+        });
+        Some(owned.collect())
+    }
+
+    /// Why no field manager is known to be the implementation's; none if one is.
+    pub(crate) fn why_no_field_manager(&self) -> Option<Reason> {
+        let field_managers = self.writers.keys().filter(|name| !name.is_client());
+        let mut unknown = None;
+        for name in field_managers {
+            match self.names.of_writer(*name).author {
+                Author::Implementation => return None,
+                Author::Unknown(reason) => unknown = Some(reason),
+                Author::Run | Author::Other => {}
+            }
+        }
+        Some(unknown.unwrap_or_else(|| self.advice()))
+    }
+}
+
+/// The field managers with an entry that is new, has a new timestamp, or gained a field. An entry that only lost fields
+/// to another field manager keeps its timestamp.
+pub(super) fn moved_entries<'e, T: Tracked>(before: &T, after: &'e T) -> BTreeSet<&'e str> {
+    let is_unmoved = |old: &Writer, new: &Writer| {
+        old.manager == new.manager
+            && old.operation == new.operation
+            && old.subresource == new.subresource
+            && old.time == new.time
+            && new.owns.iter().all(|path| old.owns.contains(path))
+    };
+    let is_moved = |entry: &&Writer| !entries(before).iter().any(|old| is_unmoved(old, entry));
+    field_managers(entries(after).iter().filter(is_moved))
+}
+
+/// The field managers that own a field, a part of it, or a field that contains it.
+pub(in crate::engine) fn owners<'e, T: Tracked>(object: &'e T, field: &str) -> BTreeSet<&'e str> {
+    field_managers(owning_entries(object, field))
+}
+
+/// Whether a part of a field lost its owner. The client that removed it may own none of the rest.
+pub(super) fn is_partly_removed<T: Tracked>(before: &T, after: &T, field: &str) -> bool {
+    let is_owned = |path| entries(after).iter().any(|entry| entry.owns.contains(path));
+    let mut parts = entries(before).iter().flat_map(|entry| entry.owns.iter());
+    parts.any(|path| contains(field, path) && !is_owned(path))
+}
+
+/// The entries with that field, a part of it, or a field that contains it.
+pub(super) fn owning_entries<'e, T: Tracked>(object: &'e T, field: &str) -> impl Iterator<Item = &'e Writer> {
+    let is_owned = move |path: &str| contains(path, field) || contains(field, path);
+    let is_owner = move |entry: &&Writer| entry.owns.iter().any(|path| is_owned(path));
+    entries(object).iter().filter(is_owner)
+}
+
+/// Whether a path is another one, or a part of it.
+fn contains(path: &str, part: &str) -> bool {
+    let rest = part.strip_prefix(path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// The entries of an object's managedFields.
+pub(super) fn entries<T: Tracked>(object: &T) -> &[Writer] {
+    object.metadata().writers.as_deref().unwrap_or_default()
+}
+
+/// The field managers of entries.
+pub(super) fn field_managers<'e>(entries: impl IntoIterator<Item = &'e Writer>) -> BTreeSet<&'e str> {
+    let names = entries.into_iter().map(|entry| &*entry.manager);
+    names.filter(|name| is_recorded_manager(name)).collect()
+}
+
+/// Whether a field manager is a client's. The API server invents the other two for fields without a recorded manager.
+pub(super) fn is_recorded_manager(name: &str) -> bool {
+    !matches!(name, "before-first-apply" | "ancient-changes")
+}

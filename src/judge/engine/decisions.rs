@@ -1,0 +1,298 @@
+//! The slices of a decision, the objects that they were made for (KEP-5313 › Slicing), and the profiles that they name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{
+    Asked, Evidence, Kind, Origin, ProfileHistory, SliceHistory,
+    api::{
+        ClusterDecision, ClusterProfile, OwnerReference, PlacementDecision, names, names::LABEL_DECISION_KEY,
+    },
+};
+
+use super::{Hub, Judged, judged::has_unknown_publisher};
+use crate::{
+    hash::HashMap,
+    time::Micros,
+    timeline::{Intervals, Moment, Timeline},
+};
+
+/// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
+type SharedBy<'e> = (&'e str, &'e str, &'e str);
+
+pub(super) struct DecisionSlices<'e> {
+    shared: SharedBy<'e>,
+    pub(super) lives: Vec<&'e SliceHistory>,
+}
+
+/// An entry of a slice that names a profile.
+#[derive(Clone, Copy)]
+pub(super) struct NamingEntry<'e> {
+    pub(super) slice: &'e PlacementDecision,
+    pub(super) index: usize,
+    pub(super) decision: &'e ClusterDecision,
+    pub(super) name: ProfileName<'e>,
+}
+
+impl<'e> DecisionSlices<'e> {
+    /// The judged slices by decision.
+    pub(super) fn all(hub: &Hub<'e>) -> Vec<Self> {
+        let mut decisions: BTreeMap<SharedBy, Vec<&SliceHistory>> = BTreeMap::new();
+        for life in hub.slices().iter().flat_map(|object| &object.lives) {
+            let shared: BTreeSet<SharedBy> = life
+                .versions
+                .iter()
+                .map(|version| shared_by(&version.object))
+                .collect();
+            for shared in shared {
+                decisions.entry(shared).or_default().push(life);
+            }
+        }
+        decisions
+            .into_iter()
+            .map(|(shared, lives)| Self { shared, lives })
+            .collect()
+    }
+
+    fn holds(&self, slice: &PlacementDecision) -> bool {
+        !slice.is_terminating() && shared_by(slice) == self.shared
+    }
+
+    pub(super) fn current(&self) -> impl Iterator<Item = &'e PlacementDecision> {
+        self.lives.iter().filter_map(|life| life.current())
+    }
+
+    pub(super) fn names_any(&self, life: &'e SliceHistory) -> bool {
+        let mut versions = life.versions.iter().map(|version| &version.object);
+        versions.any(|slice| self.holds(slice) && naming_entries(slice).next().is_some())
+    }
+
+    /// An entry for each profile and each reason for choosing it.
+    pub(super) fn distinct_entries(&self) -> impl Iterator<Item = NamingEntry<'e>> {
+        let versions = self.lives.iter().flat_map(|life| &life.versions);
+        let slices = versions
+            .map(|version| &version.object)
+            .filter(|slice| self.holds(slice));
+        let entries = slices.flat_map(naming_entries);
+        let distinct: BTreeMap<(ProfileName, &str), NamingEntry> = entries
+            .map(|entry| ((entry.name, entry.reason()), entry))
+            .collect();
+        distinct.into_values()
+    }
+
+    /// The first entry that names each of some profiles in each moment.
+    pub(super) fn entries_of(
+        &self,
+        timeline: &Timeline<'e, PlacementDecision>,
+        wanted: &BTreeSet<ProfileName<'e>>,
+    ) -> BTreeMap<ProfileName<'e>, Vec<Option<NamingEntry<'e>>>> {
+        let count = timeline.moments().len();
+        let mut by_name: BTreeMap<_, _> = wanted.iter().map(|name| (*name, vec![None; count])).collect();
+        for place in 0..count {
+            let versions = timeline.objects(place).unwrap_or_default().iter();
+            let slices = versions
+                .map(|version| &version.object)
+                .filter(|slice| self.holds(slice));
+            for entry in slices.flat_map(naming_entries) {
+                let Some(places) = by_name.get_mut(&entry.name) else {
+                    continue;
+                };
+                let is_first = |first: &NamingEntry| entry.place() < first.place();
+                if places[place].as_ref().is_none_or(is_first) {
+                    places[place] = Some(entry);
+                }
+            }
+        }
+        by_name
+    }
+
+    pub(super) fn has_unknown_publisher(&self, hub: &Hub<'e>, slice: &PlacementDecision) -> bool {
+        let life = self
+            .lives
+            .iter()
+            .find(|life| life.last().metadata.uid == slice.metadata.uid);
+        life.is_some_and(|life| has_unknown_publisher(hub.slice_authors(), life))
+    }
+}
+
+impl<'e> NamingEntry<'e> {
+    /// Why the scheduler chose the cluster; empty if it does not say.
+    pub(super) fn reason(&self) -> &'e str {
+        self.decision.reason.as_deref().unwrap_or_default()
+    }
+
+    fn place(&self) -> (&'e str, usize) {
+        (&self.slice.metadata.name, self.index)
+    }
+}
+
+/// The entries of a slice that name a profile. Without a namespace, the profile is in that of the slice.
+pub(super) fn naming_entries(slice: &PlacementDecision) -> impl Iterator<Item = NamingEntry<'_>> {
+    let decisions = slice.clusters().iter().enumerate();
+    decisions.filter_map(move |(index, decision)| {
+        let reference = decision.cluster_profile_ref.as_ref()?;
+        if reference.name.is_empty() {
+            return None;
+        }
+        let namespace = match &*reference.namespace {
+            "" => &slice.metadata.namespace,
+            _ => &reference.namespace,
+        };
+        Some(NamingEntry {
+            slice,
+            index,
+            decision,
+            name: (namespace, &reference.name),
+        })
+    })
+}
+
+fn shared_by(slice: &PlacementDecision) -> SharedBy<'_> {
+    let key = slice.label(LABEL_DECISION_KEY).filter(|key| !key.is_empty());
+    let shared = key.or_else(|| owner_uid(slice)).unwrap_or(&slice.metadata.name);
+    (&slice.metadata.namespace, slice.scheduler(), shared)
+}
+
+/// Namespace and name of a profile.
+pub(crate) type ProfileName<'e> = (&'e str, &'e str);
+
+/// All profiles, in scope or not: a decision may name any.
+pub(super) struct NamedProfiles<'e> {
+    evidence: &'e Evidence,
+    lives: HashMap<ProfileName<'e>, Vec<&'e ProfileHistory>>,
+    /// When the profiles were first listed.
+    listed: Micros,
+}
+
+impl<'e> NamedProfiles<'e> {
+    pub(super) fn of(hub: &Hub<'e>) -> Self {
+        let evidence = hub.evidence;
+        let mut lives: HashMap<ProfileName, Vec<&ProfileHistory>> = HashMap::default();
+        for life in &evidence.profiles {
+            let metadata = &life.last().metadata;
+            lives
+                .entry((&metadata.namespace, &metadata.name))
+                .or_default()
+                .push(life);
+        }
+        Self {
+            evidence,
+            lives,
+            listed: listed_at(evidence),
+        }
+    }
+
+    /// Whether the run watched both profiles and slices.
+    pub(super) fn is_watched(&self) -> bool {
+        let is_watched = |kind| *self.evidence.asked(kind) == Asked::Yes;
+        let has_window = self.evidence.header.window.is_some();
+        has_window && is_watched(Kind::Timeline) && is_watched(Kind::PlacementTimeline)
+    }
+
+    /// Whether a conformance run made or changed the profile.
+    pub(super) fn is_of_run(&self, (namespace, name): ProfileName) -> bool {
+        self.evidence.is_touched(namespace, name)
+    }
+
+    /// The objects that had the name, one after the other.
+    pub(super) fn lives(&self, name: ProfileName<'e>) -> &[&'e ProfileHistory] {
+        self.lives.get(&name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The profile of that name that was not deleted.
+    pub(super) fn current(&self, name: ProfileName<'e>) -> Option<&'e ClusterProfile> {
+        self.lives(name).iter().find_map(|life| life.current())
+    }
+
+    /// Whether one profile of that name existed from the first list to the end.
+    pub(super) fn is_always_there(&self, name: ProfileName<'e>) -> bool {
+        let is_always_there =
+            |life: &&ProfileHistory| life.origin == Origin::Listed && life.deleted.is_none();
+        self.lives(name).iter().any(is_always_there)
+    }
+
+    pub(super) fn timeline(&self, name: ProfileName<'e>) -> Timeline<'e, ClusterProfile> {
+        Timeline::of_key(self.evidence, name, self.lives(name))
+    }
+
+    /// When something was so of the profile of a name. Before the first list, its absence is unknown.
+    pub(super) fn intervals(
+        &self,
+        timeline: &Timeline<'e, ClusterProfile>,
+        holds: impl Fn(usize) -> bool,
+    ) -> Intervals {
+        let intervals = timeline.intervals(holds);
+        let first = timeline.moments().iter().position(Moment::is_observed);
+        match first.filter(|first| timeline.object(*first).is_none()) {
+            Some(_) => intervals.unknown_before(self.listed),
+            None => intervals,
+        }
+    }
+
+    /// Why a profile of that name may exist although the run did not read it, if so.
+    pub(super) fn why_unknown(&self, (namespace, name): ProfileName) -> Option<&'static str> {
+        if !self.evidence.header.scope.holds_namespace(namespace) {
+            Some("the run did not list the ClusterProfiles of that namespace")
+        } else if self.evidence.may_be_unread(names::KIND, name) {
+            Some("a ClusterProfile that could not be read may have that name")
+        } else {
+            let is_incomplete = self.evidence.gaps.may_lack(Kind::Inventory, namespace);
+            is_incomplete.then_some("the list of ClusterProfiles has a gap")
+        }
+    }
+}
+
+/// When the last profile of the first list was read, or when the window began.
+fn listed_at(evidence: &Evidence) -> Micros {
+    let Some(window) = evidence.header.window else {
+        return Micros::MIN;
+    };
+    let listed = evidence
+        .profiles
+        .iter()
+        .filter(|life| life.origin == Origin::Listed);
+    let read = listed.map(|life| life.versions[0].received());
+    let read = read.filter(|read| *read <= window.until).max();
+    read.map_or(window.from, |read| read.max(window.from))
+        .as_microsecond()
+}
+
+/// The object for which a slice was made: its controller or, if none is marked as such, its only owner.
+pub(crate) fn owner_of(slice: &PlacementDecision) -> Option<&OwnerReference> {
+    let owners = slice.metadata.owner_references.iter();
+    let owners: Vec<&OwnerReference> = owners.filter(|owner| !is_counterpart(owner, slice)).collect();
+    let owner = match &*owners {
+        [only] => only,
+        _ => owners.iter().find(|owner| owner.controller == Some(true))?,
+    };
+    Some(*owner).filter(|owner| !owner.uid.is_empty())
+}
+
+/// The uid of the object for which a slice was made.
+pub(crate) fn owner_uid(slice: &PlacementDecision) -> Option<&str> {
+    owner_of(slice).map(|owner| &*owner.uid)
+}
+
+/// Whether slices with one key have different owners: they are two decisions.
+pub(crate) fn have_two_owners(slices: &[&PlacementDecision]) -> bool {
+    let owners = slices.iter().map(|slice| owner_uids(slice));
+    let owners: Vec<BTreeSet<&str>> = owners.filter(|owners| !owners.is_empty()).collect();
+    let first = owners.first();
+    first.is_some_and(|first| owners.iter().any(|other| first.is_disjoint(other)))
+}
+
+/// The uids of a slice's owners but for its counterpart.
+fn owner_uids(slice: &PlacementDecision) -> BTreeSet<&str> {
+    let owners = slice.metadata.owner_references.iter();
+    owners
+        .filter(|owner| !is_counterpart(owner, slice))
+        .map(|owner| &*owner.uid)
+        .filter(|uid| !uid.is_empty())
+        .collect()
+}
+
+/// Whether an owner is the slice's counterpart in the scheduler's own API: it has the slice's kind and name. A scheduler
+/// that copies its decisions owns each slice by another object, whatever request they are for. Open Cluster Management
+/// does.
+fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
+    *owner.kind == *names::PLACEMENT_KIND && owner.name == slice.metadata.name
+}
