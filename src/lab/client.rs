@@ -1,7 +1,7 @@
 //! The hub as the reference implementations use it: writes with retries.
 //!
 //! When the hub is busy or a write conflicts, they retry with growing delays, at least as long as the hub asks for.
-//! Creating an existing object is no error: after a lost answer, the implementation itself created it.
+//! Creating an existing object is not an error: after a lost answer, the implementation itself created it.
 
 use std::time::Duration;
 

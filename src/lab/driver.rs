@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     manager::Manager,
-    member::{MemberState, Served, StandIn},
+    member::{FakeMember, MemberState, Served},
 };
 
 /// The version after an upgrade.
@@ -56,7 +56,7 @@ impl Remote {
 pub struct ReferenceHooks {
     remotes: BTreeMap<Role, Remote>,
     clock: Clock,
-    members: Mutex<BTreeMap<String, StandIn>>,
+    members: Mutex<BTreeMap<String, FakeMember>>,
 }
 
 impl ReferenceHooks {
@@ -97,7 +97,7 @@ impl Hooks for ReferenceHooks {
         let member = self.members.lock().get(&name).cloned();
         let order = Order {
             action: call.action,
-            member: member.map(|member| member.client_as(StandIn::ADMIN, Manager::NAME)),
+            member: member.map(|member| member.client_as(FakeMember::ADMIN, Manager::NAME)),
             name,
             clusters: call.placement.map_or(0, |placement| placement.clusters),
         };
@@ -122,10 +122,10 @@ impl Hooks for ReferenceHooks {
 
 impl Offer for ReferenceHooks {
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
-        let stand_in = StandIn::new(name, self.clock, MemberState::default());
-        self.members.lock().insert(name.to_owned(), stand_in.clone());
+        let fake_member = FakeMember::new(name, self.clock, MemberState::default());
+        self.members.lock().insert(name.to_owned(), fake_member.clone());
         let member = OfferedMember {
-            stand_in,
+            fake_member,
             served: None,
         };
         async move { Ok(Box::new(member) as Box<dyn Offered>) }.boxed()
@@ -148,10 +148,13 @@ impl StandIns {
 impl Offer for StandIns {
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         async move {
-            let stand_in = StandIn::new(name, self.clock, MemberState::default());
-            let served = stand_in.serve().await.map_err(|error| OfferError(error.into()))?;
+            let fake_member = FakeMember::new(name, self.clock, MemberState::default());
+            let served = fake_member
+                .serve()
+                .await
+                .map_err(|error| OfferError(error.into()))?;
             let served = Some(served);
-            Ok(Box::new(OfferedMember { stand_in, served }) as Box<dyn Offered>)
+            Ok(Box::new(OfferedMember { fake_member, served }) as Box<dyn Offered>)
         }
         .boxed()
     }
@@ -159,7 +162,7 @@ impl Offer for StandIns {
 
 /// A fake member, on a port if it must be reached from outside this process.
 struct OfferedMember {
-    stand_in: StandIn,
+    fake_member: FakeMember,
     served: Option<Served>,
 }
 
@@ -173,15 +176,15 @@ impl Offered for OfferedMember {
     }
 
     fn break_down(&self) {
-        self.stand_in.alter(|state| state.unreachable = true);
+        self.fake_member.alter(|state| state.unreachable = true);
     }
 
     fn heal(&self) {
-        self.stand_in.alter(|state| state.unreachable = false);
+        self.fake_member.alter(|state| state.unreachable = false);
     }
 
     fn upgrade(&self) -> String {
-        self.stand_in
+        self.fake_member
             .alter(|state| UPGRADED.clone_into(&mut state.version));
         UPGRADED.to_owned()
     }

@@ -7,7 +7,7 @@ use collect::clock::Clock;
 use lab::{
     hub::Hub,
     manager::{Manager, hub_definitions},
-    member::{MemberState, StandIn},
+    member::{FakeMember, MemberState},
 };
 use tokio::{net::TcpListener, task::spawn_blocking};
 
@@ -410,9 +410,9 @@ async fn files_that_are_sound_are_told_too() {
         fs::write(folder.path(name), text).expect("written");
         folder.flag(name)
     };
-    let stand_in = StandIn::new("lisbon", Clock::system(), MemberState::default());
-    stand_in.admit("a-member-token", "asker", StandIn::ASKER);
-    let member = stand_in.serve().await.expect("a port");
+    let fake_member = FakeMember::new("lisbon", Clock::system(), MemberState::default());
+    fake_member.admit("a-member-token", "asker", FakeMember::ASKER);
+    let member = fake_member.serve().await.expect("a port");
     let ca = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, member.ca());
     let kubeconfig = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: m\ncontexts: [{{name: m, context: {{cluster: c, user: u}}}}]\n\

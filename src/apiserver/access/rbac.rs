@@ -169,7 +169,7 @@ struct Subject {
     is_group: bool,
     name: String,
     /// `RoleBinding "a/default" of Role "b" to User "c"`, with the name before the namespace.
-    told: String,
+    display: String,
 }
 
 impl Binding {
@@ -205,7 +205,7 @@ impl Binding {
             Some(Subject {
                 is_group: kind == "Group",
                 name: user,
-                told: format!("{of} to {kind} \"{name}\""),
+                display: format!("{of} to {kind} \"{name}\""),
             })
         });
         Self {
@@ -234,7 +234,7 @@ fn bindings<'a>(
                 user.name == subject.name
             }
         })?;
-        Some((binding, subject.told.as_str()))
+        Some((binding, subject.display.as_str()))
     })
 }
 
@@ -245,9 +245,9 @@ pub(crate) fn rules<'a>(
     user: &'a User,
     namespace: &'a str,
 ) -> impl Iterator<Item = (&'a Rule, Option<&'a str>)> {
-    let bound = bindings(storage, user, namespace).flat_map(|(binding, told)| {
+    let bound = bindings(storage, user, namespace).flat_map(|(binding, subject)| {
         let rules = binding.rules.iter().flatten();
-        rules.map(move |rule| (rule, Some(told)))
+        rules.map(move |rule| (rule, Some(subject)))
     });
     user.rules_in(namespace).map(|rule| (rule, None)).chain(bound)
 }
@@ -278,7 +278,7 @@ pub(crate) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decisi
     }
     let allowing = rules(storage, user, act.namespace).find(|(rule, _)| rule.allows(act));
     let why = match allowing {
-        Some((_, told)) => told.map(|told| format!("allowed by {told}")),
+        Some((_, binding)) => binding.map(|binding| format!("allowed by {binding}")),
         None => Some(missing(storage, user, act.namespace)).filter(|why| !why.is_empty()),
     };
     Decision {

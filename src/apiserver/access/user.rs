@@ -108,7 +108,7 @@ pub(crate) type Users = Mutex<HashMap<String, Arc<User>>>;
 /// The first characters of every token of [`new_token`], so that a search finds leaks.
 pub const TOKEN_PREFIX: &str = "in-process-token-";
 
-/// A new bearer token, different each time. No server knows it until [`ApiServer::add_token`] is told.
+/// A new bearer token, different each time. A server accepts it only after [`ApiServer::add_token`].
 ///
 /// [`ApiServer::add_token`]: crate::ApiServer::add_token
 pub fn new_token() -> String {

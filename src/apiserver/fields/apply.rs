@@ -111,7 +111,7 @@ fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     Err(Failure::internal(why))
 }
 
-/// Removes the fields that the applier owned, no longer sends, and shares with nobody. `None` if it owned them in a
+/// Removes the fields that the applier owned, no longer sends, and does not share with another manager. `None` if it owned them in a
 /// version that no longer exists.
 fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) -> Option<Value> {
     let fields_in = |value: &Value, version: &str| {
@@ -173,10 +173,10 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
         (_, 0) => return Ok(()),
         ([(owner, paths)], 1) => format!("1 conflict: conflict with {owner}: {}", paths[0]),
         (_, count) => {
-            let told = owners
+            let lines = owners
                 .iter()
                 .map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
-            format!("{count} conflicts: {}", told.collect::<Vec<_>>().join("\n"))
+            format!("{count} conflicts: {}", lines.collect::<Vec<_>>().join("\n"))
         }
     };
     let failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
@@ -193,13 +193,13 @@ impl Entry {
 
     /// The owner's name in messages. For an apply, that is the manager alone.
     fn describe(&self) -> String {
-        let mut told = quoted(&self.manager);
+        let mut owner = quoted(&self.manager);
         if !self.subresource.is_empty() {
-            told = format!("{told} with subresource {}", quoted(&self.subresource));
+            owner = format!("{owner} with subresource {}", quoted(&self.subresource));
         }
         match self.operation {
-            Operation::Update => format!("{told} using {}", self.api_version),
-            Operation::Apply => told,
+            Operation::Update => format!("{owner} using {}", self.api_version),
+            Operation::Apply => owner,
         }
     }
 }

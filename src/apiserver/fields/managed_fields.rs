@@ -136,7 +136,7 @@ pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
     write_entries(new, entries);
 }
 
-/// Makes the writer the owner of what it changed.
+/// Makes the writer the owner of the fields that it changed.
 pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: &Write<'_>) {
     let mut changes = write.changes(entries, old, new);
     lose(entries, &changes);

@@ -41,11 +41,11 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                     Ok(step) => step,
                     Err(why) => return found.push(at(format!("element {i}: {why}"))),
                 };
-                let told = display_step(&step);
+                let key = display_step(&step);
                 if !seen.insert(step) {
-                    found.push(at(format!("duplicate entries for key {told}")));
+                    found.push(at(format!("duplicate entries for key {key}")));
                 }
-                check(item, of.item(), &format!("{path}{told}"), found);
+                check(item, of.item(), &format!("{path}{key}"), found);
             }
         }
         (Some(kind), _) => found.extend(mismatch(value, kind).map(at)),

@@ -143,9 +143,9 @@ fn has_version(api_version: &str) -> bool {
 fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     const FIELDS: &str = "apiVersion kind name uid controller blockOwnerDeletion";
     let describe = |owner: &Value| {
-        let said = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
-        let said = said.map(|field| format!("\"{field}\":{}", owner[field]));
-        format!("{{{}}}", said.collect::<Vec<String>>().join(","))
+        let present = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
+        let present = present.map(|field| format!("\"{field}\":{}", owner[field]));
+        format!("{{{}}}", present.collect::<Vec<String>>().join(","))
     };
     for owner in owners {
         if owner["kind"] == "Event" && owner["apiVersion"] == "v1" {

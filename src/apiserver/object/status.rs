@@ -154,8 +154,8 @@ impl Failure {
         };
         let mut details = details(subject, name);
         details["causes"] = errors.iter().map(cause).collect();
-        let told = join_complaints(errors.iter().map(FieldError::to_string));
-        let message = format!("{subject} \"{name}\" is invalid: {told}");
+        let complaints = join_complaints(errors.iter().map(FieldError::to_string));
+        let message = format!("{subject} \"{name}\" is invalid: {complaints}");
         Self::new(422, "Invalid", message).with(details)
     }
 
@@ -189,13 +189,13 @@ pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
 
 /// Joins complaints without repetitions. Several stand in brackets.
 pub(crate) fn join_complaints(complaints: impl IntoIterator<Item = String>) -> String {
-    let mut told: Vec<String> = Vec::new();
+    let mut unique: Vec<String> = Vec::new();
     for complaint in complaints {
-        if !told.contains(&complaint) {
-            told.push(complaint);
+        if !unique.contains(&complaint) {
+            unique.push(complaint);
         }
     }
-    match told.as_slice() {
+    match unique.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),
@@ -213,6 +213,10 @@ pub(crate) fn details(subject: Qualified<'_>, name: &str) -> Value {
 
 /// An object with the texts that are not empty.
 pub(crate) fn unless_empty<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
-    let said = texts.into_iter().filter(|(_, text)| !text.is_empty());
-    Value::Object(said.map(|(name, text)| (name.to_owned(), text.into())).collect())
+    let present = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    Value::Object(
+        present
+            .map(|(name, text)| (name.to_owned(), text.into()))
+            .collect(),
+    )
 }

@@ -83,8 +83,10 @@ fn each_node(
 fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let known = |key: &String| matches!(key.as_str(), "type" | "properties" | "description");
     let named = |name: &String| matches!(name.as_str(), "name" | "generateName");
-    let Some(said) = metadata.as_object() else { return };
-    if !said.keys().all(known) || !fields(metadata, "properties").all(|(name, _)| named(name)) {
+    let Some(metadata_schema) = metadata.as_object() else {
+        return;
+    };
+    if !metadata_schema.keys().all(known) || !fields(metadata, "properties").all(|(name, _)| named(name)) {
         let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
         errors.forbidden(path.child("properties").key("metadata"), why);
     }

@@ -180,8 +180,8 @@ impl Walk<'_> {
         if allowed.contains(at.value) || at.value.is_null() && at.schema.nullable {
             return;
         }
-        let told = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let allowed: Vec<String> = allowed.iter().map(told).collect();
+        let display = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let allowed: Vec<String> = allowed.iter().map(display).collect();
         self.errors.not_supported(self.field(at.path), at.value, &allowed);
     }
 

@@ -88,7 +88,7 @@ impl ApiServer {
         self.state.about.lock().failing = checks;
     }
 
-    /// The bearer token of a user: `in-process-` and the name. It is no secret: anybody who knows the name knows it.
+    /// The bearer token of a user: `in-process-` and the name. Not a secret: it follows from the name.
     /// Serve only tests with it.
     pub fn token(user: &str) -> String {
         format!("in-process-{user}")
@@ -208,7 +208,7 @@ impl ApiServer {
             tokio::spawn(async move {
                 let connection = hyper::server::conn::http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service);
-                // A client that goes away is no concern of the others.
+                // A client that disconnects does not affect other clients.
                 let _ = connection.await;
             });
         }

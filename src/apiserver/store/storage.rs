@@ -62,9 +62,9 @@ impl Stored {
     /// The object as JSON without `apiVersion` and `kind`, as lists of built-in resources contain it.
     pub(crate) fn untyped_bytes(&self) -> Bytes {
         let fields = self.object().as_object().into_iter().flatten();
-        let told = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
-        let told: BTreeMap<_, _> = told.collect();
-        serde_json::to_vec(&told).unwrap_or_default().into()
+        let content = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
+        let content: BTreeMap<_, _> = content.collect();
+        serde_json::to_vec(&content).unwrap_or_default().into()
     }
 }
 

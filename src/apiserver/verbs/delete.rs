@@ -163,7 +163,7 @@ fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
     Ok(sent)
 }
 
-/// Checks DeleteOptions. The propagation policy has no effect: there is no garbage collector to wait for.
+/// Checks DeleteOptions. The propagation policy has no effect: the server has no garbage collector.
 fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
     let field = "propagationPolicy";
     let policy = sent[field].as_str().unwrap_or(query.get(field));

@@ -76,12 +76,12 @@ fn documents(storage: &Storage) -> Documents {
     let mut summaries = BTreeMap::new();
     for ((place, name), versions) in groups {
         let first = versions.keys().map(|(_, version)| *version).min();
-        let (mut told, mut version_paths) = (Vec::new(), Vec::new());
+        let (mut entries, mut version_paths) = (Vec::new(), Vec::new());
         for ((_, version), resources) in versions {
             let listed = resources.concat();
             let path = path_of(name, version);
             let group_version = path.splitn(3, '/').nth(2);
-            told.push(json!({"groupVersion": group_version, "version": version}));
+            entries.push(json!({"groupVersion": group_version, "version": version}));
             let mut list =
                 json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
             // The core group's list omits it.
@@ -94,7 +94,7 @@ fn documents(storage: &Storage) -> Documents {
         if name.is_empty() {
             continue;
         }
-        let mut group = json!({"name": name, "versions": told, "preferredVersion": told.first()});
+        let mut group = json!({"name": name, "versions": entries, "preferredVersion": entries.first()});
         summaries.insert((place, first, name), group.clone());
         group["kind"] = "APIGroup".into();
         group["apiVersion"] = "v1".into();

@@ -41,13 +41,13 @@ pub(crate) fn documents(storage: &Storage) -> Documents {
     let mut documents = BTreeMap::new();
     let mut index = Map::new();
     for ((group, version), Parts { schemas, paths }) in places {
-        let (title, told) = if is_own(group) {
+        let (title, info_version) = if is_own(group) {
             ("Kubernetes", "1.36")
         } else {
             ("Kubernetes CRD Swagger", "v0.1.0")
         };
         let document = json!({
-            "openapi": "3.0.0", "info": {"title": title, "version": told}, "paths": paths,
+            "openapi": "3.0.0", "info": {"title": title, "version": info_version}, "paths": paths,
             "components": {"schemas": schemas},
         });
         let document = Bytes::from(document.to_string());
@@ -92,9 +92,9 @@ impl Parts {
         let name = schema_name(resource, version);
         let mut one = (*version.openapi).clone();
         complete(&mut one);
-        let told = format!("{} is a list of {}", resource.list_kind, resource.kind);
+        let description = format!("{} is a list of {}", resource.list_kind, resource.kind);
         let items = json!({"type": "array", "items": {"$ref": format!("{SCHEMAS}{name}")}});
-        let mut list = json!({"description": told, "type": "object", "required": ["items"], "properties": {"items": items}});
+        let mut list = json!({"description": description, "type": "object", "required": ["items"], "properties": {"items": items}});
         for field in ["apiVersion", "kind", "metadata"] {
             one["properties"][field] = OBJECT["properties"][field].clone();
             list["properties"][field] = OBJECT["properties"][field].clone();

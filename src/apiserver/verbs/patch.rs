@@ -100,7 +100,7 @@ impl Context<'_> {
         }
     }
 
-    /// Applies a patch that is no apply.
+    /// Applies a patch other than server-side apply.
     fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
         let (named, media_type) = (write.named, self.content_type);
         let (patch, repeated) = (patch.value, patch.repeated);

@@ -224,12 +224,12 @@ pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>])
     let list =
         json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
     let list = list.to_string();
-    let told = if is_custom {
+    let encode = if is_custom {
         Stored::bytes
     } else {
         Stored::untyped_bytes
     };
-    let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
+    let items: Vec<Bytes> = items.iter().map(|item| encode(item)).collect();
     let items = items.join(&b","[..]);
     [&list.as_bytes()[..list.len() - 1], b",\"items\":[", &items, b"]}"]
         .concat()

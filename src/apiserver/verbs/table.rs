@@ -44,7 +44,7 @@ impl Column {
         let path = text(column, "jsonPath");
         let description = match text(column, "description") {
             "" => format!("Custom resource definition column (in JSONPath format): {path}"),
-            told => told.to_owned(),
+            other => other.to_owned(),
         };
         Self {
             definition: json!({

@@ -64,8 +64,8 @@ impl Context<'_> {
         }
         let mut user = User::account(&target.namespace, &target.name, uid);
         let credential = format!("JTI={}", self.state.new_uid());
-        let said = "authentication.kubernetes.io/credential-id".to_owned();
-        user.extra.insert(said, vec![credential]);
+        let key = "authentication.kubernetes.io/credential-id".to_owned();
+        user.extra.insert(key, vec![credential]);
         let token = new_token();
         // Tokens for other audiences are not valid here.
         if list(spec, "audiences").contains(&AUDIENCE.into()) {

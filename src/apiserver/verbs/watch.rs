@@ -64,7 +64,7 @@ impl Context<'_> {
             form: form.clone(),
             first: true,
             next_bookmark: Instant::now(),
-            told: storage.revision.max(seen),
+            sent_revision: storage.revision.max(seen),
             deadline: Instant::now() + timeout,
             left: faults.drop_after,
             faults,
@@ -116,7 +116,7 @@ struct Watcher {
     first: bool,
     next_bookmark: Instant,
     /// The revision of the last bookmark, or of the start: it is not repeated.
-    told: u64,
+    sent_revision: u64,
     deadline: Instant,
     faults: WatchFaults,
     /// The end of the delay of pending changes, if any.
@@ -156,7 +156,7 @@ impl Watcher {
                 () = tokio::time::sleep_until(release), if self.held_until.is_some() => {}
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks && !self.faults.no_bookmarks => {
                     self.plan_bookmark();
-                    if let Some(revision) = self.quiet_revision().filter(|revision| *revision > self.told) {
+                    if let Some(revision) = self.quiet_revision().filter(|revision| *revision > self.sent_revision) {
                         self.bookmark(revision, false);
                     }
                 }
@@ -172,7 +172,7 @@ impl Watcher {
         self.held_until.is_some_and(|until| until > Instant::now())
     }
 
-    /// Takes in what changed. False when the resource is no longer served.
+    /// Reads the changes. False when the resource is no longer served.
     fn catch_up(&mut self) -> bool {
         self.held_until = None;
         self.wake.mark_unchanged();
@@ -202,7 +202,7 @@ impl Watcher {
         self.next_bookmark = last.map_or(regular, |last| regular.min(last));
     }
 
-    /// The newest revision, when this watch has told of everything up to it.
+    /// The newest revision, when this watch has sent every change up to it.
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.state.storage();
         let table = storage.table(&self.named.resource.id())?;
@@ -237,7 +237,7 @@ impl Watcher {
     }
 
     fn bookmark(&mut self, revision: u64, initial_end: bool) {
-        self.told = revision;
+        self.sent_revision = revision;
         let mut object = json!({
             "kind": self.named.resource.kind,
             "apiVersion": self.named.api_version(),

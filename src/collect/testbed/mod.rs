@@ -77,7 +77,7 @@ pub struct NewAddress {
     /// The server name to which alone it answers.
     pub server_name: Option<String>,
     /// The URL to share with another member. Server names distinguish the members.
-    pub beside: Option<String>,
+    pub shared_url: Option<String>,
 }
 
 impl TestbedPlan {

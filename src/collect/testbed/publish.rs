@@ -394,7 +394,7 @@ impl Player<'_> {
         let shared = entry.shares.as_ref().and_then(|other| self.profiles.get(other));
         let new = NewAddress {
             server_name: entry.server_name.clone(),
-            beside: shared.and_then(|profile| profile.url(Letter::A)),
+            shared_url: shared.and_then(|profile| profile.url(Letter::A)),
             ..member(key)
         };
         let address = members.open(&new).await?;

@@ -20,7 +20,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use kube::{Client, Config};
 use lab::{
     manager::{FleetMember, Manager},
-    member::StandIn,
+    member::FakeMember,
 };
 use serde_json::{Value, json};
 
@@ -106,14 +106,14 @@ pub fn of_the_lab(manager: &Manager, within: Duration) -> Members {
             namespace: member.namespace,
             name: member.profile,
         };
-        let client = member.stand_in.client_as(StandIn::ASKER, USER_AGENT);
+        let client = member.fake_member.client_as(FakeMember::ASKER, USER_AGENT);
         ways.push(MemberWay::by_client(
             key,
-            format!("stand-in {}", member.stand_in.name()),
+            format!("stand-in {}", member.fake_member.name()),
             client,
         ));
-        let token = member.stand_in.issue();
-        tokens.insert(member.stand_in.name().to_owned(), token);
+        let token = member.fake_member.issue();
+        tokens.insert(member.fake_member.name().to_owned(), token);
     }
     Members {
         ways,
@@ -127,8 +127,8 @@ pub fn of_the_lab(manager: &Manager, within: Duration) -> Members {
     }
 }
 
-/// The stand-ins, by host and port. A lab connects to nothing else.
-struct Fleet(BTreeMap<String, StandIn>);
+/// The fake members, by host and port. A lab connects to nothing else.
+struct Fleet(BTreeMap<String, FakeMember>);
 
 impl Dial for Fleet {
     fn connect(&self, config: Config) -> Result<Client, ClientError> {
@@ -146,7 +146,7 @@ impl Dial for Fleet {
     }
 }
 
-/// The plugin of the reference manager's access provider, in this process: it knows a token for each stand-in, by its
+/// The plugin of the reference manager's access provider, in this process: it knows a token for each fake member, by its
 /// cluster name.
 struct Reader(HashMap<String, String>);
 

@@ -12,7 +12,7 @@ use evidence::Claim;
 use lab::{
     hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
     manager::hub_definitions,
-    member::{MemberState, Property, Served, StandIn},
+    member::{FakeMember, MemberState, Property, Served},
 };
 use tokio::runtime::Builder;
 
@@ -61,7 +61,7 @@ pub struct ServeHub {
     /// How much the audit log records of writes (lab only) [default: metadata]
     #[arg(long, value_enum, requires = "audit_log_out")]
     audit_level: Option<Level>,
-    /// Also serve stand-in members with these names, for managers to manage
+    /// Also serve fake members with these names, for managers to manage
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     members: Vec<String>,
     /// Write a kubeconfig NAME.kubeconfig for each member there
@@ -218,13 +218,13 @@ impl ServeHub {
         Ok(())
     }
 
-    /// Serves the stand-ins until the returned value is dropped.
+    /// Serves the fake members until the returned value is dropped.
     async fn serve_members(&self) -> Result<Vec<Served>, Failure> {
         let mut served = Vec::new();
         for (number, name) in (0..).zip(&self.members) {
             let failed = || format!("failed to serve the member {name}, or to write its kubeconfig");
-            let stand_in = StandIn::new(name, Clock::system(), one_of_several(number, name));
-            let member = stand_in.serve().await;
+            let fake_member = FakeMember::new(name, Clock::system(), one_of_several(number, name));
+            let member = fake_member.serve().await;
             let member = member.with_context(failed).map_err(Failure::could_not_run)?;
             let path = self.members_out.join(format!("{name}.kubeconfig"));
             fs::create_dir_all(&self.members_out)

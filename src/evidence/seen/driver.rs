@@ -20,7 +20,7 @@ const GIVES_UP: i64 = 3;
 pub struct Driver {
     /// The run's id. Everything that the run created carries it.
     pub run: String,
-    /// True if the members that it joined were stand-ins of the suite. Older suites did not say.
+    /// True if the members that it joined were fake members of the suite. Older suites did not say.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[serde(rename = "fakeMembers")]
     pub stand_ins: bool,
@@ -190,11 +190,11 @@ named_enum! {
         Join = "join",
         /// Removes a member (hook).
         Leave = "leave",
-        /// Breaks a member's control plane (hook, or the stand-in itself).
+        /// Breaks a member's control plane (hook, or the fake member itself).
         Break = "break",
-        /// Repairs it (hook, or the stand-in itself).
+        /// Repairs it (hook, or the fake member itself).
         Heal = "heal",
-        /// Upgrades a member (hook, or the stand-in itself).
+        /// Upgrades a member (hook, or the fake member itself).
         Upgrade = "upgrade",
         /// Restarts the implementation (hook).
         Restart = "restart",

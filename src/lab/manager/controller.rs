@@ -175,7 +175,7 @@ impl Controller {
     /// Takes a step of the script.
     async fn take(&mut self, step: Step) -> Result<(), RequestError> {
         if let Action::Happen(event) = &step.action {
-            if let Some(member) = self.world.stand_ins.get(&step.member) {
+            if let Some(member) = self.world.fake_members.get(&step.member) {
                 member.alter(|state| event(state));
             }
             return Ok(());

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     client::{Via, minutes, rfc3339},
     fault::Faults,
-    member::{Leases, Property, StandIn},
+    member::{FakeMember, Leases, Property},
 };
 
 /// A cluster manager next to the reference manager.
@@ -278,7 +278,7 @@ fn apply_to_secret(fault: &str, secret: &mut Secret, other: Value) {
             config["clusters"][0]["cluster"]["server"] = "https://atlantis.clusters.example:6443".into();
         }
         "consumers/kubeconfig-works" => secret.token = new_token(),
-        "consumers/least-privilege" => secret.rights = StandIn::CLUSTER_ADMIN,
+        "consumers/least-privilege" => secret.rights = FakeMember::CLUSTER_ADMIN,
         _ => {}
     }
 }
@@ -314,7 +314,7 @@ impl World {
 
     /// Gives the quiet member a further ClusterProperty.
     fn own_property(&mut self, property: Property) {
-        self.stand_ins[QUIET].alter(|member| member.cluster_properties.push(property));
+        self.fake_members[QUIET].alter(|member| member.cluster_properties.push(property));
     }
 
     /// Removes the steps from that time on in which the manager observes the member.

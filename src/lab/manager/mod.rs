@@ -31,7 +31,7 @@ pub use crate::{
 use crate::{
     client::{Hub, RequestError},
     driver::{Orders, remote},
-    member::{MemberState, StandIn},
+    member::{FakeMember, MemberState},
 };
 
 /// The name of the cluster manager, and of its field manager.
@@ -57,7 +57,7 @@ pub struct FleetMember {
     /// Hosts and ports of its API server, as profiles and kubeconfigs name it.
     pub hosts: Vec<String>,
     /// The member itself.
-    pub stand_in: StandIn,
+    pub fake_member: FakeMember,
 }
 
 impl Manager {
@@ -106,14 +106,14 @@ impl Manager {
 
     /// The members by the hosts and ports in profiles and Secrets. Nothing listens there: use a client of the member
     /// instead of a connection.
-    pub fn hosts(&self) -> BTreeMap<String, StandIn> {
+    pub fn hosts(&self) -> BTreeMap<String, FakeMember> {
         let mut hosts = BTreeMap::new();
         for member in self.members() {
             hosts.extend(
                 member
                     .hosts
                     .into_iter()
-                    .map(|host| (host, member.stand_in.clone())),
+                    .map(|host| (host, member.fake_member.clone())),
             );
         }
         for host in &self.world.deserted {
@@ -121,7 +121,7 @@ impl Manager {
                 unreachable: true,
                 ..MemberState::default()
             };
-            hosts.insert(host.clone(), StandIn::new(host, self.clock, state));
+            hosts.insert(host.clone(), FakeMember::new(host, self.clock, state));
         }
         hosts
     }

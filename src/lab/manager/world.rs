@@ -27,7 +27,7 @@ use super::{
 use crate::{
     client::{Hub, RequestError, Target, Via, minutes},
     fault::{Fault, Faults},
-    member::{MemberState, StandIn},
+    member::{FakeMember, MemberState},
 };
 
 /// The time from the creation of a profile to its first status.
@@ -45,7 +45,7 @@ pub(super) struct World {
     pub fleet: Vec<Member>,
     pub secrets: Vec<Secret>,
     /// The members of the fleet by name.
-    pub stand_ins: BTreeMap<String, StandIn>,
+    pub fake_members: BTreeMap<String, FakeMember>,
     /// Hosts and ports of former members, where nothing answers.
     pub deserted: Vec<String>,
     pub script: Vec<Step>,
@@ -91,8 +91,8 @@ pub(super) struct Secret {
     /// The data key of the kubeconfig.
     pub key: String,
     pub kubeconfig: Value,
-    /// The token that the member knows, its user, and the user whose rights it has: [`StandIn::CONSUMER`] or
-    /// [`StandIn::CLUSTER_ADMIN`].
+    /// The token that the member knows, its user, and the user whose rights it has: [`FakeMember::CONSUMER`] or
+    /// [`FakeMember::CLUSTER_ADMIN`].
     pub token: String,
     pub user: String,
     pub rights: &'static str,
@@ -148,7 +148,7 @@ impl World {
         for secret in &world.secrets {
             // A Secret may give access to another member than its profile's.
             let address = &secret.kubeconfig["clusters"][0]["cluster"]["server"];
-            let mut members = world.stand_ins.values();
+            let mut members = world.fake_members.values();
             if let Some(member) = members.find(|member| *address == server(member.name())) {
                 member.admit(&secret.token, &secret.user, secret.rights);
             }
@@ -170,7 +170,7 @@ impl World {
             namespaces,
             fleet: Vec::new(),
             secrets: Vec::new(),
-            stand_ins: BTreeMap::new(),
+            fake_members: BTreeMap::new(),
             deserted: Vec::new(),
             script: Vec::new(),
             faults: Faults::new(faults),
@@ -237,7 +237,7 @@ impl World {
         clock: Clock,
         change: impl FnOnce(&mut Member),
     ) {
-        let stand_in = StandIn::new(spec.name, clock, spec.state(number));
+        let fake_member = FakeMember::new(spec.name, clock, spec.state(number));
         let mut member = Member {
             proxy: spec.proxy(),
             known_properties: spec.known_properties(number),
@@ -248,12 +248,12 @@ impl World {
             writer: manager.to_owned(),
             ..Member::new(
                 spec.name,
-                stand_in.client_as(StandIn::ADMIN, MANAGER),
+                fake_member.client_as(FakeMember::ADMIN, MANAGER),
                 ca_data(number).to_owned(),
             )
         };
         change(&mut member);
-        self.stand_ins.insert(member.name.clone(), stand_in);
+        self.fake_members.insert(member.name.clone(), fake_member);
         for consumer in CONSUMERS {
             self.secrets.push(Secret::new(&member, consumer, &new_token()));
         }
@@ -344,7 +344,7 @@ impl World {
                     profile: member.profile.clone(),
                     joins: joining.get(&member.name).copied().unwrap_or_default(),
                     hosts: endpoints(&member.name, number).into(),
-                    stand_in: self.stand_ins.get(&member.name)?.clone(),
+                    fake_member: self.fake_members.get(&member.name)?.clone(),
                 })
             })
             .collect()
@@ -408,7 +408,7 @@ impl Secret {
             kubeconfig: kubeconfig(&member.name, &member.ca_data, consumer, token),
             token: token.to_owned(),
             user: consumer.to_owned(),
-            rights: StandIn::CONSUMER,
+            rights: FakeMember::CONSUMER,
             member: member.name.clone(),
         }
     }

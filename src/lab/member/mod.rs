@@ -1,10 +1,10 @@
 //! Fake members: clusters that live in this process, for managers to manage and for the suite to query.
 //!
-//! A [`StandIn`] is an API server in this process, with what a manager reads from a member cluster: a version, health
+//! A [`FakeMember`] is an API server in this process, with what a manager reads from a member cluster: a version, health
 //! checks that can fail one by one, nodes, custom resource definitions, ClusterProperties and the leases of its control
-//! plane. [`StandIn::alter`] changes its state, and can make the member unreachable.
+//! plane. [`FakeMember::alter`] changes its state, and can make the member unreachable.
 //!
-//! In process it answers under tokio's paused clock; [`StandIn::serve`] offers it over TLS on the loopback, in real
+//! In process it answers under tokio's paused clock; [`FakeMember::serve`] offers it over TLS on the loopback, in real
 //! time.
 
 mod state;
@@ -45,9 +45,9 @@ const HISTORY: usize = 200;
 /// The age of leases that were stale from the start.
 const LONG_STALE: SignedDuration = SignedDuration::from_hours(1);
 
-/// A stand-in member. Clones are the same member.
+/// A fake member. Clones are the same member.
 #[derive(Clone)]
-pub struct StandIn {
+pub struct FakeMember {
     inner: Arc<Inner>,
 }
 
@@ -60,7 +60,7 @@ struct Inner {
     reachable: watch::Sender<bool>,
 }
 
-impl StandIn {
+impl FakeMember {
     /// May do everything: the user of a manager.
     pub const ADMIN: &str = "admin";
     /// May read what the suite asks for.
@@ -171,9 +171,9 @@ impl StandIn {
     }
 }
 
-impl std::fmt::Debug for StandIn {
+impl std::fmt::Debug for FakeMember {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StandIn")
+        f.debug_struct("FakeMember")
             .field("name", &self.inner.name)
             .finish_non_exhaustive()
     }
@@ -226,7 +226,7 @@ fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], namespaces: &[&str]
     }
 }
 
-impl StandIn {
+impl FakeMember {
     /// A client in process for `user`, with this User-Agent.
     pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
         self.client_with_token(&ApiServer::token(user), user_agent)
@@ -247,10 +247,10 @@ impl StandIn {
     }
 }
 
-/// Applies a stand-in's state to requests to its API server, `inner`.
+/// Applies a fake member's state to requests to its API server, `inner`.
 #[derive(Clone)]
 struct MemberService<S> {
-    member: StandIn,
+    member: FakeMember,
     inner: S,
 }
 
@@ -285,14 +285,14 @@ where
     }
 }
 
-/// A stand-in that listens on the loopback until this is dropped.
+/// A fake member that listens on the loopback until this is dropped.
 #[derive(Debug)]
 pub struct Served {
     endpoint: Endpoint,
     listening: JoinHandle<()>,
 }
 
-impl StandIn {
+impl FakeMember {
     /// Listens on a free port of 127.0.0.1. Needs a runtime in real time.
     ///
     /// When the member becomes unreachable, open connections end, and new ones are closed immediately.
@@ -326,10 +326,10 @@ impl Served {
 
     /// A kubeconfig for the user who may do everything.
     pub fn kubeconfig(&self) -> String {
-        self.kubeconfig_as(StandIn::ADMIN)
+        self.kubeconfig_as(FakeMember::ADMIN)
     }
 
-    /// A kubeconfig for one of the stand-in's users.
+    /// A kubeconfig for one of the fake member's users.
     pub fn kubeconfig_as(&self, user: &str) -> String {
         self.endpoint.kubeconfig_as(user)
     }
@@ -360,7 +360,7 @@ pub(crate) async fn accept<F: Future<Output = ()> + Send + 'static>(
 }
 
 /// Serves one connection while the member is reachable.
-async fn connection(member: StandIn, stream: TcpStream, acceptor: TlsAcceptor) {
+async fn connection(member: FakeMember, stream: TcpStream, acceptor: TlsAcceptor) {
     let mut reachable = member.inner.reachable.subscribe();
     let speaking = serve_tls(stream, acceptor, member.service(member.server()));
     tokio::select! {

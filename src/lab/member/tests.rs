@@ -17,18 +17,18 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::{Leases, MemberState, StandIn};
+use super::{FakeMember, Leases, MemberState};
 
 fn clock() -> Clock {
     Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"))
 }
 
-fn member(state: MemberState) -> StandIn {
-    StandIn::new("lisbon", clock(), state)
+fn member(state: MemberState) -> FakeMember {
+    FakeMember::new("lisbon", clock(), state)
 }
 
-fn ask(member: &StandIn) -> Client {
-    member.client_as(StandIn::ASKER, "tester/1.0")
+fn ask(member: &FakeMember) -> Client {
+    member.client_as(FakeMember::ASKER, "tester/1.0")
 }
 
 async fn get(client: &Client, path: &str) -> Result<String, kube::Error> {
@@ -70,7 +70,7 @@ async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
     }
     // Single checks need more rights.
     assert_eq!(raw(&client, "/readyz/etcd").await.0, 403);
-    let admin = member.client_as(StandIn::ADMIN, "tester/1.0");
+    let admin = member.client_as(FakeMember::ADMIN, "tester/1.0");
     assert_eq!(raw(&admin, "/readyz/etcd").await.0, 500);
     assert_eq!(raw(&admin, "/readyz/ping").await, (200, "ok".to_owned()));
     assert_eq!(raw(&admin, "/readyz/nonesuch").await.0, 404);
@@ -86,7 +86,7 @@ async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
 #[tokio::test(start_paused = true)]
 async fn leases_are_renewed_while_the_control_plane_lives() {
     let clock = clock();
-    let member = StandIn::new("lisbon", clock, MemberState::default());
+    let member = FakeMember::new("lisbon", clock, MemberState::default());
     let leases: Api<Lease> = Api::namespaced(ask(&member), "kube-system");
     let age = async |name: &str| {
         let lease = leases.get_opt(name).await.expect("an answer")?;
@@ -127,8 +127,8 @@ async fn an_unreachable_member_refuses_connections_until_it_heals() {
 #[tokio::test(start_paused = true)]
 async fn credentials_tell_apart_who_may_do_what() {
     let member = member(MemberState::default());
-    member.admit("known", "scheduler", StandIn::CONSUMER);
-    member.admit("mighty", "backup", StandIn::CLUSTER_ADMIN);
+    member.admit("known", "scheduler", FakeMember::CONSUMER);
+    member.admit("mighty", "backup", FakeMember::CLUSTER_ADMIN);
     let who = async |client: Client| {
         let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
         let review = serde_json::from_value(json!({})).expect("a review");
@@ -150,10 +150,10 @@ async fn credentials_tell_apart_who_may_do_what() {
     assert_eq!(who(with("mighty")).await, Some(("backup".to_owned(), true)));
     assert_eq!(who(with("unknown")).await, Some(("401".to_owned(), false)));
     for (user, everything) in [
-        (StandIn::ADMIN, true),
-        (StandIn::CLUSTER_ADMIN, true),
-        (StandIn::ASKER, false),
-        (StandIn::CONSUMER, false),
+        (FakeMember::ADMIN, true),
+        (FakeMember::CLUSTER_ADMIN, true),
+        (FakeMember::ASKER, false),
+        (FakeMember::CONSUMER, false),
     ] {
         let client = member.client_as(user, "tester/1.0");
         assert_eq!(who(client).await, Some((user.to_owned(), everything)));
@@ -163,7 +163,7 @@ async fn credentials_tell_apart_who_may_do_what() {
 #[tokio::test(start_paused = true)]
 async fn a_service_account_gets_a_token_that_opens_the_member_and_nothing_in_it() {
     let member = member(MemberState::default());
-    let admin = member.client_as(StandIn::ADMIN, "tester/1.0");
+    let admin = member.client_as(FakeMember::ADMIN, "tester/1.0");
     let accounts: Api<ServiceAccount> = Api::namespaced(admin, "default");
     let request: TokenRequest =
         serde_json::from_value(json!({"spec": {"audiences": []}})).expect("a request");
@@ -197,7 +197,7 @@ async fn a_service_account_gets_a_token_that_opens_the_member_and_nothing_in_it(
 
 #[tokio::test]
 async fn serves_over_tls_as_long_as_it_can_be_reached() {
-    let member = StandIn::new("lisbon", Clock::system(), MemberState::default());
+    let member = FakeMember::new("lisbon", Clock::system(), MemberState::default());
     let served = member.serve().await.expect("a port");
     let client = connect(&served.kubeconfig()).await;
     let version = client.apiserver_version().await.expect("a version");
@@ -205,7 +205,7 @@ async fn serves_over_tls_as_long_as_it_can_be_reached() {
     let nodes: Value =
         serde_json::from_str(&get(&client, "/api/v1/nodes").await.expect("nodes")).expect("JSON");
     assert_eq!(nodes["items"].as_array().map(Vec::len), Some(3));
-    let consumer = connect(&served.kubeconfig_as(StandIn::CONSUMER)).await;
+    let consumer = connect(&served.kubeconfig_as(FakeMember::CONSUMER)).await;
     let refused = get(&consumer, "/api/v1/nodes").await;
     assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
 

@@ -101,7 +101,7 @@ impl OnPorts {
             server_name: new.server_name.clone(),
             config: Arc::new(identity.config),
         };
-        let url = match &new.beside {
+        let url = match &new.shared_url {
             Some(url) => url.clone(),
             None => self.listen().await?,
         };

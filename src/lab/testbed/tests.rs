@@ -121,16 +121,16 @@ async fn a_member_takes_its_own_credential_alone() {
 async fn server_names_tell_members_behind_one_address_apart() {
     let calls = Arc::new(Calls::new(Clock::system()));
     let members = OnPorts::new(Arc::clone(&calls));
-    let mut beside = None;
+    let mut shared_url = None;
     let mut opened = Vec::new();
     for member in ["a", "b"] {
         let new = NewAddress {
             member: member.to_owned(),
             server_name: Some(format!("{member}.example")),
-            beside: beside.take(),
+            shared_url: shared_url.take(),
         };
         let address = members.open(&new).await.expect("an address");
-        beside = Some(address.url.clone());
+        shared_url = Some(address.url.clone());
         opened.push(address);
     }
     assert_eq!(opened[0].url, opened[1].url);

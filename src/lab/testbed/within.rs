@@ -92,7 +92,7 @@ impl Members for WithinProcess {
             let number = self.opened.fetch_add(1, Ordering::Relaxed);
             let address = MemberAddress {
                 url: new
-                    .beside
+                    .shared_url
                     .clone()
                     .unwrap_or_else(|| format!("https://192.0.2.1:{}", FIRST_PORT + number)),
                 member: new.member.clone(),

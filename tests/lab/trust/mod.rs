@@ -20,7 +20,7 @@ use http::{Method, Request, header};
 use jiff::SignedDuration;
 use lab::{
     hub::Hub,
-    member::{MemberState, StandIn},
+    member::{FakeMember, MemberState},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -355,9 +355,9 @@ async fn no_secret_of_a_hub_gets_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_plugin_gets_out() {
-    let stand_in = StandIn::new("a", Clock::system(), MemberState::default());
-    stand_in.admit("CANARY-token", "consumer", StandIn::CONSUMER);
-    let served = stand_in.serve().await.expect("a port");
+    let fake_member = FakeMember::new("a", Clock::system(), MemberState::default());
+    fake_member.admit("CANARY-token", "consumer", FakeMember::CONSUMER);
+    let served = fake_member.serve().await.expect("a port");
     let ca = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, served.ca());
     let mut profile = profile("a");
     let cluster = json!({"server": served.server(), "certificate-authority-data": ca});

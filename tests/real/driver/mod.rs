@@ -318,7 +318,7 @@ fn no_credential_is_shown(world: World) {
     for name in ["evidence.jsonl", "report.json", "report.xml"] {
         all += &fs::read_to_string(world.path(name)).expect("a report");
     }
-    // The stand-ins' tokens are made in the same way, by another name.
+    // The fake members' tokens are made in the same way, by another name.
     for token in [token, ApiServer::token("admin")] {
         assert!(!all.contains(&token), "{token}");
     }

@@ -1,4 +1,4 @@
-//! Asking members, on stand-ins and on members that fail in every way, under the paused clock.
+//! Asking members, on fake members and on members that fail in every way, under the paused clock.
 
 mod credentials;
 mod endpoints;
@@ -18,7 +18,7 @@ use collect::{
 use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey};
 use http::Response;
 use kube::{Config, client::Body};
-use lab::member::{Leases, MemberState, Property, StandIn};
+use lab::member::{FakeMember, Leases, MemberState, Property};
 
 use super::*;
 
@@ -159,11 +159,11 @@ fn well(path: &str) -> (u16, String) {
 async fn a_member_is_asked_all_through_the_window() {
     let world = World::new().await;
     world.profile("a").await;
-    let stand_in = StandIn::new("a", world.clock, state());
-    let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
+    let fake_member = FakeMember::new("a", world.clock, state());
+    let ways = vec![way("a", fake_member.client_as(FakeMember::ASKER, USER_AGENT))];
     let events = async {
         after(100).await;
-        stand_in.alter(|member| {
+        fake_member.alter(|member| {
             member.version = "v1.34.0".to_owned();
             member.failing_checks.insert("etcd".to_owned());
             member.leases = Leases::Stale;

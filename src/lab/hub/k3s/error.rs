@@ -65,7 +65,7 @@ pub enum K3sError {
     Left {
         /// The container's name.
         name: String,
-        /// What the engine said.
+        /// The engine's output.
         reason: String,
     },
 }

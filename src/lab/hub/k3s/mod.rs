@@ -318,7 +318,7 @@ impl Drop for Removal {
             return;
         };
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
-        // It fails if there is none, as wanted. No caller is left to hear that it stays.
+        // Fails if there is no container, which is fine. No caller remains to report another failure to.
         let _ = block_in_place(|| runtime.block_on(engine.remove_container(&self.name, Some(options))));
     }
 }

@@ -50,7 +50,7 @@ impl Users {
     /// The kubeconfig by which the administrator impersonates `user`.
     ///
     /// # Panics
-    /// When there is no such user: the names are fixed, so this is a mistake in the caller's code.
+    /// When there is no such user: the names are fixed, so this is a bug in the caller.
     fn acting_as(&self, user: &str) -> Kubeconfig {
         let mut kubeconfig = self.0.clone();
         for named in &mut kubeconfig.auth_infos {

@@ -181,7 +181,7 @@ pub(super) async fn run_scheduler(
 }
 
 #[tokio::test(start_paused = true)]
-async fn stand_ins_fill_the_inventory_and_everything_is_taken_back() {
+async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     let world = world().await;
     let scheduler = Scheduler::new(&world, on_members()).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;

@@ -12,12 +12,12 @@ async fn a_member_that_never_answers_is_a_gap_of_its_own() {
         ..state()
     };
     let (down, up) = (
-        StandIn::new("a", world.clock, down),
-        StandIn::new("b", world.clock, state()),
+        FakeMember::new("a", world.clock, down),
+        FakeMember::new("b", world.clock, state()),
     );
     let ways = vec![
-        way("a", down.client_as(StandIn::ASKER, USER_AGENT)),
-        way("b", up.client_as(StandIn::ASKER, USER_AGENT)),
+        way("a", down.client_as(FakeMember::ASKER, USER_AGENT)),
+        way("b", up.client_as(FakeMember::ASKER, USER_AGENT)),
     ];
     let evidence = world
         .collect(&asking(60, ways), async {})
@@ -44,14 +44,14 @@ async fn a_member_that_never_answers_is_a_gap_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn an_outage_stands_between_the_looks() {
     let world = World::new().await;
-    let stand_in = StandIn::new("a", world.clock, state());
+    let fake_member = FakeMember::new("a", world.clock, state());
     let events = async {
         after(45).await;
-        stand_in.alter(|member| member.unreachable = true);
+        fake_member.alter(|member| member.unreachable = true);
         after(60).await;
-        stand_in.alter(|member| member.unreachable = false);
+        fake_member.alter(|member| member.unreachable = false);
     };
-    let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
+    let ways = vec![way("a", fake_member.client_as(FakeMember::ASKER, USER_AGENT))];
     let evidence = world.collect(&asking(140, ways), events).await.expect("evidence");
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     let looks = &member(&evidence, "a").looks;
@@ -63,8 +63,8 @@ async fn an_outage_stands_between_the_looks() {
 #[tokio::test(start_paused = true)]
 async fn what_the_runner_may_not_read_is_missed_with_the_grant() {
     let world = World::new().await;
-    let stand_in = StandIn::new("a", world.clock, state());
-    let ways = vec![way("a", stand_in.client_as(StandIn::CONSUMER, USER_AGENT))];
+    let fake_member = FakeMember::new("a", world.clock, state());
+    let ways = vec![way("a", fake_member.client_as(FakeMember::CONSUMER, USER_AGENT))];
     let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
     let look = &member(&evidence, "a").looks[0];
     assert!(look.version.is_some() && look.readyz.is_some());
@@ -215,8 +215,8 @@ async fn a_member_that_is_busy_for_a_moment_is_asked_once_more() {
 async fn the_age_of_a_lease_is_told_by_the_member_s_clock() {
     let world = World::new().await;
     let ahead = world.clock.skewed(jiff::SignedDuration::from_hours(5));
-    let stand_in = StandIn::new("a", ahead, state());
-    let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
+    let fake_member = FakeMember::new("a", ahead, state());
+    let ways = vec![way("a", fake_member.client_as(FakeMember::ASKER, USER_AGENT))];
     let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
     let look = &member(&evidence, "a").looks[0];
     let ages: Vec<i64> = look

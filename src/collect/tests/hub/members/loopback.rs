@@ -14,11 +14,14 @@ fn write(folder: &Path, name: &str, text: &str) {
 async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
     let clock = Clock::system();
     let hub = Hub::lab(clock).await.expect("a hub");
-    let stand_in = StandIn::new("a", clock, state());
-    let served = stand_in.serve().await.expect("a port");
+    let fake_member = FakeMember::new("a", clock, state());
+    let served = fake_member.serve().await.expect("a port");
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), "good.kubeconfig", &served.kubeconfig());
-    let other = StandIn::new("b", clock, state()).serve().await.expect("a port");
+    let other = FakeMember::new("b", clock, state())
+        .serve()
+        .await
+        .expect("a port");
     let strange = served.kubeconfig().replace(&served.server(), &other.server());
     write(folder.path(), "strange.kubeconfig", &strange);
     write(

@@ -295,15 +295,15 @@ async fn a_plugins_credential_is_tried_over_tls() {
     use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
     let world = World::new().await;
     let clock = world.clock;
-    let stand_in = StandIn::new("a", clock, state());
-    let served = stand_in.serve().await.expect("a port");
+    let fake_member = FakeMember::new("a", clock, state());
+    let served = fake_member.serve().await.expect("a port");
     world.profile("a").await;
     let status = status(&served.server(), &BASE64.encode(served.ca()));
     world
         .send(Method::PATCH, &format!("{PROFILES}/a/status"), Some(status))
         .await
         .expect("patched");
-    let token = stand_in.issue();
+    let token = fake_member.issue();
     let good = |version: &str, token: &str| {
         let answer = json!({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}});
         format!("echo {token} >&2; echo '{answer}'")
@@ -314,7 +314,7 @@ async fn a_plugins_credential_is_tried_over_tls() {
         (
             good(V1, &token),
             Box::new(
-                |outcome| matches!(outcome, LoginOutcome::Accepted { user, .. } if user == StandIn::ISSUED),
+                |outcome| matches!(outcome, LoginOutcome::Accepted { user, .. } if user == FakeMember::ISSUED),
             ),
         ),
         (
