@@ -18,19 +18,19 @@ quick:
     cargo clippy --workspace --all-targets -- -D warnings
     cargo test
 
-# Write docs/rules.md anew from suites/.
+# Rewrite docs/rules.md from suites/.
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
-# Write docs/coverage.md anew from fixtures/documents.
+# Rewrite docs/coverage.md from fixtures/documents.
 coverage:
     ci/coverage
 
-# Write docs/schemas and the table in docs/configuration.md anew from the types and flags.
+# Rewrite docs/schemas and the table in docs/configuration.md from the types and flags.
 schemas:
     UPDATE=1 cargo test --test cli published
 
-# Draw the pictures of the README anew (that of the HTML report needs chromium).
+# Redraw the pictures of the README (that of the HTML report needs chromium).
 pictures:
     UPDATE=1 cargo test --test cli the_picture_of_the_terminal
     UPDATE=1 cargo test --test browser draw_the_picture
@@ -80,7 +80,7 @@ audit:
 bench *ARGS="--help":
     cargo bench --bench suite -- {{ARGS}}
 
-# Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]
+# Benchmarks in turn, each with its ratios next to the last ones; UPDATE=1 stores the new ones. Usage: just bench-compare [NAME...]
 bench-compare *NAMES="rules watching":
     for name in {{NAMES}}; do echo "== $name"; cargo bench --bench suite -- "$name" || exit 1; done
 

@@ -20,7 +20,7 @@ output() {
     printf '%s=%s\n' "$1" "$2" >>"$GITHUB_OUTPUT"
 }
 
-# Tells the reader of the job's page why there is no report. An indented block shows any text as it is.
+# Writes to the job's summary why there is no report. An indented block shows any text literally.
 summarize_error() {
     local line
     [ -n "${GITHUB_STEP_SUMMARY:-}" ] || return 0

@@ -30,7 +30,7 @@ type reconciler struct {
 	events newevents.EventRecorder
 }
 
-// Reconcile brings one ClusterProfile to what it shall be.
+// Reconcile reconciles one ClusterProfile.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var profile profiles.ClusterProfile
 	if err := r.Get(ctx, request.NamespacedName, &profile); err != nil {
@@ -160,7 +160,7 @@ func observe(ctx context.Context, hub *hub, writer client.Client) error {
 	if err := first(reported(2), kept("another name")); err != nil {
 		return err
 	}
-	// What somebody else changes of what it owns comes back.
+	// It restores an owned object that another client changed.
 	owned := hub.configMap(key.Name, nil)
 	if err := writer.Delete(ctx, owned); err != nil {
 		return err

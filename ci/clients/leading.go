@@ -67,7 +67,7 @@ func elect(ctx context.Context, hub *hub) error {
 	}
 	select {
 	case name := <-led:
-		return fmt.Errorf("%s leads beside the first", name)
+		return fmt.Errorf("%s leads next to the first", name)
 	case <-time.After(time.Second):
 	}
 	stopFirst()
@@ -88,7 +88,7 @@ func elect(ctx context.Context, hub *hub) error {
 	)
 }
 
-// events has a recorder tell the same thing three times, which is one Event that counts.
+// events records the same event three times, which gives one Event with a count.
 func events(ctx context.Context, hub *hub) error {
 	client := hub.inventory.ApisV1alpha1().ClusterProfiles(hub.namespace)
 	profile, err := client.Create(ctx, hub.profile("eventful", nil), metav1.CreateOptions{})
@@ -104,30 +104,30 @@ func events(ctx context.Context, hub *hub) error {
 		Namespace: profile.Namespace, Name: profile.Name, UID: profile.UID,
 	}
 	for range 3 {
-		recorder.Eventf(about, corev1.EventTypeNormal, "Told", "told of %s", profile.Name)
+		recorder.Eventf(about, corev1.EventTypeNormal, "Reported", "reported %s", profile.Name)
 	}
-	var told corev1.Event
+	var event corev1.Event
 	err = eventually(ctx, "an Event that counts three", func(ctx context.Context) (bool, error) {
 		selector := metav1.ListOptions{FieldSelector: "involvedObject.name=eventful,reason=Told"}
 		list, err := hub.core.CoreV1().Events(hub.namespace).List(ctx, selector)
 		if err != nil || len(list.Items) != 1 {
 			return false, err
 		}
-		told = list.Items[0]
-		return told.Count == 3, nil
+		event = list.Items[0]
+		return event.Count == 3, nil
 	})
 	if err != nil {
 		return err
 	}
-	newer, err := hub.core.EventsV1().Events(hub.namespace).Get(ctx, told.Name, metav1.GetOptions{})
+	newer, err := hub.core.EventsV1().Events(hub.namespace).Get(ctx, event.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	return first(
-		expect("who told", told.Source.Component, "clients"),
-		expect("the message", told.Message, "told of eventful"),
-		expect("the UID of what it is about", told.InvolvedObject.UID, profile.UID),
-		expect("the note of the same Event in the newer group", newer.Note, told.Message),
-		expect("its count there", newer.DeprecatedCount, told.Count),
+		expect("the source", event.Source.Component, "clients"),
+		expect("the message", event.Message, "reported eventful"),
+		expect("the UID of what it is about", event.InvolvedObject.UID, profile.UID),
+		expect("the note of the same Event in the newer group", newer.Note, event.Message),
+		expect("its count there", newer.DeprecatedCount, event.Count),
 	)
 }

@@ -1,7 +1,7 @@
 // Clients as controllers are: client-go and controller-runtime on a hub.
 //
 // A hub that is not a kube-apiserver has to be one to these libraries. This program does with them what a cluster
-// manager and its neighbours do, in a namespace of its own, and looks whether it sees what it must:
+// manager and other controllers do, in its own namespace, and checks the results:
 //
 //	clients KUBECONFIG [PART]...
 //
@@ -64,7 +64,7 @@ var parts = []struct {
 }
 
 func main() {
-	// What is wrong is told by the parts; what the libraries log besides is of use to who looks for the cause.
+	// The parts report errors; CLIENTS_LOG also shows what the libraries log.
 	if os.Getenv("CLIENTS_LOG") == "" {
 		klog.SetLogger(logr.Discard())
 	}
@@ -108,7 +108,7 @@ func connect(ctx context.Context, kubeconfig string) (*hub, error) {
 		return nil, fmt.Errorf("failed to read the kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 500, 500
-	// The lab's API server refuses protobuf, which controller-runtime sends for built-in kinds unless told otherwise.
+	// The lab's API server refuses protobuf, which controller-runtime sends for built-in kinds by default.
 	config.ContentType = "application/json"
 	hub := &hub{config: config}
 	if hub.dynamic, err = dynamic.NewForConfig(config); err != nil {

@@ -49,7 +49,7 @@ func patches(ctx context.Context, hub *hub) error {
 		expect("a field that was taken away", merged.Spec.DisplayName, ""),
 		expect("labels after a JSON patch", len(replaced.Labels), 1),
 		expect("the version in the status", status.Status.Version.Kubernetes, "v1.34.0"),
-		expect("a label beside a status", status.Labels["a"], "1"),
+		expect("a label next to a status", status.Labels["a"], "1"),
 		expect("a test that fails is invalid", apierrors.IsInvalid(failed), true),
 		expect("strategic patches are not for custom resources", apierrors.IsUnsupportedMediaType(strategic), true),
 		expect("what a strategic patch leaves", len(text.Data), 2),
@@ -83,7 +83,7 @@ func apply(ctx context.Context, hub *hub) error {
 	if _, err := client.Apply(ctx, "applied", others, as("two", true)); err != nil {
 		return err
 	}
-	// What the first no longer wants goes, unless somebody else owns it too.
+	// Fields that the first applier drops are removed, unless another manager owns them too.
 	less, err := client.Apply(ctx, "applied", wanted(map[string]any{"a": "1"}, map[string]any{"clusterManager": manager}), as("one", false))
 	if err != nil {
 		return err

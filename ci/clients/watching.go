@@ -65,7 +65,7 @@ func lists(ctx context.Context, hub *hub) error {
 	)
 }
 
-// diary is what an informer has told, without what comes by its resyncs.
+// diary holds the events of an informer, without resyncs.
 type diary struct {
 	mutex sync.Mutex
 	lines []string
@@ -104,17 +104,17 @@ func (d *diary) handler() cache.ResourceEventHandler {
 	}
 }
 
-// told waits until it holds these lines and no others.
-func (d *diary) told(ctx context.Context, who string, wanted ...string) error {
+// expect waits until it holds exactly these lines.
+func (d *diary) expect(ctx context.Context, who string, wanted ...string) error {
 	var seen []string
-	err := eventually(ctx, who+" telling "+strings.Join(wanted, ", "), func(context.Context) (bool, error) {
+	err := eventually(ctx, who+" reporting "+strings.Join(wanted, ", "), func(context.Context) (bool, error) {
 		d.mutex.Lock()
 		defer d.mutex.Unlock()
 		seen = slices.Clone(d.lines)
 		return slices.Equal(seen, wanted), nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w; told: %s", err, strings.Join(seen, ", "))
+		return fmt.Errorf("%w; got: %s", err, strings.Join(seen, ", "))
 	}
 	return nil
 }
@@ -177,9 +177,9 @@ func inform(ctx context.Context, hub *hub) error {
 		return err
 	}
 	return first(
-		all.told(ctx, "the informer of all", "add early", "update early", "update early", "add late", "delete late"),
-		selected.told(ctx, "the informer of a label", "add early", "delete early", "add late", "delete late"),
-		maps.told(ctx, "the informer of ConfigMaps", "add watched"),
+		all.expect(ctx, "the informer of all", "add early", "update early", "update early", "add late", "delete late"),
+		selected.expect(ctx, "the informer of a label", "add early", "delete early", "add late", "delete late"),
+		maps.expect(ctx, "the informer of ConfigMaps", "add watched"),
 		eventually(ctx, "a resync", func(context.Context) (bool, error) {
 			all.mutex.Lock()
 			defer all.mutex.Unlock()

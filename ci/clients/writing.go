@@ -15,7 +15,7 @@ import (
 
 var profilesResource = profiles.GroupVersion.WithResource("clusterprofiles")
 
-// discover asks what there is to be had, as every controller does when it starts.
+// discover reads the API groups, as every controller does on start.
 func discover(ctx context.Context, hub *hub) error {
 	discovery := hub.core.Discovery()
 	version, err := discovery.ServerVersion()

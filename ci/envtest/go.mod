@@ -1,5 +1,5 @@
 // Pins the API server that the tests run against: kube-apiserver, kubectl, and the etcd release whose client they use.
-// There is no Go code here. `./build` makes one folder of binaries of these tools; README.md tells how to move to a
+// No Go code here. `./build` builds these tools into one folder; README.md says how to upgrade to a
 // newer release.
 module clusterprofile-conformance/ci/envtest
 

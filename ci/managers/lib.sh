@@ -16,7 +16,7 @@ members=(lisbon oslo porto)
 # What of members a run asks. Decisions on placements need none.
 asked=(--members members.yaml)
 
-# What is left of a judgement beside its evidence.
+# The files that a run writes.
 reports=(--json report.json --report report.yaml --markdown report.md)
 
 say() { printf '%s: %s\n' "$name" "$*" >&2; }
@@ -138,7 +138,7 @@ in_background() {
 
 stop_all() {
     local process
-    # The last one first: the hub goes when nobody needs it any more.
+    # In reverse order: the hub ends last.
     for ((i = ${#started[@]} - 1; i >= 0; i--)); do
         process=${started[i]}
         # However it ends: the others are still to be stopped.
@@ -202,7 +202,7 @@ keep_members() {
                 kill "${running[$member]}" 2>/dev/null || true
                 wait "${running[$member]}" || true
                 unset "running[$member]"
-                # What its agent said is worth keeping; a member's data is not.
+                # Keeps the agent's log, not the member's data.
                 mkdir -p "$state/left"
                 mv "$folder/agent.log" "$state/left/$member.log" || true
                 rm -rf "$folder"
@@ -212,11 +212,11 @@ keep_members() {
     done
 }
 
-# start_stand_ins: the members that stay, as API servers of the suite, with a kubeconfig each in $state/stand-ins.
-start_stand_ins() {
-    in_background "$state/stand-ins.log" "$SUITE" hub --no-crds --kubeconfig-out "$state/unused.kubeconfig" \
-        --members "${members[@]}" --members-out "$state/stand-ins"
-    wait_for "the stand-ins" test -s "$state/unused.kubeconfig"
+# start_fake_members: the permanent members, as API servers of the suite, with a kubeconfig each in $state/fake-members.
+start_fake_members() {
+    in_background "$state/fake-members.log" "$SUITE" hub --no-crds --kubeconfig-out "$state/unused.kubeconfig" \
+        --members "${members[@]}" --members-out "$state/fake-members"
+    wait_for "the fake members" test -s "$state/unused.kubeconfig"
 }
 
 # wait_for WHAT COMMAND...: until the command succeeds, two minutes at most.
@@ -246,7 +246,7 @@ supervise() {
     done
 }
 
-# join_members NAMESPACE [stand-ins]: has the manager take the members that stay, whose profiles come in that namespace.
+# join_members NAMESPACE [fake-members]: has the manager take the members that stay, whose profiles come in that namespace.
 join_members() {
     local member kubeconfig
     for member in "${members[@]}"; do
@@ -266,7 +266,7 @@ join_members() {
 # reports/. A manager that does not conform is an outcome, not a failure of this script.
 judge() {
     local folder=${REPORTS:-$root/reports}/$name/$version status=0
-    # Beside this script, so that a signal ends both at once: bash heeds none while it runs something in front.
+    # In the background, so that a signal ends both: bash handles none while a foreground command runs.
     run_suite "$@" >"$state/run.out" &
     started+=("$!")
     wait "$!" || status=$?

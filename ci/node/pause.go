@@ -1,4 +1,4 @@
-// The container that holds a Pod's network: it waits until it is told to end.
+// The container that holds a Pod's network: it waits for a signal.
 package main
 
 import (

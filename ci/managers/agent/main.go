@@ -1,7 +1,7 @@
 // Registration agents of Open Cluster Management, as far as their hub sees them, for a hundred members at a time.
 //
 // ocm-placement judges what a scheduler makes of many clusters. So many real API servers and agents fit on no machine of
-// a workflow; its members are stand-ins of the suite. This program looks at them from outside and reports to the hub
+// a workflow; its members are fake members of the suite. This program polls them and reports to the hub
 // what the agent would: ocm.go says what, and when. Where a member itself is judged, the real agents run (../member).
 //
 // Members come and go with the files NAME.kubeconfig of a folder.

@@ -98,11 +98,11 @@ func sum(nodes []corev1.Node, of func(*corev1.Node) corev1.ResourceList) map[str
 			total[name] = soFar
 		}
 	}
-	told := map[string]any{}
+	amounts := map[string]any{}
 	for name, amount := range total {
-		told[string(name)] = amount.String()
+		amounts[string(name)] = amount.String()
 	}
-	return told
+	return amounts
 }
 
 func capacity(node *corev1.Node) corev1.ResourceList { return node.Status.Capacity }

@@ -21,9 +21,9 @@ import (
 //   - condition ManagedClusterConditionAvailable after the member's /livez, and while that is well the version and the
 //     capacity;
 //   - claims: the member's ClusterProperties, all of them (the agent's feature gate ClusterProperty, which is off unless
-//     somebody turns it on, as is the hub's gate ClusterProfile; ClusterClaims, which are on, stand-ins do not have).
+//     an administrator enables it, as is the hub's gate ClusterProfile; ClusterClaims, which are on, do not exist in fake members).
 //
-// The agent looks at the member when its informers tell of something and every minute; this looks every second, so that
+// The agent reads the member on informer events and every minute; this program polls it every second, so that
 // a run does not have to wait.
 type ocm struct {
 	hub     dynamic.Interface
@@ -43,7 +43,7 @@ var (
 	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 )
 
-// report looks at the member and writes what is new of it; it is called again after the time that it returns.
+// report polls the member and writes changes; the caller repeats it after the returned time.
 func (o *ocm) report(ctx context.Context, name string, member *member) (time.Duration, error) {
 	cluster, err := alter(ctx, o.hub.Resource(managedClusters), name,
 		func(cluster *unstructured.Unstructured, status map[string]any) error {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// nothingThere leaves out the errors that say that there is no such thing.
+// nothingThere ignores NotFound errors.
 func nothingThere(err error) error {
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return nil
@@ -20,7 +20,7 @@ func nothingThere(err error) error {
 	return err
 }
 
-// alter changes an object's status, and writes it where that made a difference. It does nothing where there is no
+// alter changes an object's status, and writes a difference. It does nothing if there is no
 // such object, and leaves a conflict to the next time.
 func alter(
 	ctx context.Context,
@@ -57,11 +57,11 @@ func setCondition(holder map[string]any, condition metav1.Condition) error {
 		return err
 	}
 	meta.SetStatusCondition(&conditions, condition)
-	var told []any
-	if err := convert(conditions, &told); err != nil {
+	var list []any
+	if err := convert(conditions, &list); err != nil {
 		return err
 	}
-	holder["conditions"] = told
+	holder["conditions"] = list
 	return nil
 }
 
