@@ -14,9 +14,10 @@ pub fn judged(evidence: &Evidence) {
         selection: &selection,
         judged_at: Default::default(),
         file: None,
+        editions: &[],
         advice: report::no_advice,
     };
-    terminal::after_list(&report, COMMAND, Some(80));
+    terminal::verdicts(&report, COMMAND, Some(80), true);
     json::write(&report, std::io::sink()).expect("a sink takes all");
     junit::write(&report, std::io::sink()).expect("a sink takes all");
 }

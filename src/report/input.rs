@@ -6,6 +6,8 @@ use evidence::{Asked, Evidence, Kind, Reason, ReasonId, Window};
 use jiff::Timestamp;
 use judge::{Judgement, RuleVerdict, Selection, rules::Rule};
 
+use crate::summary::run::EditionDecision;
+
 /// The input of every format.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
@@ -19,6 +21,8 @@ pub struct Report<'a> {
     pub judged_at: Timestamp,
     /// The file that holds the evidence, if any: the file that was read or recorded.
     pub file: Option<&'a str>,
+    /// The decision by every edition of the role ([`by_edition`](crate::by_edition)); empty if it is not known.
+    pub editions: &'a [EditionDecision],
     /// What a reader can do about a reason.
     pub advice: Advice,
 }

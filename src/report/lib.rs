@@ -22,6 +22,7 @@ pub use input::{Advice, Coverage, Report, no_advice};
 pub use summary::{
     decision::{headline, scope},
     findings::show_findings,
+    run::{EditionDecision, by_edition},
 };
 pub use text::{escape, number::count, page, yaml};
 

@@ -140,6 +140,7 @@ fn report_of<'a>(evidence: &'a Evidence, judgement: &'a Judgement, selection: &'
         selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        editions: &[],
         advice: no_advice,
     }
 }
@@ -151,7 +152,8 @@ fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
 
 #[test]
 fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
-    let told = with_report(|report| trials::list(report) + &terminal::after_list(report, COMMAND, Some(80)));
+    let told =
+        with_report(|report| terminal::list(report) + &terminal::verdicts(report, COMMAND, Some(80), true));
     let plain = strip_str(&told).to_string();
     for line in plain.lines() {
         let is_whole_word = line.ends_with(&format!("  {}", "m".repeat(100)));
@@ -204,7 +206,7 @@ fn every_report_tells_what_could_not_be_read() {
     evidence.unreadable[1].object = ObjectRef::default();
     let selection = Selection::default();
     let report = report_of(&evidence, &judgement, &selection);
-    let told = strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string();
+    let told = strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string();
     for part in [
         "objects that could not be read:",
         "ClusterProfile fleet/odd-0 could not be read: status is",
@@ -237,7 +239,7 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
     judgement.verdicts[1].findings = findings;
     let selection = Selection::default();
     let report = report_of(&evidence, &judgement, &selection);
-    strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string()
+    strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string()
 }
 
 #[test]
@@ -249,7 +251,7 @@ fn a_terminal_says_what_the_reader_types() {
             judgement: &judgement,
             ..*report
         };
-        terminal::after_list(&report, "kubectl judge", Some(80))
+        terminal::verdicts(&report, "kubectl judge", Some(80), false)
     });
     let told = strip_str(&told).to_string();
     assert!(
@@ -352,9 +354,9 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         scope(&report)
     };
     let whole = told(&evidence, Selection::default());
-    let (_, needs) = whole.split_once("; the rest needs ").expect("it says so");
+    let (_, needs) = whole.split_once("; to check the rest, add ").expect("it says so");
     assert!(
-        needs.contains("members") && !needs.contains("selected"),
+        needs.contains("members") && !needs.contains("all rules"),
         "{needs}"
     );
     let selection = Selection {
@@ -362,7 +364,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         ..Selection::default()
     };
     let narrowed = told(&evidence, selection);
-    assert!(narrowed.ends_with("all rules selected"), "{narrowed}");
+    assert!(narrowed.ends_with("all rules"), "{narrowed}");
     evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
     let without = told(&evidence, Selection::default());
     assert!(

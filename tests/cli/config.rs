@@ -167,7 +167,7 @@ fn files_give_way_to_a_manager_and_words_do_not() {
         "--manager",
         "reference",
     ];
-    let told = expect(3, &[&run[..], &["lifecycle/join-creates-profile"]].concat());
+    let told = expect(3, &[&run[..], &["-v", "lifecycle/join-creates-profile"]].concat());
     assert!(told.contains("no driver was given"), "{told}");
 }
 

@@ -94,10 +94,10 @@ async fn a_run_that_is_ended_early_leaves_reports_that_say_so() {
         let words: Vec<&str> = out.split_whitespace().collect();
         let words = words.join(" ");
         assert!(
-            words.contains("inconclusive for edition standard: the run was cut short; "),
+            words.contains("inconclusive for edition standard: the run was cut short "),
             "{name}: {out}"
         );
-        assert!(words.ends_with("; partial: it was stopped"), "{name}: {out}");
+        assert!(words.contains("; partial: it was stopped"), "{name}: {out}");
 
         let report = folder.json("json");
         assert_eq!(report["decision"], "inconclusive");

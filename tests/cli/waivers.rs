@@ -29,7 +29,7 @@ fn what_is_waived_is_told_as_waived_and_never_as_passed() {
     expect(1, &[&run[..], &["--record", &record]].concat());
     let told = [
         &["--waivers", &*waivers, "--json", &json, "--junit", &junit],
-        &["--exact", RULE][..],
+        &["--verbose", "--exact", RULE][..],
     ]
     .concat();
     for judge in [&["run", "--from", "violating.yaml"][..], &["replay", &record]] {

@@ -136,7 +136,7 @@ impl Diagnosis {
         }
         page.gap();
         let (verdict, style, rest) = self.conclusion();
-        page.sentence(verdict, style, &rest);
+        page.hanging(&format!("{verdict} {rest}"), style);
         page.into_text()
     }
 

@@ -18,7 +18,10 @@ use crate::command::terminal::exit::Failure;
 pub struct OutputFlags {
     #[command(flatten)]
     files: FileFlags,
-    /// How to print the list of rules
+    /// Print every rule, and why rules were not checked
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// How to print the verdicts
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// End with exit code 3 unless each MUST rule was judged, or the evidence shows that it does not apply
@@ -55,13 +58,13 @@ struct RecordFlags {
     record: Option<PathBuf>,
 }
 
-/// How to print the list of rules.
+/// How to print the verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// One line per rule
+    /// What fails and warns, and the decision
     #[default]
     Pretty,
-    /// One character per rule
+    /// Like pretty, after one character per rule
     Terse,
     /// One JSON object per rule, as libtest prints them
     Json,

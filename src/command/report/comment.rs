@@ -6,7 +6,7 @@ use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    submitted::{Fitness, Submission, Unreadable, comment},
+    submitted::{Check, Fitness, Submission, Unreadable, comment},
 };
 
 use super::folder::{Folders, read_all};
@@ -26,7 +26,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
     let submissions: Vec<Submission> = reports
         .into_iter()
         .map(|found| Submission {
-            check: found.check(limits, |_| {}),
+            check: Check::of(&found.document, &mut found.proof(limits), |_| {}),
             folder: found.name,
             document: found.document,
         })

@@ -6,11 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use evidence::{Limits, api::Edition};
-use report::{
-    Report,
-    submitted::{Check, Document, Proof, Unreadable, verify},
-};
+use evidence::Limits;
+use report::submitted::{Document, Proof, Unreadable};
 
 use super::{held::held, read::read};
 use crate::command::terminal::exit::Failure;
@@ -25,7 +22,6 @@ const EVIDENCE: [&str; 2] = [".jsonl", ".jsonl.zst"];
 const DEEPEST: usize = 8;
 
 /// A report with its place.
-#[derive(Clone)]
 pub(super) struct Found {
     /// The folder, below the one that was named.
     pub(super) name: String,
@@ -147,27 +143,14 @@ fn cause(failure: &Failure) -> String {
 }
 
 impl Found {
-    /// The same with that edition in place of its own: not what was submitted.
-    pub(super) fn in_edition(&self, edition: Edition) -> Self {
-        let document = Document {
-            edition,
-            ..self.document.clone()
-        };
-        Self {
-            document,
-            ..self.clone()
-        }
-    }
-
-    /// Judges the evidence again, if it is there. `show` gets the run.
-    pub(super) fn check(&self, limits: &Limits, show: impl FnOnce(&Report)) -> Check {
+    /// Reads the evidence, if it is there.
+    pub(super) fn proof(&self, limits: &Limits) -> Proof {
         let path = self.evidence().filter(|_| self.document.evidence.is_some());
-        let proof = match path.map(|path| held(&path, limits)) {
+        match path.map(|path| held(&path, limits)) {
             None => Proof::Missing,
-            Some(Ok(held)) => Proof::Judged(verify(&self.document, held, show)),
+            Some(Ok(held)) => Proof::Held(Box::new(held)),
             Some(Err(failure)) => Proof::Unreadable(failure.in_one_line()),
-        };
-        Check::of(&self.document, proof)
+        }
     }
 
     /// The evidence in the folder of the report: the file that the report names, or the first evidence file. The content

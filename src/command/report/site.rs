@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use evidence::Limits;
+use evidence::{Limits, api::Role};
 use report::{
     Output,
     site::{self, BoardEntry, EditionResult},
-    submitted::{Fitness, Submission, compose},
+    submitted::{Check, Document, Fitness, Submission},
 };
 
 use super::folder::{Found, read_all};
@@ -60,26 +60,34 @@ impl Site {
 }
 
 /// Judges the evidence of a report again. If the report holds and is about a whole run, judges it by the other
-/// editions of the role, too.
+/// editions of the role, too. A consumer's testbed played one edition only.
 fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
-    let document = &found.document;
-    let mut judged = None;
-    let check = found.check(limits, |report| {
-        judged = Some(EditionResult::judged(document.clone(), report));
+    let (mut proof, document) = (found.proof(limits), found.document);
+    let rules_as_of = document.rules_as_of;
+    let mut editions = Vec::new();
+    let check = Check::of(&document, &mut proof, |report| {
+        editions.push(EditionResult::judged(report, rules_as_of));
     });
-    let mut editions = vec![judged.unwrap_or_else(|| EditionResult::claimed(document.clone()))];
-    if check.fitness == Fitness::Holds && document.is_whole_run() {
-        let others = document.edition.role().editions();
-        for edition in others.filter(|edition| *edition != document.edition) {
-            found.in_edition(edition).check(limits, |report| {
-                editions.push(EditionResult::judged(compose(report, None), report));
+    if editions.is_empty() {
+        editions.push(EditionResult::claimed(&document));
+    }
+    let role = document.edition.role();
+    if check.fitness == Fitness::Holds && document.is_whole_run() && role != Role::Consumer {
+        for edition in role.editions().filter(|edition| *edition != document.edition) {
+            let other = Document {
+                edition,
+                editions: Vec::new(),
+                ..document.clone()
+            };
+            Check::of(&other, &mut proof, |report| {
+                editions.push(EditionResult::judged(report, rules_as_of));
             });
         }
     }
     BoardEntry {
         submission: Submission {
             folder: found.name,
-            document: found.document,
+            document,
             check,
         },
         editions,

@@ -6,7 +6,7 @@ use clap::Args;
 use report::{
     escape,
     page::Page,
-    submitted::{Change, Check, Document, Fitness, Proof, verify},
+    submitted::{Change, Check, Document, Fitness, Proof},
 };
 
 use super::{comment::verify_all, held::held, read::read};
@@ -60,8 +60,8 @@ impl Verify {
         let report = self.report.unwrap_or_default();
         let document = read(&report, &limits)?;
         let evidence = self.evidence.unwrap_or_default();
-        let proof = Proof::Judged(verify(&document, held(&evidence, &limits)?, |_| {}));
-        let check = Check::of(&document, proof);
+        let mut proof = Proof::Held(Box::new(held(&evidence, &limits)?));
+        let check = Check::of(&document, &mut proof, |_| {});
         print(&describe(&document, &check))?;
         Ok(match check.fitness {
             Fitness::Holds => Exit::Success,
@@ -72,7 +72,7 @@ impl Verify {
 
 fn describe(document: &Document, check: &Check) -> String {
     let mut page = Page::new(width());
-    let differences = &check.verified.differences;
+    let differences = &check.differences;
     if check.fitness == Fitness::Holds {
         let (decision, edition) = (document.decision.name(), document.edition);
         page.marked(
@@ -97,7 +97,7 @@ fn describe(document: &Document, check: &Check) -> String {
             page.paragraph(2, &format!("… and {} more", number - SHOWN));
         }
     }
-    for note in &check.verified.notes {
+    for note in &check.notes {
         page.marked(0, "note:", &escape::line(note));
     }
     for obstacle in &check.obstacles {

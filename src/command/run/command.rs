@@ -157,8 +157,8 @@ impl Run {
             own: self.plan.own(),
         };
         match observe(&target, plan, sources, &watching) {
-            Ok(evidence) => {
-                let judged = Judged::of(&evidence, &selection);
+            Ok(mut evidence) => {
+                let judged = Judged::of(&mut evidence, &selection);
                 if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
                     tell_of_faults(&reference, &judged.judgement);
                 }
@@ -247,7 +247,7 @@ pub fn from_file(
         limits,
     };
     conclude(
-        Judged::of(&evidence, &selection),
+        Judged::of(&mut evidence, &selection),
         waivers.as_ref(),
         outputs,
         Some(from),

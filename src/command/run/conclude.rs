@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
-use report::{Form, Output, Prepared, Report, github, no_advice, submitted, terminal, trials};
+use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted, terminal, trials};
 
 use crate::command::{
     flags::output::{Format, OutputFlags},
@@ -32,7 +32,7 @@ pub struct ReadFrom<'a> {
 #[derive(Debug)]
 pub struct Judged<'a> {
     /// The evidence.
-    pub evidence: &'a Evidence,
+    pub evidence: &'a mut Evidence,
     /// The rules that were selected.
     pub selection: &'a Selection,
     /// The judgement, without waivers.
@@ -41,11 +41,11 @@ pub struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     /// Judges evidence.
-    pub fn of(evidence: &'a Evidence, selection: &'a Selection) -> Self {
+    pub fn of(evidence: &'a mut Evidence, selection: &'a Selection) -> Self {
         Self {
+            judgement: judge(evidence, selection),
             evidence,
             selection,
-            judgement: judge(evidence, selection),
         }
     }
 }
@@ -67,10 +67,12 @@ pub fn conclude(
         selection,
         mut judgement,
     } = judged;
-    if let Some(waivers) = waivers {
+    let waivers = waivers.map(|waivers| (waivers, Waivers::day(judged_at)));
+    if let Some((waivers, day)) = waivers {
         note_foreign(waivers, &evidence.header.claim);
-        judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
+        judgement.waive(waivers, day, evidence.header.claim.strict);
     }
+    let editions = by_edition(evidence, &judgement, selection, waivers, rules::as_of());
     let file = holder(&outputs, read_from.map(|from| from.path));
     let submitted = Report {
         evidence,
@@ -78,6 +80,7 @@ pub fn conclude(
         selection,
         judged_at,
         file: file.as_deref(),
+        editions: &editions,
         advice: no_advice,
     };
     let shown = Report {
@@ -86,7 +89,7 @@ pub fn conclude(
     };
     let left = leave(&shown, &submitted, outputs, read_from);
     let exit = exit(&judgement, flags.complete);
-    match (left, show(&shown, flags.format)) {
+    match (left, show(&shown, flags)) {
         (Ok(()), Ok(())) => Ok(exit),
         (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
         (Err(unwritten), Err(unshown)) => {
@@ -158,6 +161,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
         selection: &selection,
         judged_at: Clock::system().now(),
         file: None,
+        editions: &[],
         advice: advice::flag,
     };
     // There is no evidence worth recording.
@@ -224,18 +228,21 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
         .flatten()
 }
 
-fn show(report: &Report, format: Format) -> Result<(), Failure> {
-    let list = match format {
-        Format::Pretty => trials::list(report),
-        Format::Terse => trials::short_list(report),
-        Format::Github => trials::list(report) + &github::annotations(report),
+fn show(report: &Report, flags: &OutputFlags) -> Result<(), Failure> {
+    if flags.format == Format::Json {
         // Standard output is then for a machine.
-        Format::Json => {
-            if trials::print_json(report).is_ok() {
-                anstream::eprint!("{}", terminal::decision(report, width()));
-            }
-            return Ok(());
+        if trials::print_json(report).is_ok() {
+            anstream::eprint!("{}", terminal::decision(report, width()));
         }
+        return Ok(());
+    }
+    let mut text = match flags.format {
+        Format::Terse => terminal::short_list(report),
+        _ if flags.verbose => terminal::list(report),
+        _ => String::new(),
     };
-    print(&(list + &terminal::after_list(report, called(), width())))
+    if flags.format == Format::Github {
+        text += &github::annotations(report);
+    }
+    print(&(text + &terminal::verdicts(report, called(), width(), flags.verbose)))
 }

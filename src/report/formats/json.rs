@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::{
     Coverage, Report,
     story::{Stories, Story, representatives},
-    summary::run::{EditionDecision, Reaction, decisions, reactions},
+    summary::run::{EditionDecision, Reaction, RoleDecision, decisions, reactions},
     text::escape,
 };
 
@@ -72,7 +72,10 @@ struct Document<'a> {
     decision: Decision,
     /// The decision by each edition, if the run judged by two: `decision` is the worst of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    decisions: Vec<EditionDecision>,
+    decisions: Vec<RoleDecision>,
+    /// The decision by every edition of the role, from the same evidence: `decision` is that by `edition`.
+    #[serde(skip_serializing_if = "<[EditionDecision]>::is_empty")]
+    editions: &'a [EditionDecision],
     /// Whether each MUST rule was judged, or does not apply as the evidence shows; except for inconclusive ones.
     whole: bool,
     /// How many rules have each verdict, by level.
@@ -255,6 +258,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         partial: report.judgement.partial,
         decision: report.judgement.decision,
         decisions: decisions(report.judgement),
+        editions: report.editions,
         whole: report.judgement.is_whole(),
         tally: Levels {
             must: Outcomes::of(tally.must),

@@ -91,6 +91,14 @@ fn counts(text: &mut String, report: &Report) {
         let _ = writeln!(text, "| {level} | {} |", Vec::from_iter(counts).join(" | "));
     }
     text.push('\n');
+    let editions = run::editions(report);
+    if !editions.is_empty() {
+        text.push_str("| edition | all rules | explicit rules only |\n|---|---|---|\n");
+        for row in editions {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+        text.push('\n');
+    }
 }
 
 /// Lists the rules with that verdict while there is room, and counts the others. Stories take the first half at most: no

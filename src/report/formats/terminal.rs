@@ -1,8 +1,11 @@
-//! The output after the list, the most important last: unjudged rules, notes, warnings, broken rules, and the decision.
+//! The verdicts on a terminal: what is violated, and in the last lines the decision, what it is based on, and what to add to
+//! check the rest. In full, every rule, with the reasons of those without a verdict, and how the rules were judged.
+
+use std::fmt::Write as _;
 
 use evidence::Reason;
 use judge::{Decision, RuleVerdict, Verdict};
-use owo_colors::Style;
+use owo_colors::{OwoColorize as _, Style};
 
 use crate::{
     COMMAND, Coverage, Report,
@@ -13,83 +16,143 @@ use crate::{
 /// The number of unreadable objects to list.
 const UNREADABLE: usize = 5;
 
-/// Writes the parts after the list, so many columns wide ([`Page::new`]). The command is what the reader types to call the
-/// suite: [`COMMAND`], unless it is the plugin of another program. The text has colours; print it through a stream that
-/// strips them if needed.
-pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> String {
-    let mut page = Page::new(width);
-    not_asked(&mut page, report, command);
-    by_reason(&mut page, report, Verdict::NotApplicable, command);
-    notes(&mut page, report, command);
-    by_reason(&mut page, report, Verdict::Waived, command);
-    waivers(&mut page, report, command);
-    not_read(&mut page, report);
-    warnings(&mut page, report);
-    by_reason(&mut page, report, Verdict::Inconclusive, command);
-    failures(&mut page, report, command);
-    to_fix(&mut page, report);
-    for (name, value) in [
-        ("cost to the hub", run::cost(report)),
-        ("slowest reactions", run::slowest_reactions(report)),
-    ] {
-        if let Some(value) = value {
-            page.styled(0, &format!("{name}: {value}"), Style::new().dimmed());
-        }
+/// The number of inconclusive rules to name for a reason.
+const NAMED: usize = 3;
+
+/// The line width of the short list, in characters.
+const WIDTH: usize = 80;
+
+/// Ids of up to this many characters are aligned: with any outcome behind them they fit 80 columns. Longer ones push their
+/// outcome to the right.
+const ALIGNED: usize = 38;
+
+/// Lists the selected rules, one a line, each with its verdict. Has colours.
+pub fn list(report: &Report) -> String {
+    let selected = selected(report);
+    let longest = selected.iter().map(|verdict| verdict.rule.id.len()).max();
+    let longest = longest.unwrap_or_default().min(ALIGNED);
+    let mut text = String::new();
+    for verdict in &selected {
+        let weight = format!("[{}]", verdict.applies.weight());
+        let id = verdict.rule.id;
+        let outcome = outcome(verdict);
+        let outcome = outcome.style(style(verdict.verdict));
+        let _ = writeln!(text, "{weight:<17} {id:<longest$} ... {outcome}");
     }
+    text + "\n"
+}
+
+/// Shows each selected rule as a character: `.` passes, `F` fails, `w` warns, `i` was not judged or is waived. Has colours.
+pub fn short_list(report: &Report) -> String {
+    let mut text = String::new();
+    for line in selected(report).chunks(WIDTH) {
+        for verdict in line {
+            let mark = match verdict.verdict {
+                Verdict::Pass => ".",
+                Verdict::Fail => "F",
+                Verdict::Warn => "w",
+                _ => "i",
+            };
+            let _ = write!(text, "{}", mark.style(style(verdict.verdict)));
+        }
+        text.push('\n');
+    }
+    text + "\n"
+}
+
+/// The verdicts on the rules that the user selected.
+fn selected<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
+    let verdicts = report.judgement.verdicts.iter();
+    verdicts.filter(|verdict| !verdict.is_deselected()).collect()
+}
+
+/// The verdict in few words.
+pub(crate) fn outcome(verdict: &RuleVerdict) -> String {
+    match verdict.verdict {
+        Verdict::Pass => "ok".to_owned(),
+        Verdict::Fail => "FAILED".to_owned(),
+        Verdict::Warn => format!("warn: {}", verdict.found()),
+        Verdict::Waived => format!("waived: {}", verdict.waived.len()),
+        other => other.words().to_owned(),
+    }
+}
+
+fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Pass => Style::new().green(),
+        Verdict::Fail => Style::new().red().bold(),
+        Verdict::Warn | Verdict::Waived | Verdict::Inconclusive => Style::new().yellow(),
+        Verdict::NotApplicable | Verdict::Skipped => Style::new().dimmed(),
+    }
+}
+
+/// Shows the verdicts, so many columns wide ([`Page::new`]), with colours. The command is what the reader types to call the
+/// suite: [`COMMAND`], unless it is the plugin of another program. `in_full`, it also says why rules were not judged, and
+/// what the rules were judged from.
+pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: bool) -> String {
+    let mut page = Page::new(width);
+    if in_full {
+        not_asked(&mut page, report, command);
+        by_reason(&mut page, report, Verdict::NotApplicable, command, usize::MAX);
+        by_reason(&mut page, report, Verdict::Waived, command, usize::MAX);
+        notes(&mut page, report, command);
+        let cost = run::cost(report).map(|cost| format!("cost to the hub: {cost}"));
+        let reactions = run::slowest_reactions(report);
+        let reactions = reactions.map(|reactions| format!("slowest reactions: {reactions}"));
+        let run = cost.into_iter().chain(reactions);
+        let run: Vec<_> = run.map(|line| (line, Vec::new())).collect();
+        list_reasons(&mut page, "run", &run, command);
+    }
+    let complaints = report.judgement.complaints();
+    let complaints: Vec<_> = complaints.map(|complaint| (complaint, Vec::new())).collect();
+    list_reasons(&mut page, "waivers needing attention", &complaints, command);
+    let unreadable: Vec<_> = run::unreadable(report, UNREADABLE)
+        .into_iter()
+        .map(|line| (line, Vec::new()))
+        .collect();
+    list_reasons(&mut page, "objects that could not be read", &unreadable, command);
+    let most = if in_full { usize::MAX } else { NAMED };
+    by_reason(&mut page, report, Verdict::Inconclusive, command, most);
+    warnings(&mut page, report);
+    failures(&mut page, report, command);
     decide(&mut page, report);
     page.into_text()
 }
 
-/// Writes the decision alone, for a list that a machine reads.
+/// Shows the decision alone, for a list that a machine reads.
 pub fn decision(report: &Report, width: Option<usize>) -> String {
     let mut page = Page::new(width);
     decide(&mut page, report);
     page.into_text()
 }
 
-/// Shows the broken rules in full.
+/// Shows the rules that fail in full, in the order in which to fix them.
 fn failures(page: &mut Page, report: &Report, command: &str) {
-    for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Fail).enumerate() {
-        if number == 0 {
-            page.heading("failures");
-        }
-        page.styled(
-            0,
-            &format!("---- {} ----", verdict.rule.id),
-            Style::new().red().bold(),
-        );
+    let mut failing: Vec<&RuleVerdict> = with_verdict(report, Verdict::Fail).collect();
+    failing.sort_by_key(|verdict| (verdict.level(), verdict.basis()));
+    for verdict in failing {
+        let heading = format!("FAIL [{}] {}", verdict.applies.weight(), verdict.rule.id);
+        page.styled(0, &heading, Style::new().red().bold());
         findings::in_full(page, verdict, command);
         page.gap();
     }
 }
 
-/// Lists what to fix, MUST first: the last screen of a long report shows it.
-fn to_fix(page: &mut Page, report: &Report) {
-    let mut failing: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Fail).collect();
-    if failing.len() < 2 {
-        return;
-    }
-    failing.sort_by_key(|verdict| (verdict.level(), verdict.basis()));
-    page.heading("fix in this order");
-    for verdict in failing {
-        let rule = verdict.rule;
-        let extent = count(verdict.found(), "finding");
-        page.marked(
-            2,
-            &format!("[{}]", verdict.applies.weight()),
-            &format!("{} ({extent})", rule.id),
-        );
-        page.paragraph(6, &rule.facts.remedy);
-    }
-    page.gap();
-}
-
+/// Shows each rule that warns in a line: the first kind of finding.
 fn warnings(page: &mut Page, report: &Report) {
-    for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Warn).enumerate() {
-        if number == 0 {
-            page.heading("warnings");
-        }
-        findings::in_short(page, verdict);
+    let mut has_any = false;
+    for verdict in with_verdict(report, Verdict::Warn) {
+        has_any = true;
+        let first = verdict.findings.first().map_or("", |finding| &finding.message);
+        let id = verdict.rule.id;
+        let text = format!(
+            "{id} ({}): {}",
+            count(verdict.found(), "finding"),
+            escape::line(first)
+        );
+        page.labelled(0, "warning", Style::new().yellow(), &text);
+    }
+    if has_any {
         page.gap();
     }
 }
@@ -99,46 +162,27 @@ fn notes(page: &mut Page, report: &Report, command: &str) {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {
         for note in &verdict.notes {
-            gather(
-                &mut notes,
-                report.with_advice(note, Some(verdict.rule)),
-                verdict.rule.id,
-            );
+            let note = report.with_advice(note, Some(verdict.rule));
+            gather(&mut notes, note, verdict.rule.id);
         }
     }
     list_reasons(page, "notes", &notes, command);
 }
 
-/// Shows the first unreadable objects.
-fn not_read(page: &mut Page, report: &Report) {
-    let lines = run::unreadable(report, UNREADABLE);
-    if lines.is_empty() {
-        return;
-    }
-    page.heading("objects that could not be read");
-    for line in &lines {
-        page.paragraph(2, line);
-    }
-    page.gap();
-}
-
-/// Shows waivers without effect.
-fn waivers(page: &mut Page, report: &Report, command: &str) {
-    let complaints: Vec<_> = report
-        .judgement
-        .complaints()
-        .map(|complaint| (complaint, Vec::new()))
-        .collect();
-    list_reasons(page, "waivers needing attention", &complaints, command);
-}
-
-fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str) {
-    let mut reasons = Vec::new();
-    for verdict in with_verdict(&report.judgement.verdicts, which) {
-        let reason = report
-            .reason(verdict)
-            .unwrap_or_else(|| "no reason is known".to_owned());
+/// Shows the reasons of rules with that verdict, with at most so many rules each.
+fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str, most: usize) {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for verdict in with_verdict(report, which) {
+        let reason = report.reason(verdict);
+        let reason = reason.unwrap_or_else(|| "no reason is known".to_owned());
         gather(&mut reasons, reason, verdict.rule.id);
+    }
+    for (reason, rules) in &mut reasons {
+        if rules.len() > most {
+            let more = count(rules.len() - most, "more rule");
+            *reason += &format!(" ({} and {more})", rules[..most].join(", "));
+            rules.clear();
+        }
     }
     list_reasons(page, which.words(), &reasons, command);
 }
@@ -146,7 +190,7 @@ fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str) {
 /// Shows evidence that was not requested, with the rules that were skipped for it. A rule that needs one of two kinds
 /// is under both.
 fn not_asked(page: &mut Page, report: &Report, command: &str) {
-    let mut skipped: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Skipped)
+    let mut skipped: Vec<&RuleVerdict> = with_verdict(report, Verdict::Skipped)
         .filter(|verdict| !verdict.is_deselected())
         .collect();
     let not_asked = Coverage::of(report).not_asked;
@@ -155,23 +199,23 @@ fn not_asked(page: &mut Page, report: &Report, command: &str) {
         .map(|(kind, why)| {
             let rules = skipped.iter().filter(|verdict| is_skipped_for(verdict, why));
             let rules: Vec<&str> = rules.map(|verdict| verdict.rule.id).collect();
-            let aside = if rules.is_empty() {
+            let remark = if rules.is_empty() {
                 "; no rule is skipped for it"
             } else {
                 ""
             };
-            (format!("{kind}: {}{aside}", report.with_advice(why, None)), rules)
+            (
+                format!("{kind}: {}{remark}", report.with_advice(why, None)),
+                rules,
+            )
         })
         .collect();
     // The others are skipped because of the claim.
     skipped.retain(|verdict| !not_asked.values().any(|why| is_skipped_for(verdict, why)));
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for verdict in skipped {
-        gather(
-            &mut reasons,
-            report.reason(verdict).unwrap_or_default(),
-            verdict.rule.id,
-        );
+        let reason = report.reason(verdict).unwrap_or_default();
+        gather(&mut reasons, reason, verdict.rule.id);
     }
     reasons.extend(kinds);
     list_reasons(page, "skipped (not requested)", &reasons, command);
@@ -181,19 +225,32 @@ fn is_skipped_for(verdict: &RuleVerdict, why: &Reason) -> bool {
     verdict.reasons.iter().any(|reason| reason.contains(&**why))
 }
 
+/// The last lines: the decision by each edition, the decision, what it is based on, and what to add.
 fn decide(page: &mut Page, report: &Report) {
+    let editions = run::editions(report);
+    if !editions.is_empty() {
+        let head = ["edition", "all rules", "explicit rules only"].map(str::to_owned);
+        for [edition, all, explicit] in [head].into_iter().chain(editions) {
+            page.verbatim(0, &format!("{edition:<18}  {all:<16}  {explicit}"));
+        }
+        page.gap();
+    }
     let style = match report.judgement.decision {
         Decision::Conformant => Style::new().green().bold(),
         Decision::NoViolation => Style::new().bold(),
         Decision::NotConformant => Style::new().red().bold(),
         Decision::Inconclusive => Style::new().yellow().bold(),
     };
-    let headline = format!("{};", decision::headline(report));
-    page.sentence(&headline, style, &decision::scope(report));
+    page.hanging(&decision::headline(report), style);
+    page.hanging(&decision::basis(report), Style::new());
+    if let Some(rest) = decision::rest(report) {
+        page.hanging(&rest, Style::new());
+    }
 }
 
-fn with_verdict(verdicts: &[RuleVerdict], which: Verdict) -> impl Iterator<Item = &RuleVerdict> {
-    verdicts.iter().filter(move |verdict| verdict.verdict == which)
+fn with_verdict<'a>(report: &Report<'a>, which: Verdict) -> impl Iterator<Item = &'a RuleVerdict> {
+    let verdicts = report.judgement.verdicts.iter();
+    verdicts.filter(move |verdict| verdict.verdict == which)
 }
 
 /// Adds a rule under its reason. Reasons are in the order of their first occurrence.
@@ -210,12 +267,12 @@ fn list_reasons(page: &mut Page, heading: &str, reasons: &[(String, Vec<&str>)],
     }
     page.heading(heading);
     for (reason, rules) in reasons {
-        // Reasons quote commands as they are without a plugin's name: evidence is the same for everybody.
+        // Reasons quote commands without the name of a plugin: evidence is the same for all users.
         let reason = reason.replace(&format!("`{COMMAND} "), &format!("`{command} "));
         page.paragraph(2, &escape::line(&reason));
         if !rules.is_empty() {
             page.paragraph(6, &rules.join(", "));
         }
-        page.gap();
     }
+    page.gap();
 }

@@ -40,6 +40,8 @@ struct Page<'a> {
     title: String,
     headline: String,
     scope: String,
+    /// The decisions by each edition, in words; empty if only one is known.
+    editions: Vec<[String; 3]>,
     sections: Vec<Section<'a>>,
     /// Evidence that was not requested, with the number of rules that wait for it.
     locked: Vec<(&'static str, String)>,
@@ -80,6 +82,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         title: title(judgement),
         headline: shown(&decision::headline(report)),
         scope: shown(&decision::scope(report)),
+        editions: run::editions(report),
         sections: sections(report),
         locked: locked(report),
         objects: judgement.roles().map(|role| objects(report, role)).collect(),

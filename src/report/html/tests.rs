@@ -26,6 +26,7 @@ fn page_of(evidence: &Evidence, judgement: &Judgement) -> String {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        editions: &[],
         advice: crate::no_advice,
     };
     write(&report, &mut page).expect("a vector takes all");

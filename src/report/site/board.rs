@@ -4,15 +4,15 @@ use std::{collections::BTreeMap, io};
 
 use askama::Template;
 use evidence::api::{Edition, Role};
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use judge::{
-    Count, RuleVerdict, Verdict,
+    Count, Decision, RuleVerdict, Verdict,
     rules::{self, Finding, Level, Rule},
 };
 use semver::Version as Semver;
 
 use crate::{
-    Report,
+    EditionDecision, Report,
     html::display::{Sign, page_style, policy, rank, shown},
     submitted::{Document, Entry, Fitness, Submission, Unreadable, trend},
     summary::{decision, findings::alike},
@@ -48,7 +48,7 @@ pub struct BoardEntry {
 /// The verdicts of one report by one edition.
 #[derive(Debug)]
 pub struct EditionResult {
-    document: Document,
+    decision: EditionDecision,
     rules: BTreeMap<&'static str, RuleResult>,
 }
 
@@ -107,25 +107,38 @@ pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl i
 }
 
 impl EditionResult {
-    /// The verdicts and findings of evidence that was judged again.
-    pub fn judged(document: Document, report: &Report) -> Self {
+    /// The verdicts and findings of evidence that was judged again, decided by the rules until that day.
+    pub fn judged(report: &Report, rules_as_of: Option<Date>) -> Self {
+        let strict = report.evidence.header.claim.strict;
         let verdicts = report.judgement.verdicts.iter();
         Self {
+            decision: EditionDecision::of(report.judgement, strict, rules_as_of),
             rules: verdicts
                 .map(|verdict| (verdict.rule.id, RuleResult::judged(report, verdict)))
                 .collect(),
-            document,
         }
     }
 
     /// The verdicts that a report claims, without evidence; none if the report contradicts itself.
-    pub fn claimed(document: Document) -> Self {
+    pub fn claimed(document: &Document) -> Self {
         let entries = document.entries().unwrap_or_default();
         let result = |entry: &Entry| Some((rules::find(&entry.rule)?.id, RuleResult::claimed(entry)));
         Self {
+            decision: EditionDecision {
+                edition: document.edition,
+                decision: Some(document.decision),
+                decision_explicit: None,
+            },
             rules: entries.iter().filter_map(result).collect(),
-            document,
         }
+    }
+
+    /// The decision by explicit rules alone; empty if it is not known.
+    fn explicit(&self) -> String {
+        let decision = self.decision.decision_explicit;
+        decision.map_or_else(String::new, |decision| {
+            Sign::of_decision(decision).word.to_owned()
+        })
     }
 }
 
@@ -227,12 +240,12 @@ impl BoardEntry {
 
     fn result(&self, edition: &Edition) -> Option<&EditionResult> {
         let mut results = self.editions.iter();
-        results.find(|result| result.document.edition == *edition)
+        results.find(|result| result.decision.edition == *edition)
     }
 
     fn results(&self, rule: &Rule) -> Vec<(Edition, &RuleResult)> {
         let editions = self.editions.iter();
-        let results = editions.filter_map(|of| Some((of.document.edition, of.rules.get(rule.id)?)));
+        let results = editions.filter_map(|of| Some((of.decision.edition, of.rules.get(rule.id)?)));
         results.collect()
     }
 
@@ -312,7 +325,8 @@ impl Version<'_> {
     }
 
     fn decision(&self, result: &EditionResult) -> Sign {
-        let decision = Sign::of_decision(result.document.decision);
+        let decision = result.decision.decision.unwrap_or(Decision::Inconclusive);
+        let decision = Sign::of_decision(decision);
         match self.entry.submission.check.fitness {
             Fitness::Holds => decision,
             Fitness::NotVerified => Sign::new("none", "○", decision.word),
@@ -375,7 +389,7 @@ impl EditionResult {
     fn counts(&self, is_must: bool) -> String {
         let mut count = Count::default();
         for (id, result) in &self.rules {
-            let applies = rules::find(id).and_then(|rule| rule.facts.in_edition(self.document.edition));
+            let applies = rules::find(id).and_then(|rule| rule.facts.in_edition(self.decision.edition));
             if applies.is_some_and(|applies| (applies.level == Level::Must) == is_must) {
                 count.add(result.verdict);
             }

@@ -12,7 +12,7 @@ use super::*;
 use crate::{
     Report,
     formats::markdown::code,
-    submitted::{Check, Document, Fitness, Held, Proof, Submission, Unreadable, comment, compose, verify},
+    submitted::{Check, Document, Fitness, Held, Proof, Submission, Unreadable, comment, compose},
 };
 
 const HOSTILE: &str = "../../x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}|`";
@@ -103,25 +103,27 @@ impl Made {
             selection: &selection,
             judged_at: "2026-06-01T10:00:00Z".parse::<Timestamp>().expect("a time"),
             file: Some("evidence.jsonl.zst"),
+            editions: &[],
             advice: crate::no_advice,
         };
         let mut document = compose(&report, Some(&sum));
         (self.edit)(&mut document);
-        let mut judged = None;
-        let proof = match self.recorded {
+        let mut proof = match self.recorded {
             None => Proof::Missing,
             Some(has_label) => {
                 let evidence = self.evidence(has_label);
-                Proof::Judged(verify(&document, Held { evidence, sum }, |report| {
-                    judged = Some(EditionResult::judged(document.clone(), report));
-                }))
+                Proof::Held(Box::new(Held { evidence, sum }))
             }
         };
+        let mut judged = None;
+        let check = Check::of(&document, &mut proof, |report| {
+            judged = Some(EditionResult::judged(report, document.rules_as_of));
+        });
         BoardEntry {
-            editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(document.clone()))],
+            editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&document))],
             submission: Submission {
                 folder: self.folder,
-                check: Check::of(&document, proof),
+                check,
                 document,
             },
         }

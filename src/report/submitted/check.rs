@@ -7,10 +7,10 @@ use super::{
     compose::compose_as_of,
     diff::{Change, changes},
     document::Document,
-    eligibility::{not_real, obstacles},
+    obstacles::{not_real, obstacles},
 };
 use crate::{
-    Report, no_advice,
+    Report, by_edition, no_advice,
     text::{escape, number::count},
 };
 
@@ -27,26 +27,15 @@ pub struct Held {
     pub sum: Checksum,
 }
 
-/// What judging the evidence again shows.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verified {
-    /// What the report says (old), and what its evidence says (new); verdicts first, as the counts follow from them.
-    pub differences: Vec<Change>,
-    /// What the evidence shows that keeps the report from being submitted.
-    pub obstacles: Vec<String>,
-    /// Notes for a person.
-    pub notes: Vec<String>,
-}
-
-/// What the evidence says about a report.
+/// The evidence of a report.
 #[derive(Debug)]
 pub enum Proof {
-    /// It was judged again.
-    Judged(Verified),
     /// There is none.
     Missing,
     /// It cannot be read, for that reason.
     Unreadable(String),
+    /// It can be judged again.
+    Held(Box<Held>),
 }
 
 /// Whether a report follows from its evidence.
@@ -78,8 +67,10 @@ pub struct Check {
     pub fitness: Fitness,
     /// Why, in a few words.
     pub reason: &'static str,
-    /// What its evidence shows.
-    pub verified: Verified,
+    /// What the report says (old), and what its evidence says (new); verdicts first, as the counts follow from them.
+    pub differences: Vec<Change>,
+    /// Notes for a person.
+    pub notes: Vec<String>,
     /// What makes the report unfit, each with what to do.
     problems: Vec<String>,
     /// What keeps the report from being submitted, by itself or by its evidence.
@@ -87,54 +78,52 @@ pub struct Check {
 }
 
 impl Check {
-    /// Checks a report with what its evidence says.
-    pub fn of(document: &Document, proof: Proof) -> Self {
-        let contradiction = document.entries().err();
-        let (mut fitness, mut reason, problem) = match &proof {
+    /// Checks a report against its evidence. `show` gets each run that is judged again.
+    pub fn of(document: &Document, proof: &mut Proof, show: impl FnOnce(&Report)) -> Self {
+        let mut check = Self {
+            fitness: Fitness::NotVerified,
+            reason: "",
+            differences: Vec::new(),
+            notes: Vec::new(),
+            problems: Vec::new(),
+            obstacles: obstacles(document),
+        };
+        match proof {
             Proof::Missing => {
-                let add = |file: &str| {
+                check.reason = "no evidence";
+                check.problems.extend(document.evidence.as_ref().map(|kept| {
                     format!(
-                        "the evidence is missing: add {file} next to report.yaml, or reviewers cannot verify the report"
+                        "the evidence is missing: add {} next to report.yaml, or reviewers cannot verify the report",
+                        kept.file
                     )
-                };
-                let problem = document.evidence.as_ref().map(|kept| add(&kept.file));
-                (Fitness::NotVerified, "no evidence", problem)
+                }));
             }
             Proof::Unreadable(error) => {
-                let problem = format!("the evidence cannot be read: {error}");
-                (Fitness::NotVerified, "its evidence cannot be read", Some(problem))
+                check.reason = "its evidence cannot be read";
+                check
+                    .problems
+                    .push(format!("the evidence cannot be read: {error}"));
             }
-            Proof::Judged(verified) if verified.differences.is_empty() => {
-                (Fitness::Holds, "its evidence reproduces it", None)
+            Proof::Held(held) => {
+                let environment = document.environment.clone().unwrap_or_default();
+                check.obstacles.extend(not_real(&environment, &held.evidence));
+                check.notes = version_notes(document);
+                check.differences = differences(document, held, show);
+                if check.differences.is_empty() {
+                    (check.fitness, check.reason) = (Fitness::Holds, "its evidence reproduces it");
+                } else {
+                    (check.fitness, check.reason) = (Fitness::DoesNotHold, "its evidence says otherwise");
+                    check.problems.push(not_reproduced(&check.differences));
+                }
             }
-            Proof::Judged(verified) => {
-                let problem = not_reproduced(&verified.differences);
-                (Fitness::DoesNotHold, "its evidence says otherwise", Some(problem))
-            }
-        };
-        let mut problems = Vec::new();
-        if let Some(contradiction) = contradiction {
-            (fitness, reason) = (Fitness::DoesNotHold, "it contradicts itself");
-            problems.push(format!(
-                "the report contradicts itself: {contradiction}: submit it as the suite wrote it"
-            ));
         }
-        problems.extend(problem);
-        let verified = match proof {
-            Proof::Judged(verified) => verified,
-            _ => Verified::default(),
-        };
-        let obstacles = obstacles(document)
-            .into_iter()
-            .chain(verified.obstacles.iter().cloned())
-            .collect();
-        Self {
-            fitness,
-            reason,
-            verified,
-            problems,
-            obstacles,
+        if let Err(contradiction) = document.entries() {
+            (check.fitness, check.reason) = (Fitness::DoesNotHold, "it contradicts itself");
+            let problem =
+                format!("the report contradicts itself: {contradiction}: submit it as the suite wrote it");
+            check.problems.insert(0, problem);
         }
+        check
     }
 
     /// The fitness with its reason.
@@ -161,49 +150,9 @@ fn not_reproduced(differences: &[Change]) -> String {
     )
 }
 
-/// A submitted report in its folder.
-#[derive(Debug)]
-pub struct Submission {
-    /// The folder, relative to the folder of all reports, with `/` between its parts.
-    pub folder: String,
-    /// The report.
-    pub document: Document,
-    /// The result of checking it.
-    pub check: Check,
-}
-
-/// A folder without a readable report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
-    /// The folder, relative to the folder of all reports.
-    pub folder: String,
-    /// Why it cannot be read.
-    pub reason: String,
-}
-
-impl Submission {
-    /// What is missing or forged, each with what to do. The folder is to be named like the version, for readers to find it.
-    pub fn to_do(&self) -> Vec<String> {
-        let bare = |text: &str| text.strip_prefix('v').unwrap_or(text).to_owned();
-        let version = self
-            .document
-            .implementation
-            .as_ref()
-            .map_or("", |about| about.version.trim());
-        let folder = self.folder.rsplit('/').next().unwrap_or_default();
-        let misnamed = (!version.is_empty() && bare(version) != bare(folder)).then(|| {
-            format!("the folder is named {folder}, and the report is of version {version}: give both the same name")
-        });
-        self.check.to_do().cloned().chain(misnamed).collect()
-    }
-}
-
-/// Judges the evidence again with the report's edition, claims, scope, rules, waivers and date. `show` gets the run.
-pub fn verify(document: &Document, held: Held, show: impl FnOnce(&Report)) -> Verified {
-    let Held { mut evidence, sum } = held;
-    let environment = document.environment.clone().unwrap_or_default();
-    let obstacles = not_real(&environment, &evidence);
-    let mut again = again(document, &mut evidence, &sum, show);
+/// Compares a report with what its evidence gives.
+fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Vec<Change> {
+    let mut again = judge_again(document, held, show);
     // A note reports another version.
     again.suite_version.clone_from(&document.suite_version);
     // Evidence need not say who made the implementation, who judged it, and what was real.
@@ -212,20 +161,12 @@ pub fn verify(document: &Document, held: Held, show: impl FnOnce(&Report)) -> Ve
     again.environment = again.environment.or_else(|| document.environment.clone());
     let mut differences = changes(document, &again);
     differences.sort_by_key(|change| !change.at.contains('/'));
-    Verified {
-        differences,
-        obstacles,
-        notes: version_notes(document),
-    }
+    differences
 }
 
-/// Composes the report that the evidence gives, judged as the given report says.
-fn again(
-    document: &Document,
-    evidence: &mut Evidence,
-    sum: &Checksum,
-    show: impl FnOnce(&Report),
-) -> Document {
+/// The report that the evidence gives, judged with the report's edition, claims, scope, rules, waivers, and date.
+fn judge_again(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Document {
+    let Held { evidence, sum } = held;
     let header = &mut evidence.header;
     header.claim = Claim {
         edition: document.edition,
@@ -236,17 +177,25 @@ fn again(
     if header.window.is_none() {
         header.read_at.get_or_insert(document.date);
     }
-    let covered = document.scope.clone();
-    header.scope.namespaces = covered.namespaces;
-    header.scope.cluster_manager = covered.cluster_manager;
-    header.scope.scheduler = covered.scheduler;
-    let selection: Selection = covered.selection.unwrap_or_default();
+    let covered = &document.scope;
+    header.scope.namespaces.clone_from(&covered.namespaces);
+    header.scope.cluster_manager.clone_from(&covered.cluster_manager);
+    header.scope.scheduler.clone_from(&covered.scheduler);
+    let selection: Selection = covered.selection.clone().unwrap_or_default();
     let mut judgement = judge(evidence, &selection);
     let waivers = document.waivers.iter().map(|outcome| outcome.waiver.clone());
     let waivers = Waivers {
         waivers: waivers.collect(),
     };
-    judgement.waive(&waivers, Waivers::day(document.date), document.claim.strict);
+    let day = Waivers::day(document.date);
+    judgement.waive(&waivers, day, document.claim.strict);
+    // Reports of earlier suites have no decisions by other editions.
+    let editions = if document.editions.is_empty() {
+        Vec::new()
+    } else {
+        let waivers = Some((&waivers, day));
+        by_edition(evidence, &judgement, &selection, waivers, document.rules_as_of)
+    };
     let report = Report {
         evidence,
         judgement: &judgement,
@@ -254,6 +203,7 @@ fn again(
         judged_at: document.date,
         // The file may have been renamed: its content identifies it.
         file: document.evidence.as_ref().map(|kept| &*kept.file),
+        editions: &editions,
         advice: no_advice,
     };
     show(&report);

@@ -1,17 +1,20 @@
-//! Composing the report from a judgement.
+//! Composing the report from a judgement, and whether a report is consistent.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
-use evidence::{Checksum, Claim, Evidence, api::Edition};
+use evidence::{Checksum, Claim, Evidence, ReasonId, api::Edition};
 use jiff::{Timestamp, civil::Date};
 use judge::{
-    RuleVerdict, Selection, Verdict,
-    rules::{self, Facts},
+    Count, Decision, Extent, Outcome, RuleVerdict, Selection, Verdict, WaiverOutcome, decide_with,
+    rules::{self, Applies, Facts, Level, Rule},
 };
 
 use super::{
-    document::{Covered, Document, Entry, KIND, Kept},
-    entries::{decision, suites},
+    diff::changes,
+    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult},
 };
 use crate::{Coverage, Report, formats::json::API_VERSION, text::number::count};
 
@@ -37,6 +40,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         submitted_by: header.claim.about.submitted_by.clone(),
         environment: header.claim.about.environment.clone(),
         decision: report.judgement.decision,
+        editions: report.editions.to_vec(),
         claim: Claim {
             edition: Edition::default(),
             also: None,
@@ -161,5 +165,163 @@ fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
         bytes: sum.bytes,
         collected_by: collected_by.to_owned(),
         judge_again: format!("clusterprofile-conformance report verify REPORT {quoted}"),
+    }
+}
+
+/// Groups entries by suite. `entries` include rules that passed, in the order of the rules.
+pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {
+    let suites = entries.chunk_by(|one, next| one.suite() == next.suite());
+    suites
+        .map(|entries| {
+            let group = |is_core| {
+                group(
+                    entries
+                        .iter()
+                        .filter(|entry| (entry.level == Level::Must) == is_core),
+                )
+            };
+            SuiteResult {
+                name: entries[0].suite().to_owned(),
+                core: group(true),
+                extended: group(false),
+            }
+        })
+        .collect()
+}
+
+/// `None` if there are no such rules.
+fn group<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<Group> {
+    let mut statistics = Count::default();
+    let (mut failed_rules, mut warned_rules, mut skipped_rules) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries {
+        statistics.add(entry.verdict);
+        match entry.verdict {
+            Verdict::Pass => {}
+            Verdict::Fail => failed_rules.push(entry.clone()),
+            Verdict::Warn | Verdict::Waived => warned_rules.push(entry.clone()),
+            _ => skipped_rules.push(entry.clone()),
+        }
+    }
+    let Count {
+        waived,
+        inconclusive,
+        skipped,
+        ..
+    } = statistics;
+    let result = match statistics.judged() {
+        _ if statistics.failed > 0 => Judged::Failure,
+        judged if judged == 0 || waived + inconclusive + skipped > 0 => Judged::Partial,
+        _ => Judged::Success,
+    };
+    (statistics.rules > 0).then_some(Group {
+        result,
+        statistics,
+        failed_rules,
+        warned_rules,
+        skipped_rules,
+    })
+}
+
+/// The decision that follows from the verdicts.
+pub(super) fn decision(
+    entries: &[Entry],
+    extent: Extent,
+    waivers: &[WaiverOutcome],
+    strict: bool,
+) -> Decision {
+    let outcomes = entries.iter().map(|entry| Outcome {
+        level: entry.level,
+        verdict: entry.verdict,
+        reason: entry.reason_id,
+    });
+    decide_with(&outcomes.collect(), extent, waivers, strict)
+}
+
+impl Entry {
+    /// Whether it was not judged only because the user deselected it.
+    pub(crate) fn is_deselected(&self) -> bool {
+        self.verdict == Verdict::Skipped && self.reason_id == Some(ReasonId::Deselected)
+    }
+
+    /// The suite's name.
+    pub(crate) fn suite(&self) -> &str {
+        self.rule.split_once('/').map_or(&*self.rule, |(suite, _)| suite)
+    }
+}
+
+impl Document {
+    /// The rules that it lists: those that did not pass.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &Entry> {
+        let groups = self
+            .suites
+            .iter()
+            .flat_map(|suite| suite.core.iter().chain(&suite.extended));
+        groups.flat_map(|group| {
+            [&group.failed_rules, &group.warned_rules, &group.skipped_rules]
+                .into_iter()
+                .flatten()
+        })
+    }
+
+    /// Every rule of its edition, in the order of the rules: those that it does not list have passed.
+    ///
+    /// # Errors
+    /// How it contradicts itself: its groups or its decision do not follow from its rules, or it lists a rule that the
+    /// edition does not have.
+    pub fn entries(&self) -> Result<Vec<Entry>, String> {
+        let listed: BTreeMap<&str, &Entry> = self.listed().map(|entry| (&*entry.rule, entry)).collect();
+        let of_edition = rules::all().iter().filter(|rule| self.has(&rule.facts));
+        let of_edition = of_edition.filter_map(|rule| Some((rule, rule.facts.in_edition(self.edition)?)));
+        let entries = of_edition.map(|(rule, applies)| match listed.get(rule.id) {
+            Some(entry) => (*entry).clone(),
+            None => passed(rule, applies),
+        });
+        let entries: Vec<Entry> = entries.collect();
+        if let Some(change) = changes(&self.suites, &suites(&entries)).first() {
+            let (says, makes) = (change.old_text(), change.new_text());
+            return Err(format!(
+                "suites{}: it says {says}, and its rules make {makes}",
+                change.at
+            ));
+        }
+        let follows = decision(&entries, self.extent(), &self.waivers, self.claim.strict);
+        if follows != self.decision {
+            let (says, make) = (self.decision.name(), follows.name());
+            return Err(format!("decision: it says {says}, and its verdicts make {make}"));
+        }
+        Ok(entries)
+    }
+
+    /// Whether its edition has a rule with these facts, and its suite had it.
+    pub(crate) fn has(&self, facts: &Facts) -> bool {
+        // `None` comes before each day.
+        facts.added <= self.rules_as_of && facts.in_edition(self.edition).is_some()
+    }
+
+    /// How much of the hub the run has seen.
+    pub(super) fn extent(&self) -> Extent {
+        let confined = !self.scope.namespaces.is_empty();
+        Extent::of(self.edition.role(), self.scope.partial.is_some(), confined)
+    }
+
+    /// Whether it judged all rules on all profiles to its end.
+    pub fn is_whole_run(&self) -> bool {
+        self.scope.selection.is_none() && self.scope.partial.is_none()
+    }
+}
+
+/// A rule that the report does not list has passed.
+fn passed(rule: &Rule, applies: &Applies) -> Entry {
+    Entry {
+        rule: rule.id.to_owned(),
+        level: applies.level,
+        verdict: Verdict::Pass,
+        title: rule.facts.title.clone(),
+        examined: 0,
+        violations: 0,
+        hints: 0,
+        waived: 0,
+        reasons: Default::default(),
+        reason_id: None,
     }
 }

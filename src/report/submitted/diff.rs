@@ -75,7 +75,7 @@ pub struct Diff {
     pub worse: bool,
     /// What changed except the rules: the decision, versions, claims, scope, waivers.
     pub head: Vec<Change>,
-    /// Rules whose verdict or counts changed, in the order of the rules.
+    /// Rules whose verdict or counts changed, by id.
     pub rules: Vec<RuleChange>,
 }
 
@@ -113,18 +113,8 @@ pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
     let mut head: Vec<Change> = changes(&bare(old), &bare(new));
     // The decision is what matters most.
     head.sort_by_key(|change| change.at != "decision");
-    let mut listed: BTreeSet<&str> = old
-        .listed()
-        .chain(new.listed())
-        .map(|entry| &*entry.rule)
-        .collect();
-    let mut ids: Vec<&str> = rules::all()
-        .iter()
-        .map(|rule| rule.id)
-        .filter(|id| listed.remove(id))
-        .collect();
-    // Rules that this suite does not have come last.
-    ids.extend(listed);
+    let listed = old.listed().chain(new.listed());
+    let ids: BTreeSet<&str> = listed.map(|entry| &*entry.rule).collect();
     let rules: Vec<RuleChange> = ids
         .into_iter()
         .filter_map(|id| rule_change(id, old, new))

@@ -8,110 +8,49 @@ use std::io;
 
 use evidence::api::Edition;
 use judge::{Verdict, rules, rules::Level};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::{
-    document::{Document, Entry},
-    file::{shown, to_yaml},
-};
+use super::document::{Document, Entry, shown, to_yaml};
 use crate::summary::sources::first_address;
-
-#[derive(Debug, Serialize)]
-struct Matrix<'a> {
-    groups: Vec<Group<'a>>,
-    /// Why the whole did not come to an end, where it did not.
-    suitefailure: &'a str,
-    passed: usize,
-    total: usize,
-    implementation: Implementation<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Group<'a> {
-    name: &'static str,
-    tests: Vec<Test<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Test<'a> {
-    desc: String,
-    /// A link to the document, or nothing.
-    #[serde(rename = "ref")]
-    link: String,
-    labels: Vec<&'a str>,
-    passed: bool,
-    failed: bool,
-    skipped: bool,
-    conformant: bool,
-    /// Stands right behind the description.
-    message: String,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Implementation<'a> {
-    organization: &'a str,
-    project: &'a str,
-    version: &'a str,
-    url: &'a str,
-}
 
 /// Writes the head of a report and its rules in that shape. Fails only when `into` does.
 pub(super) fn write(document: &Document, entries: &[Entry], into: impl io::Write) -> io::Result<()> {
-    let group = |name, is_required| Group {
-        name,
-        tests: entries
+    let tests = |is_required: bool| -> Vec<Value> {
+        let own = entries
             .iter()
-            .filter(|entry| (entry.level == Level::Must) == is_required)
-            .map(|entry| test(entry, document.edition))
-            .collect(),
+            .filter(|entry| (entry.level == Level::Must) == is_required);
+        own.map(|entry| test(entry, document.edition)).collect()
     };
-    let mut groups = vec![group("Required", true), group("Optional", false)];
     // The reader takes a report without required tests for a mistake.
-    groups.retain(|group| group.name == "Required" || !group.tests.is_empty());
-    let about = document.implementation.as_ref();
-    let implementation = about.map_or_else(Implementation::default, |about| Implementation {
-        organization: &about.organization,
-        project: &about.project,
-        version: &about.version,
-        url: &about.url,
-    });
+    let mut groups = vec![json!({"name": "Required", "tests": tests(true)})];
+    let optional = tests(false);
+    if !optional.is_empty() {
+        groups.push(json!({"name": "Optional", "tests": optional}));
+    }
+    let about = document.implementation.clone().unwrap_or_default();
     let partial = document.scope.partial.is_some();
-    let matrix = Matrix {
-        groups,
-        suitefailure: if partial { "the run was cut short" } else { "" },
-        passed: entries
-            .iter()
-            .filter(|entry| entry.verdict == Verdict::Pass)
-            .count(),
-        total: entries.len(),
-        implementation,
-    };
+    let passed = entries.iter().filter(|entry| entry.verdict == Verdict::Pass);
+    let matrix = json!({
+        "groups": groups,
+        "suitefailure": if partial { "the run was cut short" } else { "" },
+        "passed": passed.count(),
+        "total": entries.len(),
+        "implementation": {
+            "organization": about.organization,
+            "project": about.project,
+            "version": about.version,
+            "url": about.url,
+        },
+    });
     to_yaml(&matrix, into)
 }
 
-fn test(entry: &Entry, edition: Edition) -> Test<'_> {
+fn test(entry: &Entry, edition: Edition) -> Value {
     let applies = rules::find(&entry.rule).and_then(|rule| rule.facts.in_edition(edition));
+    let link = applies.and_then(|applies| first_address(&applies.source, edition));
     let labels = [entry.suite(), entry.level.name()].into_iter();
-    let (failed, skipped, conformant) = answer(entry);
-    Test {
-        desc: format!("{}: {}", entry.rule, entry.title),
-        link: applies
-            .and_then(|applies| first_address(&applies.source, edition))
-            .unwrap_or_default(),
-        labels: labels
-            .chain(applies.map(|applies| applies.basis.name()))
-            .collect(),
-        passed: entry.verdict == Verdict::Pass,
-        failed,
-        skipped,
-        conformant,
-        message: message(entry),
-    }
-}
-
-/// Whether a test is `failed` (unknown), `skipped`, and `conformant`.
-fn answer(entry: &Entry) -> (bool, bool, bool) {
-    match entry.verdict {
+    let basis = applies.map(|applies| applies.basis.name());
+    let (failed, skipped, conformant) = match entry.verdict {
         Verdict::Pass => (false, false, true),
         // A waived violation is one.
         Verdict::Fail | Verdict::Waived => (false, false, false),
@@ -119,10 +58,20 @@ fn answer(entry: &Entry) -> (bool, bool, bool) {
         // Warnings alone prove nothing.
         Verdict::Warn | Verdict::Inconclusive => (true, false, true),
         Verdict::NotApplicable | Verdict::Skipped => (false, true, true),
-    }
+    };
+    json!({
+        "desc": format!("{}: {}", entry.rule, entry.title),
+        "ref": link.unwrap_or_default(),
+        "labels": labels.chain(basis).collect::<Vec<_>>(),
+        "passed": entry.verdict == Verdict::Pass,
+        "failed": failed,
+        "skipped": skipped,
+        "conformant": conformant,
+        "message": message(entry),
+    })
 }
 
-/// What a person should know of a rule that did not pass.
+/// What a person should know of a rule that did not pass: the reader shows it right behind the description.
 fn message(entry: &Entry) -> String {
     let found = entry.violations + entry.hints + entry.waived;
     let name = match (entry.verdict, found) {
@@ -131,8 +80,6 @@ fn message(entry: &Entry) -> String {
         (verdict, found) => format!("{} ({found} found)", verdict.name()),
     };
     let reasons = entry.reasons.iter().map(|reason| shown(reason));
-    format!(
-        " - {}",
-        [name].into_iter().chain(reasons).collect::<Vec<_>>().join("; ")
-    )
+    let parts: Vec<String> = [name].into_iter().chain(reasons).collect();
+    format!(" - {}", parts.join("; "))
 }

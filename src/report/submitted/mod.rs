@@ -2,14 +2,12 @@
 //! names of the hub's objects are only in the evidence.
 
 mod check;
-mod comment;
 mod compose;
 mod diff;
 mod document;
-mod eligibility;
-mod entries;
-mod file;
+mod folder;
 mod matrix;
+mod obstacles;
 #[cfg(test)]
 mod tests;
 
@@ -19,13 +17,12 @@ use evidence::Checksum;
 
 pub(crate) use self::diff::trend;
 pub use self::{
-    check::{Check, Fitness, Held, Proof, Submission, Unreadable, Verified, verify},
-    comment::comment,
+    check::{Check, Fitness, Held, Proof},
     compose::compose,
     diff::{Change, Diff, Incomparable, RuleChange, diff},
-    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult},
-    eligibility::obstacles,
-    file::ReadError,
+    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReadError, SuiteResult},
+    folder::{Submission, Unreadable, comment},
+    obstacles::obstacles,
 };
 use crate::Report;
 

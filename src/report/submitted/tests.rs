@@ -11,11 +11,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    eligibility::not_real,
-    entries::{decision, suites},
+    compose::{decision, suites},
+    document::shown,
+    obstacles::not_real,
     *,
 };
-use crate::Report;
+use crate::{Report, by_edition};
 
 const RULE: &str = "identity/manager-label-present";
 const WAIVED: &str = "identity/manager-label-matches";
@@ -69,14 +70,19 @@ fn waivers() -> Waivers {
 
 /// The report of those rules.
 fn document_of(evidence: &Evidence, selection: &Selection, sum: &Checksum) -> Document {
-    let mut judgement: Judgement = judge(evidence, selection);
-    judgement.waive(&waivers(), "2026-06-01".parse().expect("a day"), false);
+    let mut evidence = evidence.clone();
+    let mut judgement: Judgement = judge(&evidence, selection);
+    let (waivers, day) = (waivers(), "2026-06-01".parse().expect("a day"));
+    judgement.waive(&waivers, day, false);
+    let waivers = Some((&waivers, day));
+    let editions = by_edition(&mut evidence, &judgement, selection, waivers, rules::as_of());
     let report = Report {
-        evidence,
+        evidence: &evidence,
         judgement: &judgement,
         selection,
         judged_at: "2026-06-01T10:00:00.5Z".parse().expect("a time"),
         file: Some("/home/someone/evidence.jsonl.zst"),
+        editions: &editions,
         advice: crate::no_advice,
     };
     compose(&report, Some(sum))
@@ -92,12 +98,12 @@ fn written(document: &Document) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-fn verified(document: &Document) -> Verified {
+fn checked(document: &Document) -> Check {
     let held = Held {
         evidence: evidence(),
         sum: sum(),
     };
-    verify(document, held, |_| {})
+    Check::of(document, &mut Proof::Held(Box::new(held)), |_| {})
 }
 
 #[test]
@@ -193,8 +199,9 @@ fn what_is_no_report_is_refused() {
 
 #[test]
 fn a_report_holds_against_its_evidence() {
-    assert_eq!(verified(&document()), Verified::default());
-    assert!(obstacles(&document()).is_empty());
+    let check = checked(&document());
+    assert_eq!(check.fitness, Fitness::Holds);
+    assert_eq!((check.to_do().count(), check.notes.len()), (0, 0));
 }
 
 /// Sets a part of a report, as a forger might.
@@ -213,6 +220,11 @@ fn every_tampering_is_caught() {
     for (at, pointer, part) in [
         ("evidence.sha256", "/evidence/sha256", json!("cd".repeat(32))),
         ("suites[consumers]", "/edition", json!("2026-07")),
+        (
+            "editions[0].decision",
+            "/editions/0/decision",
+            json!("conformant"),
+        ),
         ("decision", "/decision", json!("conformant")),
         (
             "suites[identity].core.statistics.passed",
@@ -239,7 +251,7 @@ fn every_tampering_is_caught() {
         ("scope.profiles", "/scope/profiles", json!(100)),
         ("scope.partial", "/scope/partial", json!("stopped")),
     ] {
-        let differences = verified(&tampered(pointer, part)).differences;
+        let differences = checked(&tampered(pointer, part)).differences;
         assert!(
             differences.iter().any(|change| change.at.contains(at)),
             "{at}: {differences:?}"
@@ -250,13 +262,9 @@ fn every_tampering_is_caught() {
 #[test]
 fn another_suite_may_judge_otherwise_and_that_is_said() {
     let older = tampered("/suiteVersion", json!("0.0.1"));
-    let verified = verified(&older);
-    assert_eq!(verified.differences, []);
-    assert!(
-        verified.notes[0].contains("by suite 0.0.1"),
-        "{:?}",
-        verified.notes
-    );
+    let check = checked(&older);
+    assert_eq!(check.differences, []);
+    assert!(check.notes[0].contains("by suite 0.0.1"), "{:?}", check.notes);
 }
 
 #[test]
@@ -481,6 +489,14 @@ proptest! {
         prop_assert!(document.entries().is_ok());
         prop_assert!(diff(&document, &document).expect("one API").rules.is_empty());
     }
+
+    #[test]
+    fn cleaned_text_is_not_cleaned_further(text in "\\PC{0,40}|.{0,40}", times in 1usize..200) {
+        let once = shown(&text.repeat(times));
+        prop_assert!(!once.chars().any(crate::text::escape::is_hidden));
+        prop_assert!(once.chars().count() <= 2_000);
+        prop_assert_eq!(shown(&once), once);
+    }
 }
 
 #[test]
@@ -493,7 +509,10 @@ fn a_diff_tells_what_got_worse() {
     let worse = diff(&old, &new).expect("one API");
     assert!(worse.worse);
     assert_eq!(worse.head[0].at, "decision");
-    assert_eq!(worse.rules[0].rule, rules::all()[0].id);
+    assert_eq!(
+        Some(&*worse.rules[0].rule),
+        rules::all().iter().map(|rule| rule.id).min()
+    );
     assert_eq!(
         (worse.rules[0].old, worse.rules[0].new),
         (Some(Verdict::Pass), Some(Verdict::Fail))

@@ -1,6 +1,9 @@
 //! The decision in words, with its basis.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use evidence::{Asked, Kind, ReasonId, api::Role, runs};
 use jiff::SignedDuration;
@@ -100,72 +103,107 @@ pub fn more(coverage: &Coverage) -> String {
     settled.map_or_else(String::new, |settled| format!(" and {settled}"))
 }
 
-/// The basis of the decision, in one sentence.
+/// What the decision is based on, and what would judge the other rules, in one sentence.
 pub fn scope(report: &Report) -> String {
+    let rest = rest(report).map_or_else(String::new, |rest| format!("; {rest}"));
+    basis(report) + &rest
+}
+
+/// How many rules have each verdict, on which objects, and for how long they were watched.
+pub(crate) fn basis(report: &Report) -> String {
     let (evidence, judgement) = (report.evidence, report.judgement);
     let coverage = Coverage::of(report);
+    let mut parts = vec![verdicts_in_words(judgement)];
     let must = &judgement.tally.must;
-    let window = match coverage.watched {
-        Some(window) => {
-            format!("watched for {:#}", SignedDuration::from_secs(window.seconds())) + &more(&coverage)
-        }
-        None => "single snapshot".to_owned(),
-    };
-    // The headline of a run without a violation has said how many were judged.
-    let judged = match judgement.parts()[..] {
-        [
-            Part {
-                decision: Decision::NoViolation,
-                ..
-            },
-        ] => format!("{} not judged", count(must.rules - must.judged(), "MUST rule")),
-        _ => format!("{} of {} judged", must.judged(), count(must.rules, "MUST rule")),
-    };
+    // The headline of a run without a violation has this count.
+    let is_in_headline = judgement.also.is_none() && judgement.decision == Decision::NoViolation;
+    if !is_in_headline {
+        let rules = count(must.rules, "MUST rule");
+        parts.push(format!("{} of {rules} judged", must.judged()));
+    }
     let mut objects = count(coverage.profiles, "profile");
     if evidence.header.claim.edition_of(Role::Scheduler).is_some() {
         objects = format!("{} and {objects}", count(evidence.slices().count(), "slice"));
     }
-    let unjudged = match in_words(unjudged(must)) {
-        none if none.is_empty() => none,
-        counts => format!(" ({counts})"),
+    objects += &match coverage.watched {
+        Some(window) => {
+            let watched = SignedDuration::from_secs(window.seconds());
+            format!(", watched for {watched:#}{}", more(&coverage))
+        }
+        None => ", single snapshot".to_owned(),
     };
-    let mut sentence = format!("{judged}{unjudged}, over {objects}, {window}");
     let scope = &evidence.header.scope;
     if !scope.namespaces.is_empty() {
         let only = if judgement.extent().confined { " only" } else { "" };
-        sentence += &format!(", in {}{only}", escape::line(&scope.namespaces.join(", ")));
+        objects += &format!(", in {}{only}", escape::line(&scope.namespaces.join(", ")));
     }
     for (what, name) in [
         ("manager", &scope.cluster_manager),
         ("scheduler", &scope.scheduler),
     ] {
         if let Some(name) = name {
-            sentence += &format!(", of {what} {} only", escape::line(name));
+            objects += &format!(", of {what} {} only", escape::line(name));
         }
     }
+    parts.push(objects);
     if judgement.unjudged() > 0 {
-        sentence += &format!("; {} cannot be judged yet", count(judgement.unjudged(), "rule"));
+        parts.push(format!(
+            "{} cannot be judged yet",
+            count(judgement.unjudged(), "rule")
+        ));
     }
     if let Some(others) = runs::left_out(&evidence.header.other_runs) {
-        sentence += &format!("; {}", escape::line(&others));
+        parts.push(escape::line(&others).into_owned());
     }
-    sentence += &the_rest_needs(report);
     if let Some(why) = report.cut_short() {
-        sentence += &format!("; partial: {}", escape::line(why));
+        parts.push(format!("partial: {}", escape::line(why)));
     }
-    sentence
+    parts.join("; ")
 }
 
-/// What it takes to judge the MUST rules that were not judged, although nothing shows that they do not apply.
-fn the_rest_needs(report: &Report) -> String {
+/// The number of rules with each verdict that occurs, such as `11 pass, 20 do not apply, 5 were not checked`. Rules that
+/// an edition asks only of those who claim a feature do not apply without the claim.
+fn verdicts_in_words(judgement: &Judgement) -> String {
+    let mut counts = [0; 8];
+    for verdict in &judgement.verdicts {
+        let is_unclaimed = verdict.reason_id() == Some(ReasonId::FeatureNotClaimed);
+        let place = match verdict.verdict {
+            Verdict::Pass => 0,
+            Verdict::Fail => 1,
+            Verdict::Warn => 2,
+            Verdict::Waived => 3,
+            Verdict::Inconclusive => 4,
+            Verdict::NotApplicable => 5,
+            Verdict::Skipped if is_unclaimed => 5,
+            Verdict::Skipped if verdict.is_deselected() => 7,
+            Verdict::Skipped => 6,
+        };
+        counts[place] += 1;
+    }
+    let words = [
+        ("passes", "pass"),
+        ("fails", "fail"),
+        ("warns", "warn"),
+        ("is waived", "are waived"),
+        ("is inconclusive", "are inconclusive"),
+        ("does not apply", "do not apply"),
+        ("was not checked", "were not checked"),
+        ("was not selected", "were not selected"),
+    ];
+    let counts = counts.into_iter().zip(words).filter(|(number, _)| *number > 0);
+    let counts =
+        counts.map(|(number, (one, many))| format!("{number} {}", if number == 1 { one } else { many }));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// What to add so that a run judges the MUST rules that this one did not judge although nothing shows that they do not
+/// apply; `None` if nothing is missing.
+pub(crate) fn rest(report: &Report) -> Option<String> {
     let verdicts = report.judgement.verdicts.iter();
     let unjudged: Vec<&RuleVerdict> = verdicts
         .filter(|verdict| verdict.level() == Level::Must && verdict.is_unjudged())
         .collect();
-    let reasons: BTreeSet<ReasonId> = unjudged
-        .iter()
-        .filter_map(|verdict| verdict.reason_id())
-        .collect();
+    let reasons: BTreeSet<ReasonId> = unjudged.iter().filter_map(|one| one.reason_id()).collect();
     let has = |reason: ReasonId| reasons.contains(&reason);
     let absent: BTreeSet<&str> = unjudged
         .iter()
@@ -173,107 +211,79 @@ fn the_rest_needs(report: &Report) -> String {
         .filter_map(|verdict| Some(verdict.rule.facts.feature?.name()))
         .collect();
     let mut kinds = kinds_needed(report, &unjudged);
-    // Without the feature, no rule needs them.
-    kinds
-        .retain(|kinds| absent.is_empty() || !matches!(kinds[..], [Kind::Secrets | Kind::UnlabelledSecrets]));
-    let shows_more = |kinds: &Vec<Kind>| {
-        matches!(
-            kinds[..],
-            [Kind::Timeline | Kind::PlacementTimeline | Kind::Driver]
-        )
-    };
+    if !absent.is_empty() {
+        // Without the feature, no rule needs them.
+        kinds.retain(|kind| !matches!(kind, Kind::Secrets | Kind::UnlabelledSecrets));
+    }
+    let not_asked = Coverage::of(report).not_asked;
+    let shows_more = |kind: &Kind| matches!(kind, Kind::Timeline | Kind::PlacementTimeline | Kind::Driver);
     let is_more_seen = kinds.iter().any(shows_more);
-    let mut needs: Vec<String> = kinds.iter().map(|kinds| alternatives(kinds)).collect();
-    let mut known = BTreeSet::new();
-    needs.retain(|need| known.insert(need.clone()));
-    needs.extend(
-        absent
-            .iter()
-            .map(|feature| format!("the feature {feature}, which was declared absent")),
-    );
+    let mut needs: Vec<String> = Vec::new();
+    for kind in kinds {
+        let reason = not_asked.get(&kind).and_then(|reason| reason.id);
+        let advice = reason.map_or_else(String::new, |id| (report.advice)(id, None));
+        needs.push(format!("{}{advice}", kind_in_words(kind)));
+    }
+    let features = absent.iter();
+    needs.extend(features.map(|feature| format!("the feature {feature}, which was declared absent")));
     if has(ReasonId::NothingHappened) && !is_more_seen {
         let has_driver = *report.evidence.asked(Kind::Driver) == Asked::Yes;
         let more = if has_driver { " that does more" } else { "" };
         needs.push(format!("a longer watch or a driver{more}"));
     }
-    let is_consumer = report.judgement.edition.role() == Role::Consumer;
-    for (is_needed, need) in [
+    let of_reason = [
         (
-            has(ReasonId::ManagerNotNamed),
-            "the users or field managers of the cluster manager named",
+            ReasonId::ManagerNotNamed,
+            "the users or field managers of the cluster manager",
         ),
         (
-            has(ReasonId::SchedulerNotNamed),
-            "the users or field managers of the scheduler named",
+            ReasonId::SchedulerNotNamed,
+            "the users or field managers of the scheduler",
         ),
-        (has(ReasonId::NoConsumerUsers), "the users of consumers named"),
-        (has(ReasonId::NoConsumer), "a consumer declared"),
-        (has(ReasonId::NoClusterset), "a ClusterSet declared"),
-        (has(ReasonId::NoMemberKubeconfig), "members asked"),
-        (has(ReasonId::NoSecretTried), "the Secrets of consumers tried"),
-        (has(ReasonId::Deselected), "all rules selected"),
-        (
-            is_consumer && has(ReasonId::NotRequested),
-            "more claims of the consumer",
-        ),
-        (report.judgement.extent().confined, "all namespaces"),
-    ] {
-        if is_needed && !needs.iter().any(|known| known == need) {
-            needs.push(need.to_owned());
+        (ReasonId::NoConsumerUsers, "the users of consumers"),
+        (ReasonId::NoConsumer, "a consumer"),
+        (ReasonId::NoClusterset, "a ClusterSet"),
+        (ReasonId::NoMemberKubeconfig, "answers of the members"),
+        (ReasonId::NoSecretTried, "a try of the consumers' Secrets"),
+    ];
+    for (reason, need) in of_reason {
+        if has(reason) {
+            needs.push(format!("{need}{}", (report.advice)(reason, None)));
         }
     }
-    // Inconclusive rules have all requested evidence, and say themselves what they lack.
-    let subject = match report.judgement.tally.must.inconclusive {
-        0 => "the rest needs",
-        _ => "the others need",
-    };
-    listed(&needs).map_or_else(String::new, |needs| format!("; {subject} {needs}"))
+    if has(ReasonId::Deselected) {
+        needs.push("all rules".to_owned());
+    }
+    if has(ReasonId::NotRequested) && report.judgement.edition.role() == Role::Consumer {
+        needs.push("more claims of the consumer".to_owned());
+    }
+    if report.judgement.extent().confined {
+        needs.push("all namespaces".to_owned());
+    }
+    let mut known = BTreeSet::new();
+    needs.retain(|need| known.insert(need.clone()));
+    listed(&needs).map(|needs| format!("to check the rest, add {needs}"))
 }
 
-/// The kinds of evidence that rules wait for, each with its alternatives, those of the most rules first. Each rule counts
-/// for the first kind that it waits for.
-fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<Vec<Kind>> {
-    let mut waiting: BTreeMap<Kind, BTreeSet<&str>> = BTreeMap::new();
-    for (kind, rules) in judge::locked(report.judgement, report.evidence) {
-        let ids = rules.iter().map(|rule| rule.id);
-        let ids = ids.filter(|id| unjudged.iter().any(|verdict| verdict.rule.id == *id));
-        waiting.insert(kind, ids.collect());
-    }
-    // A rule that waits for one kind only leaves no choice.
-    let only = |id: &str, waiting: &BTreeMap<Kind, BTreeSet<&str>>| {
-        waiting.values().filter(|rules| rules.contains(id)).count() == 1
-    };
-    let mut needed = Vec::new();
-    loop {
-        let rank = |rules: &BTreeSet<&str>| (rules.iter().any(|id| only(id, &waiting)), rules.len());
-        let first = waiting.iter().rev().max_by_key(|(_, rules)| rank(rules));
-        let Some((kind, rules)) = first.filter(|(_, rules)| !rules.is_empty()) else {
-            return needed;
-        };
-        let (kind, covered) = (*kind, rules.clone());
-        let others = waiting
-            .iter()
-            .filter(|(other, rules)| **other != kind && **rules == covered);
-        needed.push(
-            [kind]
-                .into_iter()
-                .chain(others.map(|(other, _)| *other))
-                .collect(),
-        );
-        for rules in waiting.values_mut() {
-            rules.retain(|id| !covered.contains(id));
-        }
-    }
-}
-
-/// Alternatives in words, such as `the audit log (or managedFields)`.
-fn alternatives(kinds: &[Kind]) -> String {
-    let words: Vec<&str> = kinds.iter().map(|kind| kind_in_words(*kind)).collect();
-    match &words[..] {
-        [only] => (*only).to_owned(),
-        [first, others @ ..] => format!("{first} (or {})", others.join(" or ")),
-        [] => String::new(),
-    }
+/// The kinds of evidence that rules wait for, those of the most rules first, without kinds that only rules wait for
+/// which an earlier one lets a run judge.
+fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<Kind> {
+    let is_unjudged = |id: &str| unjudged.iter().any(|verdict| verdict.rule.id == id);
+    let mut kinds: Vec<(Kind, Vec<&str>)> = judge::locked(report.judgement, report.evidence)
+        .into_iter()
+        .map(|(kind, rules)| {
+            let ids = rules.iter().map(|rule| rule.id);
+            (kind, ids.filter(|id| is_unjudged(id)).collect())
+        })
+        .collect();
+    kinds.sort_by_key(|(_, rules)| Reverse(rules.len()));
+    let mut covered = BTreeSet::new();
+    kinds.retain(|(_, rules)| {
+        let before = covered.len();
+        covered.extend(rules.iter().copied());
+        covered.len() > before
+    });
+    kinds.into_iter().map(|(kind, _)| kind).collect()
 }
 
 /// A kind of evidence in a sentence.
@@ -282,7 +292,7 @@ fn kind_in_words(kind: Kind) -> &'static str {
         Kind::Timeline | Kind::PlacementTimeline => "a watch",
         Kind::Secrets | Kind::UnlabelledSecrets => "the Secrets of consumers",
         Kind::Requests => "the audit log",
-        Kind::Members => "members asked",
+        Kind::Members => "answers of the members",
         Kind::Driver => "a driver",
         Kind::Probe => "dry runs",
         Kind::Writers => "managedFields",
@@ -311,24 +321,15 @@ pub(crate) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
 
 /// The number of rules with each verdict that occurs, such as `16 passed, 1 failed`.
 pub(crate) fn counts(count: &Count) -> String {
-    let judged = [
+    let counts = [
         (count.passed, "passed"),
         (count.failed, "failed"),
         (count.warned, "warned"),
         (count.waived, "waived"),
-    ];
-    in_words(judged.into_iter().chain(unjudged(count)))
-}
-
-fn unjudged(count: &Count) -> [(usize, &'static str); 3] {
-    [
         (count.inconclusive, "inconclusive"),
         (count.not_applicable, "not applicable"),
         (count.skipped, "skipped"),
-    ]
-}
-
-fn in_words(counts: impl IntoIterator<Item = (usize, &'static str)>) -> String {
+    ];
     let counts = counts.into_iter().filter(|(number, _)| *number > 0);
     let counts = counts.map(|(number, what)| format!("{number} {what}"));
     counts.collect::<Vec<_>>().join(", ")

@@ -23,14 +23,12 @@ pub(crate) struct Group<'a> {
     pub(crate) findings: Vec<&'a Finding>,
 }
 
-/// Shows all details of a rule that fails. The command is what the reader types to call the suite.
+/// Shows what a rule that fails requires, its findings, and the remedy. The command is what the reader types to call the
+/// suite.
 pub(crate) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
     let facts = &verdict.rule.facts;
-    page.marked(0, &format!("[{}]", verdict.applies.weight()), &facts.title);
-    page.paragraph(2, &verdict.applies.source);
-    page.paragraph(2, &extent(verdict));
+    page.paragraph(2, &format!("{}: {}", facts.title, extent(verdict)));
     show_findings(page, verdict);
-    page.gap();
     page.field(2, "remedy", &facts.remedy);
     page.command(2, "explain", &format!("{command} explain {}", verdict.rule.id));
 }
@@ -39,38 +37,16 @@ pub(crate) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
 pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     let groups = groups(&verdict.findings, |finding| &finding.message);
     for group in groups.iter().take(SHOWN) {
-        page.gap();
         page.styled(2, &escape::line(&group.first().message), Style::new().bold());
         group.show(page, 4, SHOWN);
     }
     let hidden: usize = groups.iter().skip(SHOWN).map(|group| group.findings.len()).sum();
     if hidden > 0 {
-        page.gap();
         page.paragraph(2, &format!("… and {} of other kinds", count(hidden, "finding")));
     }
     if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
-        page.gap();
         page.paragraph(2, "JSON and JUnit reports list all findings");
     }
-}
-
-/// Shows a rule in a few lines, for warnings.
-pub(crate) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
-    let rule = verdict.rule;
-    page.marked(
-        2,
-        &format!("[{}]", verdict.applies.weight()),
-        &format!("{}: {}", rule.id, extent(verdict)),
-    );
-    let groups = groups(&verdict.findings, |finding| &finding.message);
-    for group in groups.iter().take(SHOWN) {
-        page.paragraph(4, &escape::line(&group.first().message));
-        group.show(page, 6, 1);
-    }
-    if groups.len() > SHOWN {
-        page.paragraph(4, &format!("… and {} of other kinds", groups.len() - SHOWN));
-    }
-    page.field(4, "remedy", &rule.facts.remedy);
 }
 
 /// Lists every finding of a rule as plain text, for machine formats that people read too.

@@ -1,14 +1,18 @@
-//! The run in words: its cost, its reactions, the objects that it could not read, and the decision by each edition.
+//! What a run can say besides its verdicts: its cost, the reactions that it observed, the objects that it could not read, and
+//! the decisions by other editions.
 
 use std::collections::BTreeMap;
 
 use evidence::{
-    DriverAction,
+    Claim, DriverAction, Evidence,
     api::{Edition, Role},
 };
-use judge::{Decision, Judgement};
+use jiff::civil::Date;
+use judge::{
+    Decision, Judgement, Outcome, RuleVerdict, Selection, Waivers, decide_with, judge, rules::Basis,
+};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Report,
@@ -43,25 +47,116 @@ pub(crate) fn unreadable(report: &Report, most: usize) -> Vec<String> {
     lines.chain(more).collect()
 }
 
-/// The decision by one edition.
+/// The decision on one of two roles.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "OfEdition")]
-pub(crate) struct EditionDecision {
+pub(crate) struct RoleDecision {
     pub(crate) role: Role,
     pub(crate) edition: Edition,
     pub(crate) decision: Decision,
 }
 
-/// The decision by each edition; empty if there is only one.
-pub(crate) fn decisions(judgement: &Judgement) -> Vec<EditionDecision> {
+/// The decision on each role; empty if there is only one.
+pub(crate) fn decisions(judgement: &Judgement) -> Vec<RoleDecision> {
     let parts = judgement.parts().into_iter().filter(|_| judgement.also.is_some());
     parts
-        .map(|part| EditionDecision {
+        .map(|part| RoleDecision {
             role: part.edition.role(),
             edition: part.edition,
             decision: part.decision,
         })
         .collect()
+}
+
+/// The decision by one edition of the role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EditionDecision {
+    /// The edition.
+    pub edition: Edition,
+    /// The decision by all of its rules. Absent if the evidence shows nothing about the edition: a testbed plays only
+    /// one edition for a consumer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// The decision by its explicit rules alone; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_explicit: Option<Decision>,
+}
+
+impl EditionDecision {
+    pub(crate) fn of(judgement: &Judgement, strict: bool, rules_as_of: Option<Date>) -> Self {
+        let decide = |is_counted: &dyn Fn(&RuleVerdict) -> bool| {
+            let verdicts = judgement.verdicts.iter();
+            let counted = verdicts
+                .filter(|verdict| verdict.rule.facts.added <= rules_as_of && is_counted(verdict))
+                .map(|verdict| Outcome {
+                    level: verdict.level(),
+                    verdict: verdict.verdict,
+                    reason: verdict.reason_id(),
+                });
+            decide_with(&counted.collect(), judgement.extent(), &judgement.waivers, strict)
+        };
+        Self {
+            edition: judgement.edition,
+            decision: Some(decide(&|_| true)),
+            decision_explicit: Some(decide(&|verdict| verdict.basis() == Basis::Explicit)),
+        }
+    }
+}
+
+/// Each edition with its decision by all rules and by explicit rules alone, in words; empty if the role has only one.
+pub(crate) fn editions(report: &Report) -> Vec<[String; 3]> {
+    let words = |decision: Option<Decision>| match decision {
+        Some(decision) => decision.name().replace('-', " "),
+        None => "not judged".to_owned(),
+    };
+    let row = |of: &EditionDecision| {
+        [
+            of.edition.to_string(),
+            words(of.decision),
+            words(of.decision_explicit),
+        ]
+    };
+    let rows = report.editions.iter().filter(|_| report.editions.len() > 1);
+    rows.map(row).collect()
+}
+
+/// Judges evidence by every edition of its roles, with the rules until that day. `judgement` is that by its own
+/// edition, with waivers. The evidence is left as it was.
+pub fn by_edition(
+    evidence: &mut Evidence,
+    judgement: &Judgement,
+    selection: &Selection,
+    waivers: Option<(&Waivers, Date)>,
+    rules_as_of: Option<Date>,
+) -> Vec<EditionDecision> {
+    let own = evidence.header.claim.clone();
+    let is_own = |edition: Edition| own.editions().any(|judged| judged == edition);
+    let mut decide = |edition: Edition| {
+        if own.also.is_none() && edition == own.edition {
+            return EditionDecision::of(judgement, own.strict, rules_as_of);
+        }
+        if edition.role() == Role::Consumer && !is_own(edition) {
+            return EditionDecision {
+                edition,
+                decision: None,
+                decision_explicit: None,
+            };
+        }
+        evidence.header.claim = Claim {
+            edition,
+            also: None,
+            ..own.clone()
+        };
+        let mut judgement = judge(evidence, selection);
+        if let Some((waivers, day)) = waivers {
+            judgement.waive(waivers, day, own.strict);
+        }
+        EditionDecision::of(&judgement, own.strict, rules_as_of)
+    };
+    let decisions = own.roles().flat_map(Role::editions).map(&mut decide).collect();
+    evidence.header.claim = own;
+    decisions
 }
 
 /// How fast the implementation reacted to one action of the driver.
@@ -163,6 +258,7 @@ mod tests {
             selection: &selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
+            editions: &[],
             advice: no_advice,
         };
         assert_eq!(

@@ -251,6 +251,7 @@ fn with_report<T>(evidence: &Evidence, write: impl FnOnce(&Report) -> T) -> T {
         selection: &selection,
         judged_at: evidence.header.window.expect("it was watched").until,
         file: None,
+        editions: &[],
         advice: report::no_advice,
     })
 }
@@ -269,10 +270,10 @@ fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
 /// The board of reports of that document, without evidence.
 fn board(document: &Document, folders: &[&str], unreadable: &[Unreadable]) -> Result<String, Failed> {
     let entry = |folder: &&str| BoardEntry {
-        editions: vec![EditionResult::claimed(document.clone())],
+        editions: vec![EditionResult::claimed(document)],
         submission: Submission {
             folder: (*folder).to_owned(),
-            check: Check::of(document, Proof::Missing),
+            check: Check::of(document, &mut Proof::Missing, |_| {}),
             document: document.clone(),
         },
     };

@@ -44,12 +44,12 @@ impl Page {
 
     /// A paragraph that stands out.
     pub fn styled(&mut self, indent: usize, text: &str, style: Style) {
-        self.lay(indent, None, &[(text, style)]);
+        self.lay(indent, None, text, style);
     }
 
-    /// A paragraph whose first part stands out; all its lines but the first are indented.
-    pub fn sentence(&mut self, strong: &str, style: Style, rest: &str) {
-        self.lay(2, Some(("", PLAIN)), &[(strong, style), (rest, PLAIN)]);
+    /// A paragraph whose lines are indented, except for the first.
+    pub fn hanging(&mut self, text: &str, style: Style) {
+        self.lay(2, Some(("", PLAIN)), text, style);
     }
 
     /// A paragraph behind a mark in bold; all its lines stand to the right of the mark.
@@ -83,24 +83,21 @@ impl Page {
     fn behind(&mut self, indent: usize, mark: &str, style: Style, text: &str) {
         let hang = indent + width(mark);
         let mark = format!("{:indent$}{mark}", "");
-        self.lay(hang, Some((&mark, style)), &[(text, PLAIN)]);
+        self.lay(hang, Some((&mark, style)), text, PLAIN);
     }
 
     /// Adds lines with a hanging mark, or all indented. It styles them after wrapping, so that escapes do not count as
     /// width.
-    fn lay(&mut self, hang: usize, mark: Option<(&str, Style)>, spans: &[(&str, Style)]) {
+    fn lay(&mut self, hang: usize, mark: Option<(&str, Style)>, text: &str, style: Style) {
         let margin = " ".repeat(hang);
-        let (first, style) = mark.unwrap_or((&margin, PLAIN));
-        let lines = Wrapping::of(spans, hang, first, self.width);
-        for (number, line) in lines.into_iter().enumerate() {
+        let (first, mark_style) = mark.unwrap_or((&margin, PLAIN));
+        let lines = Wrapping::of(text, hang, first, self.width);
+        for (number, line) in lines.iter().enumerate() {
             let _ = match number {
-                0 => write!(self.text, "{}", first.style(style)),
+                0 => write!(self.text, "{}", first.style(mark_style)),
                 _ => write!(self.text, "{margin}"),
             };
-            for (text, style) in line {
-                let _ = write!(self.text, "{}", text.style(style));
-            }
-            self.text.push('\n');
+            let _ = writeln!(self.text, "{}", line.style(style));
         }
     }
 
@@ -110,72 +107,59 @@ impl Page {
     }
 }
 
-/// A line: texts of one style each.
-type Line = Vec<(String, Style)>;
-
-/// Text broken into lines between words. A word stays whole, and so does what stands between backticks: people copy
-/// commands, paths, addresses and ids.
+/// Text broken into lines between words. A word stays whole, and so does text between backticks: people copy commands,
+/// paths, addresses, and ids.
 struct Wrapping {
     /// Where lines end.
     edge: usize,
     /// Where all lines but the first begin.
     hang: usize,
-    lines: Vec<Line>,
+    lines: Vec<String>,
     /// The end of the last line.
     column: usize,
-    /// Whether nothing but space stands on the last line.
+    /// Whether the last line has only spaces.
     blank: bool,
 }
 
 impl Wrapping {
-    /// At least one line. Texts are a space apart; the first line has `mark` before it.
-    fn of(spans: &[(&str, Style)], hang: usize, mark: &str, width_of_page: Option<usize>) -> Vec<Line> {
+    /// At least one line; the first line has `mark` before it.
+    fn of(text: &str, hang: usize, mark: &str, width_of_page: Option<usize>) -> Vec<String> {
         let mut wrapping = Self {
             edge: width_of_page.map_or(usize::MAX, |columns| columns.max(hang + ROOM)),
             hang,
-            lines: vec![Line::new()],
+            lines: vec![String::new()],
             column: width(mark),
             blank: mark.trim().is_empty(),
         };
-        for (text, style) in spans {
-            for word in words(text) {
-                wrapping.word(word, *style);
-            }
-        }
+        words(text).for_each(|word| wrapping.word(word));
         wrapping.lines
     }
 
-    fn word(&mut self, word: &str, style: Style) {
-        let fresh = self.lines.last().is_none_or(Vec::is_empty);
+    fn word(&mut self, word: &str) {
+        let fresh = self.lines.last().is_none_or(String::is_empty);
         if !fresh && self.column.saturating_add(1 + width(word)) > self.edge {
-            self.next_line();
+            self.lines.push(String::new());
+            self.column = self.hang;
+            self.blank = true;
         } else if !fresh {
-            self.put(" ", style);
+            self.put(" ");
         }
         // A runner of pipelines takes a line that begins so for a command.
         let rest = if self.blank { word.strip_prefix("::") } else { None };
         match rest {
             Some(rest) => {
-                self.put("\\u{3a}:", style);
-                self.put(rest, style);
+                self.put("\\u{3a}:");
+                self.put(rest);
             }
-            None => self.put(word, style),
+            None => self.put(word),
         }
         self.blank &= word.is_empty();
     }
 
-    fn next_line(&mut self) {
-        self.lines.push(Line::new());
-        self.column = self.hang;
-        self.blank = true;
-    }
-
-    fn put(&mut self, text: &str, style: Style) {
+    fn put(&mut self, text: &str) {
         self.column += width(text);
-        let Some(line) = self.lines.last_mut() else { return };
-        match line.last_mut() {
-            Some((run, known)) if *known == style => run.push_str(text),
-            _ => line.push((text.to_owned(), style)),
+        if let Some(line) = self.lines.last_mut() {
+            line.push_str(text);
         }
     }
 }
@@ -272,13 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_goes_on_where_its_strong_part_ends() {
-        let lines = lines_of(|page| page.sentence(&"strong ".repeat(9), PLAIN.bold(), &"rest ".repeat(9)));
+    fn a_hanging_paragraph_indents_all_lines_but_the_first() {
+        let lines = lines_of(|page| page.hanging(&"word ".repeat(20), PLAIN.bold()));
         assert!(
-            lines[0].starts_with("strong") && lines[0].ends_with("rest"),
+            lines[0].starts_with("word") && lines[1].starts_with("  word"),
             "{lines:?}"
         );
-        assert!(lines[1].starts_with("  rest"), "{lines:?}");
     }
 
     #[test]

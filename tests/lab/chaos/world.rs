@@ -237,6 +237,7 @@ fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str,
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        editions: &[],
         advice: report::no_advice,
     };
     let mut bytes = Vec::new();
@@ -251,7 +252,7 @@ fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str,
     let _ = write!(
         outputs,
         "{}",
-        report::terminal::after_list(&report, report::COMMAND, None)
+        report::terminal::verdicts(&report, report::COMMAND, None, true)
     );
     (exit, verdicts, outputs)
 }

@@ -52,6 +52,7 @@ fn no_format_tells_a_time_of_a_dump() {
             selection: &world.selection,
             judged_at: "2026-06-01T00:00:00Z".parse::<Timestamp>().expect("a time"),
             file: None,
+            editions: &[],
             advice: report::no_advice,
         };
         for format in &formats() {

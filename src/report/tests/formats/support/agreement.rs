@@ -7,7 +7,7 @@ use evidence::{Evidence, api::Edition};
 use report::{
     Report, headline, scope,
     submitted::{Document, Group, SuiteResult},
-    terminal, trials,
+    terminal,
 };
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub fn agree(what: &str, report: &Report) {
 
     let verdicts: Verdicts = of_json(&json);
     assert_eq!(verdicts.len(), report.judgement.verdicts.len(), "{what}");
-    assert_eq!(of_list(&trials::list(report)), verdicts, "{what}: terminal");
+    assert_eq!(of_list(&terminal::list(report)), verdicts, "{what}: terminal");
     assert_eq!(of_junit(&junit), verdicts, "{what}: JUnit");
     assert_eq!(of_html(&html), verdicts, "{what}: HTML");
     assert_eq!(of_submitted(&submitted, &verdicts), verdicts, "{what}: submitted");
@@ -65,7 +65,23 @@ pub fn agree(what: &str, report: &Report) {
     let heading = markdown.lines().next().expect("a heading");
     assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
     let last = strip_str(&terminal::decision(report, None)).to_string();
-    assert_eq!(in_one_line(&last), format!("{headline}; {scope}"), "{what}");
+    let last = in_one_line(&last).replace(" to check the rest", "; to check the rest");
+    assert!(last.ends_with(&format!("{headline} {scope}")), "{what}: {last}");
+    let list = |row: &[&str; 3]| format!("| {} |", row.join(" | "));
+    for of_edition in json["editions"].as_array().into_iter().flatten() {
+        let words = |key: &str| of_edition[key].as_str().expect("a decision").replace('-', " ");
+        let [all, explicit] = ["decision", "decisionExplicit"].map(words);
+        let edition = of_edition["edition"].as_str().expect("an edition");
+        if edition == json["edition"] {
+            assert_eq!(of_edition["decision"], *decision, "{what}");
+        }
+        assert!(
+            markdown.contains(&list(&[edition, &all, &explicit])),
+            "{what}: Markdown"
+        );
+        let cells = format!("<th scope=\"row\">{edition}</th><td>{all}</td><td>{explicit}</td>");
+        assert!(html.contains(&cells), "{what}: HTML");
+    }
     for told in [&headline, &scope] {
         assert!(html.contains(told.as_str()), "{what}: HTML without {told:?}");
         let mut first = junit.children[0].children.iter();
@@ -177,7 +193,7 @@ fn of_json(report: &Value) -> Verdicts {
 
 fn of_list(list: &str) -> Verdicts {
     let list = strip_str(list).to_string();
-    let lines = list.lines().filter_map(|line| line.strip_prefix("test ["));
+    let lines = list.lines().filter_map(|line| line.strip_prefix('['));
     let told = lines.map(|line| {
         let (head, outcome) = line.split_once(" ... ").expect("an outcome");
         let rule = head.split_whitespace().last().expect("a rule");

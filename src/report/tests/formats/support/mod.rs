@@ -77,7 +77,7 @@ pub fn formats() -> Vec<Format> {
         Format {
             name: "terminal",
             write: Box::new(|report, into| {
-                let text = terminal::after_list(report, COMMAND, Some(80));
+                let text = terminal::list(report) + &terminal::verdicts(report, COMMAND, Some(80), true);
                 into.write_all(strip_str(&text).to_string().as_bytes())
             }),
             reader: Reader::of_quotes(|_| {}),

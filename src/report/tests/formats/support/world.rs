@@ -4,14 +4,15 @@ use std::path::Path;
 
 use evidence::{Asked, Digester, Evidence, Gap, Kind, read_input};
 use jiff::{Timestamp, civil::Date};
-use judge::{Judgement, Selection, Verdict, Waivers, judge};
-use report::Report;
+use judge::{Judgement, Selection, Verdict, Waivers, judge, rules};
+use report::{EditionDecision, Report, by_edition};
 
 /// Evidence with what was judged from it.
 pub struct World {
     pub evidence: Evidence,
     pub judgement: Judgement,
     pub selection: Selection,
+    pub editions: Vec<EditionDecision>,
 }
 
 /// The day that waivers are looked at on.
@@ -26,6 +27,7 @@ impl World {
             judgement: judge(&evidence, &selection),
             evidence,
             selection,
+            editions: Vec::new(),
         }
     }
 
@@ -63,6 +65,14 @@ impl World {
         );
         let waivers = Waivers::parse(&waivers).expect("waivers");
         world.judgement.waive(&waivers, today(), false);
+        world.editions = by_edition(
+            &mut world.evidence,
+            &world.judgement,
+            &world.selection,
+            Some((&waivers, today())),
+            rules::as_of(),
+        );
+        assert_eq!(world.editions.len(), 3);
         world
     }
 
@@ -74,6 +84,7 @@ impl World {
             selection: &self.selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
+            editions: &self.editions,
             advice: report::no_advice,
         })
     }

@@ -16,13 +16,14 @@ const MOVING: [&str; 8] = [
 
 /// Lists what keeps a report from being submitted, without its evidence: see [`not_real`].
 pub fn obstacles(document: &Document) -> Vec<String> {
-    let mut obstacles = match &document.implementation {
-        None => vec![
+    let mut obstacles = Vec::new();
+    match &document.implementation {
+        None => obstacles.push(
             "it does not say who made the implementation: name it under `implementation` in conformance.yaml"
                 .to_owned(),
-        ],
-        Some(implementation) => incomplete(implementation),
-    };
+        ),
+        Some(implementation) => incomplete(implementation, &mut obstacles),
+    }
     match &document.submitted_by {
         Some(by) if !by.organization.trim().is_empty() => {
             if web_page(&by.url).is_none() {
@@ -36,14 +37,15 @@ pub fn obstacles(document: &Document) -> Vec<String> {
         ),
     }
     let environment = document.environment.clone().unwrap_or_default();
-    let missing = environment.parts().into_iter().filter(|(_, said)| said.is_none());
-    obstacles.extend(missing.map(|(part, _)| {
-        format!("environment.{part} is missing: write `real`, or `imitated: ` and what replaces it, in conformance.yaml")
-    }));
-    obstacles.extend(missing_evidence(document, &environment));
+    for (part, _) in environment.parts().iter().filter(|(_, stated)| stated.is_none()) {
+        obstacles.push(format!(
+            "environment.{part} is missing: write `real`, or `imitated: ` and what replaces it, in conformance.yaml"
+        ));
+    }
+    missing_evidence(document, &environment, &mut obstacles);
     if let Some(version) = document
         .hub_version
-        .as_deref()
+        .as_ref()
         .filter(|version| version.ends_with("+lab"))
     {
         obstacles.push(format!(
@@ -67,7 +69,7 @@ pub fn obstacles(document: &Document) -> Vec<String> {
     obstacles
 }
 
-fn incomplete(implementation: &Implementation) -> Vec<String> {
+fn incomplete(implementation: &Implementation, obstacles: &mut Vec<String>) {
     let Implementation {
         organization,
         project,
@@ -75,16 +77,18 @@ fn incomplete(implementation: &Implementation) -> Vec<String> {
         version,
         contact,
     } = implementation;
-    let parts = [
+    for (part, text) in [
         ("organization", organization),
         ("project", project),
         ("url", url),
         ("version", version),
-    ];
-    let empty = parts.into_iter().filter(|(_, text)| text.trim().is_empty());
-    let empty =
-        empty.map(|(part, _)| format!("implementation.{part} is empty: fill it in in conformance.yaml"));
-    let mut obstacles: Vec<String> = empty.collect();
+    ] {
+        if text.trim().is_empty() {
+            obstacles.push(format!(
+                "implementation.{part} is empty: fill it in in conformance.yaml"
+            ));
+        }
+    }
     if !url.trim().is_empty() && web_page(url).is_none() {
         obstacles.push(format!(
             "implementation.url is not an address of a web page: {url}"
@@ -99,7 +103,6 @@ fn incomplete(implementation: &Implementation) -> Vec<String> {
     if contact.iter().all(|contact| contact.trim().is_empty()) {
         obstacles.push("implementation.contact is empty: name who answers questions".to_owned());
     }
-    obstacles
 }
 
 /// Whether a version is a branch or a tag that moves, such as `main` or `refs/heads/main`.
@@ -109,15 +112,12 @@ fn is_moving(version: &str) -> bool {
     version.starts_with("refs/heads/") || MOVING.iter().any(|moving| name.eq_ignore_ascii_case(moving))
 }
 
-/// The evidence that a submitted report needs and lacks: `docs/reports.md` lists it. What no rule of its edition uses it
-/// need not have.
-fn missing_evidence(document: &Document, environment: &Environment) -> Vec<String> {
+/// The evidence that a submitted report needs and lacks: `docs/reports.md` lists it. Evidence that no rule of the edition
+/// uses is not needed.
+fn missing_evidence(document: &Document, environment: &Environment, obstacles: &mut Vec<String>) {
     let scope = &document.scope;
-    let seconds = scope
-        .window
-        .filter(|_| scope.watched)
-        .map(|window| window.seconds());
-    let mut obstacles = Vec::new();
+    let window = scope.window.filter(|_| scope.watched);
+    let seconds = window.map(|window| window.seconds());
     if seconds.unwrap_or_default() < FLOOR_MINUTES * 60 {
         let watched = match seconds {
             Some(seconds) => format!("{:#}", SignedDuration::from_secs(seconds)),
@@ -127,36 +127,29 @@ fn missing_evidence(document: &Document, environment: &Environment) -> Vec<Strin
             "it watched for {watched}: watch for at least {FLOOR_MINUTES} min"
         ));
     }
-    let lacks = |kind: Kind| scope.not_asked.contains_key(&kind);
-    let kinds = [Kind::Members, Kind::Driver].into_iter();
-    obstacles.extend(
-        kinds
-            .filter(|kind| lacks(*kind))
-            .map(|kind| format!("it lacks evidence: {kind}")),
-    );
-    let excuse = environment.no_audit_log.as_deref();
-    if lacks(Kind::Requests) && excuse.is_none_or(|why| why.trim().is_empty()) {
+    let lacks = |kind: &Kind| scope.not_asked.contains_key(kind);
+    for kind in [Kind::Members, Kind::Driver].iter().filter(|kind| lacks(kind)) {
+        obstacles.push(format!("it lacks evidence: {kind}"));
+    }
+    let excuse = environment.no_audit_log.as_deref().unwrap_or_default();
+    if lacks(&Kind::Requests) && excuse.trim().is_empty() {
         obstacles.push(format!(
             "it lacks evidence: {}; if the hub has no audit log that can be read, say why under `environment.noAuditLog` \
              in conformance.yaml",
             Kind::Requests
         ));
     }
-    obstacles
 }
 
 /// Lists the parts of the environment that a report calls real although its evidence shows that they were not.
 pub(super) fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<String> {
     let hub = &evidence.header.hub;
     // The names of the hubs that a run starts itself; a user's hub is named by its context.
-    let own = ["lab", "envtest", "k3s"].contains(&&*hub.source);
-    let is_lab = hub
-        .server_version
-        .as_deref()
-        .is_some_and(|version| version.ends_with("+lab"));
+    let is_own = ["lab", "envtest", "k3s"].contains(&&*hub.source);
+    let version = hub.server_version.as_deref().unwrap_or_default();
     let is_fake = |member: &Member| member.way.starts_with("stand-in ");
-    let shown = |part: &str| match part {
-        "hub" if is_lab || (own && hub.source != "k3s") => {
+    let contradiction = |part: &str| match part {
+        "hub" if version.ends_with("+lab") || (is_own && hub.source != "k3s") => {
             Some(format!("the hub was the suite's own ({})", hub.source))
         }
         "members" if evidence.driver.as_ref().is_some_and(|driver| driver.stand_ins) => {
@@ -165,15 +158,13 @@ pub(super) fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<St
         "members" if evidence.members.iter().any(is_fake) => {
             Some("fake members of the suite answered".to_owned())
         }
-        "agents" if own => Some("the suite's reference implementation ran, which has none".to_owned()),
+        "agents" if is_own => Some("the suite's reference implementation ran, which has none".to_owned()),
         _ => None,
     };
-    let real = environment
-        .parts()
-        .into_iter()
-        .filter(|(_, said)| *said == Some(&Realness::Real));
+    let parts = environment.parts().into_iter();
+    let real = parts.filter(|(_, stated)| *stated == Some(&Realness::Real));
     real.filter_map(|(part, _)| {
-        let evidence = shown(part)?;
+        let evidence = contradiction(part)?;
         Some(format!(
             "it contradicts its evidence: environment.{part} is `real`, and {evidence}: write `imitated: ` and what \
              replaces it"
