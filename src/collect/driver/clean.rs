@@ -7,7 +7,7 @@ use std::{
 };
 
 use evidence::{
-    Claim, DriverAction, PlacementRequest,
+    Claim, DriverAction, ObjectRef, PlacementRequest,
     api::{ObjectKind, Role},
     redact::without_credentials,
     runs::LABEL_RUN,
@@ -208,7 +208,6 @@ async fn strangers(
     for kind in [ObjectKind::ClusterProfile, ObjectKind::PlacementDecision] {
         let plural = kind.plural();
         let labelled = match list_labelled(&hub.timed(), target, kind, "", None).await {
-            Ok(labelled) => labelled,
             // A user who writes profiles need not read slices.
             Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
                 messages.push(format!(
@@ -216,13 +215,14 @@ async fn strangers(
                 ));
                 continue;
             }
-            Err(failure) => {
-                return Err(CollectError::of(&failure, &hub.source, "list what runs have created").into());
-            }
+            labelled => labelled
+                .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?,
         };
-        let mut reported = BTreeSet::new();
-        for (object, run) in labelled {
-            if !known.contains(&run) && reported.insert(run.clone()) {
+        let mut reported = known.clone();
+        for object in labelled {
+            let run = object["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
+            if reported.insert(run.to_owned()) {
+                let object = ObjectRef::of_value(&object, kind.name());
                 messages.push(format!(
                     "{object} is of run {run}, whose journal is not on this machine: once that run is over, `kubectl \
                      delete {plural} -A -l {LABEL_RUN}={run}`"

@@ -31,4 +31,4 @@ pub use private_file::replace as replace_private_file;
 pub(super) use scenario::drive;
 pub(super) use session::RunContext;
 pub(crate) use writes::Touched;
-pub(super) use writes::{OURSELVES, Writes};
+pub(super) use writes::{OURSELVES, Writes, list_labelled};

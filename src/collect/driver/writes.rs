@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
+    fmt,
     sync::Arc,
     time::Duration,
 };
@@ -27,7 +28,7 @@ use crate::{
         failure::Failure,
     },
     hub::target::Target,
-    watch::list::list,
+    watch::list::fold_list,
 };
 
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
@@ -45,6 +46,22 @@ impl Touched {
     /// Those of one kind.
     pub fn of(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
         self.0.lock().get(&kind).cloned().unwrap_or_default()
+    }
+}
+
+/// A deleted object, and the finalizers that the run removed from it.
+pub(crate) struct Deleted {
+    object: ObjectRef,
+    pub finalizers: Vec<String>,
+}
+
+impl fmt::Display for Deleted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deleted {}", self.object)?;
+        if self.finalizers.is_empty() {
+            return Ok(());
+        }
+        write!(f, ", and removed its finalizers ({})", self.finalizers.join(", "))
     }
 }
 
@@ -191,60 +208,51 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// The slices and profiles in these namespaces with the label of the run.
-    pub async fn list_created(
+    /// Deletes the slices and profiles with the label of the run in these namespaces. Waits for their finalizers until
+    /// `is_over`, and then removes them.
+    pub async fn delete_created(
         &self,
         run: &str,
         namespaces: &[String],
-    ) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
-        let mut created = Vec::new();
+        is_over: impl Fn() -> bool,
+    ) -> Result<Vec<Deleted>, Failure> {
+        let (mut waiting, mut failed) = (Vec::new(), None);
         for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
             for namespace in namespaces {
-                let found = list_labelled(self.client, self.target, kind, namespace, Some(run)).await;
-                let found = match found {
+                let created = match list_labelled(self.client, self.target, kind, namespace, Some(run)).await {
                     // A user who writes profiles need not read slices.
                     Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
                         continue;
                     }
-                    found => found?,
+                    created => created?,
                 };
-                created.extend(found.into_iter().map(|(object, _)| (kind, object)));
-            }
-        }
-        Ok(created)
-    }
-
-    /// Deletes the objects with the label of the run in these namespaces, and waits until they are gone. Removes the
-    /// finalizers of those that are not. Returns what was done, for a person.
-    pub async fn delete_created(&self, run: &str, namespaces: &[String]) -> Result<Vec<String>, Failure> {
-        let (mut deleted, mut failed) = (Vec::new(), None);
-        for (kind, object) in self.list_created(run, namespaces).await? {
-            self.allow(&object);
-            match self.delete(kind, &object).await {
-                Ok(()) => deleted.push((kind, object)),
-                Err(failure) => failed = failed.or(Some(failure)),
-            }
-        }
-        let deadline = Instant::now() + FINALIZER_PATIENCE;
-        let mut done = Vec::new();
-        while let Some((kind, object)) = deleted.last() {
-            match self.finalizers(*kind, object).await? {
-                None => done.push(format!("deleted {object}")),
-                Some(_) if Instant::now() < deadline => {
-                    sleep(FINALIZER_TICK).await;
-                    continue;
-                }
-                Some(finalizers) => {
-                    self.release(*kind, object).await?;
-                    let finalizers = finalizers.join(", ");
-                    done.push(format!(
-                        "deleted {object}, and removed its finalizers ({finalizers})"
-                    ));
+                for object in created {
+                    let object = ObjectRef::of_value(&object, kind.name());
+                    self.allow(&object);
+                    match self.delete(kind, &object).await {
+                        Ok(()) => waiting.push((kind, object)),
+                        Err(failure) => failed = failed.or(Some(failure)),
+                    }
                 }
             }
-            deleted.pop();
         }
-        failed.map_or(Ok(done), Err)
+        let mut deleted = Vec::new();
+        while let Some((kind, object)) = waiting.last() {
+            let finalizers = self.finalizers(*kind, object).await?;
+            if finalizers.is_some() && !is_over() {
+                sleep(FINALIZER_TICK).await;
+                continue;
+            }
+            if finalizers.is_some() {
+                self.release(*kind, object).await?;
+            }
+            deleted.push(Deleted {
+                object: object.clone(),
+                finalizers: finalizers.unwrap_or_default(),
+            });
+            waiting.pop();
+        }
+        failed.map_or(Ok(deleted), Err)
     }
 
     /// Undoes a change on the hub. Returns what was done, for a person; nothing if the entry is a hook.
@@ -256,7 +264,12 @@ impl<'a> Writes<'a> {
                 self.restore(change).await?;
                 Ok(vec![format!("restored {} of {}", change.pointer, change.profile)])
             }
-            UndoEntry::Objects { namespaces } => self.delete_created(run, namespaces).await,
+            UndoEntry::Objects { namespaces } => {
+                let deadline = Instant::now() + FINALIZER_PATIENCE;
+                let is_over = || Instant::now() >= deadline;
+                let deleted = self.delete_created(run, namespaces, is_over).await?;
+                Ok(deleted.iter().map(ToString::to_string).collect())
+            }
             UndoEntry::Namespace { name } => {
                 self.delete_namespace(name, run).await?;
                 Ok(vec![format!("deleted Namespace {name}")])
@@ -359,15 +372,15 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// The objects of a kind in a namespace, or in all if it is empty, with the label of a run, and the run. None if the hub
+/// The objects of a kind in a namespace, or in all if it is empty, with the label of that run or of any. None if the hub
 /// does not serve the kind.
-pub(super) async fn list_labelled(
+pub(crate) async fn list_labelled(
     client: &TimedClient,
     target: &Target,
     kind: ObjectKind,
     namespace: &str,
     run: Option<&str>,
-) -> Result<Vec<(ObjectRef, String)>, Failure> {
+) -> Result<Vec<Value>, Failure> {
     let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
     let path = match (kind, &target.placements) {
         (ObjectKind::ClusterProfile, _) => target.profiles(namespace),
@@ -375,23 +388,9 @@ pub(super) async fn list_labelled(
         (ObjectKind::PlacementDecision, None) => return Ok(Vec::new()),
     };
     let selector = run.map_or_else(|| LABEL_RUN.to_owned(), |run| format!("{LABEL_RUN}={run}"));
-    let found = Arc::<Mutex<Vec<(ObjectRef, String)>>>::default();
-    let into = Arc::clone(&found);
-    let each = move |json: &[u8]| {
-        let object = serde_json::from_slice::<Value>(json).unwrap_or_default();
-        let run = object["metadata"]["labels"][LABEL_RUN]
-            .as_str()
-            .unwrap_or_default();
-        let reference = ObjectRef::of_value(&object, kind.name());
-        into.lock().push((reference, run.to_owned()));
-    };
-    list(
-        client,
-        &format!("{path}?labelSelector={}", segment(&selector)),
-        each,
-    )
-    .await?;
-    Ok(std::mem::take(&mut *found.lock()))
+    let path = format!("{path}?labelSelector={}", segment(&selector));
+    let add = |objects: &mut Vec<Value>, json: &[u8]| objects.extend(serde_json::from_slice::<Value>(json));
+    fold_list(client, &path, add).await
 }
 
 /// The resourceVersion of an object.

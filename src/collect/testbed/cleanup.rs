@@ -1,13 +1,11 @@
 //! Deletes what the run published, by the label of the run, and notices what other clients did to it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use evidence::{
     DriverAction, ObjectKey, ObjectRef, Published,
     api::{ObjectKind, names::KIND},
-    runs::LABEL_RUN,
 };
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
@@ -15,13 +13,10 @@ use super::{
     publish::Deletion,
 };
 use crate::{
-    connect::{call::segment, failure::Failure},
-    driver::UndoEntry,
-    watch::list::list,
+    connect::failure::Failure,
+    driver::{UndoEntry, list_labelled},
 };
 
-/// Interval of looking for objects that were deleted.
-const CLEANUP_TICK: Duration = Duration::from_secs(1);
 const PROFILE: ObjectKind = ObjectKind::ClusterProfile;
 
 impl Player<'_> {
@@ -111,7 +106,7 @@ impl Player<'_> {
     /// Lists the profiles of the run, and voids the expectations on those that another client has changed.
     pub(super) async fn check_profiles(&mut self) {
         self.are_terminating().await;
-        let listed = match self.list_run(PROFILE).await {
+        let listed = match self.list_profiles().await {
             Ok(listed) => listed,
             Err(failure) => return self.warn(&format!("cannot list the {KIND}s of the run: {failure}")),
         };
@@ -127,93 +122,50 @@ impl Player<'_> {
         changed.iter().for_each(|key| self.void_expectations(key));
     }
 
-    /// Deletes all profiles and slices of the run. `undo` is the number of the entry in the log of changes to undo.
+    /// Deletes all profiles and slices of the run, after the consumer had the time to remove its finalizers. `undo` is the
+    /// number of the entry in the log of changes to undo.
     pub(super) async fn clean_up(&self, undo: Option<u64>) {
-        let is_clean = self.delete_all().await.unwrap_or_else(|failure| {
-            self.warn(&format!("cannot list the objects of the run: {failure}"));
-            false
-        });
-        let Some(journal) = &self.plan.journal else {
-            return;
-        };
-        match undo.filter(|_| is_clean) {
-            Some(undo) => journal.undone(undo),
-            None => {
-                if let Some(path) = journal.path() {
-                    self.context.progress.left_over(path);
-                }
-            }
-        }
-    }
-
-    /// Deletes all slices and profiles, and removes the finalizers that the consumer leaves on them. False if some remain.
-    async fn delete_all(&self) -> Result<bool, Failure> {
-        let mut is_clean = true;
-        for (kind, object) in self.remaining().await? {
-            self.writes.allow(&object);
-            if let Err(failure) = self.writes.delete(kind, &object).await {
-                self.warn(&format!("the API server does not delete {object}: {failure}"));
-                is_clean = false;
-            }
-        }
-        for (kind, object) in self.unreleased().await? {
-            self.warn(&format!(
-                "finalizers hold the deleted {object}: the run removes them"
-            ));
-            if let Err(failure) = self.writes.release(kind, &object).await {
-                self.warn(&format!("{object} still exists: {failure}"));
-                is_clean = false;
-            }
-        }
-        Ok(is_clean)
-    }
-
-    /// The objects of the run that still exist after the consumer had the time to release them.
-    async fn unreleased(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
         let patience = match self.last_hook() {
             Some(DriverAction::Uninstall) => Duration::ZERO,
             _ => self.settle(),
         };
         let deadline = after(self.now(), patience);
-        loop {
-            let remaining = self.remaining().await?;
-            if remaining.is_empty() || self.now() >= deadline || self.is_stopped() {
-                return Ok(remaining);
+        let is_over = || self.now() >= deadline || self.is_stopped();
+        let namespaces = self.plan.namespaces();
+        let deleting = self.writes.delete_created(&self.plan.run, &namespaces, is_over);
+        let undo = match deleting.await {
+            Ok(deleted) => {
+                let held = deleted.iter().filter(|object| !object.finalizers.is_empty());
+                held.for_each(|object| self.warn(&object.to_string()));
+                undo
             }
-            self.pause(CLEANUP_TICK).await;
+            Err(failure) => {
+                self.warn(&format!("failed to delete the objects of the run: {failure}"));
+                None
+            }
+        };
+        match (&self.plan.journal, undo) {
+            (Some(journal), Some(undo)) => journal.undone(undo),
+            (Some(journal), None) => {
+                if let Some(path) = journal.path() {
+                    self.context.progress.left_over(path);
+                }
+            }
+            (None, _) => {}
         }
     }
 
-    /// The slices and profiles of the run that exist.
-    async fn remaining(&self) -> Result<Vec<(ObjectKind, ObjectRef)>, Failure> {
-        let slices = self.plan.claims.reads_placements();
-        let slices = slices.then_some(ObjectKind::PlacementDecision);
-        let mut remaining = Vec::new();
-        for kind in slices.into_iter().chain([PROFILE]) {
-            let listed = self.list_run(kind).await?;
-            let objects = listed
-                .iter()
-                .map(|item| (kind, ObjectRef::of_value(item, kind.name())));
-            remaining.extend(objects);
-        }
-        Ok(remaining)
-    }
-
-    /// Lists the objects with the label of the run in the namespaces of the testbed.
-    async fn list_run(&self, kind: ObjectKind) -> Result<Vec<Value>, Failure> {
-        let items = Arc::<Mutex<Vec<Value>>>::default();
-        let selector = segment(&format!("{LABEL_RUN}={}", self.plan.run));
+    /// Lists the profiles with the label of the run.
+    async fn list_profiles(&self) -> Result<Vec<Value>, Failure> {
+        let (client, target) = (self.context.client, self.context.target);
+        let mut profiles = Vec::new();
         for namespace in self.plan.namespaces() {
-            if self.missing_namespaces.contains(&namespace) {
-                continue;
+            if !self.missing_namespaces.contains(&namespace) {
+                let run = Some(&*self.plan.run);
+                profiles.extend(list_labelled(client, target, PROFILE, &namespace, run).await?);
             }
-            let path = self.context.target.collection(kind, &namespace);
-            let path = format!("{path}?labelSelector={selector}");
-            let into = Arc::clone(&items);
-            let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
-            list(self.context.client, &path, each).await?;
         }
-        Ok(std::mem::take(&mut *items.lock()))
+        Ok(profiles)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fs;
 
 use apiserver::{ApiServer, User};
-use evidence::ObjectRef;
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
