@@ -220,7 +220,9 @@ async fn strangers(
         };
         let mut reported = known.clone();
         for object in labelled {
-            let run = object["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
+            let run = object["metadata"]["labels"][LABEL_RUN]
+                .as_str()
+                .unwrap_or_default();
             if reported.insert(run.to_owned()) {
                 let object = ObjectRef::of_value(&object, kind.name());
                 messages.push(format!(

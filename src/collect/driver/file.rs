@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 
 use super::{
     command::PREFIX,
-    hooks::profile_key,
+    hooks::{UNDONE_BY, profile_key},
     plan::{MOST_MEMBERS, OwnMember, Patience, Scale},
 };
 use crate::{
@@ -288,38 +288,10 @@ impl DriverFile {
 
     fn check_hooks(&self) -> Result<(), String> {
         let has = |action| self.hooks.contains_key(&action);
-        for (one, other, reason) in [
-            (
-                DriverAction::Join,
-                DriverAction::Leave,
-                "what joins must be able to leave",
-            ),
-            (
-                DriverAction::Break,
-                DriverAction::Heal,
-                "what is broken must be healed",
-            ),
-            (
-                DriverAction::Disconnect,
-                DriverAction::Reconnect,
-                "what is cut off must be connected again",
-            ),
-            (
-                DriverAction::Stop,
-                DriverAction::Start,
-                "what is stopped must be started again",
-            ),
-            (
-                DriverAction::Place,
-                DriverAction::Unplace,
-                "what is placed must be taken back",
-            ),
-        ] {
-            if has(one) != has(other) {
-                return Err(format!(
-                    "give both of the hooks `{one}` and `{other}`, or neither: {reason}"
-                ));
-            }
+        if let Some((one, undo)) = UNDONE_BY.iter().find(|(one, undo)| has(*one) != has(*undo)) {
+            return Err(format!(
+                "give both of the hooks `{one}` and `{undo}`, or neither: the run undoes one with the other"
+            ));
         }
         let is_on_members =
             has(DriverAction::Break) || has(DriverAction::Upgrade) || self.upgrade_to.is_some();
@@ -550,14 +522,11 @@ struct PatienceKey(Option<DriverAction>);
 impl<'de> Deserialize<'de> for PatienceKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        match name.as_str() {
-            "default" => Ok(PatienceKey(None)),
-            // Its former name.
-            "put-foreigner" => Ok(PatienceKey(Some(DriverAction::PutForeignProfile))),
-            name => {
-                DriverAction::deserialize(name.into_deserializer()).map(|action| PatienceKey(Some(action)))
-            }
+        if name == "default" {
+            return Ok(PatienceKey(None));
         }
+        let action = DriverAction::deserialize(name.as_str().into_deserializer());
+        action.map(|action| PatienceKey(Some(action)))
     }
 }
 

@@ -32,12 +32,24 @@ pub struct Call<'a> {
     pub placement: Option<&'a PlacementRequest>,
 }
 
+/// Hooks, each with the hook that undoes it.
+pub(super) const UNDONE_BY: [(DriverAction, DriverAction); 5] = [
+    (DriverAction::Join, DriverAction::Leave),
+    (DriverAction::Break, DriverAction::Heal),
+    (DriverAction::Disconnect, DriverAction::Reconnect),
+    (DriverAction::Place, DriverAction::Unplace),
+    (DriverAction::Stop, DriverAction::Start),
+];
+
+/// The hook that undoes an action, if one does.
+pub(super) fn undone_by(action: DriverAction) -> Option<DriverAction> {
+    let undone = UNDONE_BY.iter().find(|(one, _)| *one == action);
+    undone.map(|(_, undo)| *undo)
+}
+
 /// Whether a hook undoes what another one did. The run calls it even when it stops.
 pub(super) fn undoes(action: DriverAction) -> bool {
-    matches!(
-        action,
-        DriverAction::Leave | DriverAction::Heal | DriverAction::Reconnect | DriverAction::Unplace
-    )
+    UNDONE_BY.iter().any(|(_, undo)| *undo == action)
 }
 
 impl<'a> Call<'a> {

@@ -127,13 +127,13 @@ impl<'a> Writes<'a> {
         self.delete_at(&self.path(kind, object), &object.uid).await
     }
 
-    /// Sets or removes a field of a profile. Returns the profile's new resourceVersion.
-    pub async fn set(&self, change: &FieldChange) -> Result<String, Failure> {
+    /// Sets or removes a field of a profile. Returns the profile in its new version.
+    pub async fn set(&self, change: &FieldChange) -> Result<ObjectRef, Failure> {
         let value = change.after.clone().map(Value::from);
         let kind = ObjectKind::ClusterProfile;
         let before = change.before.as_deref();
         let stored = self.set_field(kind, &change.profile, &change.pointer, before, value);
-        Ok(resource_version(&stored.await?))
+        Ok(ObjectRef::of_value(&stored.await?, kind.name()))
     }
 
     /// Restores a field, unless another client has changed it since.
@@ -151,7 +151,7 @@ impl<'a> Writes<'a> {
             // A merge patch also creates the parents of the field: labels are gone with the last of them.
             let mut patch = nested(&change.pointer, change.before.as_deref());
             patch["metadata"]["uid"] = profile.uid.clone().into();
-            patch["metadata"]["resourceVersion"] = resource_version(&current).into();
+            patch["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
             let path = format!("{}{}", self.path(kind, profile), subresource(&change.pointer));
             match self.patch(&path, &patch).await {
                 Err(failure) if failure.code() == 409 => {}
@@ -219,7 +219,8 @@ impl<'a> Writes<'a> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
             for namespace in namespaces {
-                let created = match list_labelled(self.client, self.target, kind, namespace, Some(run)).await {
+                let created = match list_labelled(self.client, self.target, kind, namespace, Some(run)).await
+                {
                     // A user who writes profiles need not read slices.
                     Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
                         continue;
@@ -391,12 +392,6 @@ pub(crate) async fn list_labelled(
     let path = format!("{path}?labelSelector={}", segment(&selector));
     let add = |objects: &mut Vec<Value>, json: &[u8]| objects.extend(serde_json::from_slice::<Value>(json));
     fold_list(client, &path, add).await
-}
-
-/// The resourceVersion of an object.
-pub(super) fn resource_version(object: &Value) -> String {
-    let version = object["metadata"]["resourceVersion"].as_str();
-    version.unwrap_or_default().to_owned()
 }
 
 /// The subresource of a field, with its slash.

@@ -185,18 +185,18 @@ fn contradictions_are_refused() {
             "hooks: {join: [a], leave: [b], delete-profile: [c]}",
             "hooks.delete-profile: the run does this itself",
         ),
-        ("hooks: {join: [a]}", "what joins must be able to leave"),
+        ("hooks: {join: [a]}", "both of the hooks `join` and `leave`"),
         (
             "hooks: {leave: [a], restart: [b]}",
-            "what joins must be able to leave",
+            "both of the hooks `join` and `leave`",
         ),
         (
             "standIns: false\nhooks: {break: [a]}",
-            "what is broken must be healed",
+            "both of the hooks `break` and `heal`",
         ),
         (
             "hooks: {join: [a], leave: [b], disconnect: [c]}",
-            "what is cut off must be connected again",
+            "both of the hooks `disconnect` and `reconnect`",
         ),
         (
             "hooks: {join: [a], leave: [b], break: [c], heal: [d]}",

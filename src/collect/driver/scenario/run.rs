@@ -13,20 +13,17 @@ use tokio::{select, sync::watch};
 
 use super::{
     foreign::{ForeignObject, create_once_free},
-    table::{
-        Act, Actors, DISPLAY_NAME, FEW, Line, Past, ProfileField, Requires, ScenarioSpec, StepSpec, Until,
-    },
+    table::{Actors, FEW, Line, Past, ProfileField, Requires, ScenarioSpec, Until},
 };
 use crate::{
     connect::failure::Failure,
     driver::{
-        hooks::{Call, Called, undoes},
+        hooks::{Call, Called, undoes, undone_by},
         journal::{FieldChange, UndoEntry},
         member::{ScenarioMember, is_healthy, is_selectable, version},
         placement::ScenarioPlacement,
         plan::OwnMember,
         session::{STOPPED, Session, late_deadline},
-        writes::resource_version,
     },
 };
 
@@ -232,14 +229,14 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
                     session.pause(*duration).await;
                     true
                 }
-                Line::Step(step) if session.can(&[step.action]) => {
-                    self.take_step(step).await || step.action.is_on_placements()
+                Line::Step(action, requires, until) if session.can(&[*action]) => {
+                    self.take_step(*action, *requires, *until).await || action.is_on_placements()
                 }
                 Line::Reschedule(clusters) if session.can(&[DriverAction::Reschedule]) => {
                     let placement = self.placement.as_mut().expect(NO_ACTOR);
                     placement.reschedule(session, *clusters).await
                 }
-                Line::Step(_) | Line::Reschedule(_) => true,
+                Line::Step(..) | Line::Reschedule(_) => true,
             };
             if !continues {
                 return;
@@ -248,15 +245,15 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     }
 
     /// Takes a step. Returns whether the run did what the step says, whatever followed.
-    async fn take_step(&mut self, spec: &StepSpec) -> bool {
+    async fn take_step(&mut self, action: DriverAction, requires: Requires, until: Until) -> bool {
         let session = self.session;
-        let mut step = self.begin(spec);
-        if session.stop.is_cancelled() && !undoes(spec.action) {
+        let mut step = self.begin(action);
+        if session.stop.is_cancelled() && !undoes(action) {
             session.skip_step(step, STOPPED);
             return false;
         }
-        let taken = match self.require(spec.requires).await {
-            Ok(()) => self.act(spec, &mut step).await,
+        let taken = match self.require(requires).await {
+            Ok(()) => self.act(action, &mut step).await,
             Err(reason) => Err(reason),
         };
         let (called, written) = match taken {
@@ -272,29 +269,34 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             if let Some(object) = written {
                 session.delivered(&object).await;
             }
-            self.observe(spec.until, &mut step).await;
+            self.observe(until, &mut step).await;
         }
-        if spec.act.is_on_member() {
-            step.profile_after = self.member().profile_ref(session);
+        if let Some(member) = self.member.as_ref().filter(|_| action != DriverAction::Restart) {
+            step.profile_after = member.profile_ref(session);
         }
         session.end(step);
         is_done
     }
 
-    fn begin(&self, spec: &StepSpec) -> DriverStep {
+    fn begin(&self, action: DriverAction) -> DriverStep {
+        use DriverAction::{
+            ChangeForeignProfile, CreateNamespace, DeleteSlice, Disconnect, EmptySlice, PutForeignProfile,
+            PutForeignSlice, Reconnect, RecreateForeignProfile, Restart,
+        };
         let session = self.session;
         let before = || self.past.before.as_ref().map(ObjectRef::from);
-        let (member, profile) = match spec.act {
-            Act::SourceHook => ("", self.member().profile_ref(session).or_else(before)),
-            Act::CreateNamespace => (self.member().name(), before()),
-            act if act.is_on_member() => return self.member().begin(session, spec.action),
-            Act::DeleteSlice | Act::EmptySlice => return self.placement().begin(session, spec.action),
-            _ => (
-                "",
-                self.foreign.as_ref().and_then(|object| object.created.clone()),
-            ),
+        let (member, profile) = match action {
+            DeleteSlice | EmptySlice => return self.placement().begin(session, action),
+            Restart => ("", None),
+            Disconnect | Reconnect => ("", self.member().profile_ref(session).or_else(before)),
+            CreateNamespace => (self.member().name(), before()),
+            PutForeignProfile | ChangeForeignProfile | RecreateForeignProfile | PutForeignSlice => {
+                let object = self.foreign.as_ref();
+                ("", object.and_then(|object| object.created.clone()))
+            }
+            _ => return self.member().begin(session, action),
         };
-        session.begin(self.spec.scenario, spec.action, member, profile)
+        session.begin(self.spec.scenario, action, member, profile)
     }
 
     /// Checks what a step requires. Waits for a healthy member as long as a join may take.
@@ -314,131 +316,134 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     }
 
     /// Records how to undo the step, and takes it. The error is why it cannot be taken.
-    async fn act(&mut self, spec: &StepSpec, step: &mut DriverStep) -> Result<Taken, String> {
+    async fn act(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
         let session = self.session;
-        match spec.act {
-            Act::Hook | Act::SourceHook => {
-                if spec.action == DriverAction::Disconnect {
-                    self.undos.push(session.record_hook(DriverAction::Reconnect, "")?);
-                }
-                Ok((session.call(Call::of(spec.action)).await, None))
+        if let Some(field) = ProfileField::changed_by(action) {
+            return self.set_field(field, step).await;
+        }
+        match action {
+            DriverAction::DeleteProfile | DriverAction::DeleteNamespace => {
+                self.delete_profile(action, step).await
             }
-            Act::MemberHook => {
-                if spec.action == DriverAction::Break {
-                    self.undos
-                        .push(session.record_hook(DriverAction::Heal, &step.member)?);
-                }
-                Ok((self.member().call(session, spec.action, None).await, None))
+            DriverAction::CreateNamespace => {
+                let name = self.own_namespace();
+                let patience = session.plan.patience.with(action);
+                let create = || session.writes.create_namespace(&name, &session.plan.run);
+                let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
+                Ok(written(created.map(|()| None)))
             }
-            Act::Upgrade => Ok((self.upgrade(step).await, None)),
-            Act::Set(field) => self.set_field(field, step).await,
-            Act::DeleteProfile => self.delete_profile(step).await,
-            Act::DeleteNamespace => self.delete_namespace(step).await,
-            Act::CreateNamespace => Ok(self.create_namespace_again().await),
-            Act::DeleteSlice | Act::EmptySlice => self.write_slice(spec.act, step).await,
-            Act::CreateForeignObject => self.create_foreign_object(step).await,
-            Act::ChangeForeignObject => {
-                let object = self.foreign.as_ref().expect(NO_ACTOR);
-                let before = Some(object.display_name().to_owned());
-                let change = self.plan_change(&DISPLAY_NAME, before, step);
-                Ok(self.set(&change).await)
+            DriverAction::DeleteSlice | DriverAction::EmptySlice => self.write_slice(action, step).await,
+            DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => {
+                self.create_foreign_object(step).await
             }
-            Act::RecreateForeignObject => {
+            DriverAction::RecreateForeignProfile => {
                 let object = self.foreign.as_mut().expect(NO_ACTOR);
                 let created = object.recreate(session).await;
                 step.profile_after = created.as_ref().ok().cloned();
                 Ok(written(created.map(Some)))
             }
+            _ => self.call_hook(action, step).await,
         }
     }
 
-    async fn upgrade(&mut self, step: &mut DriverStep) -> Called {
-        let (called, wanted) = self.member().upgrade(self.session).await;
-        let before = self.past.before.as_ref();
-        step.change = Some(Change {
-            path: "status.version.kubernetes".to_owned(),
-            before: before.and_then(version).map(str::to_owned),
-            after: Some(wanted.clone()),
-        });
-        self.past.value = Some(wanted);
-        called
+    /// Calls the hook, for the member if the step has one.
+    async fn call_hook(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
+        let session = self.session;
+        if let Some(undo) = undone_by(action) {
+            self.undos.push(session.record_hook(undo, &step.member)?);
+        }
+        let called = if action == DriverAction::Upgrade {
+            let (called, requested) = self.member().upgrade(session).await;
+            let before = self.past.before.as_ref().and_then(version);
+            step.change = Some(Change {
+                path: "status.version.kubernetes".to_owned(),
+                before: before.map(str::to_owned),
+                after: Some(requested.clone()),
+            });
+            self.past.value = Some(requested);
+            called
+        } else if step.member.is_empty() {
+            session.call(Call::of(action)).await
+        } else {
+            self.member().call(session, action, None).await
+        };
+        Ok((called, None))
     }
 
-    /// Changes a field of the member's profile.
+    /// Changes a field of the member's profile, or of the profile of another manager.
     async fn set_field(
         &mut self,
         field: &'static ProfileField,
         step: &mut DriverStep,
     ) -> Result<Taken, String> {
         let session = self.session;
-        session.writes.check(step.profile.as_ref().ok_or(NO_PROFILE)?)?;
-        let before = self.past.before.as_ref().and_then(field.read).map(str::to_owned);
+        let profile = step.profile.clone().ok_or(NO_PROFILE)?;
+        session.writes.check(&profile)?;
+        let before = match &self.foreign {
+            Some(object) => Some(object.display_name()),
+            None => self.past.before.as_ref().and_then(field.read),
+        };
+        let before = before.map(str::to_owned);
         if let (None, Some(missing)) = (&before, field.missing) {
             return Err(missing.to_owned());
         }
-        let change = self.plan_change(field, before, step);
-        self.undos
-            .push(session.record_undo(UndoEntry::Field(change.clone()))?);
-        Ok(self.set(&change).await)
-    }
-
-    /// Deletes the member's profile.
-    async fn delete_profile(&mut self, step: &DriverStep) -> Result<Taken, String> {
-        let writes = &self.session.writes;
-        let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
-        writes.check(profile)?;
-        let deleted = writes.delete(ObjectKind::ClusterProfile, profile).await;
-        if deleted.is_ok() {
-            self.member.as_mut().expect(NO_ACTOR).forget_profile();
+        let after = (field.value)(&session.plan.run);
+        step.change = Some(Change {
+            path: field.path.to_owned(),
+            before: before.clone(),
+            after: after.clone(),
+        });
+        self.past.field = Some(field);
+        self.past.value.clone_from(&after);
+        let change = FieldChange {
+            profile,
+            pointer: field.pointer.to_owned(),
+            before,
+            after,
+        };
+        // The object of another manager is deleted at the end anyway.
+        if self.foreign.is_none() {
+            let undo = session.record_undo(UndoEntry::Field(change.clone()))?;
+            self.undos.push(undo);
         }
-        Ok(written(deleted.map(|()| None)))
+        Ok(written(session.writes.set(&change).await.map(Some)))
     }
 
-    /// Deletes the run's own namespace if it has the profile of the member, and no other one.
-    async fn delete_namespace(&mut self, step: &DriverStep) -> Result<Taken, String> {
+    /// Deletes the member's profile, alone or with the run's own namespace if that has no other profile.
+    async fn delete_profile(&mut self, action: DriverAction, step: &DriverStep) -> Result<Taken, String> {
         let (session, name) = (self.session, self.own_namespace());
         let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
         session.writes.check(profile)?;
-        if profile.namespace != name {
+        let deleted = if action == DriverAction::DeleteProfile {
+            session.writes.delete(ObjectKind::ClusterProfile, profile).await
+        } else if profile.namespace != name {
             let reason = "the profile is not in the run's own namespace: let the hook `join` use CONFORMANCE_NAMESPACE";
             return Err(reason.to_owned());
-        }
-        if session.has_other_profiles(&name) {
+        } else if session.has_other_profiles(&name) {
             return Err("the run's own namespace has profiles of other members".to_owned());
-        }
-        session.writes.touch(ObjectKind::ClusterProfile, profile.into());
-        let deleted = session.writes.delete_namespace(&name, &session.plan.run).await;
+        } else {
+            session.writes.touch(ObjectKind::ClusterProfile, profile.into());
+            session.writes.delete_namespace(&name, &session.plan.run).await
+        };
         if deleted.is_ok() {
             self.member.as_mut().expect(NO_ACTOR).forget_profile();
         }
         Ok(written(deleted.map(|()| None)))
     }
 
-    async fn create_namespace_again(&self) -> Taken {
-        let (session, name) = (self.session, self.own_namespace());
-        let patience = session.plan.patience.with(DriverAction::CreateNamespace);
-        let create = || session.writes.create_namespace(&name, &session.plan.run);
-        let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
-        written(created.map(|()| None))
-    }
-
-    async fn write_slice(&self, act: Act, step: &mut DriverStep) -> Result<Taken, String> {
+    async fn write_slice(&self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
         let writes = &self.session.writes;
         let slice = self.placement().take_slice(self.session);
         let slice = slice.ok_or("no slice was found that the scheduler made for the placement")?;
         step.slice = Some(slice.clone());
-        if matches!(act, Act::DeleteSlice) {
+        Ok(if action == DriverAction::DeleteSlice {
             let deleted = writes.delete(ObjectKind::PlacementDecision, &slice).await;
-            return Ok(written(deleted.map(|()| None)));
-        }
-        let stored = writes.decide(&slice, &json!([])).await;
-        Ok(written(stored.map(|stored| {
-            let resource_version = resource_version(&stored);
-            Some(ObjectRef {
-                resource_version,
-                ..slice
-            })
-        })))
+            written(deleted.map(|()| None))
+        } else {
+            let stored = writes.decide(&slice, &json!([])).await;
+            let kind = ObjectKind::PlacementDecision.name();
+            written(stored.map(|stored| Some(ObjectRef::of_value(&stored, kind))))
+        })
     }
 
     async fn create_foreign_object(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
@@ -451,46 +456,13 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
         session.record_undo(UndoEntry::Objects { namespaces })?;
         let created = object.create(session).await;
         if let Ok(created) = &created {
-            let place = match self.spec.actors {
-                Actors::ForeignObject(ObjectKind::PlacementDecision) => &mut step.slice,
+            let place = match step.action {
+                DriverAction::PutForeignSlice => &mut step.slice,
                 _ => &mut step.profile,
             };
             *place = Some(created.clone());
         }
         Ok(written(created.map(Some)))
-    }
-
-    /// Records the change that the step makes to its profile.
-    fn plan_change(
-        &mut self,
-        field: &'static ProfileField,
-        before: Option<String>,
-        step: &mut DriverStep,
-    ) -> FieldChange {
-        let after = (field.value)(&self.session.plan.run);
-        step.change = Some(Change {
-            path: field.path.to_owned(),
-            before: before.clone(),
-            after: after.clone(),
-        });
-        self.past.field = Some(field);
-        self.past.value.clone_from(&after);
-        FieldChange {
-            profile: step.profile.clone().unwrap_or_default(),
-            pointer: field.pointer.to_owned(),
-            before,
-            after,
-        }
-    }
-
-    async fn set(&self, change: &FieldChange) -> Taken {
-        let stored = self.session.writes.set(change).await;
-        written(stored.map(|resource_version| {
-            Some(ObjectRef {
-                resource_version,
-                ..change.profile.clone()
-            })
-        }))
     }
 
     async fn observe(&mut self, until: Until, step: &mut DriverStep) {

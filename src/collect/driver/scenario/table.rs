@@ -58,18 +58,11 @@ pub(super) enum Actors {
 
 /// A line of a scenario.
 pub(super) enum Line {
-    Step(StepSpec),
+    /// What the run does, what that requires, and until when the run observes it.
+    Step(DriverAction, Requires, Until),
     /// Requests that many clusters. The scenario ends if the scheduler does not select them.
     Reschedule(usize),
     Pause(Duration),
-}
-
-/// A step of a scenario.
-pub(super) struct StepSpec {
-    pub action: DriverAction,
-    pub requires: Requires,
-    pub act: Act,
-    pub until: Until,
 }
 
 /// What a step requires; otherwise it is skipped.
@@ -80,37 +73,6 @@ pub(super) enum Requires {
     Profile,
     /// A profile that reports a healthy member within the time for a join.
     Healthy,
-}
-
-/// What the run does in a step.
-#[derive(Clone, Copy)]
-pub(super) enum Act {
-    /// Calls the hook for the whole implementation.
-    Hook,
-    /// Calls the hook for the whole implementation. The member's profile shows the effect.
-    SourceHook,
-    /// Calls the hook for the member.
-    MemberHook,
-    /// Upgrades the member.
-    Upgrade,
-    /// Changes a field of the member's profile.
-    Set(&'static ProfileField),
-    /// Deletes the member's profile.
-    DeleteProfile,
-    /// Deletes the run's own namespace, with the member's profile in it.
-    DeleteNamespace,
-    /// Creates that namespace again once it is gone.
-    CreateNamespace,
-    /// Deletes a slice of the placement.
-    DeleteSlice,
-    /// Removes the clusters from a slice of the placement.
-    EmptySlice,
-    /// Creates the object of another implementation.
-    CreateForeignObject,
-    /// Changes the spec of that object, which is a profile, so that its generation increases.
-    ChangeForeignObject,
-    /// Deletes that object, and creates it again under its name before another client can react.
-    RecreateForeignObject,
 }
 
 /// Until when the run observes a step.
@@ -153,22 +115,6 @@ pub(super) struct ProfileField {
     pub missing: Option<&'static str>,
 }
 
-impl Act {
-    /// Whether the step concerns the member of the scenario.
-    pub fn is_on_member(self) -> bool {
-        matches!(
-            self,
-            Act::SourceHook
-                | Act::MemberHook
-                | Act::Upgrade
-                | Act::Set(_)
-                | Act::DeleteProfile
-                | Act::DeleteNamespace
-                | Act::CreateNamespace
-        )
-    }
-}
-
 /// Number of clusters that a placement requests, if there are as many.
 pub(super) const FEW: usize = 3;
 /// Number of members beyond those of the largest request: a scheduler may have reasons not to select some.
@@ -194,33 +140,33 @@ const FULL_SLICE: Actors = Actors::Placement {
 pub(super) const SCENARIOS: &[ScenarioSpec] = &[
     scenario(Scenario::JoinAndLeave, Actors::Member, &[DriverAction::Join, DriverAction::Leave], &[]),
     scenario(Scenario::Outage, Actors::Member, &[DriverAction::Break, DriverAction::Heal], &[
-        step(DriverAction::Break, Requires::Healthy, Act::MemberHook, Until::Profile(is_not_healthy)),
-        step(DriverAction::Heal, Requires::Nothing, Act::MemberHook, Until::Profile(is_as_before)),
+        Line::Step(DriverAction::Break, Requires::Healthy, Until::Profile(is_not_healthy)),
+        Line::Step(DriverAction::Heal, Requires::Nothing, Until::Profile(is_as_before)),
     ]),
     scenario(Scenario::Upgrade, Actors::Member, &[DriverAction::Upgrade], &[
-        step(DriverAction::Upgrade, Requires::Profile, Act::Upgrade, Until::Profile(has_requested_version)),
+        Line::Step(DriverAction::Upgrade, Requires::Profile, Until::Profile(has_requested_version)),
     ]),
     scenario(Scenario::Tampering, Actors::Member, &[DriverAction::DeleteProfile], &[
-        step(DriverAction::DeleteProfile, Requires::Profile, Act::DeleteProfile, Until::ProfileFound),
+        Line::Step(DriverAction::DeleteProfile, Requires::Profile, Until::ProfileFound),
     ]),
     scenario(Scenario::Tampering, Actors::Member, &[DriverAction::TamperStatus], &[
-        step(DriverAction::TamperStatus, Requires::Profile, Act::Set(&VERSION), Until::Profile(is_restored)),
+        Line::Step(DriverAction::TamperStatus, Requires::Profile, Until::Profile(is_restored)),
     ]),
     scenario(Scenario::Tampering, Actors::Member, &[DriverAction::RemoveLabel], &[
-        step(DriverAction::RemoveLabel, Requires::Profile, Act::Set(&MANAGER_LABEL), Until::Profile(is_restored)),
+        Line::Step(DriverAction::RemoveLabel, Requires::Profile, Until::Profile(is_restored)),
     ]),
     scenario(Scenario::Tampering, Actors::Member, &[DriverAction::SetDisplayName], &[
-        step(DriverAction::SetDisplayName, Requires::Profile, Act::Set(&DISPLAY_NAME), Until::Deadline),
+        Line::Step(DriverAction::SetDisplayName, Requires::Profile, Until::Deadline),
     ]),
     scenario(Scenario::NamespaceGone, Actors::MemberInOwnNamespace, &[DriverAction::DeleteNamespace, DriverAction::CreateNamespace], &[
-        step(DriverAction::DeleteNamespace, Requires::Profile, Act::DeleteNamespace, Until::Deadline),
-        step(DriverAction::CreateNamespace, Requires::Nothing, Act::CreateNamespace, Until::ProfileFound),
+        Line::Step(DriverAction::DeleteNamespace, Requires::Profile, Until::Deadline),
+        Line::Step(DriverAction::CreateNamespace, Requires::Nothing, Until::ProfileFound),
     ]),
     scenario(Scenario::SimilarNames, Actors::SimilarMembers, &[DriverAction::Join, DriverAction::Leave], &[]),
     scenario(Scenario::Scale, Actors::Fleet, &[DriverAction::Join, DriverAction::Leave], &[Line::Pause(FLEET_STAYS)]),
     scenario(Scenario::Placement, A_FEW_CLUSTERS, &[DriverAction::Place], &[
-        step(DriverAction::DeleteSlice, Requires::Nothing, Act::DeleteSlice, Until::Placed),
-        step(DriverAction::EmptySlice, Requires::Nothing, Act::EmptySlice, Until::Placed),
+        Line::Step(DriverAction::DeleteSlice, Requires::Nothing, Until::Placed),
+        Line::Step(DriverAction::EmptySlice, Requires::Nothing, Until::Placed),
         Line::Reschedule(0),
     ]),
     scenario(Scenario::SliceLimit, FULL_SLICE, &[DriverAction::Place, DriverAction::Reschedule], &[
@@ -231,23 +177,23 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
         Line::Pause(DECISION_STAYS),
     ]),
     scenario(Scenario::CutOff, Actors::Member, &[DriverAction::Disconnect, DriverAction::Reconnect], &[
-        step(DriverAction::Disconnect, Requires::Healthy, Act::SourceHook, Until::LongAfterDeadline(CUT_OFF)),
-        step(DriverAction::Reconnect, Requires::Nothing, Act::SourceHook, Until::Profile(is_as_before)),
+        Line::Step(DriverAction::Disconnect, Requires::Healthy, Until::LongAfterDeadline(CUT_OFF)),
+        Line::Step(DriverAction::Reconnect, Requires::Nothing, Until::Profile(is_as_before)),
     ]).in_order(Order::AfterOthers),
     scenario(Scenario::Restart, Actors::MemberAndPlacement, &[DriverAction::Restart], &[
-        step(DriverAction::Restart, Requires::Nothing, Act::Hook, Until::Deadline),
+        Line::Step(DriverAction::Restart, Requires::Nothing, Until::Deadline),
     ]).in_order(Order::AfterOthers),
     scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::ClusterProfile), &[DriverAction::PutForeignProfile], &[
-        step(DriverAction::PutForeignProfile, Requires::Nothing, Act::CreateForeignObject, Until::Deadline),
-        step(DriverAction::ChangeForeignProfile, Requires::Nothing, Act::ChangeForeignObject, Until::Deadline),
-        step(DriverAction::RecreateForeignProfile, Requires::Nothing, Act::RecreateForeignObject, Until::OthersEnd),
+        Line::Step(DriverAction::PutForeignProfile, Requires::Nothing, Until::Deadline),
+        Line::Step(DriverAction::ChangeForeignProfile, Requires::Nothing, Until::Deadline),
+        Line::Step(DriverAction::RecreateForeignProfile, Requires::Nothing, Until::OthersEnd),
     ]).in_order(Order::UntilOthersEnd),
     scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::PlacementDecision), &[DriverAction::PutForeignSlice], &[
-        step(DriverAction::PutForeignSlice, Requires::Nothing, Act::CreateForeignObject, Until::OthersEnd),
+        Line::Step(DriverAction::PutForeignSlice, Requires::Nothing, Until::OthersEnd),
     ]).in_order(Order::UntilOthersEnd),
 ];
 
-const VERSION: ProfileField = ProfileField {
+static VERSION: ProfileField = ProfileField {
     path: "status.version.kubernetes",
     pointer: "/status/version/kubernetes",
     read: version,
@@ -255,20 +201,32 @@ const VERSION: ProfileField = ProfileField {
     value: |_| Some("v0.0.1".to_owned()),
     missing: Some("the profile has no version to change"),
 };
-const MANAGER_LABEL: ProfileField = ProfileField {
+static MANAGER_LABEL: ProfileField = ProfileField {
     path: "metadata.labels[x-k8s.io/cluster-manager]",
     pointer: "/metadata/labels/x-k8s.io~1cluster-manager",
     read: |profile| profile.label(LABEL_MANAGER),
     value: |_| None,
     missing: Some("the profile has no manager label to remove"),
 };
-pub(super) const DISPLAY_NAME: ProfileField = ProfileField {
+static DISPLAY_NAME: ProfileField = ProfileField {
     path: "spec.displayName",
     pointer: "/spec/displayName",
     read: |profile| profile.spec.display_name.as_deref(),
     value: |run| Some(format!("set by conformance run {run}")),
     missing: None,
 };
+
+impl ProfileField {
+    /// The field that an action changes, if it changes one.
+    pub fn changed_by(action: DriverAction) -> Option<&'static Self> {
+        match action {
+            DriverAction::TamperStatus => Some(&VERSION),
+            DriverAction::RemoveLabel => Some(&MANAGER_LABEL),
+            DriverAction::SetDisplayName | DriverAction::ChangeForeignProfile => Some(&DISPLAY_NAME),
+            _ => None,
+        }
+    }
+}
 
 const fn scenario(
     scenario: Scenario,
@@ -283,15 +241,6 @@ const fn scenario(
         needs,
         steps,
     }
-}
-
-const fn step(action: DriverAction, requires: Requires, act: Act, until: Until) -> Line {
-    Line::Step(StepSpec {
-        action,
-        requires,
-        act,
-        until,
-    })
 }
 
 impl ScenarioSpec {
