@@ -100,7 +100,7 @@ impl ConsumerRun<'_> {
         let audit_log = read_audit_text("the audit log", lab.audit_log().as_bytes()).expect("an audit log");
         merge_into(&mut evidence, audit_log);
         let mut lines = Vec::new();
-        let read = log.read(&mut |line| lines.push(String::from_utf8_lossy(line).into_owned()));
+        let read = log(&mut |line| lines.push(String::from_utf8_lossy(line).into_owned()));
         read.expect("it is in memory");
         (evidence, lines)
     }

@@ -8,6 +8,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde::Deserialize as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -333,16 +334,13 @@ fn read_exec_info(text: Option<&str>) -> (Option<String>, Option<PluginCluster>)
     let info: Value = text
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
-    let read = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
     let cluster = info
         .pointer("/spec/cluster")
         .filter(|cluster| cluster.is_object());
     let cluster = cluster.map(|cluster| PluginCluster {
-        server: read(cluster, "server").unwrap_or_default(),
-        tls_server_name: read(cluster, "tls-server-name"),
-        certificate_authority_data: read(cluster, "certificate-authority-data"),
-        proxy_url: read(cluster, "proxy-url"),
+        // Null is a configuration, too.
         config: cluster.get("config").map(Json::from),
+        ..PluginCluster::deserialize(cluster).unwrap_or_default()
     });
-    (read(&info, "apiVersion"), cluster)
+    (info["apiVersion"].as_str().map(str::to_owned), cluster)
 }

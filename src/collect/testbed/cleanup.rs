@@ -36,7 +36,7 @@ impl Player<'_> {
     pub(super) async fn delete(&mut self, key: &str) {
         self.close_expectations(key);
         self.close_rivals(key);
-        let Some(object) = self.profiles.get(key).map(|profile| profile.object.clone()) else {
+        let Some(object) = self.profiles.get(key).map(|profile| profile.object()) else {
             return;
         };
         self.undecide_first(&ObjectKey::from(&object)).await;
@@ -85,7 +85,7 @@ impl Player<'_> {
         let terminating = self.profiles.iter();
         let terminating = terminating.filter(|(_, profile)| profile.deletion == Deletion::Terminating);
         let terminating: Vec<_> = terminating
-            .map(|(key, profile)| (key.clone(), profile.object.clone()))
+            .map(|(key, profile)| (key.clone(), profile.object()))
             .collect();
         let mut are_held = false;
         for (key, object) in &terminating {
@@ -115,7 +115,7 @@ impl Player<'_> {
         let changed = existing.filter(|(_, profile)| {
             let mut current = listed.iter();
             !current.any(|item| {
-                item["metadata"]["uid"] == *profile.object.uid && is_unchanged(item, &profile.stored)
+                item["metadata"]["uid"] == *profile.object().uid && is_unchanged(item, &profile.stored)
             })
         });
         let changed: Vec<String> = changed.map(|(key, _)| key.clone()).collect();

@@ -27,7 +27,7 @@ const KIND: ObjectKind = ObjectKind::PlacementDecision;
 #[derive(Default)]
 pub(super) struct Slices {
     stored: BTreeMap<ObjectKey, (ObjectRef, PlacementDecision)>,
-    first: Vec<ClusterProfileReference>,
+    first: Vec<ObjectKey>,
 }
 
 impl Player<'_> {
@@ -61,30 +61,29 @@ impl Player<'_> {
         if !self.plan.claims.reads_placements() || !is_decided {
             return true;
         }
-        let reference = reference(&profile.object.namespace, &profile.object.name);
-        if !self.slices.first.contains(&reference) {
-            self.slices.first.push(reference);
+        let profile = profile.key();
+        if !self.slices.first.contains(&profile) {
+            self.slices.first.push(profile);
         }
         self.write_first().await
     }
 
     /// Writes the first slice again. It is empty when it is created.
     pub(super) async fn write_first(&mut self) -> bool {
-        let references = self.slices.first.clone();
+        let profiles = self.slices.first.clone();
         let exists = self
             .slice_key(DecisionId::Own, 0)
             .is_some_and(|key| self.slices.stored.contains_key(&key));
         if !exists && !self.write_slice(DecisionId::Own, 0, &[]).await {
             return false;
         }
-        self.write_slice(DecisionId::Own, 0, &references).await
+        self.write_slice(DecisionId::Own, 0, &profiles).await
     }
 
     /// Takes a profile out of the first slice before the run deletes it.
     pub(super) async fn undecide_first(&mut self, profile: &ObjectKey) {
-        let reference = reference(&profile.namespace, &profile.name);
-        if self.slices.first.contains(&reference) {
-            self.slices.first.retain(|other| *other != reference);
+        if self.slices.first.contains(profile) {
+            self.slices.first.retain(|other| other != profile);
             self.write_first().await;
         }
     }
@@ -92,31 +91,31 @@ impl Player<'_> {
     /// Writes a slice, and gives the consumer work on the profiles that it names. A profile may be missing; `without-namespace` is
     /// named without its namespace.
     pub(super) async fn decide(&mut self, id: DecisionId, index: usize, keys: &[String]) {
-        let namespace = self.namespace();
-        let references = keys.iter().map(|key| match &**key {
-            "without-namespace" => reference("", &self.name(key)),
-            _ => reference(&namespace, &self.name(key)),
+        let profiles = keys.iter().map(|key| ObjectKey {
+            namespace: match &**key {
+                "without-namespace" => String::new(),
+                _ => self.namespace(),
+            },
+            name: self.name(key),
         });
-        let references: Vec<_> = references.collect();
-        if self.write_slice(id, index, &references).await && id == DecisionId::Own {
+        let profiles: Vec<ObjectKey> = profiles.collect();
+        if self.write_slice(id, index, &profiles).await && id == DecisionId::Own {
             self.work_on(keys).await;
         }
     }
 
-    async fn write_slice(
-        &mut self,
-        id: DecisionId,
-        index: usize,
-        references: &[ClusterProfileReference],
-    ) -> bool {
+    async fn write_slice(&mut self, id: DecisionId, index: usize, profiles: &[ObjectKey]) -> bool {
         let (Some(key), Some((_, decision))) = (self.slice_key(id, index), self.decision(id)) else {
             return false;
         };
         if self.is_stopped() {
             return false;
         }
+        let references = profiles.iter().map(|profile| ClusterProfileReference {
+            namespace: Arc::from(&*profile.namespace),
+            name: Arc::from(&*profile.name),
+        });
         let decisions: Value = references
-            .iter()
             .map(|reference| json!({"clusterProfileRef": reference}))
             .collect();
         let before = self.decided_profiles();
@@ -159,21 +158,16 @@ impl Player<'_> {
         true
     }
 
-    /// The slices of the decision that the consumer reads.
-    fn own_slices(&self) -> Vec<(ObjectRef, PlacementDecision)> {
+    /// Deletes all slices of the decision that the consumer reads.
+    pub(super) async fn undecide(&mut self) {
         let Some((namespace, decision)) = self.decision(DecisionId::Own) else {
-            return Vec::new();
+            return;
         };
-        let slices = self.slices.stored.values();
         let is_own = |(_, slice): &&(ObjectRef, PlacementDecision)| {
             *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
         };
-        slices.filter(is_own).cloned().collect()
-    }
-
-    /// Deletes all slices of the decision that the consumer reads.
-    pub(super) async fn undecide(&mut self) {
-        for (object, _) in self.own_slices() {
+        let own: Vec<_> = self.slices.stored.values().filter(is_own).cloned().collect();
+        for (object, _) in own {
             let before = self.decided_profiles();
             let sent = self.now();
             if self.delete_object(KIND, &object).await {
@@ -209,12 +203,5 @@ impl Player<'_> {
             self.close_expectations_at(&key, sent);
             self.set_changed(&key, answered);
         }
-    }
-}
-
-fn reference(namespace: &str, name: &str) -> ClusterProfileReference {
-    ClusterProfileReference {
-        name: Arc::from(name),
-        namespace: Arc::from(namespace),
     }
 }

@@ -65,9 +65,8 @@ impl Player<'_> {
             return Some(HELD.to_owned());
         }
         let other = self.profiles.get(row.created_with.as_ref()?)?;
-        let created = |profile: &PublishedProfile| profile.stored["metadata"]["creationTimestamp"].clone();
-        (created(profile) != created(other))
-            .then(|| format!("{} was created in another second", other.object.name))
+        (profile.created_at() != other.created_at())
+            .then(|| format!("{} was created in another second", other.object().name))
     }
 
     /// When the consumer was started again after a successful stop.

@@ -4,10 +4,9 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    fmt,
     fs::File,
     io::{self, BufRead as _, BufReader, Read as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -32,42 +31,30 @@ const MOST_MENTIONS: usize = 2_000;
 /// The most bytes of a file of a log.
 const LARGEST_LOG: u64 = 256 << 20;
 
-/// The log of a consumer, as it is now.
-pub trait ConsumerLog: fmt::Debug + Send + Sync {
-    /// Passes each line to `each`.
-    ///
-    /// # Errors
-    /// When it cannot be read to its end.
-    fn read(&self, each: &mut dyn FnMut(&[u8])) -> io::Result<()>;
+/// Reads the log of a consumer as it is now, and passes each line on.
+pub type ConsumerLog = Arc<dyn Fn(&mut dyn FnMut(&[u8])) -> io::Result<()> + Send + Sync>;
+
+/// The log in these files; none without any.
+pub fn log_files(files: Vec<PathBuf>) -> Option<ConsumerLog> {
+    if files.is_empty() {
+        return None;
+    }
+    Some(Arc::new(move |each| {
+        files.iter().try_for_each(|path| read_lines(path, each))
+    }))
 }
 
-/// A log that is written to files.
-#[derive(Clone, Debug)]
-pub struct LogFiles(Vec<PathBuf>);
-
-impl LogFiles {
-    /// The log in these files; none without any.
-    pub fn of(files: Vec<PathBuf>) -> Option<Arc<dyn ConsumerLog>> {
-        (!files.is_empty()).then(|| Arc::new(Self(files)) as Arc<dyn ConsumerLog>)
+fn read_lines(path: &Path, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let in_file = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(in_file)?;
+    if file.metadata().map_err(in_file)?.len() > LARGEST_LOG {
+        let reason = format!("{} has more than {} MiB", path.display(), LARGEST_LOG >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }
-}
-
-impl ConsumerLog for LogFiles {
-    fn read(&self, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        for path in &self.0 {
-            let in_file =
-                |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-            let file = File::open(path).map_err(in_file)?;
-            if file.metadata().map_err(in_file)?.len() > LARGEST_LOG {
-                let reason = format!("{} has more than {} MiB", path.display(), LARGEST_LOG >> 20);
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
-            }
-            for line in BufReader::new(file.take(LARGEST_LOG)).split(b'\n') {
-                each(&line.map_err(in_file)?);
-            }
-        }
-        Ok(())
+    for line in BufReader::new(file.take(LARGEST_LOG)).split(b'\n') {
+        each(&line.map_err(in_file)?);
     }
+    Ok(())
 }
 
 /// A search for mentions.
@@ -109,7 +96,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reas
         let search = Arc::clone(&search);
         let reading = spawn_blocking(move || {
             let mut number = 0;
-            log.read(&mut |line| {
+            log(&mut |line| {
                 number += 1;
                 search.lock().line(number, line);
             })

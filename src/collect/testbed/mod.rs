@@ -25,7 +25,7 @@ pub use calls::{Arrival, Calls, Connection, MemberRequest};
 pub use credentials::{PluginReply, PluginRun};
 use evidence::{ConsumerSpec, MemberAddress};
 use futures::future::BoxFuture;
-pub use mentions::{ConsumerLog, LogFiles};
+pub use mentions::{ConsumerLog, log_files};
 pub use outputs::OutputPlace;
 pub(super) use player::{TestbedRecord, run_testbed};
 pub use publish::is_profile_variable;
@@ -49,7 +49,7 @@ pub struct TestbedPlan {
     /// What the members and the credential plugin recorded.
     pub calls: Arc<Calls>,
     /// The log of the consumer, if it was given.
-    pub log: Option<Arc<dyn ConsumerLog>>,
+    pub log: Option<ConsumerLog>,
     /// The hooks of the consumer, if it has any.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// How long the consumer may take to call a control.

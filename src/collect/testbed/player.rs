@@ -313,7 +313,7 @@ impl<'a> Player<'a> {
             return;
         }
         let member = Member {
-            name: profile.object.name.clone(),
+            name: profile.object().name,
             ..Member::default()
         };
         let call = Call {

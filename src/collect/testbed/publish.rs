@@ -44,31 +44,26 @@ pub fn is_profile_variable(variable: &str) -> bool {
 /// A profile that the run has published.
 pub(super) struct PublishedProfile {
     pub template: ProfileTemplate,
-    entries: Vec<AccessTemplate>,
-    health: String,
     /// The name of its member.
     pub member: String,
-    pub object: ObjectRef,
-    /// By letter.
+    /// The profile as the API server stored it last.
+    pub stored: Value,
+    /// By letter. The authority is the one that the profile names.
     addresses: BTreeMap<Letter, OpenAddress>,
     /// The URL before the member moved.
     pub previous_url: Option<String>,
     /// The number in the plugin configuration: another one needs another credential.
-    pub config: usize,
+    config: usize,
     /// When writes were sent that change no access.
     pub rewrites: Vec<Timestamp>,
-    created: Timestamp,
     /// When the API server answered the last write that changes what the consumer should do with it.
     pub changed_at: Timestamp,
-    /// The profile as the API server stored it last.
-    pub stored: Value,
     pub deletion: Deletion,
 }
 
-/// An address of a member, with what the profile says of it.
+/// An address of a member.
 struct OpenAddress {
     address: MemberAddress,
-    ca_data: String,
     proxy: Option<String>,
 }
 
@@ -83,8 +78,17 @@ pub(super) enum Deletion {
 }
 
 impl PublishedProfile {
+    /// The profile on the hub.
+    pub(super) fn object(&self) -> ObjectRef {
+        ObjectRef::of_value(&self.stored, ObjectKind::ClusterProfile.name())
+    }
+
     pub(super) fn key(&self) -> ObjectKey {
-        ObjectKey::from(&self.object)
+        ObjectKey::from(&self.object())
+    }
+
+    pub(super) fn created_at(&self) -> &Value {
+        &self.stored["metadata"]["creationTimestamp"]
     }
 
     /// Whether the consumer selects it.
@@ -99,7 +103,8 @@ impl PublishedProfile {
     /// The URL of an address, as the profile has it. None if the profile has no address of that letter.
     pub(super) fn url(&self, letter: Letter) -> Option<String> {
         let open = self.addresses.get(&letter)?;
-        let entry = self.entries.iter().find(|entry| entry.address == letter);
+        let mut entries = self.template.entries.iter();
+        let entry = entries.find(|entry| entry.address == letter);
         let server = entry.and_then(|entry| entry.cluster.get("server")?.as_str());
         Some(server.unwrap_or(&open.address.url).to_owned())
     }
@@ -111,11 +116,11 @@ impl PublishedProfile {
 
     /// The status, as the API has it.
     fn status(&self, provider: &str) -> Value {
-        let since = self.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let since = self.created_at();
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "Published", "message": "", "lastTransitionTime": since});
         let property = |name: &str, value: usize| json!({"name": format!("{name}.conformance.example"), "value": value.to_string()});
         let entries = |is_deprecated: bool| -> Value {
-            let entries = self.entries.iter();
+            let entries = self.template.entries.iter();
             let entries = entries.filter(|entry| entry.deprecated == is_deprecated);
             let entry = |entry: &AccessTemplate| {
                 let name = if entry.unknown { UNKNOWN_PROVIDER } else { provider };
@@ -126,7 +131,7 @@ impl PublishedProfile {
         let mut status = json!({
             "version": {"kubernetes": "v1.34.2"},
             "properties": [property("beats", self.rewrites.len())],
-            "conditions": [condition(CONDITION_HEALTHY, &self.health), condition(CONDITION_JOINED, "True")],
+            "conditions": [condition(CONDITION_HEALTHY, &self.template.health), condition(CONDITION_JOINED, "True")],
             "accessProviders": entries(false),
         });
         let deprecated = entries(true);
@@ -147,12 +152,8 @@ impl PublishedProfile {
 
     /// The cluster of an entry, as in a kubeconfig.
     fn cluster(&self, entry: &AccessTemplate) -> Option<Value> {
-        let OpenAddress {
-            address,
-            ca_data,
-            proxy,
-        } = self.addresses.get(&entry.address)?;
-        let mut cluster = json!({"server": address.url, "certificate-authority-data": ca_data});
+        let OpenAddress { address, proxy } = self.addresses.get(&entry.address)?;
+        let mut cluster = json!({"server": address.url, "certificate-authority-data": address.ca_data});
         if let Some(name) = &address.server_name {
             cluster["tls-server-name"] = name.as_str().into();
         }
@@ -234,21 +235,14 @@ impl Player<'_> {
         };
         let previous = self.profiles.get(key);
         let profile = PublishedProfile {
-            entries: template
-                .entries
-                .clone()
-                .unwrap_or_else(|| vec![AccessTemplate::default()]),
-            health: template.health.clone().unwrap_or_else(|| "True".to_owned()),
             template: template.clone(),
             member: self.name(key),
-            object: ObjectRef::of_value(&stored, ObjectKind::ClusterProfile.name()),
+            stored,
             addresses: BTreeMap::new(),
             previous_url: previous.and_then(|profile| profile.url(Letter::A)),
             config: 0,
             rewrites: Vec::new(),
-            created,
             changed_at: created,
-            stored,
             deletion: Deletion::NotDeleted,
         };
         self.profiles.insert(key.clone(), profile);
@@ -313,10 +307,10 @@ impl Player<'_> {
             return;
         };
         if let Some(entries) = entries {
-            profile.entries = entries.to_vec();
+            profile.template.entries = entries.to_vec();
         }
         if let Some(health) = health {
-            health.clone_into(&mut profile.health);
+            health.clone_into(&mut profile.template.health);
         }
         if self.write_change(key).await {
             self.work(key).await;
@@ -374,7 +368,7 @@ impl Player<'_> {
             return Ok(());
         };
         let mut opened = Vec::new();
-        for entry in &profile.entries {
+        for entry in &profile.template.entries {
             if !profile.addresses.contains_key(&entry.address) {
                 opened.push((entry.address, self.open_address(key, entry).await?));
             }
@@ -397,22 +391,15 @@ impl Player<'_> {
             shared_url: shared.and_then(|profile| profile.url(Letter::A)),
             ..member(key)
         };
-        let address = members.open(&new).await?;
-        let ca_data = if entry.other_authority {
-            members.open(&member(AUTHORITY)).await?.ca_data
-        } else {
-            address.ca_data.clone()
-        };
-        let proxy = if entry.proxy {
-            Some(members.open_proxy().await?)
-        } else {
-            None
-        };
-        Ok(OpenAddress {
-            address,
-            ca_data,
-            proxy,
-        })
+        let mut address = members.open(&new).await?;
+        if entry.other_authority {
+            address.ca_data = members.open(&member(AUTHORITY)).await?.ca_data;
+        }
+        let mut proxy = None;
+        if entry.proxy {
+            proxy = Some(members.open_proxy().await?);
+        }
+        Ok(OpenAddress { address, proxy })
     }
 
     /// Writes the status of a profile. False if the API server refuses it.
@@ -422,21 +409,15 @@ impl Player<'_> {
             return false;
         };
         let sent = self.context.clock.now();
-        match self
-            .writes
-            .set_status(&profile.object, &profile.status(&provider))
-            .await
-        {
+        let object = profile.object();
+        match self.writes.set_status(&object, &profile.status(&provider)).await {
             Ok(stored) => {
                 profile.stored = stored;
                 self.record_profile(key, sent);
                 true
             }
             Err(failure) => {
-                let message = format!(
-                    "the API server refuses the status of {}: {failure}",
-                    profile.object.name
-                );
+                let message = format!("the API server refuses the status of {}: {failure}", object.name);
                 // API servers differ in what they store.
                 match failure.code() {
                     UNPROCESSABLE => self.context.progress.step(&message),

@@ -177,7 +177,7 @@ pub(super) enum DecisionId {
 }
 
 /// A profile to publish. By default, it is a profile without any difficulty.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct ProfileTemplate {
     /// The key of the profile in the scenarios, and the name of its member.
@@ -189,13 +189,28 @@ pub(super) struct ProfileTemplate {
     /// Its identity (`inventory-member-id`).
     pub identity: Option<String>,
     /// Its access providers; by default one that the consumer has a plugin for.
-    pub entries: Option<Vec<AccessTemplate>>,
+    pub entries: Vec<AccessTemplate>,
     /// The status of its condition `ControlPlaneHealthy`; `True` by default.
-    pub health: Option<String>,
+    pub health: String,
     /// Whether it has a condition and properties that are not defined, and no version.
     pub unknown_values: bool,
     /// Whether the first slice of the decision leaves it out.
     pub undecided: bool,
+}
+
+impl Default for ProfileTemplate {
+    fn default() -> Self {
+        Self {
+            key: String::new(),
+            name: None,
+            location: ProfileLocation::default(),
+            identity: None,
+            entries: vec![AccessTemplate::default()],
+            health: "True".to_owned(),
+            unknown_values: false,
+            undecided: false,
+        }
+    }
 }
 
 /// Where a profile is published.

@@ -15,7 +15,7 @@ use collect::{
     clock::Clock,
     connect::{Connection, HubAccess},
     driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Patience, Scale, new_run_id},
-    testbed::{Calls, LogFiles, Recorder, TestbedPlan},
+    testbed::{Calls, Recorder, TestbedPlan, log_files},
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
@@ -249,7 +249,7 @@ impl Driving {
             outputs: consumer.outputs.clone(),
             members: Arc::new(OnPorts::new(Arc::clone(&calls))),
             calls,
-            log: LogFiles::of(consumer.logs.clone()),
+            log: log_files(consumer.logs.clone()),
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
             patience: file.patience.usual,

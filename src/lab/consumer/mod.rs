@@ -135,7 +135,7 @@ impl Consumer {
             }],
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
-            log: Some(Arc::new(self.log.clone())),
+            log: Some(self.log.reader()),
             hooks: Some(Arc::new(hooks)),
             recorder: None,
             patience: PATIENCE,

@@ -1,6 +1,6 @@
 //! What the consumer writes: a Secret for each profile, as Argo CD has them, and its log.
 
-use std::{collections::BTreeMap, fmt, io, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use collect::testbed::ConsumerLog;
@@ -88,13 +88,13 @@ impl Lines {
     pub(super) fn write(&self, line: impl fmt::Display) {
         self.0.lock().push(line.to_string());
     }
-}
 
-impl ConsumerLog for Lines {
-    fn read(&self, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        for line in &*self.0.lock() {
-            each(line.as_bytes());
-        }
-        Ok(())
+    /// Reads the lines of now.
+    pub(super) fn reader(&self) -> ConsumerLog {
+        let lines = Arc::clone(&self.0);
+        Arc::new(move |each| {
+            lines.lock().iter().for_each(|line| each(line.as_bytes()));
+            Ok(())
+        })
     }
 }
