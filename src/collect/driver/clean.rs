@@ -7,17 +7,16 @@ use std::{
 };
 
 use evidence::{
-    Claim, DriverAction, ObjectRef, PlacementRequest,
+    Claim, DriverAction, ObjectRef,
     api::{ObjectKind, Role},
     redact::without_credentials,
     runs::LABEL_RUN,
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Commands,
     file::DriverFile,
-    hooks::{Call, Hooks as _, Member, Way},
+    hooks::{Member, Way, call_undo},
     journal::{Journal, UndoEntry},
     writes::{Touched, Writes, list_labelled},
 };
@@ -181,17 +180,9 @@ async fn call_hook(
         name: name.to_owned(),
         way: own.kubeconfig.map_or(Way::Unknown, Way::File),
     };
-    let placement = PlacementRequest {
-        name: name.to_owned(),
-        ..PlacementRequest::default()
-    };
-    let call = Call {
-        profile: own.profile,
-        ..Call::undoing(action, &member, &placement)
-    };
     let hooks =
         Commands::new(file, access, run).map_err(|error| format!("the hooks cannot be run: {error}"))?;
-    match hooks.call(&call, CancellationToken::new()).await.failure {
+    match call_undo(&hooks, action, &member, own.profile).await.failure {
         None if name.is_empty() => Ok(vec![format!("called the hook `{action}`")]),
         None => Ok(vec![format!("called the hook `{action}` for {name}")]),
         Some(reason) => Err(reason),

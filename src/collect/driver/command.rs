@@ -158,15 +158,9 @@ impl Commands {
         };
         let end = self.subprocesses.run(subprocess).await?;
         let mut output = tail.into_inner().finish();
-        let mut failure = failure(&end, &output);
+        let failure = failure(&end, &output);
         if let Some(left) = list_left(&self.subprocesses.take_left()) {
-            match &mut failure {
-                Some(reason) if !matches!(end, End::By(_)) => *reason += &format!("; still running: {left}"),
-                _ => {
-                    let line = format!("left running: {left}");
-                    output = [output, line].join("\n").trim_start().to_owned();
-                }
-            }
+            output = format!("{output}\nleft running: {left}").trim_start().to_owned();
         }
         let Printed { profile, decision } = printed.lock().clone();
         Ok(Called {

@@ -68,8 +68,8 @@ pub struct DriverFile {
     pub upgrade_to: Option<String>,
     /// A namespace that the run creates, and deletes with a member's profile in it. It must not exist before.
     pub own_namespace: Option<String>,
-    /// How many members join at the same time.
-    scale: FileScale,
+    /// The scale scenario. By default, many fake members join, and none of other members.
+    scale: Option<Scale>,
     /// The consumer that `--role consumer` judges.
     pub consumer: Option<ConsumerFile>,
 }
@@ -146,13 +146,6 @@ pub struct Hook {
     env: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct FileScale {
-    members: Option<usize>,
-    at_once: Option<usize>,
-}
-
 /// A duration as people write it, and not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span(Duration);
@@ -203,15 +196,10 @@ impl DriverFile {
         self.stand_ins.unwrap_or(self.members.is_empty())
     }
 
-    /// The scale scenario, if there is one. By default, many fake members join, and none of other members.
+    /// The scale scenario, if there is one.
     pub fn scale(&self) -> Option<Scale> {
-        let usual = Scale::default();
-        let fake = if self.has_fake_members() { usual.members } else { 0 };
-        let members = self.scale.members.unwrap_or(fake);
-        (members > 0).then_some(Scale {
-            members,
-            at_once: self.scale.at_once.unwrap_or(usual.at_once),
-        })
+        let usual = self.has_fake_members().then(Scale::default);
+        self.scale.or(usual).filter(|scale| scale.members > 0)
     }
 
     /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.
@@ -358,16 +346,19 @@ impl DriverFile {
                 return Err(format!("members: {name}: there is no kubeconfig {path}"));
             }
         }
-        let (wanted, own) = (self.scale.members.unwrap_or_default(), self.members.len());
-        if own > 0 && wanted > own {
-            return Err(format!("scale.members is {wanted}, and there are {own} members"));
+        let Some(Scale { members, at_once }) = self.scale else {
+            return Ok(());
+        };
+        let own = self.members.len();
+        if own > 0 && members > own {
+            return Err(format!("scale.members is {members}, and there are {own} members"));
         }
-        if wanted > MOST_MEMBERS {
+        if members > MOST_MEMBERS {
             return Err(format!(
-                "scale.members is {wanted}, and a run tries at most {MOST_MEMBERS}"
+                "scale.members is {members}, and a run tries at most {MOST_MEMBERS}"
             ));
         }
-        if self.scale.at_once == Some(0) {
+        if at_once == 0 {
             return Err("scale.atOnce is 0: no member could ever join".to_owned());
         }
         Ok(())

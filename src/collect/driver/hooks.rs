@@ -53,16 +53,6 @@ pub(super) fn undoes(action: DriverAction) -> bool {
 }
 
 impl<'a> Call<'a> {
-    /// A call that undoes an earlier one: for the placement or the member, whatever the action is on, if it has a name.
-    pub(super) fn undoing(action: DriverAction, member: &'a Member, placement: &'a PlacementRequest) -> Self {
-        let is_on_placements = action.is_on_placements();
-        Self {
-            member: (!is_on_placements && !member.name.is_empty()).then_some(member),
-            placement: is_on_placements.then_some(placement),
-            ..Self::of(action)
-        }
-    }
-
     /// A call for the whole implementation.
     pub(crate) fn of(action: DriverAction) -> Self {
         Self {
@@ -166,6 +156,27 @@ impl Called {
             ..Self::default()
         }
     }
+}
+
+/// Calls a hook that undoes an earlier one: for the member or the placement of that name, or for the whole implementation.
+pub(super) async fn call_undo(
+    hooks: &dyn Hooks,
+    action: DriverAction,
+    member: &Member,
+    profile: Option<ObjectKey>,
+) -> Called {
+    let placement = PlacementRequest {
+        name: member.name.clone(),
+        ..PlacementRequest::default()
+    };
+    let is_on_placements = action.is_on_placements();
+    let call = Call {
+        member: (!is_on_placements && !member.name.is_empty()).then_some(member),
+        placement: is_on_placements.then_some(&placement),
+        profile,
+        ..Call::of(action)
+    };
+    hooks.call(&call, CancellationToken::new()).await
 }
 
 /// Reads `namespace/name`, where the name may be a label's value.

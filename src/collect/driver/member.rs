@@ -15,16 +15,22 @@ use evidence::{
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     hooks::{Call, Called, Member, OfferError, Offered, Way},
     plan::{DriverPlan, Fleet, OwnMember},
-    secrets,
-    session::{STOPPED, Session, fail, late_deadline},
+    session::{RunContext, STOPPED, Session, fail, late_deadline},
     writes::OURSELVES,
 };
-use crate::watch::record::Record;
+use crate::{
+    hub::{
+        secrets::{places, selected},
+        wanted::Wish,
+    },
+    watch::{list::list_metadata, record::Record},
+};
 
 /// Interval between checks whether the Secrets of a member are gone.
 const SECRETS_TICK: Duration = Duration::from_secs(5);
@@ -43,9 +49,9 @@ pub(super) struct ScenarioMember {
     /// Whether the implementation may have joined it.
     is_invited: bool,
     /// The namespace of the run's own in which its profile should be.
-    namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Whether it waits for its turn to join and to leave.
-    takes_turns: bool,
+    pub takes_turns: bool,
 }
 
 impl ScenarioMember {
@@ -95,19 +101,6 @@ impl ScenarioMember {
             }
         }
         members
-    }
-
-    /// Puts the profile of the member into a namespace of the run's own.
-    pub fn in_namespace(self, namespace: Option<String>) -> Self {
-        Self { namespace, ..self }
-    }
-
-    /// Makes the member wait for its turn to join and to leave.
-    pub fn in_turns(self) -> Self {
-        Self {
-            takes_turns: true,
-            ..self
-        }
     }
 
     async fn turn<'s>(&self, session: &'s Session<'_>) -> Option<SemaphorePermit<'s>> {
@@ -244,7 +237,7 @@ impl ScenarioMember {
         let turn = self.turn(session).await;
         let mut step = self.begin(session, DriverAction::Leave);
         if let Some(profile) = &step.profile {
-            step.secrets_before = secrets::count(&session.context, &ObjectKey::from(profile)).await;
+            step.secrets_before = count_secrets(&session.context, &ObjectKey::from(profile)).await;
         }
         let called = self.call(session, DriverAction::Leave, None).await;
         drop(turn);
@@ -275,7 +268,7 @@ impl ScenarioMember {
             return;
         };
         while !session.stop.is_cancelled() {
-            let count = secrets::count(&session.context, &key).await;
+            let count = count_secrets(&session.context, &key).await;
             step.looked_until = session.now();
             if count == Some(0) || step.looked_until >= deadline {
                 return;
@@ -355,6 +348,29 @@ pub(super) fn version(profile: &ClusterProfile) -> Option<&str> {
 fn is_true(profile: &ClusterProfile, condition: &str) -> bool {
     let condition = profile.condition(condition);
     condition.is_some_and(|condition| &*condition.status == "True")
+}
+
+/// The number of consumers' Secrets for a profile, by their metadata; none if they cannot be read, or are not requested.
+async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<usize> {
+    let places = places(context.permissions, &context.scope.namespaces);
+    if places.is_empty() || matches!(context.secrets, Wish::No(_)) {
+        return None;
+    }
+    let selector = format!("{}={}", names::LABEL_SECRET_PROFILE, profile.name);
+    let count = Arc::<AtomicUsize>::default();
+    for place in places {
+        let (count, namespace) = (Arc::clone(&count), profile.namespace.clone());
+        let each = move |json: &[u8]| {
+            let secret = serde_json::from_slice::<Value>(json).unwrap_or_default();
+            let label = &secret["metadata"]["labels"][names::LABEL_SECRET_PROFILE_NAMESPACE];
+            // The label for the namespace is optional.
+            let is_of_profile = label.is_null() || *label == *namespace;
+            count.fetch_add(usize::from(is_of_profile), Ordering::Relaxed);
+        };
+        let listed = list_metadata(context.client, &selected(&place, &selector), each).await;
+        listed.ok()?;
+    }
+    Some(count.load(Ordering::Relaxed))
 }
 
 /// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.
@@ -498,7 +514,7 @@ impl Traits {
 #[cfg(test)]
 mod tests {
     use evidence::{Origin, Version};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

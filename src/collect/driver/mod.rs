@@ -16,7 +16,6 @@ mod placement;
 mod plan;
 pub(super) mod private_file;
 mod scenario;
-mod secrets;
 mod session;
 mod writes;
 

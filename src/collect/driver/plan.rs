@@ -90,7 +90,8 @@ pub struct Patience {
 }
 
 /// The scale scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Scale {
     /// The number of members.
     pub members: usize,

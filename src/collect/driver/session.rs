@@ -3,8 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use evidence::{
-    Claim, Driver, DriverAction, DriverStep, ObjectRef, PlacementRequest, Scenario, Scope, StepOutcome,
-    Tracked,
+    Claim, Driver, DriverAction, DriverStep, ObjectRef, Scenario, Scope, StepOutcome, Tracked,
     api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +12,7 @@ use tokio::{select, sync::Semaphore, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    hooks::{Call, Called, Member, undoes},
+    hooks::{Call, Called, Member, call_undo, undoes},
     journal::{Journal, UndoEntry},
     member::{MemberPool, ScenarioMember},
     plan::{Capabilities, DriverPlan},
@@ -354,11 +353,7 @@ impl<'a> Session<'a> {
                     name: name.clone(),
                     ..Member::default()
                 };
-                let placement = PlacementRequest {
-                    name: name.clone(),
-                    ..PlacementRequest::default()
-                };
-                self.call(Call::undoing(action, &member, &placement)).await
+                call_undo(&*self.plan.hooks, action, &member, None).await
             }
         };
         called.failure.map_or(Ok(()), Err)

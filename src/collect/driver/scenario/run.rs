@@ -133,10 +133,10 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
 
     async fn join_member(&mut self, namespace: Option<String>) -> bool {
         let own = self.session.pool.take(1).await;
-        let Some(member) = self.take(own).await.pop() else {
+        let Some(mut member) = self.take(own).await.pop() else {
             return false;
         };
-        let mut member = member.in_namespace(namespace);
+        member.namespace = namespace;
         let step = member.join(self.session).await;
         member.end(self.session, step);
         self.member = Some(member);
@@ -168,8 +168,8 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     async fn join_fleet(&mut self, members: usize) -> bool {
         let session = self.session;
         let own = session.pool.take(members).await;
-        let joining = self.take(own).await.into_iter().map(async |member| {
-            let mut member = member.in_turns();
+        let joining = self.take(own).await.into_iter().map(async |mut member| {
+            member.takes_turns = true;
             let step = member.join(session).await;
             (member, step)
         });
