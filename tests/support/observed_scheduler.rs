@@ -58,7 +58,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
             scale: None,
             own_namespace: None,
             mutations: true,
-            journal: None,
+            journal: Arc::default(),
         };
         let mut plan = Plan {
             driver: (drive == Drive::Yes).then_some(driver),

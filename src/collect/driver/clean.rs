@@ -135,7 +135,7 @@ async fn undo_all(
     let run = &journal.head.run;
     let client = hub.timed();
     let writes = Writes::new(&client, target, Touched::default());
-    for (number, entry) in journal.pending().into_iter().rev() {
+    for entry in journal.pending().into_iter().rev() {
         let outcome = match &entry {
             UndoEntry::Hook { action, name } => call_hook(access, run, driver_file, *action, name).await,
             entry => {
@@ -147,7 +147,7 @@ async fn undo_all(
             Ok(done) => {
                 let messages = done.iter().map(|done| format!("run {run}: {done}"));
                 cleaned.messages.extend(messages);
-                journal.undone(number);
+                journal.undone(&entry);
             }
             Err(reason) => cleaned
                 .leftovers

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     file::{DriverFile, Hook},
     hooks::{Call, Called, Hooks, Way, profile_key},
-    private_file,
+    journal::create_private_file,
 };
 use crate::{
     connect::{HubAccess, own_credentials::credentials_in},
@@ -94,7 +94,7 @@ impl Commands {
             return Ok(path);
         }
         self.hide(kubeconfig);
-        private_file::create(&path)?.write_all(kubeconfig.as_bytes())?;
+        create_private_file(&path)?.write_all(kubeconfig.as_bytes())?;
         Ok(path)
     }
 

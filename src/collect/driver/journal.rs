@@ -4,7 +4,6 @@
 //! truncated line spoils no other. The file holds no credential. The run locks it, and cleaning up skips locked files.
 
 use std::{
-    collections::BTreeMap,
     fmt,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
@@ -15,8 +14,7 @@ use evidence::{DriverAction, LARGEST_KUBECONFIG, ObjectRef, read_text, redact::w
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-
-use super::private_file;
+use tempfile::NamedTempFile;
 
 /// The extension of a journal's file; its stem is the run's id.
 const EXTENSION: &str = "jsonl";
@@ -28,13 +26,8 @@ pub struct Journal {
     pub(super) head: Head,
     /// Its locked file; none if the hub ends with the run.
     file: Option<(PathBuf, File)>,
-    state: Mutex<Pending>,
-}
-
-#[derive(Debug, Default)]
-struct Pending {
-    next: u64,
-    entries: BTreeMap<u64, UndoEntry>,
+    /// The changes that are not undone, oldest first.
+    pending: Mutex<Vec<UndoEntry>>,
 }
 
 /// Identifies the run, its hub and its driver file.
@@ -85,8 +78,16 @@ pub(crate) struct FieldChange {
 #[serde(rename_all = "camelCase")]
 enum Line {
     Run(Head),
-    Undo(u64, UndoEntry),
-    Undone(u64),
+    Undo(UndoEntry),
+    Undone(UndoEntry),
+}
+
+impl UndoEntry {
+    /// A hook to call.
+    pub(super) fn hook(action: DriverAction, name: &str) -> Self {
+        let name = name.to_owned();
+        Self::Hook { action, name }
+    }
 }
 
 impl fmt::Display for UndoEntry {
@@ -116,7 +117,7 @@ impl Journal {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
         let path = folder.join(&head.run).with_extension(EXTENSION);
-        let file = private_file::create(&path)?;
+        let file = create_private_file(&path)?;
         file.lock()?;
         let head = Head {
             server: without_credentials(&head.server).into_owned(),
@@ -126,7 +127,7 @@ impl Journal {
         Ok(Self {
             head,
             file: Some((path, file)),
-            state: Mutex::default(),
+            pending: Mutex::default(),
         })
     }
 
@@ -162,35 +163,33 @@ impl Journal {
         Ok((unfinished, active))
     }
 
-    /// Records how to undo a change before it is made, and returns its number.
+    /// Records how to undo a change before it is made.
     ///
     /// # Errors
     /// When it cannot be written: the change must not be made then.
-    pub(crate) fn record_undo(&self, entry: UndoEntry) -> io::Result<u64> {
-        let mut state = self.state.lock();
-        let number = state.next;
+    pub(crate) fn record_undo(&self, entry: UndoEntry) -> io::Result<()> {
+        let mut pending = self.pending.lock();
         if let Some((_, file)) = &self.file {
-            write(file, &Line::Undo(number, entry.clone()))?;
+            write(file, &Line::Undo(entry.clone()))?;
         }
-        state.next += 1;
-        state.entries.insert(number, entry);
-        Ok(number)
+        pending.push(entry);
+        Ok(())
     }
 
-    /// Records that the change is undone.
-    pub(crate) fn undone(&self, number: u64) {
-        self.state.lock().entries.remove(&number);
-        if let Some((_, file)) = &self.file {
+    /// Records that a change is undone.
+    pub(crate) fn undone(&self, entry: &UndoEntry) {
+        let mut pending = self.pending.lock();
+        let before = pending.len();
+        pending.retain(|other| other != entry);
+        if let Some((_, file)) = self.file.as_ref().filter(|_| pending.len() < before) {
             // If this fails, the change is undone again, which does no harm.
-            let _ = write(file, &Line::Undone(number));
+            let _ = write(file, &Line::Undone(entry.clone()));
         }
     }
 
     /// The changes that are not undone, oldest first.
-    pub(super) fn pending(&self) -> Vec<(u64, UndoEntry)> {
-        let state = self.state.lock();
-        let entries = state.entries.iter();
-        entries.map(|(number, entry)| (*number, entry.clone())).collect()
+    pub(super) fn pending(&self) -> Vec<UndoEntry> {
+        self.pending.lock().clone()
     }
 
     /// The path of its file.
@@ -205,7 +204,7 @@ impl Drop for Journal {
         let Some((path, file)) = &self.file else {
             return;
         };
-        if self.state.lock().entries.is_empty() {
+        if self.pending.lock().is_empty() {
             let _ = fs::remove_file(path);
         }
         // A program that is just being started shares the file and its lock briefly.
@@ -219,27 +218,47 @@ fn read(path: PathBuf, file: File) -> io::Result<Option<Journal>> {
     let Some(Ok(Line::Run(head))) = lines.next() else {
         return Ok(None);
     };
-    let mut pending = Pending::default();
+    let mut pending = Vec::new();
     for line in lines.map_while(Result::ok) {
         match line {
             Line::Run(_) => {}
-            Line::Undo(number, entry) => {
-                pending.next = number + 1;
-                pending.entries.insert(number, entry);
-            }
-            Line::Undone(number) => _ = pending.entries.remove(&number),
+            Line::Undo(entry) => pending.push(entry),
+            Line::Undone(entry) => pending.retain(|other| *other != entry),
         }
     }
     Ok(Some(Journal {
         head,
         file: Some((path, file)),
-        state: Mutex::new(pending),
+        pending: Mutex::new(pending),
     }))
 }
 
 fn write(mut file: &File, line: &Line) -> io::Result<()> {
     file.write_all(format!("{}\n", serde_json::to_string(line)?).as_bytes())?;
     file.sync_data()
+}
+
+/// Replaces a file, atomically, with one that only this user may read.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn replace_private_file(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Creates a file that only this user may read.
+///
+/// # Errors
+/// When the file exists, or it cannot be written.
+pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 #[cfg(test)]
@@ -269,9 +288,9 @@ mod tests {
         let folder = folder.path().join("state").join("runs");
         assert!(Journal::unfinished(&folder).expect("no error").0.is_empty());
         let journal = Journal::begin(&folder, head("b")).expect("a journal");
-        let one = journal.record_undo(leave("one")).expect("written");
+        journal.record_undo(leave("one")).expect("written");
         journal.record_undo(leave("two")).expect("written");
-        journal.undone(one);
+        journal.undone(&leave("one"));
         let (unfinished, active) = Journal::unfinished(&folder).expect("no error");
         assert!(unfinished.is_empty());
         assert_eq!(active, ["b"]);
@@ -280,15 +299,15 @@ mod tests {
         // The run was killed while it wrote.
         let path = folder.join("b.jsonl");
         let mut file = OpenOptions::new().append(true).open(&path).expect("a file");
-        file.write_all(b"{\"undo\":[2,{\"undo\":\"ho").expect("written");
+        file.write_all(b"{\"undo\":{\"undo\":\"ho").expect("written");
         let text = fs::read_to_string(path).expect("text");
         assert!(!text.contains("CANARY"), "{text}");
 
         let (mut unfinished, _) = Journal::unfinished(&folder).expect("no error");
         let journal = unfinished.pop().expect("a journal");
         assert_eq!(journal.head.driver_file, PathBuf::from("/driver.yaml"));
-        assert_eq!(journal.pending(), [(1, leave("two"))]);
-        journal.undone(1);
+        assert_eq!(journal.pending(), [leave("two")]);
+        journal.undone(&leave("two"));
         drop(journal);
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
     }

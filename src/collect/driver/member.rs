@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     hooks::{Call, Called, Member, OfferError, Offered, Way},
+    journal::UndoEntry,
     plan::{DriverPlan, Fleet, OwnMember},
     session::{RunContext, STOPPED, Session, fail, late_deadline},
     writes::OURSELVES,
@@ -135,7 +136,7 @@ impl ScenarioMember {
             fail(&mut step, STOPPED);
             return step;
         }
-        if let Err(reason) = session.record_hook(DriverAction::Leave, self.name()) {
+        if let Err(reason) = session.record_undo(UndoEntry::hook(DriverAction::Leave, self.name())) {
             fail(&mut step, reason);
             return step;
         }
@@ -286,7 +287,7 @@ impl ScenarioMember {
             }
             (Some(fake), DriverAction::Heal) => {
                 fake.heal();
-                session.settle(action, self.name());
+                session.hook_undone(action, self.name());
                 return Called::done();
             }
             _ => {}

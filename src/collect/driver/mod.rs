@@ -8,25 +8,25 @@
 
 mod clean;
 mod command;
+mod consumer_file;
 mod file;
 mod hooks;
 mod journal;
 mod member;
 mod placement;
 mod plan;
-pub(super) mod private_file;
 mod scenario;
 mod session;
 mod writes;
 
 pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
-pub use file::{ConsumerFile, DriverFile, DriverFileError, Hook};
+pub use consumer_file::ConsumerFile;
+pub use file::{DriverFile, DriverFileError, Hook};
 pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
 pub(super) use journal::UndoEntry;
-pub use journal::{Head, Journal};
+pub use journal::{Head, Journal, replace_private_file};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
-pub use private_file::replace as replace_private_file;
 pub(super) use scenario::drive;
 pub(super) use session::RunContext;
 pub(crate) use writes::Touched;

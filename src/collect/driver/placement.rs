@@ -7,6 +7,7 @@ use evidence::{
 
 use super::{
     hooks::Call,
+    journal::UndoEntry,
     session::{STOPPED, Session},
 };
 
@@ -49,7 +50,7 @@ impl ScenarioPlacement {
             session.skip_step(step, STOPPED);
             return false;
         }
-        if let Err(reason) = session.record_hook(DriverAction::Unplace, &self.request.name) {
+        if let Err(reason) = session.record_undo(UndoEntry::hook(DriverAction::Unplace, &self.request.name)) {
             session.skip_step(step, reason);
             return false;
         }

@@ -50,8 +50,8 @@ pub struct DriverPlan {
     pub own_namespace: Option<String>,
     /// Whether the run may write to profiles of its own members, and create objects.
     pub mutations: bool,
-    /// The log of changes to undo; none if the hub ends with the run.
-    pub journal: Option<Arc<Journal>>,
+    /// The log of changes to undo; without a file if the hub ends with the run.
+    pub journal: Arc<Journal>,
 }
 
 /// Where members come from.

@@ -3,6 +3,7 @@
 //! A scenario has actors, which join before its steps and leave after them in any case, and steps. For each step the run
 //! checks what it requires, records how to undo it, acts, and observes what follows.
 
+mod act;
 mod foreign;
 mod run;
 mod table;
@@ -12,7 +13,6 @@ use futures::{
     FutureExt as _,
     future::{BoxFuture, join_all},
 };
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::{
@@ -39,7 +39,7 @@ pub(crate) async fn drive(
 
 /// Runs all scenarios that the run can do.
 async fn run_all(session: &Session<'_>) {
-    let (announce, others_ended) = watch::channel(false);
+    let others_ended = CancellationToken::new();
     let in_order = |order| -> Vec<BoxFuture<'_, ()>> {
         let specs = SCENARIOS.iter().filter(move |spec| spec.order == order);
         specs
@@ -55,7 +55,7 @@ async fn run_all(session: &Session<'_>) {
         for scenario in in_order(Order::AfterOthers) {
             scenario.await;
         }
-        let _ = announce.send(true);
+        others_ended.cancel();
     };
     futures::join!(others, join_all(in_order(Order::UntilOthersEnd)));
 }

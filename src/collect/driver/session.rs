@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     hooks::{Call, Called, Member, call_undo, undoes},
-    journal::{Journal, UndoEntry},
+    journal::UndoEntry,
     member::{MemberPool, ScenarioMember},
     plan::{Capabilities, DriverPlan},
     writes::{Touched, Writes},
@@ -69,7 +69,6 @@ pub(super) struct Session<'a> {
     /// For the hooks of a fleet that may run at the same time.
     pub turns: Semaphore,
     pub writes: Writes<'a>,
-    journal: Arc<Journal>,
     state: Mutex<SessionState>,
 }
 
@@ -98,7 +97,6 @@ impl<'a> Session<'a> {
             pool: MemberPool::new(plan),
             turns: Semaphore::new(at_once.min(Semaphore::MAX_PERMITS)),
             writes: Writes::new(context.client, context.target, context.touched.clone()),
-            journal: plan.journal.clone().unwrap_or_default(),
             state: Mutex::default(),
             stop,
             plan,
@@ -209,7 +207,7 @@ impl<'a> Session<'a> {
         }
         let called = self.plan.hooks.call(&call, stop).await;
         if called.failure.is_none() {
-            self.settle(call.action, call.name());
+            self.hook_undone(call.action, call.name());
         }
         called
     }
@@ -295,24 +293,14 @@ impl<'a> Session<'a> {
     }
 
     /// Records how to undo a change before it is made. The step must not be taken if this fails.
-    pub fn record_undo(&self, entry: UndoEntry) -> Result<u64, String> {
-        let recorded = self.journal.record_undo(entry);
+    pub fn record_undo(&self, entry: UndoEntry) -> Result<(), String> {
+        let recorded = self.plan.journal.record_undo(entry);
         recorded.map_err(|error| format!("failed to write down how to undo it: {error}"))
     }
 
-    /// Records how to undo a change by a hook.
-    pub fn record_hook(&self, action: DriverAction, name: &str) -> Result<u64, String> {
-        let name = name.to_owned();
-        self.record_undo(UndoEntry::Hook { action, name })
-    }
-
-    /// Removes the changes that this hook has undone.
-    pub fn settle(&self, hook: DriverAction, member: &str) {
-        for (number, entry) in self.journal.pending() {
-            if matches!(entry, UndoEntry::Hook { action, name } if action == hook && name == member) {
-                self.journal.undone(number);
-            }
-        }
+    /// Records that this hook has undone what another one did, if it did.
+    pub fn hook_undone(&self, action: DriverAction, name: &str) {
+        self.plan.journal.undone(&UndoEntry::hook(action, name));
     }
 
     /// Keeps a member that failed to leave for a last attempt.
@@ -320,15 +308,14 @@ impl<'a> Session<'a> {
         self.state().stuck.push(member);
     }
 
-    /// Undoes the pending ones of these changes, the last first. Returns why some are left.
-    pub async fn undo(&self, numbers: &[u64], members: &[ScenarioMember]) -> Vec<String> {
+    /// Undoes those of these changes that are pending, the last first. Returns why some are left.
+    pub async fn undo(&self, changes: &[UndoEntry], members: &[ScenarioMember]) -> Vec<String> {
         let mut left = Vec::new();
-        for (number, entry) in self.journal.pending().into_iter().rev() {
-            if !numbers.contains(&number) {
-                continue;
-            }
-            match self.undo_entry(&entry, members).await {
-                Ok(()) => self.journal.undone(number),
+        let mut pending = self.plan.journal.pending();
+        pending.retain(|entry| changes.contains(entry));
+        for entry in pending.iter().rev() {
+            match self.undo_entry(entry, members).await {
+                Ok(()) => self.plan.journal.undone(entry),
                 Err(reason) => left.push(format!("failed to {entry}: {reason}")),
             }
         }
@@ -362,13 +349,11 @@ impl<'a> Session<'a> {
     /// Undoes all that is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
         let stuck = std::mem::take(&mut self.state().stuck);
-        let pending = self.journal.pending();
-        let numbers: Vec<u64> = pending.iter().map(|(number, _)| *number).collect();
-        let left = self.undo(&numbers, &stuck).await;
+        let left = self.undo(&self.plan.journal.pending(), &stuck).await;
         for reason in &left {
             self.context.progress.warn(reason);
         }
-        if let (false, Some(path)) = (left.is_empty(), self.journal.path()) {
+        if let (false, Some(path)) = (left.is_empty(), self.plan.journal.path()) {
             self.context.progress.left_over(path);
         }
         let mut steps = self.state.into_inner().steps;

@@ -20,16 +20,11 @@ use crate::{
 const PROFILE: ObjectKind = ObjectKind::ClusterProfile;
 
 impl Player<'_> {
-    /// Records in the log of changes to undo that the run will publish objects. Returns the number of the entry.
-    pub(super) fn write_ahead(&self) -> Result<Option<u64>, String> {
-        let Some(journal) = &self.plan.journal else {
-            return Ok(None);
-        };
-        let namespaces = self.plan.namespaces();
-        let recorded = journal.record_undo(UndoEntry::Objects { namespaces });
-        recorded
-            .map(Some)
-            .map_err(|error| format!("cannot write the log of changes to undo: {error}"))
+    /// How to undo what the run publishes.
+    pub(super) fn undo_entry(&self) -> UndoEntry {
+        UndoEntry::Objects {
+            namespaces: self.plan.namespaces(),
+        }
     }
 
     /// Deletes a profile, and waits until it is gone unless the consumer is stopped.
@@ -122,9 +117,8 @@ impl Player<'_> {
         changed.iter().for_each(|key| self.void_expectations(key));
     }
 
-    /// Deletes all profiles and slices of the run, after the consumer had the time to remove its finalizers. `undo` is the
-    /// number of the entry in the log of changes to undo.
-    pub(super) async fn clean_up(&self, undo: Option<u64>) {
+    /// Deletes all profiles and slices of the run, after the consumer had the time to remove its finalizers.
+    pub(super) async fn clean_up(&self) {
         let patience = match self.last_hook() {
             Some(DriverAction::Uninstall) => Duration::ZERO,
             _ => self.settle(),
@@ -133,25 +127,18 @@ impl Player<'_> {
         let is_over = || self.now() >= deadline || self.is_stopped();
         let namespaces = self.plan.namespaces();
         let deleting = self.writes.delete_created(&self.plan.run, &namespaces, is_over);
-        let undo = match deleting.await {
+        match deleting.await {
             Ok(deleted) => {
                 let held = deleted.iter().filter(|object| !object.finalizers.is_empty());
                 held.for_each(|object| self.warn(&object.to_string()));
-                undo
+                self.plan.journal.undone(&self.undo_entry());
             }
             Err(failure) => {
                 self.warn(&format!("failed to delete the objects of the run: {failure}"));
-                None
-            }
-        };
-        match (&self.plan.journal, undo) {
-            (Some(journal), Some(undo)) => journal.undone(undo),
-            (Some(journal), None) => {
-                if let Some(path) = journal.path() {
+                if let Some(path) = self.plan.journal.path() {
                     self.context.progress.left_over(path);
                 }
             }
-            (None, _) => {}
         }
     }
 

@@ -56,8 +56,8 @@ pub struct TestbedPlan {
     pub patience: Duration,
     /// Where the consumer's plugin reaches the run; none if the plugin is in this process.
     pub recorder: Option<Arc<Recorder>>,
-    /// The log of changes to undo; none if the hub ends with the run.
-    pub journal: Option<Arc<Journal>>,
+    /// The log of changes to undo; without a file if the hub ends with the run.
+    pub journal: Arc<Journal>,
 }
 
 /// Opens addresses of members, and records who calls there in [`Calls`].

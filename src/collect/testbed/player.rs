@@ -60,16 +60,16 @@ pub(crate) async fn run_testbed(
 ) -> TestbedRecord {
     let mut player = Player::new(context, plan, stop);
     let from = player.now();
-    let (undo, ended_early) = match player.write_ahead() {
-        Ok(undo) => (undo, player.run_scenarios().await),
-        Err(reason) => (None, Some(reason)),
+    let ended_early = match plan.journal.record_undo(player.undo_entry()) {
+        Ok(()) => player.run_scenarios().await,
+        Err(error) => Some(format!("cannot write the log of changes to undo: {error}")),
     };
     player.close_all_expectations();
     player.testbed.addresses = plan.calls.addresses();
     player.testbed.settle_seconds = player.settle_seconds();
     let (member_calls, plugin_calls) = plan.calls.logs(from);
     let mentions = Box::pin(read_mentions(&player)).await;
-    player.clean_up(undo).await;
+    player.clean_up().await;
     TestbedRecord {
         testbed: player.testbed,
         member_calls,

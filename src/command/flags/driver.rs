@@ -207,7 +207,7 @@ impl Driving {
             scale: file.scale(),
             own_namespace: file.own_namespace.clone(),
             mutations: *mutations,
-            journal: Some(Arc::new(journal)),
+            journal: Arc::new(journal),
         }))
     }
 
@@ -253,7 +253,7 @@ impl Driving {
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
             patience: file.patience.usual,
-            journal: Some(Arc::new(journal(file, journals, hub, access, &run, clock)?)),
+            journal: Arc::new(journal(file, journals, hub, access, &run, clock)?),
             run,
         }))
     }
@@ -379,6 +379,6 @@ fn of_reference(hooks: Arc<dyn Hooks>, fleet: Fleet, mutations: bool) -> DriverP
         scale: Some(Scale::default()),
         own_namespace: None,
         mutations,
-        journal: None,
+        journal: Arc::default(),
     }
 }

@@ -139,7 +139,7 @@ impl Consumer {
             hooks: Some(Arc::new(hooks)),
             recorder: None,
             patience: PATIENCE,
-            journal: None,
+            journal: Arc::default(),
         }
     }
 

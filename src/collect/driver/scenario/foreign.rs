@@ -3,17 +3,21 @@
 use std::time::Duration;
 
 use evidence::{
-    DriverAction, ObjectKey, ObjectRef,
+    DriverAction, DriverStep, History, ObjectKey, ObjectRef, Tracked,
     api::{ObjectKind, names},
     runs::{LABEL_RUN, names_placement},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::run::DriverScenario;
+use super::{
+    act::{Taken, written},
+    run::DriverScenario,
+};
 use crate::{
     connect::failure::Failure,
-    driver::{session::Session, writes::OURSELVES},
+    driver::{journal::UndoEntry, session::Session, writes::OURSELVES},
+    watch::record::Record,
 };
 
 /// How long the hub may take to delete an object without finalizers.
@@ -40,25 +44,27 @@ impl ForeignObject {
         &self.key.name
     }
 
-    /// Creates the object.
-    pub async fn create(&mut self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
-        let created = self.create_bare(session).await?;
-        self.fill(session, created).await
-    }
-
-    /// Deletes the object, and creates it again as soon as its name is free, before another client can react.
-    pub async fn recreate(&mut self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
-        let before = self.created.clone().unwrap_or_default();
-        let delete = session.writes.delete(self.kind, &before);
-        let create = create_once_free(session, DELETION, RETRY, || self.create_bare(session));
-        let (deleted, created) = futures::join!(delete, create);
-        deleted?;
-        let created = created?;
-        match self.fill(session, created.clone()).await {
+    /// Creates the object, once its name is free, and fills the status of a profile.
+    pub async fn create(&mut self, session: &Session<'_>, within: Duration) -> Result<ObjectRef, Failure> {
+        let created = create_once_free(session, within, RETRY, || self.create_bare(session)).await?;
+        self.created = Some(created.clone());
+        if self.kind == ObjectKind::PlacementDecision {
+            return Ok(created);
+        }
+        match session.writes.set_status(&created, &status(session)).await {
+            Ok(stored) => Ok(ObjectRef::of_value(&stored, self.kind.name())),
             // Another client has deleted it already.
             Err(failure) if failure.code() == 404 => Ok(created),
-            outcome => outcome,
+            Err(failure) => Err(failure),
         }
+    }
+
+    /// Deletes the object, and creates it again before another client can react.
+    pub async fn recreate(&mut self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
+        let (kind, before) = (self.kind, self.created.clone().unwrap_or_default());
+        let delete = session.writes.delete(kind, &before);
+        let (deleted, created) = futures::join!(delete, self.create(session, DELETION));
+        deleted.and(created)
     }
 
     async fn create_bare(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
@@ -80,16 +86,6 @@ impl ForeignObject {
         };
         let created = session.writes.create(self.kind, &self.key, object).await?;
         Ok(ObjectRef::of_value(&created, self.kind.name()))
-    }
-
-    /// Fills the status of a profile.
-    async fn fill(&mut self, session: &Session<'_>, mut created: ObjectRef) -> Result<ObjectRef, Failure> {
-        self.created = Some(created.clone());
-        if self.kind == ObjectKind::ClusterProfile {
-            let stored = session.writes.set_status(&created, &status(session)).await?;
-            created = ObjectRef::of_value(&stored, self.kind.name());
-        }
-        Ok(created)
     }
 }
 
@@ -136,7 +132,7 @@ impl DriverScenario<'_, '_> {
             ObjectKind::PlacementDecision => DriverAction::Place,
         };
         if session.can(&[joins]) {
-            let is_over = || *self.others_ended.borrow() || namespace_of(session, kind, true).is_some();
+            let is_over = || self.others_ended.is_cancelled() || namespace_of(session, kind, true).is_some();
             session.wait_until(Timestamp::MAX, is_over).await;
         }
         let namespace = namespace_of(session, kind, true).or_else(|| namespace_of(session, kind, false));
@@ -149,25 +145,44 @@ impl DriverScenario<'_, '_> {
             created: None,
         });
     }
+
+    pub(super) async fn create_foreign_object(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
+        let session = self.session;
+        let Some(object) = &mut self.foreign else {
+            return Err("no object of the implementation shows in which namespace to create one".to_owned());
+        };
+        let namespaces = vec![object.namespace().to_owned()];
+        // The end of the run undoes it: another scenario may have its object in this namespace.
+        session.record_undo(UndoEntry::Objects { namespaces })?;
+        let created = object.create(session, Duration::ZERO).await;
+        if let Ok(created) = &created {
+            let place = match step.action {
+                DriverAction::PutForeignSlice => &mut step.slice,
+                _ => &mut step.profile,
+            };
+            *place = Some(created.clone());
+        }
+        Ok(written(created.map(Some)))
+    }
 }
 
 /// The namespace of an object of that kind, other than the run's own namespace.
 fn namespace_of(session: &Session<'_>, kind: ObjectKind, is_of_run: bool) -> Option<String> {
     let scope = session.context.scope;
     if kind == ObjectKind::PlacementDecision {
-        let record = session.slices();
-        let mut current = record.after(0).iter().filter_map(|history| history.current());
-        let slice = current.find(|slice| {
+        return first_namespace(&session.slices(), |slice| {
             scope.holds_slice(slice) && (!is_of_run || names_placement(slice, &session.plan.run))
-        })?;
-        return Some(slice.metadata.namespace.to_string());
+        });
     }
-    let record = session.record();
-    let mut current = record.after(0).iter().filter_map(|history| history.current());
-    let profile = current.find(|profile| {
+    first_namespace(&session.record(), |profile| {
         scope.holds(profile)
             && (!is_of_run || session.is_claimed(&profile.metadata.uid))
             && Some(&*profile.metadata.namespace) != session.plan.own_namespace.as_deref()
-    })?;
-    Some(profile.metadata.namespace.to_string())
+    })
+}
+
+fn first_namespace<T: Tracked>(record: &Record<T>, is_chosen: impl Fn(&T) -> bool) -> Option<String> {
+    let mut current = record.after(0).iter().filter_map(History::current);
+    let object = current.find(|object| is_chosen(object))?;
+    Some(object.metadata().namespace.to_string())
 }

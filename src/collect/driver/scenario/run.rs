@@ -1,61 +1,51 @@
 //! Runs one scenario: its actors join, its steps are taken, changes are undone, and the actors leave.
 
-use std::time::Duration;
-
 use evidence::{
-    Change, DriverAction, DriverStep, ObjectRef, StepOutcome,
-    api::{ClusterProfile, ObjectKind, Role},
+    DriverAction, DriverStep, ObjectRef, StepOutcome,
+    api::{ClusterProfile, Role},
 };
 use futures::future::join_all;
 use jiff::Timestamp;
-use serde_json::json;
-use tokio::{select, sync::watch};
+use tokio::select;
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    foreign::{ForeignObject, create_once_free},
-    table::{Actors, FEW, Line, Past, ProfileField, Requires, ScenarioSpec, Until},
+    foreign::ForeignObject,
+    table::{Actors, FEW, Line, Past, Requires, ScenarioSpec, Until},
 };
-use crate::{
-    connect::failure::Failure,
-    driver::{
-        hooks::{Call, Called, undoes, undone_by},
-        journal::{FieldChange, UndoEntry},
-        member::{ScenarioMember, is_healthy, is_selectable, version},
-        placement::ScenarioPlacement,
-        plan::OwnMember,
-        session::{STOPPED, Session, late_deadline},
-    },
+use crate::driver::{
+    hooks::undoes,
+    journal::UndoEntry,
+    member::{ScenarioMember, is_healthy, is_selectable},
+    placement::ScenarioPlacement,
+    plan::OwnMember,
+    session::{STOPPED, Session, late_deadline},
 };
 
-/// Interval between attempts to create a namespace that is still terminating.
-const NAMESPACE_RETRY: Duration = Duration::from_millis(500);
-const NO_PROFILE: &str = "no profile of the member was found";
+pub(super) const NO_PROFILE: &str = "no profile of the member was found";
 /// The panic if the table is wrong.
-const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
+pub(super) const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
 
 /// A scenario that is running.
 pub(super) struct DriverScenario<'s, 'a> {
     pub(super) session: &'s Session<'a>,
     spec: &'static ScenarioSpec,
-    pub(super) others_ended: watch::Receiver<bool>,
-    member: Option<ScenarioMember>,
+    pub(super) others_ended: CancellationToken,
+    pub(super) member: Option<ScenarioMember>,
     /// Members that are needed only for their number or names. The steps in which they join have not ended.
     fleet: Vec<(ScenarioMember, DriverStep)>,
     placement: Option<ScenarioPlacement>,
     pub(super) foreign: Option<ForeignObject>,
-    past: Past,
-    /// The numbers of the changes to undo in the journal.
-    undos: Vec<u64>,
+    pub(super) past: Past,
+    /// The changes to undo before the actors leave.
+    pub(super) changes: Vec<UndoEntry>,
 }
-
-/// A step that was taken: the outcome, and the object that the run wrote.
-type Taken = (Called, Option<ObjectRef>);
 
 impl<'s, 'a> DriverScenario<'s, 'a> {
     pub fn new(
         session: &'s Session<'a>,
         spec: &'static ScenarioSpec,
-        others_ended: watch::Receiver<bool>,
+        others_ended: CancellationToken,
     ) -> Self {
         Self {
             session,
@@ -66,7 +56,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             placement: None,
             foreign: None,
             past: Past::default(),
-            undos: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
@@ -79,7 +69,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             self.take_steps().await;
         }
         // The session tries again, and reports what is left.
-        let _ = self.session.undo(&self.undos, self.member.as_slice()).await;
+        let _ = self.session.undo(&self.changes, self.member.as_slice()).await;
         self.leave().await;
     }
 
@@ -315,156 +305,6 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
         Ok(())
     }
 
-    /// Records how to undo the step, and takes it. The error is why it cannot be taken.
-    async fn act(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
-        let session = self.session;
-        if let Some(field) = ProfileField::changed_by(action) {
-            return self.set_field(field, step).await;
-        }
-        match action {
-            DriverAction::DeleteProfile | DriverAction::DeleteNamespace => {
-                self.delete_profile(action, step).await
-            }
-            DriverAction::CreateNamespace => {
-                let name = self.own_namespace();
-                let patience = session.plan.patience.with(action);
-                let create = || session.writes.create_namespace(&name, &session.plan.run);
-                let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
-                Ok(written(created.map(|()| None)))
-            }
-            DriverAction::DeleteSlice | DriverAction::EmptySlice => self.write_slice(action, step).await,
-            DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => {
-                self.create_foreign_object(step).await
-            }
-            DriverAction::RecreateForeignProfile => {
-                let object = self.foreign.as_mut().expect(NO_ACTOR);
-                let created = object.recreate(session).await;
-                step.profile_after = created.as_ref().ok().cloned();
-                Ok(written(created.map(Some)))
-            }
-            _ => self.call_hook(action, step).await,
-        }
-    }
-
-    /// Calls the hook, for the member if the step has one.
-    async fn call_hook(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
-        let session = self.session;
-        if let Some(undo) = undone_by(action) {
-            self.undos.push(session.record_hook(undo, &step.member)?);
-        }
-        let called = if action == DriverAction::Upgrade {
-            let (called, requested) = self.member().upgrade(session).await;
-            let before = self.past.before.as_ref().and_then(version);
-            step.change = Some(Change {
-                path: "status.version.kubernetes".to_owned(),
-                before: before.map(str::to_owned),
-                after: Some(requested.clone()),
-            });
-            self.past.value = Some(requested);
-            called
-        } else if step.member.is_empty() {
-            session.call(Call::of(action)).await
-        } else {
-            self.member().call(session, action, None).await
-        };
-        Ok((called, None))
-    }
-
-    /// Changes a field of the member's profile, or of the profile of another manager.
-    async fn set_field(
-        &mut self,
-        field: &'static ProfileField,
-        step: &mut DriverStep,
-    ) -> Result<Taken, String> {
-        let session = self.session;
-        let profile = step.profile.clone().ok_or(NO_PROFILE)?;
-        session.writes.check(&profile)?;
-        let before = match &self.foreign {
-            Some(object) => Some(object.display_name()),
-            None => self.past.before.as_ref().and_then(field.read),
-        };
-        let before = before.map(str::to_owned);
-        if let (None, Some(missing)) = (&before, field.missing) {
-            return Err(missing.to_owned());
-        }
-        let after = (field.value)(&session.plan.run);
-        step.change = Some(Change {
-            path: field.path.to_owned(),
-            before: before.clone(),
-            after: after.clone(),
-        });
-        self.past.field = Some(field);
-        self.past.value.clone_from(&after);
-        let change = FieldChange {
-            profile,
-            pointer: field.pointer.to_owned(),
-            before,
-            after,
-        };
-        // The object of another manager is deleted at the end anyway.
-        if self.foreign.is_none() {
-            let undo = session.record_undo(UndoEntry::Field(change.clone()))?;
-            self.undos.push(undo);
-        }
-        Ok(written(session.writes.set(&change).await.map(Some)))
-    }
-
-    /// Deletes the member's profile, alone or with the run's own namespace if that has no other profile.
-    async fn delete_profile(&mut self, action: DriverAction, step: &DriverStep) -> Result<Taken, String> {
-        let (session, name) = (self.session, self.own_namespace());
-        let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
-        session.writes.check(profile)?;
-        let deleted = if action == DriverAction::DeleteProfile {
-            session.writes.delete(ObjectKind::ClusterProfile, profile).await
-        } else if profile.namespace != name {
-            let reason = "the profile is not in the run's own namespace: let the hook `join` use CONFORMANCE_NAMESPACE";
-            return Err(reason.to_owned());
-        } else if session.has_other_profiles(&name) {
-            return Err("the run's own namespace has profiles of other members".to_owned());
-        } else {
-            session.writes.touch(ObjectKind::ClusterProfile, profile.into());
-            session.writes.delete_namespace(&name, &session.plan.run).await
-        };
-        if deleted.is_ok() {
-            self.member.as_mut().expect(NO_ACTOR).forget_profile();
-        }
-        Ok(written(deleted.map(|()| None)))
-    }
-
-    async fn write_slice(&self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
-        let writes = &self.session.writes;
-        let slice = self.placement().take_slice(self.session);
-        let slice = slice.ok_or("no slice was found that the scheduler made for the placement")?;
-        step.slice = Some(slice.clone());
-        Ok(if action == DriverAction::DeleteSlice {
-            let deleted = writes.delete(ObjectKind::PlacementDecision, &slice).await;
-            written(deleted.map(|()| None))
-        } else {
-            let stored = writes.decide(&slice, &json!([])).await;
-            let kind = ObjectKind::PlacementDecision.name();
-            written(stored.map(|stored| Some(ObjectRef::of_value(&stored, kind))))
-        })
-    }
-
-    async fn create_foreign_object(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
-        let session = self.session;
-        let Some(object) = &mut self.foreign else {
-            return Err("no object of the implementation shows in which namespace to create one".to_owned());
-        };
-        let namespaces = vec![object.namespace().to_owned()];
-        // The end of the run undoes it: another scenario may have its object in this namespace.
-        session.record_undo(UndoEntry::Objects { namespaces })?;
-        let created = object.create(session).await;
-        if let Ok(created) = &created {
-            let place = match step.action {
-                DriverAction::PutForeignSlice => &mut step.slice,
-                _ => &mut step.profile,
-            };
-            *place = Some(created.clone());
-        }
-        Ok(written(created.map(Some)))
-    }
-
     async fn observe(&mut self, until: Until, step: &mut DriverStep) {
         let session = self.session;
         let deadline = late_deadline(step);
@@ -482,16 +322,16 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
                 session.observe(step, deadline, is_found).await;
             }
             Until::Placed => self.placement().observe_restored(session, step).await,
-            Until::Deadline => _ = session.observe(step, deadline, || false).await,
-            Until::LongAfterDeadline(duration) => {
-                let deadline = step.deadline().saturating_add(duration).unwrap_or(Timestamp::MAX);
+            Until::Deadline(more) => {
+                let longest = step.deadline().saturating_add(more).unwrap_or(Timestamp::MAX);
+                let deadline = deadline.max(longest);
                 session.observe(step, deadline, || false).await;
             }
             Until::OthersEnd => {
                 session.observe(step, deadline, || false).await;
                 select! {
                     () = session.stop.cancelled() => {}
-                    _ = self.others_ended.wait_for(|ended| *ended) => {}
+                    () = self.others_ended.cancelled() => {}
                 }
                 step.looked_until = session.now();
             }
@@ -502,23 +342,16 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
         self.member().profile(&self.session.record()).cloned()
     }
 
-    fn own_namespace(&self) -> String {
+    pub(super) fn own_namespace(&self) -> String {
         self.session.plan.own_namespace.clone().unwrap_or_default()
     }
 
-    fn member(&self) -> &ScenarioMember {
+    pub(super) fn member(&self) -> &ScenarioMember {
         self.member.as_ref().expect(NO_ACTOR)
     }
 
-    fn placement(&self) -> &ScenarioPlacement {
+    pub(super) fn placement(&self) -> &ScenarioPlacement {
         self.placement.as_ref().expect(NO_ACTOR)
-    }
-}
-
-fn written(outcome: Result<Option<ObjectRef>, Failure>) -> Taken {
-    match outcome {
-        Ok(object) => (Called::done(), object),
-        Err(failure) => (Called::failed(failure.to_string()), None),
     }
 }
 

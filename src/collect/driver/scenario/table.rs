@@ -84,11 +84,9 @@ pub(super) enum Until {
     ProfileFound,
     /// Until the slices of the placement hold its clusters again.
     Placed,
-    /// Until the implementation's time to react is over.
-    Deadline,
-    /// Until that, and for that long afterwards.
-    LongAfterDeadline(Duration),
-    /// Until then, and until all other scenarios have ended.
+    /// Until the implementation's time to react is over, and for that long afterwards.
+    Deadline(Duration),
+    /// Until its time to react is over, and all other scenarios have ended.
     OthersEnd,
 }
 
@@ -156,10 +154,10 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
         Line::Step(DriverAction::RemoveLabel, Requires::Profile, Until::Profile(is_restored)),
     ]),
     scenario(Scenario::Tampering, Actors::Member, &[DriverAction::SetDisplayName], &[
-        Line::Step(DriverAction::SetDisplayName, Requires::Profile, Until::Deadline),
+        Line::Step(DriverAction::SetDisplayName, Requires::Profile, Until::Deadline(Duration::ZERO)),
     ]),
     scenario(Scenario::NamespaceGone, Actors::MemberInOwnNamespace, &[DriverAction::DeleteNamespace, DriverAction::CreateNamespace], &[
-        Line::Step(DriverAction::DeleteNamespace, Requires::Profile, Until::Deadline),
+        Line::Step(DriverAction::DeleteNamespace, Requires::Profile, Until::Deadline(Duration::ZERO)),
         Line::Step(DriverAction::CreateNamespace, Requires::Nothing, Until::ProfileFound),
     ]),
     scenario(Scenario::SimilarNames, Actors::SimilarMembers, &[DriverAction::Join, DriverAction::Leave], &[]),
@@ -177,15 +175,15 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
         Line::Pause(DECISION_STAYS),
     ]),
     scenario(Scenario::CutOff, Actors::Member, &[DriverAction::Disconnect, DriverAction::Reconnect], &[
-        Line::Step(DriverAction::Disconnect, Requires::Healthy, Until::LongAfterDeadline(CUT_OFF)),
+        Line::Step(DriverAction::Disconnect, Requires::Healthy, Until::Deadline(CUT_OFF)),
         Line::Step(DriverAction::Reconnect, Requires::Nothing, Until::Profile(is_as_before)),
     ]).in_order(Order::AfterOthers),
     scenario(Scenario::Restart, Actors::MemberAndPlacement, &[DriverAction::Restart], &[
-        Line::Step(DriverAction::Restart, Requires::Nothing, Until::Deadline),
+        Line::Step(DriverAction::Restart, Requires::Nothing, Until::Deadline(Duration::ZERO)),
     ]).in_order(Order::AfterOthers),
     scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::ClusterProfile), &[DriverAction::PutForeignProfile], &[
-        Line::Step(DriverAction::PutForeignProfile, Requires::Nothing, Until::Deadline),
-        Line::Step(DriverAction::ChangeForeignProfile, Requires::Nothing, Until::Deadline),
+        Line::Step(DriverAction::PutForeignProfile, Requires::Nothing, Until::Deadline(Duration::ZERO)),
+        Line::Step(DriverAction::ChangeForeignProfile, Requires::Nothing, Until::Deadline(Duration::ZERO)),
         Line::Step(DriverAction::RecreateForeignProfile, Requires::Nothing, Until::OthersEnd),
     ]).in_order(Order::UntilOthersEnd),
     scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::PlacementDecision), &[DriverAction::PutForeignSlice], &[

@@ -73,7 +73,7 @@ fn driving(manager: &Manager) -> Plan {
             }),
             own_namespace: None,
             mutations: true,
-            journal: None,
+            journal: Arc::default(),
         }),
         ..plan(60)
     }

@@ -254,7 +254,7 @@ async fn a_run_that_is_stopped_takes_everything_back() {
         let scheduler = Scheduler::new(&world, on_members()).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
-        driver.journal = Some(super::safety::journal(folder.path(), &world).into());
+        driver.journal = super::safety::journal(folder.path(), &world).into();
         run_scheduler(&world, &scheduler, &plan, after(seconds)).await;
         assert_eq!(scheduler.manager.joined(), [].into(), "stopped after {seconds} s");
         assert_eq!(
@@ -279,7 +279,7 @@ async fn a_placement_that_is_not_taken_back_stays_written_down() {
         let scheduler = Scheduler::new(&world, ways).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
-        driver.journal = Some(super::safety::journal(folder.path(), &world).into());
+        driver.journal = super::safety::journal(folder.path(), &world).into();
         let seen = run_scheduler(&world, &scheduler, &plan, future::pending()).await;
         let said = seen.warnings.join("\n");
         assert!(said.contains("failed to unplace"), "{said}");

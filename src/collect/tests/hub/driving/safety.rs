@@ -154,7 +154,7 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
         // Members of its own, as these stay: what was done to them has to be undone.
         let manager = Manager::new(&world, Habits::default()).await;
         let mut plan = driving(&manager);
-        plan.driver.as_mut().expect("a driver").journal = Some(journal(folder.path(), &world).into());
+        plan.driver.as_mut().expect("a driver").journal = journal(folder.path(), &world).into();
         let seen = run_until(&world, &manager, &plan, after(seconds)).await;
         assert_eq!(manager.joined(), [].into(), "stopped after {seconds} s");
         assert_eq!(everything(&world).await, before, "stopped after {seconds} s");
@@ -221,7 +221,7 @@ async fn what_cannot_be_undone_is_said_and_stays_written_down() {
         .await;
         let mut plan = driving(&manager);
         let driver = plan.driver.as_mut().expect("a driver");
-        driver.journal = Some(journal(folder.path(), &world).into());
+        driver.journal = journal(folder.path(), &world).into();
         driver.scale = None;
         let seen = run(&world, &manager, &plan).await;
         let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
