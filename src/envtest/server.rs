@@ -1,7 +1,7 @@
-//! Starts the servers, waits for them, and tells how to reach them.
+//! Starts the servers, waits for them, and gives access to them.
 
 use std::{
-    fmt, fs,
+    fmt, fs, io,
     net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
@@ -9,38 +9,60 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use http::Uri;
+use http::{Request, Uri};
 use kube::{Client, Config};
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
 
 use crate::{
-    Assets, EnvtestError, EnvtestOptions,
-    certificates::Certificates,
-    processes::Processes,
-    ready::ready,
+    Assets, EnvtestError, User,
+    servers::Servers,
     users::{ADMIN, Users},
 };
 
 /// How often the server is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
-
 /// How often free ports are chosen before another program's taking them is an error.
 const ATTEMPTS: usize = 3;
+
+/// Settings of one API server.
+#[derive(Clone, Debug)]
+pub struct EnvtestOptions {
+    /// Users beside `admin`, whom every server knows.
+    pub users: Vec<User>,
+    /// The audit policy, in YAML. The default logs the metadata of every request of a user.
+    pub audit_policy: String,
+    /// Further flags for kube-apiserver, for example `--feature-gates=…`.
+    pub api_server_flags: Vec<String>,
+    /// How long the API server may take to become ready.
+    pub ready_within: Duration,
+}
+
+impl Default for EnvtestOptions {
+    fn default() -> Self {
+        Self {
+            users: Vec::new(),
+            audit_policy: include_str!("audit-policy.yaml").to_owned(),
+            api_server_flags: Vec::new(),
+            ready_within: Duration::from_secs(60),
+        }
+    }
+}
 
 /// A running API server. Dropping it kills the servers and removes their files; if this process is killed, a watchdog
 /// does so.
 ///
-/// It knows `admin`, who may do everything, and [`EnvtestOptions::users`], by tokens drawn anew at each start. It refuses
-/// anonymous requests.
+/// It knows `admin`, who may do everything, and [`EnvtestOptions::users`], by tokens drawn again at each start. It
+/// refuses anonymous requests.
 pub struct Envtest {
     // Dropped in this order: the servers must be gone before their folder can be removed.
-    processes: Processes,
+    servers: Servers,
     folder: TempDir,
     users: Users,
-    authority_pem: String,
-    authority_der: Vec<u8>,
     port: u16,
+    /// The server's certificate and its authority, in PEM.
+    certificates: String,
     server_version: String,
 }
 
@@ -50,8 +72,8 @@ impl Envtest {
     /// the servers.
     ///
     /// # Errors
-    /// When a user is refused, or when a program cannot be started, ends, or is not ready in time. The last two errors
-    /// have the end of the log, and the path of a copy that stays.
+    /// When a program cannot be started, ends, or is not ready in time. The last two errors have the end of the log,
+    /// and the path of a copy that stays.
     pub async fn start(assets: &Assets, options: EnvtestOptions) -> Result<Self, EnvtestError> {
         for _ in 1..ATTEMPTS {
             match Self::start_once(assets, &options).await {
@@ -64,71 +86,65 @@ impl Envtest {
 
     async fn start_once(assets: &Assets, options: &EnvtestOptions) -> Result<Self, EnvtestError> {
         let folder = private_folder()?;
-        let users = Users::generate(&options.users)?;
-        let certificates = Certificates::generate()?;
-        write_files(folder.path(), &certificates, &users, &options.audit_policy)?;
+        let users = Users::generate(&options.users);
+        for (name, text) in [
+            ("tokens.csv", &users.token_file()),
+            ("audit-policy.yaml", &options.audit_policy),
+        ] {
+            fs::write(folder.path().join(name), text)
+                .map_err(EnvtestError::system(format!("write {name}")))?;
+        }
         let [etcd_port, port] = free_ports()?;
-
-        let mut processes = Processes::watched(folder.path())?;
-        let etcd = etcd(assets, folder.path(), etcd_port);
-        processes.spawn("etcd", etcd, folder.path().join("etcd.log"))?;
+        let mut servers = Servers::watched(folder.path())?;
+        servers.start("etcd", etcd(assets, folder.path(), etcd_port), folder.path())?;
         let mut api_server = api_server(assets, folder.path(), etcd_port, port);
         api_server.args(&options.api_server_flags);
-        processes.spawn(
-            "kube-apiserver",
-            api_server,
-            folder.path().join("kube-apiserver.log"),
-        )?;
-
+        servers.start("kube-apiserver", api_server, folder.path())?;
         let mut envtest = Self {
-            processes,
+            servers,
             folder,
             users,
-            authority_pem: certificates.authority,
-            authority_der: certificates.authority_der,
             port,
+            certificates: String::new(),
             server_version: String::new(),
         };
-        envtest.server_version = envtest.wait_until_ready(options.ready_within).await?;
+        envtest.wait_until_ready(options.ready_within).await?;
         Ok(envtest)
     }
 
-    async fn wait_until_ready(&mut self, within: Duration) -> Result<String, EnvtestError> {
-        let client =
-            Client::try_from(self.config(ADMIN)).map_err(|error| EnvtestError::Client(Box::new(error)))?;
+    async fn wait_until_ready(&mut self, within: Duration) -> Result<(), EnvtestError> {
         let mut answer = "nothing yet".to_owned();
-        let processes = &mut self.processes;
         let waiting = async {
             loop {
-                if let Some(ended) = processes.ended() {
-                    let (log, tail) = processes.keep_log(ended.name);
-                    let status = ended.status.to_string();
-                    return Err(EnvtestError::Exited {
-                        program: ended.name,
-                        status,
-                        log,
-                        tail,
-                    });
+                if let Some((name, status)) = self.servers.ended() {
+                    let reason = format!("{name} ended ({status}) before the API server was ready");
+                    return Err(self.servers.not_ready(name, reason));
                 }
-                match ready(&client).await {
-                    Ok(version) => return Ok(version),
-                    Err(error) => answer = error.to_string(),
+                match self.version().await {
+                    Ok(version) => {
+                        self.server_version = version;
+                        return Ok(());
+                    }
+                    Err(error) => answer = error,
                 }
-                tokio::time::sleep(POLL).await;
+                sleep(POLL).await;
             }
         };
-        match tokio::time::timeout(within, waiting).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                let (log, tail) = self.processes.keep_log("kube-apiserver");
-                Err(EnvtestError::NotReady {
-                    within,
-                    answer,
-                    log,
-                    tail,
-                })
-            }
-        }
+        let outcome = timeout(within, waiting).await;
+        outcome.unwrap_or_else(|_| {
+            let reason =
+                format!("the API server was not ready within {within:?} (it last answered: {answer})");
+            Err(self.servers.not_ready("kube-apiserver", reason))
+        })
+    }
+
+    /// The version of a server that is ready, or why it is not.
+    async fn version(&mut self) -> Result<String, String> {
+        // The server makes its certificate when it starts.
+        let certificates = self.folder.path().join("apiserver.crt");
+        self.certificates = fs::read_to_string(certificates).map_err(|error| error.to_string())?;
+        let client = Client::try_from(self.config(ADMIN)).map_err(|error| error.to_string())?;
+        ready(&client).await.map_err(|error| error.to_string())
     }
 
     /// Kills the servers and removes their folder. Dropping does the same, but cannot report a folder that stays.
@@ -136,22 +152,17 @@ impl Envtest {
     /// # Errors
     /// When the folder cannot be removed.
     pub async fn stop(self) -> Result<(), EnvtestError> {
-        let Self {
-            processes, folder, ..
-        } = self;
-        drop(processes);
-        let path = folder.path().to_owned();
-        folder
-            .close()
-            .map_err(|source| EnvtestError::Folder { path, source })
+        drop(self.servers);
+        let action = format!("remove {}", self.folder.path().display());
+        self.folder.close().map_err(EnvtestError::system(action))
     }
 
-    /// The API server's address, such as `https://127.0.0.1:40123`.
+    /// The API server's address, for example `https://127.0.0.1:40123`.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
     }
 
-    /// The version that the server reports, such as `v1.36.3`.
+    /// The version that the server reports, for example `v1.36.3`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
@@ -170,7 +181,7 @@ impl Envtest {
 
     /// The process ids of etcd and kube-apiserver.
     pub fn process_ids(&self) -> Vec<u32> {
-        self.processes.ids()
+        self.servers.ids()
     }
 
     /// The client configuration of `user`. The client does not retry requests.
@@ -180,7 +191,7 @@ impl Envtest {
     pub fn config(&self, user: &str) -> Config {
         let url: Uri = self.url().parse().expect("an address and a port make a URL");
         let mut config = Config::new(url);
-        config.root_cert = Some(vec![self.authority_der.clone()]);
+        config.root_cert = Some(der(&self.certificates));
         config.auth_info.token = Some(self.users.token(user).to_owned().into());
         config.default_retry = false;
         config
@@ -193,7 +204,7 @@ impl Envtest {
     pub fn kubeconfig(&self, user: &str) -> String {
         let cluster = json!({
             "server": self.url(),
-            "certificate-authority-data": BASE64.encode(&self.authority_pem),
+            "certificate-authority-data": BASE64.encode(&self.certificates),
         });
         let kubeconfig = json!({
             "apiVersion": "v1",
@@ -218,49 +229,49 @@ impl fmt::Debug for Envtest {
     }
 }
 
+/// Returns the server's version, once it is ready. The namespace `default` appears a moment after `/readyz` passes, so
+/// both are read.
+///
+/// # Errors
+/// When the server does not answer, or is not ready yet.
+pub async fn ready(client: &Client) -> kube::Result<String> {
+    for path in ["/readyz", "/api/v1/namespaces/default"] {
+        let request = Request::get(path)
+            .body(Vec::new())
+            .map_err(kube::Error::HttpError)?;
+        client.request_text(request).await?;
+    }
+    Ok(client.apiserver_version().await?.git_version)
+}
+
+/// The certificates of a PEM file.
+fn der(pem: &str) -> Vec<Vec<u8>> {
+    let bodies = pem.split("-----END CERTIFICATE-----");
+    let bodies = bodies.filter_map(|text| Some(text.split_once("-----BEGIN CERTIFICATE-----")?.1));
+    bodies
+        .filter_map(|body| BASE64.decode(body.split_whitespace().collect::<String>()).ok())
+        .collect()
+}
+
 /// A folder that only the current user can read.
 fn private_folder() -> Result<TempDir, EnvtestError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("kube-envtest-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.tempdir().map_err(|source| EnvtestError::Folder {
-        path: std::env::temp_dir(),
-        source,
-    })
-}
-
-fn write_files(
-    folder: &Path,
-    certificates: &Certificates,
-    users: &Users,
-    audit_policy: &str,
-) -> Result<(), EnvtestError> {
-    let tokens = users.token_file();
-    let files = [
-        ("serving.crt", certificates.serving.as_str()),
-        ("serving.key", &certificates.serving_key),
-        ("service-account.key", &certificates.service_account_key),
-        ("service-account.pub", &certificates.service_account_public_key),
-        ("tokens.csv", &tokens),
-        ("audit-policy.yaml", audit_policy),
-    ];
-    for (name, text) in files {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|source| EnvtestError::Folder { path, source })?;
-    }
-    Ok(())
+    builder
+        .tempdir()
+        .map_err(EnvtestError::system("create a folder for the servers"))
 }
 
 /// Two ports that were free a moment ago. Both are bound before either is released, so they differ.
 fn free_ports() -> Result<[u16; 2], EnvtestError> {
-    let bind = || TcpListener::bind(("127.0.0.1", 0)).map_err(EnvtestError::Port);
-    let listeners = [bind()?, bind()?];
-    let mut ports = [0; 2];
-    for (port, listener) in ports.iter_mut().zip(&listeners) {
-        *port = listener.local_addr().map_err(EnvtestError::Port)?.port();
-    }
-    Ok(ports)
+    let bind = || TcpListener::bind(("127.0.0.1", 0));
+    let ports = || -> io::Result<[u16; 2]> {
+        let (one, other) = (bind()?, bind()?);
+        Ok([one.local_addr()?.port(), other.local_addr()?.port()])
+    };
+    ports().map_err(EnvtestError::system("find a free port on 127.0.0.1"))
 }
 
 /// A command that runs in `folder` with an empty environment: etcd takes settings from variables named `ETCD_…`.
@@ -294,17 +305,13 @@ fn api_server(assets: &Assets, folder: &Path, etcd_port: u16, port: u16) -> Comm
         "--advertise-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
         format!("--cert-dir={}", folder.display()),
-        format!("--tls-cert-file={}", file("serving.crt")),
-        format!("--tls-private-key-file={}", file("serving.key")),
         format!("--token-auth-file={}", file("tokens.csv")),
         "--anonymous-auth=false".to_owned(),
         "--authorization-mode=RBAC".to_owned(),
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-        format!("--service-account-key-file={}", file("service-account.pub")),
-        format!(
-            "--service-account-signing-key-file={}",
-            file("service-account.key")
-        ),
+        // The key of the certificate that the server makes for itself.
+        format!("--service-account-key-file={}", file("apiserver.key")),
+        format!("--service-account-signing-key-file={}", file("apiserver.key")),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
         // It waits for service accounts, which no controller creates here.
         "--disable-admission-plugins=ServiceAccount".to_owned(),

@@ -210,13 +210,10 @@ async fn says_why_it_does_not_start(assets: Assets) {
         ..Default::default()
     };
     let error = Envtest::start(&assets, options).await.unwrap_err();
-    let EnvtestError::Exited {
-        program, log, tail, ..
-    } = &error
-    else {
+    let EnvtestError::NotReady { reason, log, tail } = &error else {
         panic!("{error}")
     };
-    assert_eq!(*program, "kube-apiserver");
+    assert!(reason.starts_with("kube-apiserver ended"), "{reason}");
     assert!(tail.contains("--no-such-flag"), "{tail}");
     assert!(error.to_string().contains(&log.display().to_string()), "{error}");
     assert!(fs::read_to_string(log).unwrap().contains(tail));

@@ -1,8 +1,8 @@
-//! Starts the servers' processes with their logs in files, and never leaves one behind.
+//! The servers' processes: their logs go to files, and none of them outlives this process.
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
 };
@@ -23,7 +23,7 @@ rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 "#;
 
 /// The running servers. Dropping it kills them.
-pub(crate) struct Processes {
+pub(crate) struct Servers {
     watchdog: Child,
     servers: Vec<Server>,
 }
@@ -34,13 +34,7 @@ struct Server {
     log: PathBuf,
 }
 
-/// A server that ended by itself.
-pub(crate) struct Ended {
-    pub name: &'static str,
-    pub status: ExitStatus,
-}
-
-impl Processes {
+impl Servers {
     /// Starts the watchdog, which removes `folder` if this process dies without cleaning up.
     pub fn watched(folder: &Path) -> Result<Self, EnvtestError> {
         let mut command = Command::new("sh");
@@ -55,70 +49,59 @@ impl Processes {
         })
     }
 
-    /// Starts a server whose output goes to the file `log`.
-    pub fn spawn(
+    /// Starts a server whose output goes to a log in `folder`.
+    pub fn start(
         &mut self,
         name: &'static str,
         mut command: Command,
-        log: PathBuf,
+        folder: &Path,
     ) -> Result<(), EnvtestError> {
+        let log = folder.join(format!("{name}.log"));
         let output = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
-        let (stdout, stderr) = output.map_err(|source| EnvtestError::Folder {
-            path: log.clone(),
-            source,
-        })?;
+        let (stdout, stderr) = output.map_err(EnvtestError::system(format!("create {}", log.display())))?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         let child = start(command)?;
         let id = child.id();
         self.servers.push(Server { name, child, log });
-
-        let pipe = self
-            .watchdog
-            .stdin
-            .as_mut()
-            .ok_or_else(|| io::Error::other("its input is closed"));
-        pipe.and_then(|pipe| writeln!(pipe, "{id}"))
-            .map_err(|source| EnvtestError::Spawn {
-                program: "sh, the servers' watchdog".to_owned(),
-                source,
-            })
+        let pipe = self.watchdog.stdin.as_mut().expect("it is piped");
+        writeln!(pipe, "{id}").map_err(EnvtestError::system("tell the watchdog of a server"))
     }
 
-    /// The first server that has ended.
-    pub fn ended(&mut self) -> Option<Ended> {
+    /// The name and status of the first server that has ended.
+    pub fn ended(&mut self) -> Option<(&'static str, ExitStatus)> {
         self.servers
             .iter_mut()
-            .find_map(|server| match server.child.try_wait() {
-                Ok(Some(status)) => Some(Ended {
-                    name: server.name,
-                    status,
-                }),
-                _ => None,
-            })
+            .find_map(|server| Some((server.name, server.child.try_wait().ok()??)))
     }
 
-    /// Copies the log of the server `name` to a file that stays, and returns its path and the last lines.
-    pub fn keep_log(&self, name: &str) -> (PathBuf, String) {
-        let Some(server) = self.servers.iter().find(|server| server.name == name) else {
-            return (PathBuf::new(), String::new());
-        };
-        let text = String::from_utf8_lossy(&fs::read(&server.log).unwrap_or_default()).into_owned();
-        let kept = tempfile::Builder::new()
+    /// The error for a server that is not ready. Copies its log to a file that stays.
+    pub fn not_ready(&self, name: &str, reason: String) -> EnvtestError {
+        let server = self.servers.iter().find(|server| server.name == name);
+        let log = server.map(|server| server.log.clone()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+        let copy = tempfile::Builder::new()
             .prefix(&format!("envtest-{name}-"))
             .suffix(".log")
             .tempfile()
             .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
             .and_then(|file| Ok(file.keep()?.1));
-        (kept.unwrap_or_else(|_| server.log.clone()), tail(&text))
+        let lines: Vec<&str> = text.lines().collect();
+        EnvtestError::NotReady {
+            reason,
+            log: copy.unwrap_or(log),
+            tail: lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"),
+        }
     }
 
     /// The servers' process ids.
     pub fn ids(&self) -> Vec<u32> {
         self.servers.iter().map(|server| server.child.id()).collect()
     }
+}
 
+impl Drop for Servers {
     /// Kills the servers, which have nothing to save, and waits for them, so that no zombie stays.
-    fn end(&mut self) {
+    fn drop(&mut self) {
         // The watchdog first: once a server has been waited for, another program may get its process id.
         let servers = self.servers.iter_mut().map(|server| &mut server.child);
         for child in std::iter::once(&mut self.watchdog).chain(servers) {
@@ -129,24 +112,12 @@ impl Processes {
     }
 }
 
-impl Drop for Processes {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// The last lines of a log.
-fn tail(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().collect();
-    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
-}
-
 /// Starts a process in a group of its own, so that Ctrl-C at the terminal reaches this process only.
 fn start(mut command: Command) -> Result<Child, EnvtestError> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().map_err(|source| EnvtestError::Spawn {
-        program: command.get_program().to_string_lossy().into_owned(),
-        source,
-    })
+    let program = command.get_program().to_string_lossy().into_owned();
+    command
+        .spawn()
+        .map_err(EnvtestError::system(format!("start {program}")))
 }
