@@ -28,8 +28,6 @@ use crate::{
 pub(super) const PREFIX: &str = "CONFORMANCE_";
 /// How long a hook has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// How many of the processes that a hook leaves are named.
-const MOST_NAMED: usize = 10;
 /// How much of a failed hook's last line its reason repeats, in characters.
 const LAST_LINE: usize = 200;
 
@@ -157,11 +155,8 @@ impl Commands {
             stop: &stop,
         };
         let end = self.subprocesses.run(subprocess).await?;
-        let mut output = tail.into_inner().finish();
+        let output = tail.into_inner().finish();
         let failure = failure(&end, &output);
-        if let Some(left) = list_left(&self.subprocesses.take_left()) {
-            output = format!("{output}\nleft running: {left}").trim_start().to_owned();
-        }
         let Printed { profile, decision } = printed.lock().clone();
         Ok(Called {
             failure,
@@ -185,16 +180,6 @@ impl Commands {
             };
         }
         Ok(command)
-    }
-}
-
-/// Lists the processes that still run, or the first of them; none if there are none.
-fn list_left(left: &[String]) -> Option<String> {
-    let (named, others) = left.split_at(left.len().min(MOST_NAMED));
-    let named = named.join(", ");
-    match others.len() {
-        0 => (!named.is_empty()).then_some(named),
-        others => Some(format!("{named} and {others} more")),
     }
 }
 

@@ -13,7 +13,6 @@ use futures::{
     future::{FusedFuture, try_join},
 };
 use jiff::SignedDuration;
-use parking_lot::Mutex;
 use tokio::{
     process::{Child, Command},
     select,
@@ -23,21 +22,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     output::Sink,
-    processes::{Processes, Reaper, mark},
+    processes::{ProcessGroup, Reaper},
 };
 
 /// How long to wait for output after the end of a program: what it left running may hold the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
-/// How long to wait between attempts to kill what a program has started.
-const KILLING: Duration = Duration::from_millis(20);
 /// How long to wait for a killed program to end.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// Runs subprocesses. They do not outlive it, nor this process.
 pub(crate) struct Subprocesses {
     reaper: Option<Reaper>,
-    /// What runs still of those that have ended, or were ended; in words.
-    left: Mutex<Vec<String>>,
 }
 
 /// A program to run, and its limits.
@@ -76,7 +71,6 @@ impl Subprocesses {
     pub fn new() -> Self {
         Self {
             reaper: Reaper::new(None).ok(),
-            left: Mutex::default(),
         }
     }
 
@@ -87,16 +81,10 @@ impl Subprocesses {
     pub fn removing(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             reaper: Some(Reaper::new(Some(folder))?),
-            left: Mutex::default(),
         })
     }
 
-    /// Takes what still runs of those that were run since, such as `sleep (4711)`.
-    pub fn take_left(&self) -> Vec<String> {
-        std::mem::take(&mut self.left.lock())
-    }
-
-    /// Runs a subprocess to its end. Dropping the future kills it and all that it has started.
+    /// Runs a subprocess to its end. Dropping the future kills it and its process group.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -125,9 +113,9 @@ impl Subprocesses {
         if !is_interactive {
             command.process_group(0);
         }
-        let mark = mark(command.as_std_mut());
         let mut child = command.spawn()?;
-        let mut processes = Processes::new(child.id(), mark, !is_interactive, self.reaper.as_ref());
+        let group = child.id().filter(|_| !is_interactive);
+        let group = ProcessGroup::new(group, self.reaper.as_ref());
 
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let mut reading = pin!(try_join(stdout.read(out), stderr.read(err)).fuse());
@@ -139,7 +127,7 @@ impl Subprocesses {
         }
         if !matches!(end, End::By(_)) {
             if !grace.is_zero() {
-                processes.terminate();
+                group.terminate();
                 let over = async {
                     let _ = child.wait().await;
                     // Once both outputs are closed, no process is left that could write to them.
@@ -149,18 +137,12 @@ impl Subprocesses {
                 };
                 let _ = timeout(grace, over).await;
             }
-            processes.kill();
+            group.kill();
             let _ = child.start_kill();
             let _ = timeout(LAST_BREATH, child.wait()).await;
-            let killed = async {
-                while !processes.kill() {
-                    sleep(KILLING).await;
-                }
-            };
-            let _ = timeout(LAST_BREATH, killed).await;
             let _ = rest(reading).await;
         }
-        self.left.lock().extend(processes.release());
+        group.release();
         Ok(end)
     }
 }

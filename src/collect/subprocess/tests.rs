@@ -12,15 +12,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    processes::{Reaper, mark},
-    *,
-};
+use super::{processes::Reaper, *};
 
 const LONG: Duration = Duration::from_secs(60);
-/// Starts a program that has left the session, and whose parent has ended: as a daemon does.
-const DAEMON: &str = "(setsid sh -c 'echo $$ > daemon; exec sleep 60' > /dev/null 2>&1 &)";
-
 /// Whether a process of that id runs: one that has ended and was not waited for does not.
 pub(crate) fn runs(id: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
@@ -191,47 +185,24 @@ wait"#;
     folder.has_ended("polite").await;
 }
 
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_stopped_subprocess_takes_along_what_has_left_its_group() {
-    for is_interactive in [false, true] {
-        let folder = Folder::new();
-        let stop = CancellationToken::new();
-        let subprocess = Subprocess {
-            is_interactive,
-            ..quiet(folder.command(&format!("{DAEMON}; sleep 60")), &stop)
-        };
-        let subprocesses = Subprocesses::new();
-        let stopping = async {
-            folder.is_there("daemon").await;
-            stop.cancel();
-        };
-        let (end, ()) = join(subprocesses.run(subprocess), stopping).await;
-        assert!(matches!(end, Ok(End::Stopped)), "{end:?}");
-        folder.has_ended("daemon").await;
-    }
-}
-
-#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_call_that_is_dropped_ends_all() {
     let folder = Folder::new();
     let stop = CancellationToken::new();
     let subprocess = quiet(
-        folder.command(&format!("{DAEMON}; echo $$ > id; exec sleep 60")),
+        folder.command("sleep 60 & echo $! > child; echo $$ > id; exec sleep 60"),
         &stop,
     );
     let subprocesses = Subprocesses::new();
-    let started = join(folder.is_there("id"), folder.is_there("daemon"));
+    let started = join(folder.is_there("id"), folder.is_there("child"));
     select! {
         end = subprocesses.run(subprocess) => panic!("{end:?}"),
         _ = started => {}
     }
     folder.has_ended("id").await;
-    folder.has_ended("daemon").await;
+    folder.has_ended("child").await;
 }
 
-#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn nothing_stays_when_we_are_gone_but_what_was_left_running() {
     let (folder, left) = (Folder::new(), Folder::new());
@@ -240,24 +211,17 @@ async fn nothing_stays_when_we_are_gone_but_what_was_left_running() {
     let reaper = Reaper::new(Some(&credentials)).expect("a shell");
     let mut children = Vec::new();
     for folder in [&folder, &left] {
-        let mut command = folder.command(&format!("{DAEMON}; echo $$ > id; exec sleep 60"));
-        let mark = mark(command.as_std_mut());
+        let mut command = folder.command("echo $$ > id; exec sleep 60");
         let child = command.process_group(0).spawn().expect("started");
         folder.is_there("id").await;
-        folder.is_there("daemon").await;
-        let group = child.id();
-        reaper.order("watch", &mark, group);
-        children.push((child, mark, group));
+        reaper.order("watch", child.id().expect("it runs"));
+        children.push(child);
     }
-    let (_, mark, group) = &children[1];
-    reaper.order("forget", mark, *group);
+    reaper.order("forget", children[1].id().expect("it runs"));
     // Its input ends, as it does when this process is killed.
     drop(reaper);
     folder.has_ended("id").await;
-    folder.has_ended("daemon").await;
     assert!(!credentials.exists());
-    for name in ["id", "daemon"] {
-        assert!(runs(&left.read(name)), "{name}");
-        kill(&left.read(name));
-    }
+    assert!(runs(&left.read("id")));
+    kill(&left.read("id"));
 }

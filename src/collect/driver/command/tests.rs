@@ -82,7 +82,6 @@ echo "profile: fleet/b""#;
         "CONFORMANCE_ACTION=join\nCONFORMANCE_HUB_KUBECONFIG=hub.kubeconfig\nCONFORMANCE_MEMBER=conformance-r4n6d-01\n\
          CONFORMANCE_MEMBER_KUBECONFIG=conformance-r4n6d-01.kubeconfig\nCONFORMANCE_PROFILE=fleet/a\n\
          CONFORMANCE_RUN=r4n6d\n",
-        "CONFORMANCE_SUBPROCESS=",
         "\nPLACE=file\n",
         &format!("{}\na b\n600\n600\n700\n", folder.display()),
     ] {
@@ -147,26 +146,6 @@ async fn a_run_that_stops_ends_its_hooks() {
         Some("the hook `restart`: the run was stopped, and it was ended; its last words: waiting")
     );
     assert!(!runs(&world.read("id")));
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn what_a_hook_leaves_running_is_told() {
-    let script = "(setsid sh -c 'echo $$ > daemon; exec sleep 60' > /dev/null 2>&1 &)
-until [ -s daemon ]; do sleep 0.01; done
-echo done";
-    let world = world(&[("restart", script)], "1m");
-    let called = world.call(DriverAction::Restart, CancellationToken::new()).await;
-    let id = world.read("daemon").trim().to_owned();
-    assert!(runs(&id), "{called:?}");
-    assert_eq!(called.failure, None);
-    assert!(
-        called.output.starts_with("done\nleft running: ") && called.output.contains(&format!("({id})")),
-        "{}",
-        called.output
-    );
-    let killed = std::process::Command::new("kill").arg(&id).status();
-    assert!(killed.is_ok_and(|status| status.success()));
 }
 
 #[test]
