@@ -30,7 +30,7 @@ use crate::{
         secrets::{places, selected},
         wanted::Wish,
     },
-    watch::{list::list_metadata, record::Record},
+    watch::{list::{METADATA, list_with}, record::Record},
 };
 
 /// Interval between checks whether the Secrets of a member are gone.
@@ -368,7 +368,7 @@ async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<
             let is_of_profile = label.is_null() || *label == *namespace;
             count.fetch_add(usize::from(is_of_profile), Ordering::Relaxed);
         };
-        let listed = list_metadata(context.client, &selected(&place, &selector), each).await;
+        let listed = list_with(context.client, &selected(&place, &selector), METADATA, each).await;
         listed.ok()?;
     }
     Some(count.load(Ordering::Relaxed))

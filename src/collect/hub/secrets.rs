@@ -1,7 +1,5 @@
 //! Lists the consumers' Secrets at the end, and keeps digests instead of values.
 
-use std::sync::Arc;
-
 use evidence::{
     Asked, Gap, Kind, Secret, UnlabelledSecret, Unreadable,
     api::names,
@@ -20,7 +18,7 @@ use crate::{
         failure::Failure,
     },
     hub::wanted::Wish,
-    watch::list::fold_list,
+    watch::list::{fold_list, list},
 };
 
 /// The Secrets that could be read.
@@ -80,19 +78,9 @@ pub(crate) fn unlabelled_asked(wish: &Wish) -> Asked {
     }
 }
 
-/// Whether Secrets are to be asked for, and where.
-pub(crate) fn asked(
-    wish: &Wish,
-    permissions: &Permissions,
-    scope: &[String],
-) -> (Asked, Vec<String>, Option<Gap>) {
-    let places = places(permissions, scope);
-    match wish {
-        Wish::No(reason) => (Asked::No(reason.clone()), Vec::new(), None),
-        Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(Gap::of(Kind::Secrets, NO_SECRETS))),
-        Wish::IfAllowed if places.is_empty() => (Asked::No(NO_SECRETS), places, None),
-        Wish::Asked | Wish::IfAllowed => (Asked::Yes, places, None),
-    }
+/// Whether Secrets are to be asked for, and a gap if they cannot be read.
+pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
+    wish.asked(!places(permissions, scope).is_empty(), Kind::Secrets, NO_SECRETS)
 }
 
 /// Lists and digests the labelled Secrets, sorted by namespace and name.
@@ -100,11 +88,10 @@ pub(crate) fn asked(
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
 pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<Secrets, Failure> {
-    let digester = Arc::new(new_digester());
+    let digester = new_digester();
     let mut found = Secrets::default();
     for namespace in places {
-        let digester = Arc::clone(&digester);
-        let add = move |found: &mut Secrets, json: &[u8]| {
+        let add = |json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
                 Err(error) => Err(Box::new(Unreadable {
@@ -117,9 +104,7 @@ pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<S
                 Err(unreadable) => found.unreadable.push(*unreadable),
             }
         };
-        let more = fold_list(client, &path(namespace), add).await?;
-        found.secrets.extend(more.secrets);
-        found.unreadable.extend(more.unreadable);
+        list(client, &path(namespace), add).await?;
     }
     found
         .secrets
@@ -136,7 +121,7 @@ pub(crate) async fn unlabelled(
     namespace: &str,
 ) -> Result<Vec<UnlabelledSecret>, Failure> {
     let digester = new_digester();
-    let add = move |found: &mut Vec<UnlabelledSecret>, json: &[u8]| {
+    let add = |found: &mut Vec<UnlabelledSecret>, json: &[u8]| {
         let value = serde_json::from_slice::<Value>(json).unwrap_or_default();
         found.extend(digester.unlabelled(&value));
     };

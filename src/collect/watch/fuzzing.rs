@@ -1,30 +1,39 @@
 //! Doors for the fuzz targets to what reads a hub's answers.
 
-use std::time::Duration;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use evidence::{Origin, api::ClusterProfile};
-use http::Response;
+use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
-use kube::client::Body;
+use kube::{Client, client::Body};
 
 use super::{
     lines::{Event, Lines},
     record::Record,
-    splitter::Splitter,
+};
+use crate::connect::{
+    call::{REQUEST_TIMEOUT, TimedClient},
+    own_credentials::OwnCredentials,
 };
 
-/// Reads a list that arrives in pieces of that many bytes.
-pub fn list(body: &[u8], piece: usize) {
-    let (mut splitter, mut record) = (Splitter::default(), Record::<ClusterProfile>::default());
+/// Reads a list of one page.
+pub async fn list(body: &[u8]) {
+    let body = body.to_vec();
+    let service = tower::service_fn(move |_: Request<Body>| {
+        let response = Response::new(Body::from(body.clone()));
+        async move { Ok::<_, Infallible>(response) }
+    });
+    let client = TimedClient::new(
+        Client::new(service, "default"),
+        REQUEST_TIMEOUT,
+        Arc::default(),
+        0,
+    );
+    let mut record = Record::<ClusterProfile>::default();
     let pass = record.begin(Origin::Listed);
-    for piece in body.chunks(piece.max(1)) {
-        let met = |item: &[u8]| drop(record.met(item, pass, Timestamp::UNIX_EPOCH));
-        if splitter.feed(piece, met).is_err() {
-            return;
-        }
-    }
-    let _ = splitter.finish();
+    let each = |item: &[u8]| drop(record.met(item, pass, Timestamp::UNIX_EPOCH));
+    let _ = super::list::list(&client, "/items", each).await;
     record.end(pass, None, Timestamp::UNIX_EPOCH);
     record.take();
 }
@@ -32,7 +41,10 @@ pub fn list(body: &[u8], piece: usize) {
 /// Reads a watch up to the first line that is no event.
 pub async fn watch(body: &[u8]) {
     let (mut lines, mut record) = (
-        Lines::new(Response::new(Body::from(body.to_vec()).boxed_unsync())),
+        Lines::new(
+            Response::new(Body::from(body.to_vec()).boxed_unsync()),
+            OwnCredentials::default(),
+        ),
         Record::<ClusterProfile>::default(),
     );
     while let Ok(Some(line)) = lines.next(Duration::from_secs(1)).await {

@@ -12,7 +12,7 @@ use tokio::{task::coop::consume_budget, time::timeout};
 
 use crate::connect::{
     call::AnswerBody,
-    failure::{Failure, Refusal, Status},
+    failure::{Failure, read_status},
     own_credentials::{OwnCredentials, Redaction},
 };
 
@@ -51,13 +51,8 @@ pub(crate) enum Event<'a> {
 }
 
 impl Lines {
-    /// Reads the events of that answer.
-    pub fn new(response: Response<AnswerBody>) -> Self {
-        let own = response
-            .extensions()
-            .get::<OwnCredentials>()
-            .cloned()
-            .unwrap_or_default();
+    /// Reads the events of that answer, without the runner's own credentials.
+    pub fn new(response: Response<AnswerBody>, own: OwnCredentials) -> Self {
         Self {
             redaction: own.redaction(),
             own,
@@ -161,7 +156,7 @@ impl<'a> Event<'a> {
         let masked = masked(line);
         let raw: Raw = serde_json::from_str(&masked).map_err(|_| broken())?;
         if raw.kind == "ERROR" {
-            let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
+            let status = Box::new(read_status(raw.object.get()));
             if status.code == 0 {
                 let said = match status.message.as_str() {
                     "" => "without saying which".to_owned(),
@@ -169,11 +164,10 @@ impl<'a> Event<'a> {
                 };
                 return Err(Failure::broken(format!("the watch told of an error {said}")));
             }
-            return Err(Failure::Status(Box::new(Refusal {
-                code: status.code,
+            return Err(Failure::Status {
                 status,
                 retry_after: None,
-            })));
+            });
         }
         // Masking keeps all bytes in their places, and the distance of addresses within one text is the offset.
         let start = raw.object.get().as_ptr() as usize - masked.as_ptr() as usize;

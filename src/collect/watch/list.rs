@@ -1,220 +1,213 @@
-//! Lists, read while they stream, page by page.
+//! Lists, page by page.
 
-use std::{mem, sync::Arc, time::Duration};
-
-use bytes::Bytes;
-use http::{HeaderValue, Method, header};
+use bytes::BytesMut;
+use evidence::lenient::masked;
+use http::{HeaderName, HeaderValue, Method, Request, header};
 use http_body_util::BodyExt as _;
-use parking_lot::Mutex;
-use tokio::{
-    task::{JoinHandle, coop::consume_budget, spawn_blocking},
-    time::{Instant, timeout},
-};
+use kube::client::Body;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use tokio::{task::coop::consume_budget, time::timeout};
 
-use super::splitter::{FrameMetadata, Splitter};
 use crate::connect::{
     call::{ListBudget, TimedClient, request, segment, send},
     failure::Failure,
-    own_credentials::Redaction,
 };
 
-/// Pages with fewer items are asked for no faster than the hub is spared: a list of many such pages is none to hurry for.
+/// How many items a page has at most, as with kubectl. Servers may send smaller ones.
+const PAGE: usize = 500;
+/// Pages with fewer items are not asked for immediately: the hub is spared.
 const SMALL_PAGE: usize = 100;
-/// From this size on, a batch is read beside the network rather than in turns with it.
-const WORTH_A_THREAD: usize = 256 * 1024;
-/// A smaller batch is read after that time, so that a list that never ends has shown what it brought.
-const WORTH_A_LOOK: Duration = Duration::from_secs(1);
+
+/// Headers of a request, other than those that all requests have.
+type Headers = &'static [(HeaderName, &'static str)];
 
 /// Asks for whole objects.
-const OBJECTS: &str = "application/json";
-/// Asks for metadata alone.
-const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const OBJECTS: Headers = &[(header::ACCEPT, "application/json")];
+/// Asks for metadata alone, of objects whose content must not arrive.
+pub(crate) const METADATA: Headers = &[(
+    header::ACCEPT,
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+)];
+/// Asks for metadata, or for whole objects from servers that cannot leave out the rest.
+const PREFER_METADATA: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+pub(crate) const SMALL: Headers = &[(header::ACCEPT, PREFER_METADATA)];
+/// Does the same, and closes the connection.
+pub(crate) const SMALL_AND_LAST: Headers =
+    &[(header::ACCEPT, PREFER_METADATA), (header::CONNECTION, "close")];
 
-/// Lists what is at `path`, hands each item's JSON to `each`, and keeps none of it. Returns the list's
-/// resourceVersion, from which a watch goes on. Servers may cut a list into pages without being asked.
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(default)]
+    metadata: ListMetadata,
+    #[serde(borrow, deserialize_with = "items")]
+    items: Vec<&'a RawValue>,
+}
+
+impl<'a> Page<'a> {
+    /// Reads a page whose items are objects of any content.
+    fn read(text: &'a str) -> Option<Self> {
+        let page: Self = serde_json::from_str(text).ok()?;
+        let is_object = |item: &&RawValue| item.get().starts_with('{');
+        page.items.iter().all(is_object).then_some(page)
+    }
+}
+
+/// Reads items; `null` is an empty list, as some servers write it.
+fn items<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<&'de RawValue>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// The metadata of a list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ListMetadata {
+    pub resource_version: String,
+    /// From where the list goes on; empty at its end.
+    #[serde(rename = "continue")]
+    pub rest: String,
+    /// How many items the rest has, if the server reports it.
+    pub remaining_item_count: Option<u64>,
+}
+
+/// Lists what is at `path`, and hands each item's JSON to `each`. Returns the list's resourceVersion, from which a watch
+/// goes on.
 ///
 /// # Errors
 /// When there is no whole list within the client's time. Items may have been handed on by then.
-pub(crate) async fn list<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
-where
-    F: FnMut(&[u8]) + Send + 'static,
-{
-    whole(client, path, OBJECTS, each).await
+pub(crate) async fn list(
+    client: &TimedClient,
+    path: &str,
+    each: impl FnMut(&[u8]),
+) -> Result<String, Failure> {
+    list_with(client, path, OBJECTS, each).await
 }
 
 /// Lists what is at `path`, and has `each` add the JSON of each item to the result.
 ///
 /// # Errors
 /// When there is no whole list within the client's time.
-pub(crate) async fn fold_list<A, F>(client: &TimedClient, path: &str, mut each: F) -> Result<A, Failure>
-where
-    A: Default + Send + 'static,
-    F: FnMut(&mut A, &[u8]) + Send + 'static,
-{
-    let found = Arc::new(Mutex::new(A::default()));
-    let into = Arc::clone(&found);
-    list(client, path, move |json: &[u8]| each(&mut into.lock(), json)).await?;
-    let found = mem::take(&mut *found.lock());
+pub(crate) async fn fold_list<A: Default>(
+    client: &TimedClient,
+    path: &str,
+    mut each: impl FnMut(&mut A, &[u8]),
+) -> Result<A, Failure> {
+    let mut found = A::default();
+    list(client, path, |json| each(&mut found, json)).await?;
     Ok(found)
 }
 
-/// Lists the metadata of each item at `path`.
+/// Lists what is at `path` by requests with these headers.
 ///
 /// # Errors
 /// When there is no whole list within the client's time. Items may have been handed on by then.
-pub(crate) async fn list_metadata<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
-where
-    F: FnMut(&[u8]) + Send + 'static,
-{
-    whole(client, path, METADATA, each).await
-}
-
-async fn whole<F>(client: &TimedClient, path: &str, accept: &'static str, each: F) -> Result<String, Failure>
-where
-    F: FnMut(&[u8]) + Send + 'static,
-{
+pub(crate) async fn list_with(
+    client: &TimedClient,
+    path: &str,
+    headers: Headers,
+    each: impl FnMut(&[u8]),
+) -> Result<String, Failure> {
     let limit = client.list_timeout;
     let late = || Failure::silent("no whole list came", limit);
-    timeout(limit, pages(client, path, accept, each))
-        .await
-        .map_err(|_| late())?
+    let listing = timeout(limit, pages(client, path, headers, each));
+    listing.await.map_err(|_| late())?
 }
 
-async fn pages<F>(client: &TimedClient, path: &str, accept: &'static str, each: F) -> Result<String, Failure>
-where
-    F: FnMut(&[u8]) + Send + 'static,
-{
+async fn pages(
+    client: &TimedClient,
+    path: &str,
+    headers: Headers,
+    mut each: impl FnMut(&[u8]),
+) -> Result<String, Failure> {
     let budget = client.list_budget();
-    let (first, mut each, mut items) = page(client, path, accept, budget, each).await?;
-    let mut rest = first.rest;
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let first = format!("{path}{separator}limit={PAGE}");
+    let (head, mut items) = page(client, &first, headers, budget, &mut each).await?;
+    let mut rest = head.rest;
     while !rest.is_empty() {
         if items < SMALL_PAGE {
             client.cost.turn().await;
         }
-        let (next, returned, read) = match page(client, &next_page(path, &rest), accept, budget, each).await {
+        let next = format!("{first}&continue={}", segment(&rest));
+        let next = page(client, &next, headers, budget, &mut each).await;
+        let (next, read) = next.map_err(|failure| match failure.code() {
             // Only a new list can be whole.
-            Err(failure) if failure.code() == 410 => {
-                return Err(Failure::broken("the hub's list expired before its last page"));
-            }
-            read => read?,
-        };
+            410 => Failure::broken("the list expired before its last page"),
+            _ => failure,
+        })?;
         if next.rest == rest {
-            return Err(Failure::broken("the hub's list does not end"));
+            return Err(Failure::broken("the list does not end"));
         }
-        (rest, each, items) = (next.rest, returned, read);
+        (rest, items) = (next.rest, read);
     }
-    Ok(first.resource_version)
+    Ok(head.resource_version)
 }
 
-/// The resourceVersion of the hub as of now, for what is at `path`. Reads a page of one item, without its content.
+/// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
 ///
 /// # Errors
 /// When the hub does not answer so.
-pub(super) async fn newest_version(client: &TimedClient, path: &str) -> Result<String, Failure> {
+pub(crate) async fn list_head(client: &TimedClient, path: &str) -> Result<(ListMetadata, usize), Failure> {
     let path = format!("{path}?limit=1");
-    let (frame, ..) = page(client, &path, METADATA, client.list_budget(), |_: &[u8]| {}).await?;
-    Ok(frame.resource_version)
+    page(client, &path, SMALL, client.list_budget(), &mut |_| {}).await
 }
 
-/// The path of the page that a `continue` token leads to.
-pub(crate) fn next_page(path: &str, token: &str) -> String {
-    let separator = if path.contains('?') { '&' } else { '?' };
-    format!("{path}{separator}continue={}", segment(token))
-}
-
-/// Reads one page. Returns its metadata, `each` for the next one, and the number of its items.
-async fn page<F>(
+/// Reads one page. Returns its metadata, and the number of its items.
+async fn page(
     client: &TimedClient,
     path: &str,
-    accept: &'static str,
+    headers: Headers,
     budget: ListBudget,
-    each: F,
-) -> Result<(FrameMetadata, F, usize), Failure>
-where
-    F: FnMut(&[u8]) + Send + 'static,
-{
+    each: &mut impl FnMut(&[u8]),
+) -> Result<(ListMetadata, usize), Failure> {
     let mut request = request(Method::GET, path)?;
-    let accept = HeaderValue::from_static(accept);
-    request.headers_mut().insert(header::ACCEPT, accept);
-    let mut body = send(client, request).await?.into_body();
-    let splitter = Splitter::default();
-    let mut reader = Turn::Mine(Reader {
-        splitter,
-        redaction: client.own.redaction(),
-        each,
-        items: 0,
-    });
-    let (mut batch, mut size, mut began) = (Vec::<Bytes>::new(), 0, Instant::now());
+    for (name, value) in headers {
+        request
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    let body = whole(client, request, budget).await?;
+    // Bytes that are not UTF-8 spoil the object that they are in, not the list.
+    let text = masked(&body);
+    let page = Page::read(&text).ok_or_else(|| Failure::broken("the answer cannot be read as a list"))?;
+    let redaction = client.own.redaction();
+    for item in &page.items {
+        consume_budget().await;
+        // Masking keeps all bytes in their places.
+        let start = item.get().as_ptr() as usize - text.as_ptr() as usize;
+        each(&redaction.redact(&body[start..start + item.get().len()]));
+    }
+    Ok((page.metadata, page.items.len()))
+}
+
+/// Reads the body of a page.
+async fn whole(
+    client: &TimedClient,
+    request: Request<Body>,
+    budget: ListBudget,
+) -> Result<BytesMut, Failure> {
+    let mut answer = send(client, request).await?.into_body();
+    let mut whole = BytesMut::new();
     let limit = client.request_timeout;
     let late = || Failure::silent("nothing more of the list came", limit);
-    while let Some(frame) = timeout(limit, body.frame()).await.map_err(|_| late())? {
+    while let Some(frame) = timeout(limit, answer.frame()).await.map_err(|_| late())? {
         consume_budget().await;
         budget.check(&client.cost)?;
-        let Ok(piece) = frame?.into_data() else { continue };
-        size += piece.len();
-        batch.push(piece);
-        if size >= WORTH_A_THREAD || began.elapsed() >= WORTH_A_LOOK {
-            let mine = reader.back().await?;
-            let full = mem::take(&mut batch);
-            (size, began) = (0, Instant::now());
-            // The thread never waits for the network, so that a paused clock cannot come to a stop.
-            reader = Turn::Threads(spawn_blocking(move || mine.read(&full)));
+        if let Ok(piece) = frame?.into_data() {
+            whole.extend_from_slice(&piece);
         }
     }
-    let Reader {
-        splitter,
-        each,
-        items,
-        ..
-    } = reader.back().await?.read(&batch)?;
-    let frame = splitter.finish().map_err(Failure::broken)?;
-    Ok((frame.metadata, each, items))
-}
-
-/// Who has the reader.
-enum Turn<F> {
-    Mine(Reader<F>),
-    Threads(JoinHandle<Result<Reader<F>, Failure>>),
-}
-
-impl<F> Turn<F> {
-    async fn back(self) -> Result<Reader<F>, Failure> {
-        match self {
-            Turn::Mine(reader) => Ok(reader),
-            Turn::Threads(handle) => handle
-                .await
-                .map_err(|_| Failure::broken("the reader of the list failed"))?,
-        }
-    }
-}
-
-struct Reader<F> {
-    splitter: Splitter,
-    redaction: Redaction,
-    each: F,
-    items: usize,
-}
-
-impl<F: FnMut(&[u8])> Reader<F> {
-    fn read(mut self, batch: &[Bytes]) -> Result<Self, Failure> {
-        let (each, items, redaction) = (&mut self.each, &mut self.items, &self.redaction);
-        let mut counted = |json: &[u8]| {
-            *items += 1;
-            each(&redaction.redact(json));
-        };
-        for piece in batch {
-            self.splitter.feed(piece, &mut counted).map_err(Failure::broken)?;
-        }
-        Ok(self)
-    }
+    Ok(whole)
 }
 
 #[cfg(test)]
 mod tests {
     use std::{convert::Infallible, sync::Arc};
 
-    use http::{Request, Response};
-    use kube::client::{Body, Client};
+    use http::Response;
+    use kube::client::Client;
     use serde_json::json;
 
     use super::*;
@@ -239,10 +232,45 @@ mod tests {
         hub.most_of_list = 1 << 20;
         let failure = list(&hub, "/items", |_| {}).await.expect_err("it is too large");
         assert!(
-            failure.to_string().contains("the hub's list has more than 1 MiB"),
+            failure
+                .to_string()
+                .contains("the list is too large: more than 1 MiB"),
             "{failure}"
         );
         let read = hub.cost.traffic().bytes;
         assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&read), "{read}");
+    }
+
+    #[test]
+    fn a_page_has_objects_of_any_content() {
+        let items =
+            json!([{"a": "}]\"\\", "items": [1, {"b": ","}]}, {}, {"metadata": {"items": [{"x": []}]}}]);
+        let text =
+            format!(r#"{{"note": ["items"], "items" : {items}, "metadata": {{"resourceVersion": "7"}}}}"#);
+        let page = Page::read(&text).expect("a page");
+        assert_eq!(page.metadata.resource_version, "7");
+        let read: Vec<serde_json::Value> = page
+            .items
+            .iter()
+            .map(|item| item.get().parse().expect("JSON"))
+            .collect();
+        assert_eq!(json!(read), items);
+        for empty in [r#"{"items": []}"#, r#"{"items": null, "kind": "L"}"#] {
+            assert!(
+                Page::read(empty).is_some_and(|page| page.items.is_empty()),
+                "{empty}"
+            );
+        }
+        for text in [
+            "",
+            "{}",
+            "[]",
+            r#"{"items": {}}"#,
+            r#"{"items": [1]}"#,
+            r#"{"items": [null]}"#,
+            r#"{"items": [{}]"#,
+        ] {
+            assert!(Page::read(text).is_none(), "{text}");
+        }
     }
 }

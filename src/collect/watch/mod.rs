@@ -9,5 +9,4 @@ pub(crate) mod record;
 pub(crate) mod restored;
 pub(crate) mod seen;
 pub(crate) mod skew;
-pub(crate) mod splitter;
 pub(crate) mod timeline;

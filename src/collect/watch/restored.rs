@@ -6,7 +6,7 @@
 use evidence::{Reason, ReasonId};
 use tokio::time::timeout;
 
-use super::list::newest_version;
+use super::list::list_head;
 use crate::connect::{
     call::{ATTEMPTS, TimedClient, retry},
     failure::Failure,
@@ -19,9 +19,9 @@ use crate::connect::{
 pub(crate) async fn check(client: &TimedClient, path: &str, known: &str) -> Result<(), Failure> {
     let limit = client.request_timeout;
     let late = |_| Err(Failure::silent("no answer came", limit));
-    let asking = retry(ATTEMPTS, Failure::may_pass, || newest_version(client, path));
-    let newest = timeout(limit, asking).await.unwrap_or_else(late)?;
-    compare(known, &newest)
+    let asking = retry(ATTEMPTS, Failure::may_pass, || list_head(client, path));
+    let (newest, _) = timeout(limit, asking).await.unwrap_or_else(late)?;
+    compare(known, &newest.resource_version)
 }
 
 /// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are no numbers cannot be

@@ -1,4 +1,4 @@
-//! How what was seen becomes evidence.
+//! Turns records into evidence.
 
 use evidence::{Asked, Evidence, Gap, Kind, ProfileHistory, Window, api::PlacementDecision};
 
@@ -14,13 +14,22 @@ pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
     }
 }
 
-/// Puts slices into the evidence, with what is missing where not all were listed.
-pub(crate) fn add_slices(
+/// Adds what the watches have brought to the evidence; slices with the reason why not all of them were listed.
+pub(crate) fn add_watched(
     evidence: &mut Evidence,
-    recorded: Recorded<PlacementDecision>,
-    unlisted: Option<&str>,
+    profiles: Recorded,
+    slices: Option<(Recorded<PlacementDecision>, Option<&str>)>,
     window: Window,
 ) {
+    evidence.header.window = Some(window);
+    let writers = asked_for_writers(&profiles.histories);
+    evidence.header.asked.insert(Kind::Writers, writers);
+    evidence.profiles = profiles.histories;
+    evidence.unreadable.extend(profiles.unreadable);
+    evidence.gaps.extend(profiles.gaps);
+    let Some((recorded, unlisted)) = slices else {
+        return;
+    };
     evidence.slices = recorded.histories;
     evidence.unreadable.extend(recorded.unreadable);
     evidence.gaps.extend(recorded.gaps);

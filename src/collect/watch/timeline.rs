@@ -300,7 +300,10 @@ impl<T: Tracked> Watch<T> {
             restored::check(&self.client, &self.path, &self.resource_version).await?;
             self.checked = Some(Instant::now());
         }
-        self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
+        self.stream = Some(Stream::resumed(
+            Lines::new(response, self.client.own.clone()),
+            self.clock.now(),
+        ));
         self.is_paused = false;
         self.cause = self.outage.take().unwrap_or_else(|| ENDED.to_owned());
         Ok(())
@@ -392,7 +395,7 @@ impl<T: Tracked> Watch<T> {
         );
         let budget = self.client.list_budget();
         let response = self.open(&path).await?;
-        let mut lines = Lines::new(response);
+        let mut lines = Lines::new(response, self.client.own.clone());
         let pass = self.begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
@@ -431,11 +434,8 @@ impl<T: Tracked> Watch<T> {
 
     /// Lists the profiles by a plain list, from whose resourceVersion a watch can begin.
     async fn list(&mut self, origin: Origin) -> Result<(), Failure> {
-        let (record, clock) = (Arc::clone(&self.record), self.clock);
         let pass = self.begin(origin);
-        let each = move |json: &[u8]| {
-            record.lock().met(json, pass, clock.now());
-        };
+        let each = |json: &[u8]| drop(self.record.lock().met(json, pass, self.clock.now()));
         let resource_version = list(&self.client, &self.path, each).await?;
         if resource_version.is_empty() {
             return Err(Failure::broken("the hub's list has no resourceVersion"));

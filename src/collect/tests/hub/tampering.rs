@@ -43,7 +43,7 @@ impl World {
 }
 
 fn is_list(uri: &str) -> bool {
-    uri.ends_with("/clusterprofiles")
+    uri.contains("/clusterprofiles?limit=")
 }
 
 fn is_watch(uri: &str) -> bool {
@@ -71,24 +71,18 @@ async fn reads_a_list_again_that_broke_off() {
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
 }
 
-/// A hub that sends a list of 5,000 profiles for more than three minutes.
+/// A hub that takes 20 s for each page of its list of 1,100 profiles.
 async fn slow_world() -> World {
-    let items: Vec<Value> = (0..5000).map(|index| profile(&format!("p{index}"))).collect();
-    let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
-    assert!(list.len() > 1_000_000);
-    World::new().await.tampered(move |uri, pieces| {
+    let world = World::new().await;
+    for index in 0..1100 {
+        world.profile(&format!("p{index}")).await;
+    }
+    world.tampered(move |uri, pieces| {
         if !is_list(uri) {
             return pieces;
         }
-        let pieces: Vec<Bytes> = list
-            .as_bytes()
-            .chunks(100_000)
-            .map(Bytes::copy_from_slice)
-            .collect();
-        Box::pin(stream::iter(pieces).then(|piece| async {
-            after(20).await;
-            Ok(Frame::data(piece))
-        }))
+        let slow = stream::once(after(20)).filter_map(|()| async { None });
+        Box::pin(slow.chain(pieces))
     })
 }
 
@@ -98,9 +92,9 @@ async fn reads_a_large_list_from_a_slow_hub_where_there_is_time() {
     let patient = Connection::new(world.hub.connection.client.clone(), "lab");
     world.hub.connection = patient.with_request_timeout(Duration::from_secs(600));
     let evidence = world.watch(0, async {}).await;
-    assert_eq!(evidence.inventory().count(), 5000);
+    assert_eq!(evidence.inventory().count(), 1100);
     let window = evidence.header.window.expect("a window");
-    assert!(window.seconds() >= 200, "{window:?}");
+    assert!(window.seconds() >= 60, "{window:?}");
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
 }
 
@@ -108,7 +102,7 @@ async fn reads_a_large_list_from_a_slow_hub_where_there_is_time() {
 async fn a_list_that_takes_too_long_is_judged_as_far_as_it_came() {
     let world = slow_world().await;
     let evidence = world.watch(0, async {}).await;
-    assert!((100..5000).contains(&evidence.inventory().count()));
+    assert_eq!(evidence.inventory().count(), 500);
     let [gap] = gaps(&evidence, Kind::Inventory)[..] else {
         panic!("{:?}", evidence.gaps)
     };
@@ -274,7 +268,7 @@ async fn namespaces_and_secrets_that_do_not_fit_are_told() {
         {"metadata": {"name": "t"}, "data": {"Config": "BEYOND"}},
     ]));
     let world = World::new().await.tampered(move |uri, pieces| match uri {
-        "/api/v1/namespaces" => namespaces(),
+        uri if uri.starts_with("/api/v1/namespaces?") => namespaces(),
         uri if uri.starts_with("/api/v1/secrets") => Box::pin(secrets().map(|piece| {
             let data = piece.expect("a piece").into_data().expect("data");
             let text = String::from_utf8(data.to_vec()).expect("text");

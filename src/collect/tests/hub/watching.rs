@@ -49,7 +49,7 @@ async fn follows_a_streaming_list() {
         uris.iter().any(|uri| uri.contains("sendInitialEvents=true")),
         "{uris:?}"
     );
-    let lists = uris.iter().filter(|uri| uri.ends_with("clusterprofiles"));
+    let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
     assert_eq!(lists.count(), 1, "only that at the end: {uris:?}");
 }
 
@@ -65,7 +65,7 @@ async fn follows_a_list_where_the_hub_has_no_streaming_ones() {
     });
     sees_a_busy_minute(&world).await;
     let uris = profile_requests(&world);
-    let lists = uris.iter().filter(|uri| uri.ends_with("clusterprofiles"));
+    let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
     assert_eq!(lists.count(), 2, "at the beginning and at the end: {uris:?}");
 }
 

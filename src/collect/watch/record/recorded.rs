@@ -14,16 +14,6 @@ pub(crate) struct Recorded<T = ClusterProfile> {
     pub unreadable: Vec<Unreadable>,
 }
 
-impl<T> Default for Recorded<T> {
-    fn default() -> Self {
-        Self {
-            histories: Vec::new(),
-            gaps: Vec::new(),
-            unreadable: Vec::new(),
-        }
-    }
-}
-
 impl<T: Tracked> Record<T> {
     /// Adds a watch. Returns its number.
     pub fn add_watch(&mut self, now: Timestamp) -> usize {
@@ -80,26 +70,16 @@ impl<T: Tracked> Record<T> {
             .map(|place| place.index)
     }
 
-    /// Copies the history at `index`, in the order in which profiles were first seen.
-    pub fn copy(&self, index: usize) -> Option<History<T>> {
-        self.histories.get(index).cloned()
-    }
-
-    /// Completes a copy of all histories. Returns `None` if the record was taken meanwhile.
-    pub fn copied(&self, mut histories: Vec<History<T>>) -> Option<Recorded<T>> {
-        if self.passes == 0 {
-            return None;
-        }
+    /// Copies the record while it goes on.
+    pub fn copy(&self) -> Recorded<T> {
+        let mut histories = self.histories.clone();
         retain_current(&mut histories, &self.misplaced().collect());
-        Some(Recorded {
+        let unreadable = self.unreadable.values();
+        Recorded {
             histories,
             gaps: self.gaps.clone(),
-            unreadable: self
-                .unreadable
-                .values()
-                .map(|one| one.unreadable.clone())
-                .collect(),
-        })
+            unreadable: unreadable.map(|one| one.unreadable.clone()).collect(),
+        }
     }
 
     /// The histories of objects that are wanted by namespace and name, and what was missed: all gaps, and the versions that

@@ -7,7 +7,6 @@ use std::{fmt::Display, sync::Arc, time::Duration};
 use evidence::{ObjectRef, Origin, Tracked};
 use futures::future::join;
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use tokio::{
     select,
     time::{sleep, timeout},
@@ -239,16 +238,14 @@ async fn compare<T: Tracked>(
     known: &str,
 ) -> Result<Untold, Failure> {
     let pass = record.lock().begin(Origin::Relisted);
-    let lacking = Arc::new(Mutex::new(Vec::new()));
-    let (shared, into) = (Arc::clone(record), Arc::clone(&lacking));
-    let each = move |json: &[u8]| {
-        let lacks = shared.lock().compare(json, pass);
-        into.lock().extend(lacks);
-    };
-    let newest = list(client, path, each).await?;
+    let mut versions = Vec::new();
+    let newest = list(client, path, |json| {
+        versions.extend(record.lock().compare(json, pass))
+    })
+    .await?;
     restored::compare(known, &newest)?;
     Ok(Untold {
-        versions: std::mem::take(&mut *lacking.lock()),
+        versions,
         deletions: record.lock().unmet(pass, namespace),
     })
 }
