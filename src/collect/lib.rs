@@ -45,7 +45,6 @@ pub use progress::{Progress, Quiet};
 pub use run::{
     collect,
     plan::Plan,
-    snapshot::Snapshot,
     survey::{Inventory, Survey, survey},
 };
 #[cfg(fuzzing)]

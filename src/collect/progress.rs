@@ -4,8 +4,6 @@ use std::{path::Path, time::Duration};
 
 use evidence::{Awaited, Evidence};
 
-use crate::run::snapshot::Snapshot;
-
 /// Receives the progress of a run.
 pub trait Progress: Send + Sync {
     /// A phase begins, for example `listing profiles`.
@@ -31,8 +29,9 @@ pub trait Progress: Send + Sync {
         ));
     }
 
-    /// The first list is complete. The run watches for `observe` from now on.
-    fn listed(&self, list: Snapshot, observe: Duration) {
+    /// The first list is complete, here as evidence of a run that reads nothing else. The run watches for `observe` from now
+    /// on.
+    fn listed(&self, list: Evidence, observe: Duration) {
         let _ = (list, observe);
     }
 
@@ -61,8 +60,8 @@ pub trait Progress: Send + Sync {
         false
     }
 
-    /// The evidence so far.
-    fn snapshot(&self, so_far: Snapshot) {
+    /// A copy of the evidence so far, with gaps for what it lacks.
+    fn snapshot(&self, so_far: Evidence) {
         let _ = so_far;
     }
 }

@@ -10,26 +10,19 @@ fn refused_in_the_lab(more: &[&str], told: &[&str]) {
 
 #[test]
 fn a_scope_without_objects_is_refused_at_once_with_what_there_is() {
-    let there = "in namespaces lab-fleet (11), lab-clusterset (7), of manager reference-manager (18)";
     let waits = "--wait";
-    refused_in_the_lab(
-        &["-n", "nope"],
-        &["no ClusterProfile in namespace nope", there, waits],
-    );
+    refused_in_the_lab(&["-n", "nope"], &["no ClusterProfile in namespace nope", waits]);
     refused_in_the_lab(
         &["--cluster-manager", "nope"],
-        &["no ClusterProfile of manager nope", there, waits],
+        &["no ClusterProfile of manager nope", waits],
     );
     refused_in_the_lab(
         &["-n", "lab-fleet", "--cluster-manager", "nope"],
-        &["of manager nope in namespace lab-fleet", there],
+        &["of manager nope in namespace lab-fleet", waits],
     );
     refused_in_the_lab(
         &["--role", "scheduler", "--scheduler", "nope"],
-        &[
-            "no PlacementDecision of scheduler nope",
-            "of scheduler reference-scheduler",
-        ],
+        &["no PlacementDecision of scheduler nope", waits],
     );
     refused_in_the_lab(
         &["--role", "manager,scheduler", "-n", "nope"],
@@ -38,14 +31,10 @@ fn a_scope_without_objects_is_refused_at_once_with_what_there_is() {
     // One of several may be misspelt, too.
     refused_in_the_lab(
         &["-n", "lab-fleet", "-n", "nope", "-n", "lab-flet"],
-        &[
-            "no ClusterProfile in namespaces nope, lab-flet; its",
-            there,
-            waits,
-        ],
+        &["no ClusterProfile in namespaces nope, lab-flet;", waits],
     );
     let all = ["--role", "manager,scheduler", "-n", "lab-fleet", "-n", "nope"];
-    refused_in_the_lab(&all, &["in namespace nope; its"]);
+    refused_in_the_lab(&all, &["in namespace nope;"]);
 }
 
 #[test]
@@ -59,7 +48,6 @@ fn doctor_is_not_ready_for_a_scope_without_objects() {
     let doctor = ["doctor", "--hub", "lab", "--manager", "reference", "-n", "nope"];
     let told = expect(2, &doctor);
     assert!(told.contains("no ClusterProfile in namespace nope"), "{told}");
-    assert!(told.contains("lab-fleet (11)"), "{told}");
     assert!(told.contains("not ready"), "{told}");
     expect(0, &[&doctor[..], &["--wait"]].concat());
     let several = [

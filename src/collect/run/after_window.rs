@@ -28,11 +28,7 @@ impl Run<'_> {
 
     /// Lists the consumers' Secrets.
     async fn secrets(&mut self) {
-        let (asked, places, gap) =
-            secrets::asked(&self.plan.secrets, &self.permissions, &self.plan.scope.namespaces);
-        self.asked(Kind::Secrets, asked);
-        self.evidence.gaps.extend(gap);
-        if places.is_empty() {
+        if !self.reads(Kind::Secrets) {
             return;
         }
         if self.is_stale {
@@ -41,7 +37,7 @@ impl Run<'_> {
             return;
         }
         self.progress.phase("reading consumers' Secrets");
-        let client = &self.client();
+        let (client, places) = (&self.client(), self.secret_places());
         let reading = retry(ATTEMPTS, Failure::may_pass, || secrets::secrets(client, &places));
         let read = self.patience.within(self.patience.list, reading).await;
         if let Some(Ok(found)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
@@ -52,14 +48,10 @@ impl Run<'_> {
 
     /// Looks in consumers' namespaces for Secrets that lack the label.
     async fn unlabelled_secrets(&mut self) {
-        let asked = secrets::unlabelled_asked(&self.plan.secrets);
-        let wanted = asked == Asked::Yes;
-        self.asked(Kind::UnlabelledSecrets, asked);
-        if !wanted {
+        if !self.reads(Kind::UnlabelledSecrets) {
             return;
         }
-        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let client = &self.client();
+        let (client, places) = (&self.client(), self.secret_places());
         let consumers = self.evidence.namespaces.iter();
         let consumers = consumers.filter(|namespace| namespace.consumer().is_some());
         let names: Vec<String> = consumers.map(|namespace| namespace.name.clone()).collect();
@@ -89,11 +81,7 @@ impl Run<'_> {
 
     /// Tries to change profiles' managers by dry runs.
     async fn probe(&mut self) {
-        let (asked, gap) = probe::asked(&self.plan.probe, &self.permissions, &self.plan.scope.namespaces);
-        let wanted = asked == Asked::Yes && gap.is_none();
-        self.asked(Kind::Probe, asked);
-        self.evidence.gaps.extend(gap);
-        if !wanted {
+        if !self.reads(Kind::Probe) {
             return;
         }
         self.progress
@@ -114,7 +102,7 @@ impl Run<'_> {
             return;
         }
         self.progress.phase("calling the endpoints of profiles");
-        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let places = self.secret_places();
         let mut client = self.client();
         client.list_timeout = client.list_timeout.min(self.patience.left());
         let from = Sources {
@@ -127,10 +115,7 @@ impl Run<'_> {
             let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
         }
-        let seen = asking.finish(&self.evidence.profiles);
-        self.evidence.members = seen.members;
-        self.evidence.logins = seen.logins;
-        self.evidence.gaps.extend(seen.gaps);
+        asking.finish(&mut self.evidence);
     }
 
     /// Notes why a kind of evidence was not read. Returns the outcome if the hub has answered in time.

@@ -1,7 +1,7 @@
 //! The window: the profiles are listed and watched, the slices beside them, while the driver acts.
 
 use evidence::{
-    Asked, Driver, Kind, Settled, Window,
+    Asked, Driver, Kind, Scope, Settled, Window,
     api::{ObjectKind, PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
@@ -13,8 +13,7 @@ use tokio::{
 };
 
 use super::{
-    scope_check,
-    snapshot::Snapshots,
+    snapshot::Watched,
     state::{Run, TICK},
     watches::Watches,
 };
@@ -22,10 +21,7 @@ use crate::{
     connect::call::TimedClient,
     driver::{RunContext, drive},
     hub::error::CollectError,
-    watch::{
-        seen::{add_slices, asked_for_writers},
-        timeline,
-    },
+    watch::{seen::add_watched, timeline},
 };
 
 impl Run<'_> {
@@ -46,14 +42,18 @@ impl Run<'_> {
         let record = profiles.record.clone();
         self.is_stale = unlisted.is_some();
         if unlisted.is_none() && !self.stopped() {
-            self.check_scope(&profiles, Some(&slices)).await?;
+            self.check_scope(&profiles, Some(&slices))?;
         }
         let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
-            let snapshots = self.snapshots(&record, &slices, from);
-            self.progress.listed(snapshots.snapshot(self), observe);
-            let seen_slices = slices.record.clone();
+            let watched = Watched {
+                from,
+                profiles: record.clone(),
+                slices: slices.record.clone(),
+                unlisted_slices: slices.unlisted.clone(),
+            };
+            self.progress.listed(self.first_list(&watched), observe);
             let long_enough = async {
                 select! {
                     biased;
@@ -64,11 +64,11 @@ impl Run<'_> {
             select! {
                 biased;
                 // Waits for all three: a stopped driver still has to undo what it did.
-                ((), done, seen) = join3(long_enough, self.drive(&record, &seen_slices), self.run_testbed(&record)) => {
+                ((), done, seen) = join3(long_enough, self.drive(&record, &watched.slices), self.run_testbed(&record)) => {
                     (driver, played) = (done, seen);
                 }
                 // Before the watches, which may never rest.
-                () = self.ticks(&record, &snapshots) => {}
+                () = self.ticks(&watched) => {}
                 () = profiles.follow() => {}
                 () = slices.follow() => {}
             }
@@ -79,18 +79,13 @@ impl Run<'_> {
         let until = self.clock.now();
         let window = Window { from, until };
         let recorded = record.lock().take();
-        self.evidence.header.window = Some(window);
         self.evidence.header.other_runs = of_other_runs(&recorded.histories, self.plan.run_id());
         if let Some(others) = left_out(&self.evidence.header.other_runs) {
             self.progress.warn(&others);
         }
-        self.evidence.profiles = recorded.histories;
-        self.evidence.unreadable.extend(recorded.unreadable);
-        self.evidence.gaps.extend(recorded.gaps);
-        if self.target.placements.is_some() {
-            let recorded = slices.record.lock().take();
-            add_slices(&mut self.evidence, recorded, slices.unlisted.as_deref(), window);
-        }
+        let placements = self.target.placements.as_ref();
+        let recorded_slices = placements.map(|_| (slices.record.lock().take(), slices.unlisted.as_deref()));
+        add_watched(&mut self.evidence, recorded, recorded_slices, window);
         if unlisted.is_none() && !observe.is_zero() {
             self.evidence.header.settled = Some(Settled::at_once(window));
             self.left = Some((profiles, slices));
@@ -102,7 +97,6 @@ impl Run<'_> {
         }
         self.driven(driver);
         self.add_testbed(played);
-        self.asked(Kind::Writers, asked_for_writers(&self.evidence.profiles));
         Ok(())
     }
 
@@ -122,27 +116,46 @@ impl Run<'_> {
         Ok(slices)
     }
 
-    /// Refuses a scope that names what has no object, by what was listed or else by asking the hub.
-    pub(super) async fn check_scope(
+    /// Refuses a scope that names a manager, a scheduler or a namespace without objects: the name may be misspelt. Objects
+    /// of one role are enough for a namespace. A role whose objects were not listed is not checked.
+    pub(super) fn check_scope(
         &self,
         profiles: &Watches,
         slices: Option<&Watches<PlacementDecision>>,
     ) -> Result<(), CollectError> {
-        scope_check::check(
-            &self.client(),
-            &self.target,
-            self.plan,
-            |role, scope| match role {
-                Role::Manager => Some(profiles.record.lock().has(|profile| scope.holds(profile))),
-                Role::Scheduler => slices.map(|slices| {
-                    let has_slice = || slices.record.lock().has(|slice| scope.holds_slice(slice));
-                    slices.unlisted.is_some() || has_slice()
-                }),
-                // The run makes the profiles that it reads.
-                Role::Consumer => None,
-            },
-        )
-        .await
+        let scope = &self.plan.scope;
+        if self.plan.wait {
+            return Ok(());
+        }
+        let lacks = |role: Role, scope: &Scope| match role {
+            Role::Manager => !profiles.record.lock().has(|profile| scope.holds(profile)),
+            Role::Scheduler => slices.is_some_and(|slices| {
+                let has_slice = || slices.record.lock().has(|slice| scope.holds_slice(slice));
+                slices.unlisted.is_none() && !has_slice()
+            }),
+            // The run makes the profiles that it reads.
+            Role::Consumer => false,
+        };
+        let is_served = |role: &Role| *role != Role::Scheduler || self.target.placements.is_some();
+        let judged: Vec<Role> = self.plan.claim.roles().filter(is_served).collect();
+        for role in &judged {
+            if scope.publisher(*role).is_some() && lacks(*role, scope) {
+                return Err(CollectError::nothing_in_scope(*role, scope));
+            }
+        }
+        let within = |namespaces: Vec<String>| Scope {
+            namespaces,
+            ..scope.clone()
+        };
+        let mut empty = scope.namespaces.clone();
+        empty.retain(|namespace| {
+            let namespace = within(vec![namespace.clone()]);
+            judged.iter().all(|role| lacks(*role, &namespace))
+        });
+        match judged.first() {
+            Some(role) if !empty.is_empty() => Err(CollectError::nothing_in_scope(*role, &within(empty))),
+            _ => Ok(()),
+        }
     }
 
     /// Runs the driver, if the plan has one.
@@ -189,18 +202,18 @@ impl Run<'_> {
         self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
-    async fn ticks(&self, record: &timeline::Shared, snapshots: &Snapshots) {
+    async fn ticks(&self, watched: &Watched) {
         let started = Instant::now();
         loop {
             sleep(TICK).await;
             let (profiles, writes) = {
-                let record = record.lock();
+                let record = watched.profiles.lock();
                 (record.alive(), record.writes)
             };
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
             if self.progress.wants_snapshot(false) {
-                self.progress.snapshot(snapshots.snapshot(self));
+                self.progress.snapshot(self.copy(watched));
             }
         }
     }

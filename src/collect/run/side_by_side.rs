@@ -1,6 +1,6 @@
 //! What is asked while the hub is watched: its members, and before and after, its Namespaces.
 
-use evidence::{Asked, Kind};
+use evidence::Kind;
 use futures::try_join;
 use tokio::{select, sync::watch};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     connect::{call::retry, failure::Failure},
-    hub::{error::CollectError, missing::NO_NAMESPACES, namespaces, secrets},
+    hub::{error::CollectError, namespaces},
     members::{MemberPoll, Sources},
 };
 
@@ -27,7 +27,7 @@ enum NotListed {
 impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
     pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
-        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let places = self.secret_places();
         let namespaces = watched_namespaces(&self.plan.scope).into_iter();
         let profiles: Vec<String> = namespaces
             .map(|namespace| self.target.profiles(namespace))
@@ -59,11 +59,9 @@ impl Run<'_> {
     }
 
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
-        if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
-            self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES));
+        if !self.reads(Kind::Namespaces) {
             return Box::pin(self.profiles()).await;
         }
-        self.asked(Kind::Namespaces, Asked::Yes);
         // Listed before and after: if the hub disappears, the first list counts.
         let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         Box::pin(self.profiles()).await?;

@@ -1,22 +1,17 @@
 //! Copies of the evidence of a run that goes on, with a gap for all that they lack.
 
-use std::fmt;
-
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, Tracked, Window,
+    Asked, Driver, Evidence, Gap, Kind, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs::of_other_runs,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{state::Run, watches::Watches};
+use super::state::Run;
 use crate::{
-    clock::Clock,
-    driver::Touched,
     hub::{missing::ONE_LOOK, wanted::Wish},
     watch::{
-        record::Recorded,
-        seen::{add_slices, asked_for_writers},
+        seen::add_watched,
         timeline::{self, gap},
     },
 };
@@ -48,60 +43,74 @@ const WITH_WINDOW: [Kind; 6] = [
     Kind::Outputs,
 ];
 
-/// What the watches of a run have brought so far, to be copied.
-#[derive(Clone)]
-pub(super) struct Snapshots {
-    profiles: timeline::Shared,
-    /// The slices, and why not all of them were listed; none if decisions are not judged.
-    slices: Option<(timeline::Shared<PlacementDecision>, Option<String>)>,
-    /// What the run has written to.
-    touched: Touched,
-    clock: Clock,
-    from: Timestamp,
-    /// When the window is to end.
-    planned_end: Timestamp,
-}
-
-/// The evidence so far, still to be copied.
-pub struct Snapshot {
-    evidence: Evidence,
-    /// What the watches go on to bring; none if the window is over.
-    watched: Option<Snapshots>,
-}
-
-impl fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").finish_non_exhaustive()
-    }
+/// What the watches of a run bring.
+pub(super) struct Watched {
+    pub from: Timestamp,
+    pub profiles: timeline::Shared,
+    pub slices: timeline::Shared<PlacementDecision>,
+    /// Why not all slices were listed.
+    pub unlisted_slices: Option<String>,
 }
 
 impl Run<'_> {
-    /// What is copied while these watches go on.
-    pub(super) fn snapshots(
-        &self,
-        profiles: &timeline::Shared,
-        slices: &Watches<PlacementDecision>,
-        from: Timestamp,
-    ) -> Snapshots {
-        let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
-        let are_judged = self.target.placements.is_some();
-        Snapshots {
-            profiles: profiles.clone(),
-            slices: are_judged.then(|| (slices.record.clone(), slices.unlisted.clone())),
-            touched: self.touched.clone(),
-            clock: self.clock,
-            from,
-            planned_end: from.saturating_add(observe).unwrap_or(Timestamp::MAX),
+    /// A copy of the evidence so far, with a gap for what a run that ends now lacks.
+    pub(super) fn copy(&self, watched: &Watched) -> Evidence {
+        let mut evidence = self.unfinished();
+        lack(&mut evidence, &WITH_WINDOW);
+        if evidence.namespaces.is_empty() {
+            lack(&mut evidence, &[Kind::Namespaces]);
         }
+        let window = Window {
+            from: watched.from,
+            until: self.clock.now(),
+        };
+        let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
+        let planned_end = window.from.saturating_add(observe).unwrap_or(Timestamp::MAX);
+        let end = planned_end.max(window.until);
+        let (profiles, heard) = {
+            let record = watched.profiles.lock();
+            (record.copy(), record.known_until().unwrap_or(window.until))
+        };
+        // The driver's steps are not known yet: all that any run has touched is left out.
+        let mut of_runs = of_other_runs(&profiles.histories, None);
+        of_runs.extend(self.touched.of(ObjectKind::ClusterProfile));
+        evidence.header.other_runs = of_runs;
+        let touched_slices = self.touched.of(ObjectKind::PlacementDecision);
+        evidence.driver = (!touched_slices.is_empty()).then(|| Driver {
+            touched_slices,
+            ..Driver::default()
+        });
+        // What a watch has not heard of by now is unknown: its connection may be dead.
+        evidence.gaps.push(gap::<ClusterProfile>(heard, end, NOT_WATCHED));
+        let slices = self.target.placements.as_ref().map(|_| {
+            let record = watched.slices.lock();
+            let heard = record.known_until().unwrap_or(window.until);
+            evidence
+                .gaps
+                .push(gap::<PlacementDecision>(heard, end, NOT_WATCHED));
+            (record.copy(), watched.unlisted_slices.as_deref())
+        });
+        add_watched(&mut evidence, profiles, slices, window);
+        evidence
+    }
+
+    /// A copy of what the first list shows, as evidence of a run that lists once and reads nothing else.
+    pub(super) fn first_list(&self, watched: &Watched) -> Evidence {
+        let mut evidence = self.copy(watched);
+        evidence.header.cut_short = None;
+        for (kind, asked) in &mut evidence.header.asked {
+            if !LISTED.contains(kind) {
+                *asked = Asked::No(ONE_LOOK);
+            }
+        }
+        evidence.gaps.retain(|gap| LISTED.contains(&gap.kind));
+        evidence
     }
 
     /// Hands over a copy of the evidence now that the window is over, if the caller wants one.
     pub(super) fn keep_window(&self) {
         if self.progress.wants_snapshot(true) {
-            self.progress.snapshot(Snapshot {
-                evidence: self.unfinished(),
-                watched: None,
-            });
+            self.progress.snapshot(self.unfinished());
         }
     }
 
@@ -132,99 +141,5 @@ fn lack(evidence: &mut Evidence, kinds: &[Kind]) {
         if *evidence.asked(kind) == Asked::Yes {
             evidence.gaps.push(Gap::of(kind, NOT_READ));
         }
-    }
-}
-
-impl Snapshots {
-    /// The evidence of the run so far.
-    pub fn snapshot(&self, run: &Run) -> Snapshot {
-        let mut evidence = run.unfinished();
-        lack(&mut evidence, &WITH_WINDOW);
-        if evidence.namespaces.is_empty() {
-            lack(&mut evidence, &[Kind::Namespaces]);
-        }
-        Snapshot {
-            evidence,
-            watched: Some(self.clone()),
-        }
-    }
-
-    /// Adds copies of what the watches have brought. Returns `None` if the window has ended since.
-    fn add_to(self, mut evidence: Evidence) -> Option<Evidence> {
-        let (recorded, known_until) = copy(&self.profiles)?;
-        let slices = match self.slices {
-            Some((record, unlisted)) => match copy(&record) {
-                // Without a list there is nothing to copy as a whole.
-                None if unlisted.is_some() => Some((Recorded::default(), None, unlisted)),
-                copied => copied.map(|(recorded, known)| Some((recorded, known, unlisted)))?,
-            },
-            None => None,
-        };
-        let until = self.clock.now();
-        let window = Window {
-            from: self.from,
-            until,
-        };
-        evidence.header.window = Some(window);
-        // The driver's steps are not known yet: all that any run has touched is left out.
-        let mut of_runs = of_other_runs(&recorded.histories, None);
-        of_runs.extend(self.touched.of(ObjectKind::ClusterProfile));
-        evidence.header.other_runs = of_runs;
-        let touched_slices = self.touched.of(ObjectKind::PlacementDecision);
-        evidence.driver = (!touched_slices.is_empty()).then(|| Driver {
-            touched_slices,
-            ..Driver::default()
-        });
-        let writers = asked_for_writers(&recorded.histories);
-        evidence.header.asked.insert(Kind::Writers, writers);
-        evidence.profiles = recorded.histories;
-        evidence.unreadable.extend(recorded.unreadable);
-        evidence.gaps.extend(recorded.gaps);
-        let end = self.planned_end.max(until);
-        // What a watch has not heard of by now is unknown: its connection may be dead.
-        let since = known_until.unwrap_or(until);
-        evidence.gaps.push(gap::<ClusterProfile>(since, end, NOT_WATCHED));
-        if let Some((recorded, known_until, unlisted)) = slices {
-            add_slices(&mut evidence, recorded, unlisted.as_deref(), window);
-            let since = known_until.unwrap_or(until);
-            let lost = gap::<PlacementDecision>(since, end, NOT_WATCHED);
-            evidence.gaps.push(lost);
-        }
-        Some(evidence)
-    }
-}
-
-/// Copies a record that goes on, and returns until when it is known; `None` if it was taken meanwhile.
-fn copy<T: Tracked>(record: &timeline::Shared<T>) -> Option<(Recorded<T>, Option<Timestamp>)> {
-    // Before the copy: it may lack what comes meanwhile.
-    let known_until = record.lock().known_until();
-    let next = |index: usize| record.lock().copy(index);
-    let histories = (0..).map_while(next).collect();
-    let recorded = record.lock().copied(histories)?;
-    Some((recorded, known_until))
-}
-
-impl Snapshot {
-    /// Copies the evidence, with a gap for what a run that ends now lacks. Returns `None` if the window has ended since.
-    ///
-    /// Call it on a thread that may block. The watch continues, and waits for the copy of one profile at most.
-    pub fn take(self) -> Option<Evidence> {
-        match self.watched {
-            Some(watched) => watched.add_to(self.evidence),
-            None => Some(self.evidence),
-        }
-    }
-
-    /// Copies what the first list shows, as evidence of a run that lists once and reads nothing else.
-    pub fn take_list(self) -> Option<Evidence> {
-        let mut evidence = self.take()?;
-        evidence.header.cut_short = None;
-        for (kind, asked) in &mut evidence.header.asked {
-            if !LISTED.contains(kind) {
-                *asked = Asked::No(ONE_LOOK);
-            }
-        }
-        evidence.gaps.retain(|gap| LISTED.contains(&gap.kind));
-        Some(evidence)
     }
 }

@@ -18,7 +18,10 @@ use crate::{
     driver::Touched,
     hub::{
         error::CollectError,
+        missing::NO_NAMESPACES,
+        namespaces,
         permissions::Permissions,
+        probe, secrets,
         target::{Target, target},
     },
     progress::Progress,
@@ -91,7 +94,7 @@ impl<'a> Run<'a> {
         };
         let permissions = patience.within(patience.list, asking).await;
         let permissions = permissions.map_err(unprepared)?;
-        Ok(Self {
+        let mut run = Self {
             hub,
             plan,
             clock,
@@ -107,11 +110,43 @@ impl<'a> Run<'a> {
             is_stale: false,
             patience,
             left: None,
-        })
+        };
+        run.ask_for_allowed();
+        Ok(run)
     }
 }
 
 impl Run<'_> {
+    /// Notes which kinds of evidence the run asks for, as far as that depends on permissions.
+    fn ask_for_allowed(&mut self) {
+        let (plan, permissions) = (self.plan, &self.permissions);
+        let scope = &plan.scope.namespaces;
+        let (secrets, no_secrets) = secrets::asked(&plan.secrets, permissions, scope);
+        let (probe, no_probe) = probe::asked(&plan.probe, permissions, scope);
+        let namespaces = if namespaces::allowed(permissions, scope) {
+            Asked::Yes
+        } else {
+            Asked::No(NO_NAMESPACES)
+        };
+        self.evidence.header.asked.extend([
+            (Kind::Namespaces, namespaces),
+            (Kind::Secrets, secrets),
+            (Kind::UnlabelledSecrets, secrets::unlabelled_asked(&plan.secrets)),
+            (Kind::Probe, probe),
+        ]);
+        self.evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
+    }
+
+    /// Whether the run asked for a kind of evidence, and may read it: what it may not read is a gap already.
+    pub(super) fn reads(&self, kind: Kind) -> bool {
+        self.evidence.is_whole(kind)
+    }
+
+    /// The namespaces whose Secrets the runner may list; an empty name stands for all.
+    pub(super) fn secret_places(&self) -> Vec<String> {
+        secrets::places(&self.permissions, &self.plan.scope.namespaces)
+    }
+
     /// The client for the hub.
     pub(crate) fn client(&self) -> TimedClient {
         self.hub.timed().with_list_timeout(self.patience.list)

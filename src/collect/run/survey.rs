@@ -10,7 +10,7 @@ use std::{
 };
 
 use evidence::{
-    Asked, Evidence, Kind,
+    Evidence, Kind,
     api::{ClusterProfile, ObjectKind, names},
     redact::without_credentials,
     runs::is_of_a_run,
@@ -23,7 +23,7 @@ use super::{plan::Plan, state::Run};
 use crate::{
     clock::Clock,
     connect::{call::ask, connection::Connection, failure::Failure},
-    hub::{error::CollectError, missing::NO_NAMESPACES, namespaces, probe, secrets},
+    hub::error::CollectError,
     progress::Quiet,
     watch::seen::asked_for_writers,
 };
@@ -83,7 +83,6 @@ pub async fn survey(
         Ok((run, user(hub).await))
     };
     let (mut run, user) = within(deadline, preparing).await.ok_or_else(late)??;
-    run.ask_for();
     let (inventory, profiles) = match run.inventory(deadline).await {
         Ok((inventory, profiles)) => (Ok(inventory), profiles),
         Err(error) => (Err(error), Vec::new()),
@@ -106,26 +105,6 @@ async fn user(hub: &Connection) -> Option<String> {
 }
 
 impl Run<'_> {
-    /// Notes which kinds of evidence a run would ask for, as far as that depends on permissions.
-    fn ask_for(&mut self) {
-        let (plan, permissions) = (self.plan, &self.permissions);
-        let scope = &plan.scope.namespaces;
-        let (secrets, _, no_secrets) = secrets::asked(&plan.secrets, permissions, scope);
-        let (probe, no_probe) = probe::asked(&plan.probe, permissions, scope);
-        let namespaces = if namespaces::allowed(permissions, scope) {
-            Asked::Yes
-        } else {
-            Asked::No(NO_NAMESPACES)
-        };
-        self.evidence.header.asked.extend([
-            (Kind::Namespaces, namespaces),
-            (Kind::Secrets, secrets),
-            (Kind::UnlabelledSecrets, secrets::unlabelled_asked(&plan.secrets)),
-            (Kind::Probe, probe),
-        ]);
-        self.evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
-    }
-
     /// Lists and counts the profiles.
     async fn inventory(
         &mut self,
@@ -151,9 +130,8 @@ impl Run<'_> {
                 &scope.namespaces,
             ));
         }
-        // Without an answer in time, a run may begin.
-        if is_whole && let Some(checked) = within(deadline, self.check_scope(&listed, None)).await {
-            checked?;
+        if is_whole {
+            self.check_scope(&listed, None)?;
         }
         let recorded = listed.record.lock().take();
         let writers = asked_for_writers(&recorded.histories);

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use collect::{Progress, Snapshot};
+use collect::Progress;
 use evidence::{Awaited, Evidence, api::Role, file};
 use judge::{Selection, Waivers, unsettled};
 use report::{Form, Part, Prepared};
@@ -126,19 +126,18 @@ impl Progress for RunProgress {
         self.shown.left_over(journal);
     }
 
-    fn listed(&self, list: Snapshot, observe: Duration) {
+    fn listed(&self, list: Evidence, observe: Duration) {
         // A judgement that takes longer than the run is not shown.
         let shown = Arc::downgrade(&self.shown);
         let (selection, waivers) = (self.selection.clone(), self.waivers.clone());
         spawn_blocking(move || {
-            let Some(evidence) = list.take_list() else { return };
-            let mut roles = evidence.header.claim.roles();
+            let mut roles = list.header.claim.roles();
             // The profiles for a consumer are the run's own, and come later.
-            let is_empty = evidence.profiles.is_empty() && evidence.slices.is_empty();
+            let is_empty = list.profiles.is_empty() && list.slices.is_empty();
             if is_empty || roles.all(|role| role == Role::Consumer) {
                 return;
             }
-            let line = first_sight(&evidence, &selection, waivers.as_ref(), observe);
+            let line = first_sight(&list, &selection, waivers.as_ref(), observe);
             if let Some(shown) = shown.upgrade() {
                 shown.print(&line);
             }
@@ -165,11 +164,11 @@ impl Progress for RunProgress {
         keeper.is_some_and(|keeper| keeper.wants_snapshot(is_over))
     }
 
-    fn snapshot(&self, so_far: Snapshot) {
+    fn snapshot(&self, so_far: Evidence) {
         if let Some(keeper) = &self.keeper {
             keeper.begin();
             let keeper = Arc::clone(keeper);
-            spawn_blocking(move || keeper.write(so_far));
+            spawn_blocking(move || keeper.write(&so_far));
         }
     }
 }
@@ -228,11 +227,10 @@ impl Keeper {
         state.begun = true;
     }
 
-    fn write(&self, so_far: Snapshot) {
+    fn write(&self, so_far: &Evidence) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
-        let Some(evidence) = so_far.take() else { return };
-        let written = self.record.write(&evidence);
+        let written = self.record.write(so_far);
         let mut state = self.state();
         state.is_writing = false;
         state.next = (began + EVERY).max(Instant::now() + SHARE * began.elapsed());

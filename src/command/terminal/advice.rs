@@ -57,7 +57,9 @@ pub fn nothing_seen(error: &CollectError, address: Option<&str>) -> String {
             }
         }
         CollectError::NothingInScope { .. } => {
-            "; correct --namespace, --cluster-manager or --scheduler, or add --wait to watch until there is one".to_owned()
+            "; correct --namespace, --cluster-manager or --scheduler (`kubectl get clusterprofiles -A` lists what there is), or \
+             add --wait to watch until there is one"
+                .to_owned()
         }
         _ => String::new(),
     }

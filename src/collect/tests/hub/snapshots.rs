@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use collect::{Progress, Snapshot};
+use collect::Progress;
 use evidence::api::Edition;
 use judge::{Selection, judge};
 
@@ -17,9 +17,8 @@ impl Progress for Copies {
         true
     }
 
-    fn snapshot(&self, so_far: Snapshot) {
-        let copies = so_far.take();
-        self.0.lock().expect("a lock").extend(copies);
+    fn snapshot(&self, so_far: Evidence) {
+        self.0.lock().expect("a lock").push(so_far);
     }
 }
 
