@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::{
-    failure::{Failure, Refusal, Status},
+    failure::{Failure, read_status},
     own_credentials::OwnCredentials,
     request_cost::RequestCost,
 };
@@ -33,12 +33,12 @@ pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
 /// A client for the hub, how long its answers may take, and what they cost the hub.
 #[derive(Clone)]
 pub(crate) struct TimedClient {
-    pub(super) client: Client,
+    pub client: Client,
     /// How long an answer may take until its end, lists and watches excepted.
     pub request_timeout: Duration,
     /// How long a list may take until the end of its last page.
     pub list_timeout: Duration,
-    /// How many bytes a list may have in all.
+    /// How many bytes a list or another answer may have in all.
     pub most_of_list: u64,
     /// Counts and spaces the requests.
     pub cost: Arc<RequestCost>,
@@ -92,7 +92,7 @@ impl ListBudget {
     pub fn check(&self, cost: &RequestCost) -> Result<(), Failure> {
         if cost.traffic().bytes > self.until {
             return Err(Failure::broken(format!(
-                "the hub's list has more than {} MiB",
+                "the list is too large: more than {} MiB",
                 self.most >> 20
             )));
         }
@@ -100,11 +100,11 @@ impl ListBudget {
     }
 }
 
-/// Sends a request and waits for the head of the answer.
+/// Sends a request and waits for the head of the answer, whatever its status.
 ///
 /// # Errors
-/// Anything but success, the body then read as a `metav1.Status` where it is one.
-pub(crate) async fn send(
+/// When there is none.
+pub(crate) async fn answer(
     client: &TimedClient,
     request: Request<Body>,
 ) -> Result<Response<AnswerBody>, Failure> {
@@ -115,15 +115,25 @@ pub(crate) async fn send(
         .await
         .map_err(|_| late())??;
     let cost = Arc::clone(&client.cost);
-    let mut response = response.map(|body| {
+    Ok(response.map(|body| {
         let counted = body.map_frame(move |frame| {
             cost.bytes(frame.data_ref().map_or(0, Bytes::len));
             frame
         });
         counted.boxed_unsync()
-    });
+    }))
+}
+
+/// Sends a request and waits for the head of the answer.
+///
+/// # Errors
+/// Anything but success, the body then read as a `metav1.Status` where it is one.
+pub(crate) async fn send(
+    client: &TimedClient,
+    request: Request<Body>,
+) -> Result<Response<AnswerBody>, Failure> {
+    let response = answer(client, request).await?;
     if response.status().is_success() {
-        response.extensions_mut().insert(client.own.clone());
         return Ok(response);
     }
     let code = response.status().as_u16();
@@ -131,35 +141,32 @@ pub(crate) async fn send(
     let after = after
         .and_then(|value| value.to_str().ok())
         .and_then(|text| text.trim().parse().ok());
-    let body = timeout(REASON.min(limit), body(response))
+    let body = timeout(REASON.min(client.request_timeout), body(response, client))
         .await
         .ok()
         .and_then(Result::ok)
         .unwrap_or_default();
     let text = client.own.redact_message(&String::from_utf8_lossy(&body));
-    let status: Status = serde_json::from_str(&text).unwrap_or_default();
-    let after = after.or_else(|| {
-        status
-            .details
-            .as_ref()
-            .and_then(|details| details.retry_after_seconds)
-    });
-    Err(Failure::Status(Box::new(Refusal {
-        code,
-        status,
-        retry_after: after.map(Duration::from_secs),
-    })))
+    let mut status = Box::new(read_status(&text));
+    status.code = code;
+    let details = status.details.as_ref();
+    let after = after.or(details.map(|details| details.retry_after_seconds.into()));
+    let retry_after = after.map(Duration::from_secs);
+    Err(Failure::Status { status, retry_after })
 }
 
 /// The largest answer that is read at once: etcd holds no object of more than a few megabytes.
 const LARGEST: usize = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
-async fn body(response: Response<AnswerBody>) -> Result<Bytes, Failure> {
-    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+pub(crate) async fn body(response: Response<AnswerBody>, client: &TimedClient) -> Result<Bytes, Failure> {
+    let largest = usize::try_from(client.most_of_list).unwrap_or(usize::MAX);
+    let body = Limited::new(response.into_body(), largest.min(LARGEST))
+        .collect()
+        .await;
     let body = body.map_err(|error| match error.downcast::<kube::Error>() {
         Ok(error) => Failure::from(*error),
-        Err(_) => Failure::broken("what the hub answered is too large"),
+        Err(_) => Failure::broken("the answer is too large"),
     })?;
     Ok(body.to_bytes())
 }
@@ -238,23 +245,25 @@ pub(crate) async fn once<T: DeserializeOwned>(
     *request.body_mut() = Body::from(body_sent);
     let limit = client.request_timeout;
     let late = || Failure::silent("no whole answer came", limit);
-    let whole = async { read(send(client, request).await?, path, limit).await };
+    let whole = async { read(send(client, request).await?, path, client).await };
     timeout(limit, whole).await.map_err(|_| late())?
 }
 
-/// Reads what `path` was answered with, which is known to be small, within that time.
+/// Reads the answer to a request for `path`, which is known to be small.
 pub(crate) async fn read<T: DeserializeOwned>(
     response: Response<AnswerBody>,
     path: &str,
-    limit: Duration,
+    client: &TimedClient,
 ) -> Result<T, Failure> {
+    let limit = client.request_timeout;
     let late = || Failure::silent("no whole answer came", limit);
-    let own = response.extensions().get::<OwnCredentials>().cloned();
-    let answer = timeout(limit, body(response)).await.map_err(|_| late())??;
-    let answer = own.unwrap_or_default().redaction().redact(&answer).into_owned();
+    let answer = timeout(limit, body(response, client))
+        .await
+        .map_err(|_| late())??;
+    let answer = client.own.redaction().redact(&answer).into_owned();
     // The parser's message may quote what it could not read.
     serde_json::from_slice(&answer)
-        .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))
+        .map_err(|_| Failure::broken(format!("the answer to {path} cannot be read")))
 }
 
 /// Reads an object. Asks once more where the connection breaks off.
@@ -275,7 +284,7 @@ pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, Failu
     // Every part of a path is a constant or went through `segment`, so that nothing but its length can be wrong.
     *request.uri_mut() = path
         .parse()
-        .map_err(|_| Failure::broken("the hub gave a name or version that makes no URL"))?;
+        .map_err(|_| Failure::broken("a name, version or token of the API server does not fit into a URL"))?;
     let json = header::HeaderValue::from_static("application/json");
     request.headers_mut().insert(header::ACCEPT, json);
     Ok(request)

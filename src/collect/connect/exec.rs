@@ -3,7 +3,7 @@
 //!
 //! The client library runs plugins too, but without a limit: at the start, and again whenever a token expires.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, io, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{HeaderValue, Request, header};
@@ -92,11 +92,13 @@ async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, C
         return Ok(None);
     };
     let credential = run(&exec, limit).await?;
-    if let Some(pair) = &credential.pair {
+    if let Some(certificate) = credential.field("client-certificate-data") {
         user.client_certificate = None;
         user.client_key = None;
-        user.client_certificate_data = Some(BASE64.encode(&pair.certificate));
-        user.client_key_data = Some(BASE64.encode(pair.key.as_str()).into());
+        user.client_certificate_data = Some(certificate.to_owned());
+        user.client_key_data = credential
+            .field("client-key-data")
+            .map(|key| key.to_owned().into());
     }
     let Some(token) = Token::of(&credential)? else {
         return Ok(None);
@@ -141,10 +143,10 @@ impl Login {
 impl Token {
     /// The token of a credential; none if that is only a certificate.
     fn of(credential: &ExecCredential) -> Result<Option<Self>, ClientError> {
-        let Some(token) = &credential.token else {
+        let Some(token) = credential.field("token") else {
             return Ok(None);
         };
-        let bearer = Zeroizing::new(format!("Bearer {}", token.as_str()));
+        let bearer = Zeroizing::new(format!("Bearer {token}"));
         let mut header = HeaderValue::try_from(bearer.as_str()).map_err(|_| ClientError::token())?;
         header.set_sensitive(true);
         Ok(Some(Self {
@@ -157,39 +159,56 @@ impl Token {
 /// Runs a plugin as clients of Kubernetes do. One that is late is killed.
 async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, ClientError> {
     let command = shown(exec);
-    let not_started = |error| {
-        ClientError::Refused(format!(
-            "the credential plugin `{command}` could not be started: {error}"
-        ))
-    };
     let is_interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
+    let stderr = if is_interactive { Sink::Ours } else { Sink::Nowhere };
+    let plugin = order(exec, is_interactive)?;
+    let ended = run_plugin(&Subprocesses::new(), plugin, is_interactive, stderr, limit).await;
+    let (end, printed) = match ended {
+        Ok((End::By(Err(error)), _)) | Err(error) => {
+            return Err(ClientError::Refused(format!(
+                "the credential plugin `{command}` could not be started: {error}"
+            )));
+        }
+        Ok(ended) => ended,
+    };
+    match end {
+        End::Late(_) | End::Stopped => Err(ClientError::SlowPlugin { command, limit }),
+        End::TooMuch(most) => Err(unreadable(exec, &format!("is larger than {} KiB", most / 1024))),
+        end if end.is_success() => ExecCredential::read(&printed, exec.api_version.as_deref())
+            .map_err(|flaw| unreadable(exec, &flaw)),
+        end => Err(ClientError::Refused(format!(
+            "the kubeconfig's credential plugin `{command}` {end}"
+        ))),
+    }
+}
+
+/// Runs a credential plugin to its end. Returns what it has printed on its standard output.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) async fn run_plugin(
+    subprocesses: &Subprocesses,
+    command: Command,
+    is_interactive: bool,
+    stderr: Sink<'_>,
+    limit: Duration,
+) -> io::Result<(End, Zeroizing<Vec<u8>>)> {
+    // All of its capacity now: a vector that grows leaves copies behind.
     let mut printed = Zeroizing::new(Vec::with_capacity(LARGEST + 1));
     let subprocess = Subprocess {
-        command: order(exec, is_interactive)?,
+        command,
         is_interactive,
         stdout: Sink::Whole {
             into: &mut printed,
             most: LARGEST,
         },
-        stderr: if is_interactive { Sink::Ours } else { Sink::Nowhere },
+        stderr,
         limit,
         grace: Duration::ZERO,
         stop: &CancellationToken::new(),
     };
-    let end = Subprocesses::new().run(subprocess).await;
-    match end.map_err(not_started)? {
-        End::By(Ok(status)) if status.success() => {
-            ExecCredential::read(&printed, exec.api_version.as_deref())
-                .map_err(|flaw| unreadable(exec, &flaw))
-        }
-        End::By(Ok(status)) => Err(ClientError::Refused(format!(
-            "the kubeconfig's credential plugin `{command}` failed ({status})"
-        ))),
-        End::By(Err(error)) => Err(not_started(error)),
-        End::TooMuch(most) => Err(unreadable(exec, &format!("is larger than {} KiB", most / 1024))),
-        // Nothing stops it but its limit.
-        End::Late(_) | End::Stopped => Err(ClientError::SlowPlugin { command, limit }),
-    }
+    let end = subprocesses.run(subprocess).await?;
+    Ok((end, printed))
 }
 
 fn unreadable(exec: &ExecConfig, flaw: &str) -> ClientError {
@@ -225,18 +244,12 @@ fn shown(exec: &ExecConfig) -> String {
     one_line(exec.command.as_deref().unwrap_or_default(), SHOWN)
 }
 
-/// A credential: a token, a client certificate with its key, or both. Wiped when dropped.
+/// A credential: a token, a client certificate with its key, or both.
 pub(crate) struct ExecCredential {
-    pub token: Option<Zeroizing<String>>,
-    pub pair: Option<CertificatePair>,
+    /// In the format of a kubeconfig's user.
+    pub user: Hidden,
     /// When it expires; none if the plugin does not say.
     pub expires: Option<Timestamp>,
-}
-
-/// A client certificate and its key, in PEM.
-pub(crate) struct CertificatePair {
-    pub certificate: String,
-    pub key: Zeroizing<String>,
 }
 
 /// What a plugin prints.
@@ -259,6 +272,11 @@ struct PrintedStatus {
 }
 
 impl ExecCredential {
+    /// A field of the user.
+    fn field(&self, name: &str) -> Option<&str> {
+        self.user.0[name].as_str()
+    }
+
     /// Reads a plugin's answer as client-go does: JSON or YAML, in the version that was asked for. None: any version.
     ///
     /// # Errors
@@ -276,22 +294,29 @@ impl ExecCredential {
             ));
         }
         let status = printed.status;
-        let given = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Zeroizing::new);
-        let token = given(status.token);
-        let key = given(status.client_key_data);
-        let certificate = status.client_certificate_data.filter(|text| !text.is_empty());
-        let pair = match (certificate, key) {
-            (Some(certificate), Some(key)) => Some(CertificatePair { certificate, key }),
-            (None, None) => None,
+        let secret = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Zeroizing::new);
+        let mut user = Hidden(json!({}));
+        if let Some(token) = secret(status.token) {
+            user.0["token"] = token.as_str().into();
+        }
+        match (
+            secret(status.client_certificate_data),
+            secret(status.client_key_data),
+        ) {
+            (Some(certificate), Some(key)) => {
+                user.0["client-certificate-data"] = BASE64.encode(certificate.as_str()).into();
+                user.0["client-key-data"] = BASE64.encode(key.as_str()).into();
+            }
+            (None, None) if user.0["token"].is_null() => {
+                return Err("holds neither a token nor a client certificate".to_owned());
+            }
+            (None, None) => {}
             _ => return Err("has a client certificate or a key, and not both".to_owned()),
-        };
-        if token.is_none() && pair.is_none() {
-            return Err("holds neither a token nor a client certificate".to_owned());
         }
         let expires = status.expiration_timestamp.filter(|time| !time.is_empty());
         let expires = expires.map(|time| time.parse()).transpose();
         let expires = expires.map_err(|_| "has an expirationTimestamp that is not a time in RFC 3339")?;
-        Ok(Self { token, pair, expires })
+        Ok(Self { user, expires })
     }
 }
 
@@ -436,7 +461,7 @@ mod tests {
         let endless = answer(&json!({"token": "CANARY", "expirationTimestamp": "CANARY"}));
         let other = answer(&json!({"token": "CANARY"})).replace("/v1", "/v1beta1");
         for (script, told) in [
-            ("echo CANARY; exit 3", "`sh` failed (exit status: 3)"),
+            ("echo CANARY; exit 3", "`sh` ended with exit code 3"),
             (
                 "echo CANARY",
                 "the answer of the credential plugin `sh` could not be read: it is not an ExecCredential",
@@ -480,18 +505,17 @@ mod tests {
         let time = "2026-01-01T01:00:00+01:00";
         let timed =
             read(&printed(&json!({"token": "t", "expirationTimestamp": time}))).expect("a credential");
-        assert_eq!(timed.token.expect("a token").as_str(), "t");
+        assert_eq!(timed.user.0, json!({"token": "t"}));
         assert_eq!(timed.expires, "2026-01-01T00:00:00Z".parse().ok());
-        assert!(timed.pair.is_none());
         let pair = json!({"clientCertificateData": "c", "clientKeyData": "k", "expirationTimestamp": null});
         let certified = read(&printed(&pair)).expect("a credential");
-        assert!(certified.token.is_none() && certified.expires.is_none());
-        let pair = certified.pair.expect("a pair");
-        assert_eq!((pair.certificate.as_str(), pair.key.as_str()), ("c", "k"));
+        assert!(certified.expires.is_none());
+        let user = json!({"client-certificate-data": "Yw==", "client-key-data": "aw=="});
+        assert_eq!(certified.user.0, user);
         let yaml = format!("apiVersion: {V1}\nkind: ExecCredential\nstatus:\n  token: t\n");
         for version in [Some(V1), None] {
             let any = ExecCredential::read(yaml.as_bytes(), version).expect("a credential");
-            assert_eq!(any.token.expect("a token").as_str(), "t");
+            assert_eq!(any.field("token"), Some("t"));
         }
     }
 

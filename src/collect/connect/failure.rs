@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use http::StatusCode;
-use serde::{Deserialize, Deserializer};
+use kube::core::Status;
 
 use super::error::{cause, is_cut_off, is_tls, one_line};
 
@@ -13,8 +13,13 @@ pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Why a request had no good answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// The hub answered that it does not do that.
-    Status(Box<Refusal>),
+    /// The hub refused the request.
+    Status {
+        /// Why, with the HTTP status code.
+        status: Box<Status>,
+        /// How long the hub wants to be left alone.
+        retry_after: Option<Duration>,
+    },
     /// There was no answer, or it broke off.
     NoAnswer {
         /// What happened, in words that hold no secret.
@@ -39,54 +44,18 @@ pub(crate) enum How {
     Restored,
 }
 
-/// An answer other than success.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Refusal {
-    /// HTTP status code.
-    pub code: u16,
-    /// What the hub says of it.
-    pub status: Status,
-    /// How long the hub wants to be left alone.
-    pub retry_after: Option<Duration>,
-}
+/// How many characters of each of the hub's texts are kept.
+const LONGEST_TEXT: usize = 2000;
 
-/// The part of `metav1.Status` that tells why.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Status {
-    pub code: u16,
-    #[serde(deserialize_with = "words")]
-    pub reason: String,
-    #[serde(deserialize_with = "words")]
-    pub message: String,
-    pub details: Option<Details>,
-}
-
-/// Details of a [`Status`].
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Details {
-    pub causes: Vec<Cause>,
-    pub retry_after_seconds: Option<u64>,
-}
-
-/// One of the causes of a [`Status`].
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Cause {
-    #[serde(deserialize_with = "words")]
-    pub field: String,
-    #[serde(deserialize_with = "words")]
-    pub message: String,
-}
-
-/// How many characters of what the hub says are kept.
-const WORDS: usize = 2000;
-
-/// The hub's words in one line, redacted and cut.
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(one_line(&said, WORDS))
+/// Reads a `metav1.Status`, each of its texts as one redacted line; the default if it is not one.
+pub(crate) fn read_status(body: &str) -> Status {
+    let mut status: Status = serde_json::from_str(body).unwrap_or_default();
+    let causes = status.details.iter_mut().flat_map(|details| &mut details.causes);
+    let causes = causes.flat_map(|cause| [&mut cause.reason, &mut cause.message, &mut cause.field]);
+    for text in causes.chain([&mut status.reason, &mut status.message]) {
+        *text = one_line(text, LONGEST_TEXT);
+    }
+    status
 }
 
 impl Failure {
@@ -135,7 +104,7 @@ impl Failure {
     /// HTTP status code; 0 where there was no answer.
     pub fn code(&self) -> u16 {
         match self {
-            Failure::Status(refusal) => refusal.code,
+            Failure::Status { status, .. } => status.code,
             Failure::NoAnswer { .. } => 0,
         }
     }
@@ -164,7 +133,7 @@ impl Failure {
     /// How long the hub asks to be left alone.
     pub fn asked_wait(&self) -> Duration {
         match self {
-            Failure::Status(refusal) => refusal.retry_after.unwrap_or_default(),
+            Failure::Status { retry_after, .. } => retry_after.unwrap_or_default(),
             Failure::NoAnswer { .. } => Duration::ZERO,
         }
     }
@@ -174,12 +143,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NoAnswer { cause, .. } => f.write_str(cause),
-            Failure::Status(refusal) if refusal.status.message.is_empty() => {
-                write!(f, "the hub answered {}", name(refusal.code))
-            }
-            Failure::Status(refusal) => {
-                let message = &refusal.status.message;
-                write!(f, "the hub answered {}: {message}", name(refusal.code))
+            Failure::Status { status, .. } => {
+                write!(f, "the hub answered {}", code_name(status.code))?;
+                match status.message.as_str() {
+                    "" => Ok(()),
+                    message => write!(f, ": {message}"),
+                }
             }
         }
     }
@@ -203,7 +172,8 @@ impl From<kube::Error> for Failure {
     }
 }
 
-fn name(code: u16) -> String {
+/// A status code with its name, for example `404 Not Found`.
+pub(crate) fn code_name(code: u16) -> String {
     match StatusCode::from_u16(code) {
         Ok(status) => status.to_string(),
         Err(_) => code.to_string(),
@@ -223,10 +193,10 @@ mod tests {
             "reason": token, "message": format!("no\ntest result: ok {token} {}", "x".repeat(5000)),
             "details": {"causes": [{"field": token, "message": format!("Bearer {}", "CANARY".repeat(5))}]},
         });
-        let status: Status = serde_json::from_value(status).expect("a status");
+        let status = read_status(&status.to_string());
         let told = format!("{status:?}");
         assert!(!told.contains("CANARY"), "{told}");
         assert!(status.message.starts_with("no test result: ok … x"), "{told}");
-        assert_eq!(status.message.chars().count(), WORDS + 1);
+        assert_eq!(status.message.chars().count(), LONGEST_TEXT + 1);
     }
 }

@@ -21,7 +21,7 @@ use super::{
     call::REQUEST_TIMEOUT,
     client,
     error::{ClientError, ConnectError, ConnectFault},
-    exec,
+    exec::{self, Hidden},
 };
 
 /// Where a pod finds its service account.
@@ -258,54 +258,33 @@ fn existing_context(
     Err(ConnectError::new(fault, message))
 }
 
-/// Checks that the files which a kubeconfig names can be read and have an end: the client library knows no bound, and does not
-/// name the field.
+/// Checks that the files which the kubeconfig of one context names can be read and have an end: the client library knows
+/// no bound, and does not name the field.
 ///
 /// # Errors
 /// Which field, and why. The path of a key or a token is not shown: it may be the key itself.
-fn check_files(kubeconfig: &Kubeconfig) -> Result<(), String> {
-    let clusters = kubeconfig
-        .clusters
-        .iter()
-        .filter_map(|named| named.cluster.as_ref());
-    let users = kubeconfig
-        .auth_infos
-        .iter()
-        .filter_map(|named| named.auth_info.as_ref());
-    let of_clusters = clusters.map(|cluster| {
-        let has_data = cluster.certificate_authority_data.is_some();
+fn check_files(one: &Kubeconfig) -> Result<(), String> {
+    // Each with the field that is used instead.
+    const FILES: [(&str, &str, &str); 4] = [
         (
+            "/clusters/0/cluster",
             "certificate-authority",
-            true,
-            &cluster.certificate_authority,
-            has_data,
-        )
-    });
-    let of_users = users.flat_map(|user| {
-        let has_certificate = user.client_certificate_data.is_some();
-        [
-            (
-                "client-certificate",
-                true,
-                &user.client_certificate,
-                has_certificate,
-            ),
-            (
-                "client-key",
-                false,
-                &user.client_key,
-                user.client_key_data.is_some(),
-            ),
-            ("tokenFile", false, &user.token_file, user.token.is_some()),
-        ]
-    });
-    for (field, is_shown, path, has_data) in of_clusters.chain(of_users) {
-        let Some(path) = path.as_deref().filter(|_| !has_data) else {
+            "certificate-authority-data",
+        ),
+        ("/users/0/user", "client-certificate", "client-certificate-data"),
+        ("/users/0/user", "client-key", "client-key-data"),
+        ("/users/0/user", "tokenFile", "token"),
+    ];
+    let kubeconfig = Hidden(serde_json::to_value(one).unwrap_or_default());
+    for (entry, field, data) in FILES {
+        let entry = kubeconfig.0.pointer(entry).unwrap_or(&Value::Null);
+        let Some(path) = entry[field].as_str().filter(|_| entry[data].is_null()) else {
             continue;
         };
         let checked = check_bounded(Path::new(path), LARGEST_CREDENTIAL).and_then(|()| File::open(path));
         if let Err(error) = checked {
-            let shown = if is_shown { path } else { "the file" };
+            let is_public = field.contains("certificate");
+            let shown = if is_public { path } else { "the file" };
             return Err(format!("its {field}: {shown} cannot be read: {error}"));
         }
     }

@@ -12,7 +12,7 @@ const SHORTEST: usize = 6;
 /// Replaces a credential in messages.
 const TAKEN: &str = "…";
 
-/// The credentials that the runner shows a hub. They go with each answer to its reader.
+/// The credentials that the runner shows a hub. Every reader of an answer redacts them.
 #[derive(Clone, Default)]
 pub(crate) struct OwnCredentials {
     kubeconfig: Option<Arc<str>>,
@@ -201,10 +201,9 @@ mod tests {
         assert_redacted(&refused.expect_err("it is refused"));
 
         let object = json!({"metadata": {"name": TOKEN, "namespace": REGION}});
-        let response = send(&hub(200, object.to_string()), request())
-            .await
-            .expect("an object");
-        let found: Value = read(response, "/apis", REQUEST_TIMEOUT).await.expect("an object");
+        let client = hub(200, object.to_string());
+        let response = send(&client, request()).await.expect("an object");
+        let found: Value = read(response, "/apis", &client).await.expect("an object");
         assert_eq!(
             found["metadata"],
             json!({"name": OWN_CREDENTIAL, "namespace": REGION})
@@ -213,7 +212,7 @@ mod tests {
         let profile = json!({"type": "ADDED", "object": object});
         let failure = json!({"type": "ERROR", "object": status()});
         let watch = hub(200, format!("{profile}\n{failure}\n"));
-        let mut lines = Lines::new(send(&watch, request()).await.expect("a watch"));
+        let mut lines = Lines::new(send(&watch, request()).await.expect("a watch"), watch.own.clone());
         let patience = Duration::from_secs(1);
         let line = lines.next(patience).await.expect("a line").expect("a line");
         let Ok(Event::Added(object)) = Event::read(&line) else {

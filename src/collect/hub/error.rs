@@ -1,6 +1,9 @@
 //! Why there is no evidence, and what to do about it.
 
-use evidence::api::{ObjectKind, names};
+use evidence::{
+    Scope,
+    api::{ObjectKind, Role, names},
+};
 
 use super::rbac::Grants;
 use crate::connect::failure::{Failure, How};
@@ -79,12 +82,10 @@ pub enum CollectError {
     },
 
     /// The scope names what has no object on the hub.
-    #[error("the hub has no {wanted}; {there}")]
+    #[error("the hub has no {wanted}")]
     NothingInScope {
-        /// What the scope asks for, such as `ClusterProfile in namespace fleet`.
+        /// What the scope asks for, for example `ClusterProfile in namespace fleet`.
         wanted: String,
-        /// What the hub has instead.
-        there: String,
     },
 
     /// Another failure.
@@ -114,8 +115,8 @@ impl CollectError {
                 cause,
                 slow: failure.is_silence(),
             },
-            Failure::Status(refusal) if refusal.code == 401 => CollectError::Unauthorized { hub },
-            Failure::Status(_) => CollectError::Failed { action, cause },
+            Failure::Status { status, .. } if status.code == 401 => CollectError::Unauthorized { hub },
+            Failure::Status { .. } => CollectError::Failed { action, cause },
         }
     }
 
@@ -126,6 +127,20 @@ impl CollectError {
             (_, ObjectKind::ClusterProfile) => Self::of(failure, hub, "list ClusterProfiles"),
             (_, ObjectKind::PlacementDecision) => Self::of(failure, hub, "list PlacementDecisions"),
         }
+    }
+
+    /// The hub has no object of a role in this scope.
+    pub(crate) fn nothing_in_scope(role: Role, scope: &Scope) -> Self {
+        let mut wanted = role.objects().name().to_owned();
+        if let Some(name) = scope.publisher(role) {
+            wanted += &format!(" of {role} {name}");
+        }
+        match scope.namespaces.as_slice() {
+            [] => {}
+            [one] => wanted += &format!(" in namespace {one}"),
+            several => wanted += &format!(" in namespaces {}", several.join(", ")),
+        }
+        CollectError::NothingInScope { wanted }
     }
 
     /// The runner may not read the objects of these namespaces.

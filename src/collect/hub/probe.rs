@@ -7,6 +7,7 @@ use evidence::{
     api::{ClusterProfile, names},
 };
 use http::Method;
+use kube::core::{Status, response::StatusCause};
 use serde_json::{Value, json};
 
 use super::{missing::NO_DRY_RUN, permissions::Permissions, target::Target};
@@ -14,7 +15,7 @@ use crate::{
     clock::Clock,
     connect::{
         call::{TimedClient, get, once, segment},
-        failure::{Failure, Refusal},
+        failure::Failure,
     },
     hub::wanted::Wish,
 };
@@ -25,8 +26,8 @@ const MOST: usize = 5;
 const ATTEMPTS: usize = 3;
 /// Stored nowhere, sent as who would own the field.
 const QUERY: &str = "dryRun=All&fieldManager=clusterprofile-conformance";
-/// The longest value of a label: the hub must refuse the change, not the value.
-const LONGEST: usize = 63;
+/// The names that a profile's manager is changed to: the first that is not its own. Nothing but the change can be wrong.
+const OTHER_MANAGERS: [&str; 2] = ["conformance-probe", "conformance-probe-2"];
 
 /// Whether to make the probe, and what of it is unavailable.
 pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
@@ -34,12 +35,7 @@ pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) ->
     let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
     // Only where the hub says so: a probe that is refused for want of rights tells nothing.
     let allowed = namespaces.iter().any(|namespace| may(permissions, namespace));
-    match wish {
-        Wish::No(reason) => (Asked::No(reason.clone()), None),
-        Wish::Asked if !allowed => (Asked::Yes, Some(Gap::of(Kind::Probe, NO_DRY_RUN))),
-        Wish::IfAllowed if !allowed => (Asked::No(NO_DRY_RUN), None),
-        Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
-    }
+    wish.asked(allowed, Kind::Probe, NO_DRY_RUN)
 }
 
 fn may(permissions: &Permissions, namespace: &str) -> bool {
@@ -72,55 +68,50 @@ pub(crate) async fn probe<'a>(
             target.profiles(Some(&metadata.namespace)),
             segment(&metadata.name)
         );
-        let manager = another_name(profile.manager());
+        let manager = if profile.manager() == OTHER_MANAGERS[0] {
+            OTHER_MANAGERS[1]
+        } else {
+            OTHER_MANAGERS[0]
+        };
         for method in [ProbeMethod::MergePatch, ProbeMethod::Update] {
             let at = clock.now();
-            let answer = match method {
-                ProbeMethod::MergePatch => patch(client, &path, &manager).await,
-                ProbeMethod::Update => update(client, &path, &manager).await,
-            };
+            let answer = dry_run(client, &path, manager, method).await;
             probes.push(Probe {
                 at,
                 object: ObjectRef::from(profile),
                 method,
-                outcome: outcome(answer, &manager),
+                outcome: outcome(answer, manager),
             });
         }
     }
     probes
 }
 
-async fn patch(client: &TimedClient, path: &str, manager: &str) -> Result<Value, Failure> {
-    let mut body = json!({});
-    change(&mut body, manager);
-    let path = format!("{path}?{QUERY}");
-    once(
-        client,
-        Method::PATCH,
-        &path,
-        "application/merge-patch+json",
-        Some(&body),
-    )
-    .await
-}
-
-async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value, Failure> {
-    let mut attempt = 1;
-    loop {
-        let mut object: Value = get(client, path).await?;
-        if !object.is_object() {
-            return Err(Failure::broken("what the hub answered is no profile"));
-        }
+/// Tries the change in one way. An update is tried again if the profile was written to since it was read.
+async fn dry_run(
+    client: &TimedClient,
+    path: &str,
+    manager: &str,
+    method: ProbeMethod,
+) -> Result<Value, Failure> {
+    let target = format!("{path}?{QUERY}");
+    let mut object = json!({});
+    if method == ProbeMethod::MergePatch {
         change(&mut object, manager);
-        let answer = once(
+        return once(
             client,
-            Method::PUT,
-            &format!("{path}?{QUERY}"),
-            "application/json",
+            Method::PATCH,
+            &target,
+            "application/merge-patch+json",
             Some(&object),
         )
         .await;
-        match answer {
+    }
+    let mut attempt = 1;
+    loop {
+        object = Value::Object(get(client, path).await?);
+        change(&mut object, manager);
+        match once(client, Method::PUT, &target, "application/json", Some(&object)).await {
             Err(failure) if failure.code() == 409 && attempt < ATTEMPTS => attempt += 1,
             answer => return answer,
         }
@@ -152,18 +143,13 @@ fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
             message: "the hub accepted the request, but answered with another manager than the one sent"
                 .to_owned(),
         },
-        Err(Failure::Status(refusal)) if is_about_the_manager(&refusal) => {
-            let Refusal { code, status, .. } = *refusal;
-            let causes = status.details.map(|details| details.causes).unwrap_or_default();
+        Err(Failure::Status { status, .. }) if is_about_the_manager(&status) => {
+            let fields = causes(&status).iter().map(|cause| cause.field.clone());
             ProbeOutcome::Refused {
-                code,
+                code: status.code,
+                fields: fields.filter(|field| !field.is_empty()).collect(),
                 reason: status.reason,
                 message: status.message,
-                fields: causes
-                    .into_iter()
-                    .map(|cause| cause.field)
-                    .filter(|field| !field.is_empty())
-                    .collect(),
             }
         }
         Err(failure) => ProbeOutcome::Unanswered {
@@ -173,57 +159,39 @@ fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
     }
 }
 
-/// Whether a refusal is for what the probe changes. The schema names the field; an admission policy or webhook
-/// has only its words.
-fn is_about_the_manager(refusal: &Refusal) -> bool {
-    let status = &refusal.status;
-    let causes = status
-        .details
-        .as_ref()
-        .map(|details| details.causes.as_slice())
-        .unwrap_or_default();
-    let field = causes.iter().any(|cause| {
-        cause.field == "spec"
-            || cause.field == "spec.clusterManager"
+fn causes(status: &Status) -> &[StatusCause] {
+    let details = status.details.as_ref();
+    details.map_or(&[], |details| &details.causes)
+}
+
+/// Whether a refusal is for what the probe changes. The schema names the field; an admission policy or webhook has only
+/// its message.
+fn is_about_the_manager(status: &Status) -> bool {
+    let causes = causes(status);
+    let has_field = causes.iter().any(|cause| {
+        matches!(&*cause.field, "spec" | "spec.clusterManager")
             || cause.field.starts_with("spec.clusterManager.")
     });
     let message = status.message.to_lowercase();
-    // What RBAC says names the profile, which may be called anything.
-    let rights = message.contains("cannot patch resource") || message.contains("cannot update resource");
-    let causes = causes.iter().map(|cause| cause.message.to_lowercase());
-    let words = causes.chain([message]).any(|text| {
+    // RBAC's message names the profile, which may be called anything.
+    let is_rbac = message.contains("cannot patch resource") || message.contains("cannot update resource");
+    let messages = causes.iter().map(|cause| cause.message.to_lowercase());
+    let has_words = messages.chain([message]).any(|text| {
         ["clustermanager", "cluster manager", "immutable"]
             .iter()
             .any(|word| text.contains(word))
     });
-    match refusal.code {
-        422 => field || words,
-        400 | 403 => words && !rights,
+    match status.code {
+        422 => has_field || has_words,
+        400 | 403 => has_words && !is_rbac,
         _ => false,
-    }
-}
-
-/// Another name of which nothing but the change can be wrong.
-fn another_name(name: &str) -> String {
-    const SUFFIX: &str = "-conformance-probe";
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let stem: String = name
-        .chars()
-        .filter(|c| fits(*c))
-        .take(LONGEST - SUFFIX.len())
-        .collect();
-    let stem = stem.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let another = format!("{}{SUFFIX}", if stem.is_empty() { "x" } else { stem });
-    if another == name {
-        format!("x{}", &another[1..]).replacen("xx", "yx", 1)
-    } else {
-        another
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::failure::read_status;
 
     fn refused(code: u16, message: &str, fields: &[&str]) -> bool {
         let causes: Vec<Value> = fields
@@ -231,13 +199,10 @@ mod tests {
             .map(|field| json!({"field": field, "message": "m"}))
             .collect();
         let status = json!({"code": code, "reason": "r", "message": message, "details": {"causes": causes}});
-        let refusal = Refusal {
-            code,
-            status: serde_json::from_value(status).expect("a status"),
-            retry_after: None,
-        };
+        let status = Box::new(read_status(&status.to_string()));
+        let retry_after = None;
         matches!(
-            outcome(Err(Failure::Status(Box::new(refusal))), "m"),
+            outcome(Err(Failure::Status { status, retry_after }), "m"),
             ProbeOutcome::Refused { .. }
         )
     }
@@ -306,21 +271,5 @@ mod tests {
             outcome(answer("other"), "m"),
             ProbeOutcome::Unanswered { code: 200, .. }
         ));
-    }
-
-    #[test]
-    fn sends_a_name_of_which_only_the_change_is_wrong() {
-        let long = "a".repeat(63);
-        let taken = format!("{}-conformance-probe", "x".repeat(45));
-        for name in ["m", "", "-.", "ünïcode/slash", &long, &taken] {
-            let another = another_name(name);
-            assert_ne!(another, name);
-            assert!(another.len() <= LONGEST && another.is_ascii(), "{another}");
-            let ends = [another.chars().next(), another.chars().last()];
-            assert!(
-                ends.iter().flatten().all(char::is_ascii_alphanumeric),
-                "{another}"
-            );
-        }
     }
 }

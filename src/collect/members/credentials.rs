@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use evidence::{
-    LoginOutcome, LoginWith, ObjectRef, Scope,
+    Login, LoginOutcome, LoginWith, ObjectKey, ObjectRef, Scope,
     api::{ClusterProfile, address::Address, names},
     kubeconfig_in_clear,
 };
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::{
-    ask::{Asker, Clean, NoAnswer},
+    ask::{Asker, Clean, unreadable},
     plan::{Dial, MemberWay, Way},
 };
 use crate::{
@@ -31,7 +31,7 @@ use crate::{
         failure::Failure,
     },
     hub::secrets,
-    plugins::{Plugins, Request, Yield},
+    plugins::{Plugins, Request},
     watch::list::fold_list,
 };
 
@@ -46,13 +46,6 @@ const UNKNOWN: &str = "(unknown)";
 const MALFORMED: &str = "the kubeconfig cannot be used: a field of its cluster or user is malformed";
 const NO_CONTEXT: &str = "the kubeconfig's context leads to no cluster and user";
 const FILE: &str = "the kubeconfig names a file, which is not read";
-
-/// The profile that a Secret names; it need not have the namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ProfileName {
-    pub namespace: Option<String>,
-    pub name: String,
-}
 
 /// Where access to a member comes from. It can be opened repeatedly.
 pub(super) enum AccessSource {
@@ -74,17 +67,9 @@ pub(super) struct OpenMember {
 /// A Secret or a plugin to try on its member.
 pub(super) struct CredentialAttempt {
     pub with: LoginWith,
-    pub profile: ProfileName,
+    /// The profile of the member; without a namespace if a Secret does not name it.
+    pub profile: ObjectKey,
     pub source: AccessSource,
-}
-
-/// A Secret or a plugin that was tried.
-#[derive(Clone, Debug)]
-pub(super) struct TriedCredential {
-    pub at: Timestamp,
-    pub with: LoginWith,
-    pub profile: ProfileName,
-    pub outcome: LoginOutcome,
 }
 
 /// Reads the labelled Secrets of these namespaces, sorted by namespace and name.
@@ -117,24 +102,20 @@ pub(super) async fn plugin_attempts(
 ) -> Result<Vec<CredentialAttempt>, Failure> {
     let mut found = Vec::new();
     for path in paths {
-        let listing = || {
-            let (scope, plugins) = (scope.clone(), plugins.clone());
-            let add = move |found: &mut Vec<_>, json: &[u8]| {
-                // The inventory reports what is not a profile.
-                let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
-                let profile = profile.filter(|profile| scope.holds(profile));
-                found.extend(profile.and_then(|profile| CredentialAttempt::of_plugin(&profile, &plugins)));
-            };
-            fold_list(hub, path, add)
+        let add = |found: &mut Vec<_>, json: &[u8]| {
+            // The inventory reports what is not a profile.
+            let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
+            let profile = profile.filter(|profile| scope.holds(profile));
+            found.extend(profile.and_then(|profile| CredentialAttempt::of_plugin(&profile, plugins)));
         };
-        found.extend(retry(ATTEMPTS, Failure::may_pass, listing).await?);
+        found.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, path, add)).await?);
     }
     found.sort_by(|one: &CredentialAttempt, other| one.profile.cmp(&other.profile));
     Ok(found)
 }
 
-/// Names the source of a credential: `Secret consumer/a`.
-fn source(with: &LoginWith) -> String {
+/// The source of a credential, for people: `Secret consumer/a`.
+pub(super) fn source(with: &LoginWith) -> String {
     match with {
         LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
         LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
@@ -147,10 +128,7 @@ impl CredentialAttempt {
         let request = plugins.request(profile)?;
         Some(Self {
             with: LoginWith::Plugin(request.provider.clone()),
-            profile: ProfileName {
-                namespace: Some(profile.metadata.namespace.to_string()),
-                name: profile.metadata.name.to_string(),
-            },
+            profile: ObjectKey::of(profile),
             source: AccessSource::Plugin(Arc::new(request)),
         })
     }
@@ -168,8 +146,8 @@ impl CredentialAttempt {
                 uid: text("uid"),
                 resource_version: text("resourceVersion"),
             }),
-            profile: ProfileName {
-                namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE),
+            profile: ObjectKey {
+                namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE).unwrap_or_default(),
                 name: label(names::LABEL_SECRET_PROFILE)?,
             },
             source: AccessSource::Secret(match kubeconfig_in_clear(&object.0) {
@@ -181,28 +159,29 @@ impl CredentialAttempt {
     }
 
     /// Identifies it among others.
-    pub fn id(&self) -> (String, ProfileName) {
+    pub fn id(&self) -> (String, ObjectKey) {
         (source(&self.with), self.profile.clone())
     }
 
-    /// Tries it on its member. Returns the open member, if the member accepts it.
-    pub async fn try_out(&self, dial: &Arc<dyn Dial>, clock: Clock) -> (TriedCredential, Option<OpenMember>) {
+    /// Tries it on its member. Returns the open member, if the member accepts it. The login names the profile as the
+    /// credential does, without its uid.
+    pub async fn try_out(&self, dial: &Arc<dyn Dial>, clock: Clock) -> (Login, Option<OpenMember>) {
         let at = clock.now();
         let (outcome, member) = match self.source.open(dial, clock).await {
             Err(outcome) => (outcome, None),
             Ok(member) => {
-                let outcome = login(&member.asker).await;
+                let outcome = log_in(&member.asker).await;
                 let is_accepted = matches!(outcome, LoginOutcome::Accepted { .. });
                 (outcome, is_accepted.then_some(member))
             }
         };
-        let tried = TriedCredential {
+        let login = Login {
             at,
+            profile: unknown_profile(&self.profile),
             with: self.with.clone(),
-            profile: self.profile.clone(),
             outcome,
         };
-        (tried, member)
+        (login, member)
     }
 }
 
@@ -212,22 +191,17 @@ impl AccessSource {
     /// # Errors
     /// Why there is nothing to try.
     pub async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<OpenMember, LoginOutcome> {
-        let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
-        match self {
-            Self::Way(way) => {
-                let asker = open_way(way, dial).await.map_err(no_credential)?;
-                Ok(OpenMember { asker, expires: None })
-            }
-            Self::Secret(kubeconfig) => {
-                let config = kubeconfig.as_ref().map_err(Clone::clone);
-                let config = config.and_then(|hidden| config_of_secret(hidden).map_err(str::to_owned));
-                let asker = config
-                    .and_then(|config| connect(config, &**dial))
-                    .map_err(no_credential)?;
-                Ok(OpenMember { asker, expires: None })
-            }
-            Self::Plugin(request) => open_by_plugin(request, &**dial, clock).await,
-        }
+        let member = match self {
+            Self::Way(way) => open_way(way, dial).await,
+            Self::Secret(kubeconfig) => kubeconfig
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|kubeconfig| config_of_secret(kubeconfig).map_err(str::to_owned))
+                .and_then(|config| connect(config, &**dial)),
+            Self::Plugin(request) => return open_by_plugin(request, &**dial, clock).await,
+        };
+        let opened = member.map(|asker| OpenMember { asker, expires: None });
+        opened.map_err(|reason| LoginOutcome::NoCredential { reason })
     }
 }
 
@@ -235,7 +209,7 @@ impl AccessSource {
 fn connect(config: Config, dial: &dyn Dial) -> Result<Asker, String> {
     let clean = Clean::of(&config.auth_info);
     match dial.connect(config) {
-        Ok(client) => Ok(Asker { client, clean }),
+        Ok(client) => Ok(Asker::new(client, clean)),
         Err(error) => Err(clean.words(&error.to_string())),
     }
 }
@@ -247,10 +221,7 @@ fn connect(config: Config, dial: &dyn Dial) -> Result<Asker, String> {
 pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
     let config = match &way.way {
         Way::Client(client) => {
-            return Ok(Asker {
-                client: client.clone(),
-                clean: Clean::default(),
-            });
+            return Ok(Asker::new(client.clone(), Clean::default()));
         }
         Way::Config(config) => config.clone(),
     };
@@ -260,7 +231,7 @@ pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<As
         connected.unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())))
     });
     match connected.await {
-        Ok(client) => Ok(Asker { client, clean }),
+        Ok(client) => Ok(Asker::new(client, clean)),
         Err(error) => Err(clean.words(&error.to_string())),
     }
 }
@@ -277,11 +248,7 @@ async fn open_by_plugin(
     let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
     // If nothing could be sent, no credential is asked for.
     check_trust(request).map_err(unanswered)?;
-    let issued = match request.run(clock).await {
-        Yield::Credential(issued) => issued,
-        Yield::None(reason) => return Err(no_credential(reason)),
-        Yield::NotRun(reason) => return Err(unanswered(reason)),
-    };
+    let issued = request.run(clock).await?;
     let config = config_of(&request.cluster, Some(&issued.user.0))
         .map_err(|_| no_credential("the plugin's credential cannot be used".to_owned()))?;
     let asker = connect(config, dial)
@@ -404,7 +371,7 @@ fn load(kubeconfig: Kubeconfig) -> Result<Config, &'static str> {
 }
 
 /// Asks the member whether it knows the credential's user, and what that user may do.
-async fn login(asker: &Asker) -> LoginOutcome {
+async fn log_in(asker: &Asker) -> LoginOutcome {
     let question = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     match asker.review(WHO_AM_I, &question).await {
         Ok(answer) => {
@@ -418,37 +385,35 @@ async fn login(asker: &Asker) -> LoginOutcome {
                 everything: everything(asker).await.ok(),
             }
         }
-        // Older members know no such question, and some do not let everybody ask it. They report the rights of users that
+        // Older members do not have this API, and some do not let every user call it. They report the rights of users that
         // they know.
-        Err(NoAnswer::Refused(StatusCode::NOT_FOUND | StatusCode::FORBIDDEN)) => {
-            let everything = everything(asker).await;
-            everything.map_or_else(no_login, |everything| LoginOutcome::Accepted {
+        Err(failure) if matches!(failure.code(), 403 | 404) => match everything(asker).await {
+            Ok(everything) => LoginOutcome::Accepted {
                 user: UNKNOWN.to_owned(),
                 everything: Some(everything),
-            })
-        }
-        Err(no) => no_login(no),
+            },
+            Err(failure) => no_login(asker, &failure),
+        },
+        Err(failure) => no_login(asker, &failure),
     }
 }
 
 /// Whether the user may do everything to everything.
-async fn everything(asker: &Asker) -> Result<bool, NoAnswer> {
+async fn everything(asker: &Asker) -> Result<bool, Failure> {
     let question: Value = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": "*", "group": "*", "version": "*", "resource": "*"}},
     });
     let answer = asker.review(MAY_I, &question).await?;
-    answer["status"]["allowed"]
-        .as_bool()
-        .ok_or_else(NoAnswer::unreadable)
+    answer["status"]["allowed"].as_bool().ok_or_else(unreadable)
 }
 
-fn no_login(no: NoAnswer) -> LoginOutcome {
-    match no {
-        NoAnswer::Refused(StatusCode::UNAUTHORIZED) => refused("Unauthorized"),
-        no => LoginOutcome::Unanswered {
-            reason: no.describe("create on selfsubjectreviews"),
-        },
+fn no_login(asker: &Asker, failure: &Failure) -> LoginOutcome {
+    if failure.code() == 401 {
+        return refused("Unauthorized");
+    }
+    LoginOutcome::Unanswered {
+        reason: asker.describe(failure, "create on selfsubjectreviews"),
     }
 }
 
@@ -459,36 +424,40 @@ fn refused(message: &str) -> LoginOutcome {
     }
 }
 
-impl TriedCredential {
-    /// Identifies it among others.
-    pub fn id(&self) -> (String, ProfileName) {
-        (source(&self.with), self.profile.clone())
+/// A profile of which only the name is known.
+pub(super) fn unknown_profile(key: &ObjectKey) -> ObjectRef {
+    ObjectRef {
+        kind: names::KIND.to_owned(),
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+        ..ObjectRef::default()
     }
+}
 
-    /// Whether it is worth another try: what the member refused may have been replaced a moment ago, and a plugin may
-    /// have failed once.
-    pub fn is_doubtful(&self) -> bool {
-        match &self.outcome {
-            LoginOutcome::Refused { code, .. } => *code == StatusCode::UNAUTHORIZED.as_u16(),
-            LoginOutcome::NoCredential { .. } => matches!(self.with, LoginWith::Plugin(_)),
-            LoginOutcome::Accepted { .. } | LoginOutcome::Unanswered { .. } => false,
-        }
+/// The key of the profile that a login names.
+pub(super) fn key_of(login: &Login) -> ObjectKey {
+    let ObjectRef { namespace, name, .. } = login.profile.clone();
+    ObjectKey { namespace, name }
+}
+
+/// Whether a credential is worth another try: what the member refused may have been replaced a moment ago, and a plugin
+/// may have failed once.
+pub(super) fn may_succeed_later(login: &Login) -> bool {
+    match &login.outcome {
+        LoginOutcome::Refused { code, .. } => *code == StatusCode::UNAUTHORIZED.as_u16(),
+        LoginOutcome::NoCredential { .. } => matches!(login.with, LoginWith::Plugin(_)),
+        LoginOutcome::Accepted { .. } | LoginOutcome::Unanswered { .. } => false,
     }
+}
 
-    /// The source, for people: `Secret consumer/a`.
-    pub fn way(&self) -> String {
-        source(&self.with)
-    }
-
-    /// Why it opens nothing, for people.
-    pub fn describe(&self) -> String {
-        let way = self.way();
-        match &self.outcome {
-            LoginOutcome::Accepted { .. } => format!("{way} opens it"),
-            LoginOutcome::Refused { code, message } => format!("it answers {code} {message} to {way}"),
-            LoginOutcome::NoCredential { reason } => format!("{way} opens nothing: {reason}"),
-            LoginOutcome::Unanswered { reason } => format!("{reason} (asked by {way})"),
-        }
+/// Why a credential opens nothing, for people.
+pub(super) fn describe(login: &Login) -> String {
+    let source = source(&login.with);
+    match &login.outcome {
+        LoginOutcome::Accepted { .. } => format!("{source} opens it"),
+        LoginOutcome::Refused { code, message } => format!("it answers {code} {message} to {source}"),
+        LoginOutcome::NoCredential { reason } => format!("{source} opens nothing: {reason}"),
+        LoginOutcome::Unanswered { reason } => format!("{reason} (asked by {source})"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    EndpointCall, ObjectRef,
+    EndpointCall, ObjectKey, ObjectRef,
     api::{
         ClusterProfile,
         endpoints::{Endpoints, Place, fault},
@@ -48,15 +48,14 @@ struct Endpoint {
     trust: Option<Value>,
 }
 
-/// Calls the endpoints of the profiles. What was not called when the time was over is not told of.
+/// Calls the endpoints of the profiles. What was not called when the time was over is not reported.
 pub(crate) async fn call<'a>(
     profiles: impl Iterator<Item = &'a ClusterProfile>,
     members: &Members,
     clock: Clock,
 ) -> Vec<EndpointCall> {
     let dial = &*members.dial;
-    let is_called =
-        |profile: &&ClusterProfile| members.hold(Some(&profile.metadata.namespace), &profile.metadata.name);
+    let is_called = |profile: &&ClusterProfile| members.hold(&ObjectKey::of(*profile));
     let targets: Vec<Target> = profiles
         .filter(is_called)
         .filter_map(Target::of)

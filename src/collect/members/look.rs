@@ -11,11 +11,19 @@ use evidence::{
     ClusterProperty, Lease, Look, MemberPart, Readyz, Reason, api::names::LABEL_HONOURED_PROPERTY, parse_time,
 };
 use http::StatusCode;
+use kube::core::Status;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::ask::{Answer, Asker, NoAnswer, Wanted};
-use crate::{clock::Clock, connect::call::segment, watch::skew::date};
+use super::ask::{Asker, unreadable};
+use crate::{
+    clock::Clock,
+    connect::{call::segment, failure::Failure},
+    watch::{
+        list::{SMALL, SMALL_AND_LAST, list, list_head, list_with},
+        skew::date,
+    },
+};
 
 /// How long a look may take in all.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
@@ -23,9 +31,6 @@ pub(super) const LOOK: Duration = Duration::from_secs(30);
 const CHECKS: usize = 20;
 /// How many groups of custom resources are kept.
 const GROUPS: usize = 5000;
-/// How many pages of nodes are read where the member does not tell their number, and how many nodes each has.
-const PAGES: usize = 200;
-const PAGE: usize = 500;
 
 /// The leases by which a control plane tells that it lives.
 const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
@@ -43,8 +48,10 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     };
     let answers = looking.part(looking.readyz()).await;
     match answers {
-        // Who does not answer at all will not answer the rest.
-        Err(NoAnswer::Silent(cause)) => looking.missing = all_missing(&cause),
+        // A member that does not answer at all is not asked the rest.
+        Err(failure) if failure.code() == 0 => {
+            looking.missing = all_missing(&asker.describe(&failure, right(MemberPart::Readyz)));
+        }
         outcome => {
             looking.look.readyz = looking.note(MemberPart::Readyz, outcome.map(Arc::new));
             looking.rest().await;
@@ -59,11 +66,11 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
 
 /// A look at a member to whom there is no way.
 pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
-    nothing(clock, all_missing(cause))
+    nothing(clock, all_missing(&cause.to_owned().into()))
 }
 
-fn all_missing(cause: &str) -> BTreeMap<MemberPart, Reason> {
-    MemberPart::ALL.map(|part| (part, cause.to_owned().into())).into()
+fn all_missing(reason: &Reason) -> BTreeMap<MemberPart, Reason> {
+    MemberPart::ALL.map(|part| (part, reason.clone())).into()
 }
 
 fn nothing(clock: Clock, missing: BTreeMap<MemberPart, Reason>) -> Look {
@@ -94,37 +101,39 @@ impl Looking<'_> {
     }
 
     /// What comes of one part within the time that is left.
-    async fn part<T>(&self, part: impl Future<Output = Result<T, NoAnswer>>) -> Result<T, NoAnswer> {
+    async fn part<T>(&self, part: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let late = |_| {
-            NoAnswer::Silent(format!(
-                "no time was left: a look takes at most {} s",
+            Failure::broken(format!(
+                "no time was left: a sample takes at most {} s",
                 LOOK.as_secs()
             ))
         };
         timeout_at(self.deadline, part).await.map_err(late)?
     }
 
-    fn note<T>(&mut self, part: MemberPart, outcome: Result<T, NoAnswer>) -> Option<T> {
+    fn note<T>(&mut self, part: MemberPart, outcome: Result<T, Failure>) -> Option<T> {
         match outcome {
             Ok(found) => Some(found),
-            Err(no) => {
-                self.missing.insert(part, no.describe(right(part)));
+            Err(failure) => {
+                let reason = self.asker.describe(&failure, right(part));
+                self.missing.insert(part, reason);
                 None
             }
         }
     }
 
-    async fn readyz(&self) -> Result<Readyz, NoAnswer> {
-        readyz(&self.asker.answer("/readyz?verbose").await?, self.asker)
+    async fn readyz(&self) -> Result<Readyz, Failure> {
+        let (status, body) = self.asker.answer("/readyz?verbose").await?;
+        readyz(status, &body, self.asker)
     }
 
-    async fn version(&self) -> Result<Arc<str>, NoAnswer> {
+    async fn version(&self) -> Result<Arc<str>, Failure> {
         let (version, _) = self.asker.get("/version").await?;
-        let version = version["gitVersion"].as_str().ok_or_else(NoAnswer::unreadable)?;
+        let version = version["gitVersion"].as_str().ok_or_else(unreadable)?;
         Ok(self.asker.clean.words(version).into())
     }
 
-    async fn leases(&self) -> Result<Arc<[Lease]>, NoAnswer> {
+    async fn leases(&self) -> Result<Arc<[Lease]>, Failure> {
         let mut leases = Vec::new();
         for name in LEASES {
             leases.extend(self.lease(name).await?);
@@ -133,28 +142,28 @@ impl Looking<'_> {
     }
 
     /// A lease with its age by the member's clock, where its answer tells the time: clocks need not agree.
-    async fn lease(&self, name: &str) -> Result<Option<Lease>, NoAnswer> {
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, Failure> {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
         let (lease, headers) = match self.asker.get(&path).await {
             Ok(found) => found,
-            Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(None),
-            Err(no) => return Err(no),
+            Err(failure) if failure.code() == 404 => return Ok(None),
+            Err(failure) => return Err(failure),
         };
         let absent = Value::Null;
         let spec = match lease.get("spec") {
             None => &absent,
             Some(spec) if spec.is_object() => spec,
-            Some(_) => return Err(NoAnswer::unreadable()),
+            Some(_) => return Err(unreadable()),
         };
         let now = date(&headers).unwrap_or_else(|| self.clock.now());
         let renewed = match &spec["renewTime"] {
             Value::Null => None,
             Value::String(time) => parse_time(time),
-            _ => return Err(NoAnswer::unreadable()),
+            _ => return Err(unreadable()),
         };
         let duration = match &spec["leaseDurationSeconds"] {
             Value::Null => 0,
-            seconds => seconds.as_i64().ok_or_else(NoAnswer::unreadable)?,
+            seconds => seconds.as_i64().ok_or_else(unreadable)?,
         };
         Ok(renewed.map(|renewed| Lease {
             name: name.to_owned(),
@@ -163,55 +172,51 @@ impl Looking<'_> {
         }))
     }
 
-    /// Counts the nodes: by one of them and the number of the rest or, where the member does not tell that, page by page.
-    async fn nodes(&self) -> Result<u64, NoAnswer> {
-        let mut count = 0;
-        let mut path = "/api/v1/nodes?limit=1".to_owned();
-        for _ in 0..PAGES {
-            let page = self.asker.list(&path, Wanted::Metadata, |_| count += 1).await?;
-            if page.rest.is_empty() {
-                return Ok(count);
+    /// Counts the nodes: by one of them and the number of the rest or, if the member does not report that, by a list.
+    async fn nodes(&self) -> Result<u64, Failure> {
+        let client = self.asker.for_metadata();
+        let (head, first) = list_head(&client, "/api/v1/nodes").await?;
+        match head.remaining_item_count {
+            Some(remaining) => Ok(first as u64 + remaining),
+            None if head.rest.is_empty() => Ok(first as u64),
+            None => {
+                let mut count = 0;
+                list_with(&client, "/api/v1/nodes", SMALL, |_| count += 1).await?;
+                Ok(count)
             }
-            if let Some(remaining) = page.remaining_item_count {
-                return Ok(count + remaining);
-            }
-            path = format!("/api/v1/nodes?limit={PAGE}&continue={}", segment(&page.rest));
         }
-        Err(NoAnswer::Silent(
-            "there are more nodes than are counted one by one".to_owned(),
-        ))
     }
 
     /// The ClusterProperties in a version that the member serves; none where it serves none.
-    async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, NoAnswer> {
+    async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, Failure> {
         let group = match self.asker.get(ABOUT).await {
             Ok((group, _)) => group,
-            Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(Arc::from([])),
-            Err(no) => return Err(no),
+            Err(failure) if failure.code() == 404 => return Ok(Arc::from([])),
+            Err(failure) => return Err(failure),
         };
-        let versions = group["versions"].as_array().ok_or_else(NoAnswer::unreadable)?;
+        let versions = group["versions"].as_array().ok_or_else(unreadable)?;
         let versions = versions.iter().filter_map(|version| version["version"].as_str());
         // The first one is the preferred one.
         for version in versions.take(CHECKS) {
             let path = format!("{ABOUT}/{}/clusterproperties", segment(version));
             let mut properties = Vec::new();
             let read = |json: &[u8]| properties.extend(cluster_property(json, self.asker));
-            match self.asker.list_all(&path, Wanted::All, read).await {
-                Ok(()) => {
+            match list(&self.asker.client, &path, read).await {
+                Ok(_) => {
                     properties.sort_by(|one: &ClusterProperty, other| one.name.cmp(&other.name));
                     return Ok(properties.into());
                 }
-                Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => {}
-                Err(no) => return Err(no),
+                Err(failure) if failure.code() == 404 => {}
+                Err(failure) => return Err(failure),
             }
         }
         Ok(Arc::from([]))
     }
 
     /// The groups, by the names of the definitions: each is called plural.group.
-    async fn custom_resource_groups(&self) -> Result<Arc<BTreeSet<String>>, NoAnswer> {
+    async fn custom_resource_groups(&self) -> Result<Arc<BTreeSet<String>>, Failure> {
         let mut groups = BTreeSet::new();
-        let read = |json: &[u8]| {
+        let add = |json: &[u8]| {
             let object: Value = serde_json::from_slice(json).unwrap_or_default();
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             if let Some((_, group)) = name.split_once('.')
@@ -220,14 +225,12 @@ impl Looking<'_> {
                 groups.insert(self.asker.clean.words(group));
             }
         };
-        self.asker
-            .list_all(DEFINITIONS, Wanted::MetadataAtLast, read)
-            .await?;
-        if groups.len() <= GROUPS {
-            Ok(Arc::new(groups))
-        } else {
-            Err(NoAnswer::Silent("there are more groups than are kept".to_owned()))
+        let client = self.asker.for_metadata();
+        list_with(&client, DEFINITIONS, SMALL_AND_LAST, add).await?;
+        if groups.len() > GROUPS {
+            return Err(Failure::broken("there are more groups than are kept"));
         }
+        Ok(Arc::new(groups))
     }
 }
 
@@ -242,24 +245,25 @@ fn cluster_property(json: &[u8], asker: &Asker) -> Option<ClusterProperty> {
 }
 
 /// What `/readyz` says, where it is the API server that speaks: a load balancer before it has its own failures.
-fn readyz(answer: &Answer, asker: &Asker) -> Result<Readyz, NoAnswer> {
-    if answer.status.is_success() {
+fn readyz(status: StatusCode, body: &[u8], asker: &Asker) -> Result<Readyz, Failure> {
+    if status.is_success() {
         return Ok(Readyz {
             ready: true,
             failed: Vec::new(),
         });
     }
-    let body = String::from_utf8_lossy(&answer.body);
+    let body = String::from_utf8_lossy(body);
     let failed = body.lines().filter_map(|line| line.strip_prefix("[-]"));
     let failed = failed.filter_map(|line| line.split_whitespace().next());
     let failed: Vec<String> = failed
         .take(CHECKS)
         .map(|check| asker.clean.words(check))
         .collect();
-    if answer.status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
+    if status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
         Ok(Readyz { ready: false, failed })
     } else {
-        Err(NoAnswer::Refused(answer.status))
+        let (status, retry_after) = (Box::new(Status::default().with_code(status.as_u16())), None);
+        Err(Failure::Status { status, retry_after })
     }
 }
 

@@ -89,10 +89,11 @@ impl Members {
         self.from_secrets || self.plugins.is_some() || !self.ways.is_empty()
     }
 
-    /// Whether what a profile and its Secrets lead to is called. A Secret need not tell the namespace.
-    pub(super) fn hold(&self, namespace: Option<&str>, name: &str) -> bool {
+    /// Whether what a profile and its Secrets lead to is called. A Secret need not name the namespace.
+    pub(super) fn hold(&self, profile: &ObjectKey) -> bool {
         let is_it = |way: &MemberWay| {
-            way.profile.name == name && namespace.is_none_or(|namespace| way.profile.namespace == namespace)
+            let is_there = profile.namespace.is_empty() || way.profile.namespace == profile.namespace;
+            way.profile.name == profile.name && is_there
         };
         !self.only_ways || self.ways.iter().any(is_it)
     }

@@ -8,9 +8,8 @@ use std::{
 };
 
 use evidence::{
-    Gap, Kind, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey, ObjectRef,
-    ProfileHistory, Reason, Scope,
-    api::{ClusterProfile, names},
+    Evidence, Gap, Kind, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey, ObjectRef,
+    ProfileHistory, Reason, Scope, api::ClusterProfile,
 };
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
@@ -24,8 +23,8 @@ use tokio::{
 use super::{
     ask::NOT_ACCEPTED,
     credentials::{
-        AccessSource, CredentialAttempt, OpenMember, ProfileName, TriedCredential, open_way, plugin_attempts,
-        secret_attempts,
+        AccessSource, CredentialAttempt, OpenMember, describe, key_of, may_succeed_later, open_way,
+        plugin_attempts, secret_attempts, source, unknown_profile,
     },
     look::{look, no_way},
     plan::{Dial, MemberWay, Members},
@@ -44,8 +43,8 @@ pub(crate) struct MemberPoll {
     poller: Poller,
     members: Members,
     scope: Scope,
-    records: BTreeMap<ProfileName, Arc<Mutex<MemberRecord>>>,
-    tried: Arc<Mutex<Vec<TriedCredential>>>,
+    records: BTreeMap<ObjectKey, Arc<Mutex<MemberRecord>>>,
+    tried: Arc<Mutex<Vec<Login>>>,
     /// Why the Secrets could not be read.
     unread: Option<Reason>,
     /// Why some plugins may not have been run.
@@ -60,14 +59,6 @@ pub(crate) struct Sources<'a> {
     pub profiles: &'a [String],
     /// Namespaces of the Secrets.
     pub places: &'a [String],
-}
-
-/// What the members have shown.
-#[derive(Default)]
-pub(crate) struct PolledMembers {
-    pub members: Vec<Member>,
-    pub logins: Vec<Login>,
-    pub gaps: Vec<Gap>,
 }
 
 /// The samples of one member so far.
@@ -127,17 +118,13 @@ impl MemberPoll {
     pub async fn run(&mut self, from: Sources<'_>, over: watch::Receiver<bool>) {
         let secrets = self.secret_attempts(from).await;
         let (plugins, unlisted) = self.plugin_attempts(from).await;
-        let mut attempts: BTreeMap<ProfileName, Vec<CredentialAttempt>> = BTreeMap::new();
+        let mut attempts: BTreeMap<ObjectKey, Vec<CredentialAttempt>> = BTreeMap::new();
         for attempt in secrets.into_iter().chain(plugins) {
             attempts.entry(attempt.profile.clone()).or_default().push(attempt);
         }
-        let mut ways: BTreeMap<ProfileName, MemberWay> = BTreeMap::new();
+        let mut ways: BTreeMap<ObjectKey, MemberWay> = BTreeMap::new();
         for way in &self.members.ways {
-            let name = ProfileName {
-                namespace: Some(way.profile.namespace.clone()),
-                name: way.profile.name.clone(),
-            };
-            ways.entry(name).or_insert_with(|| way.clone());
+            ways.entry(way.profile.clone()).or_insert_with(|| way.clone());
         }
         let poller = Poller {
             over: Some(over),
@@ -177,10 +164,12 @@ impl MemberPoll {
             let of_plugins = profiles.filter_map(|profile| CredentialAttempt::of_plugin(profile, plugins));
             attempts.extend(of_plugins.filter(|attempt| self.holds(attempt)));
         }
-        let is_secret = |tried: &TriedCredential| matches!(tried.with, LoginWith::Secret(_));
         let mut settled = self.tried.lock().clone();
-        settled.retain(|tried| !tried.is_doubtful() || (is_unread && is_secret(tried)));
-        let known: HashSet<_> = settled.iter().map(TriedCredential::id).collect();
+        settled.retain(|login| {
+            let is_secret = matches!(login.with, LoginWith::Secret(_));
+            !may_succeed_later(login) || (is_unread && is_secret)
+        });
+        let known: HashSet<_> = settled.iter().map(id).collect();
         attempts.retain(|attempt| !known.contains(&attempt.id()));
         let poller = &self.poller;
         let outcomes = stream::iter(attempts)
@@ -189,7 +178,7 @@ impl MemberPoll {
                 attempt.try_out(&poller.dial, poller.clock).await.0
             })
             .buffer_unordered(AT_ONCE);
-        let tried: Vec<TriedCredential> = outcomes.collect().await;
+        let tried: Vec<Login> = outcomes.collect().await;
         // Only now: earlier outcomes are kept if the run is stopped meanwhile.
         *self.tried.lock() = settled.into_iter().chain(tried).collect();
         self.not_run = None;
@@ -229,14 +218,12 @@ impl MemberPoll {
 
     /// Whether the credential of that member is tried.
     fn holds(&self, attempt: &CredentialAttempt) -> bool {
-        let ProfileName { namespace, name } = &attempt.profile;
-        self.members.hold(namespace.as_deref(), name)
+        self.members.hold(&attempt.profile)
     }
 
-    /// The evidence, for the profiles that the hub had.
-    pub fn finish(self, profiles: &[ProfileHistory]) -> PolledMembers {
-        let mut polled = PolledMembers::default();
-        let known = KnownProfiles::of(profiles);
+    /// Adds the members and the logins to the evidence, with gaps for what is missing.
+    pub fn finish(self, evidence: &mut Evidence) {
+        let known = KnownProfiles::of(&evidence.profiles);
         let mut members: BTreeMap<ObjectRef, MemberRecord> = BTreeMap::new();
         for (name, record) in &self.records {
             let record = std::mem::take(&mut *record.lock());
@@ -252,52 +239,50 @@ impl MemberPoll {
             }
         }
         for (profile, record) in members {
-            polled.add(profile, record);
+            let (member, gap) = record.finish(profile);
+            evidence.members.push(member);
+            evidence.gaps.extend(gap);
         }
-        let mut tried = std::mem::take(&mut *self.tried.lock());
-        tried.sort_by_cached_key(TriedCredential::id);
-        let login = |tried: TriedCredential| Login {
-            at: tried.at,
-            profile: known.find(&tried.profile),
-            with: tried.with,
-            outcome: tried.outcome,
-        };
-        polled.logins = tried.into_iter().map(login).collect();
+        let mut logins = std::mem::take(&mut *self.tried.lock());
+        logins.sort_by_cached_key(id);
+        for login in &mut logins {
+            login.profile = known.find(&key_of(login));
+        }
+        evidence.logins = logins;
         if let Some(reason) = &self.not_run {
             let reason = format!("not all credential plugins were run: {reason}");
-            polled.gaps.push(Gap::of(Kind::Plugins, reason));
+            evidence.gaps.push(Gap::of(Kind::Plugins, reason));
         }
-        if let Some(reason) = self.unread.filter(|_| polled.members.is_empty()) {
+        if let Some(reason) = self.unread.filter(|_| evidence.members.is_empty()) {
             let reason = format!("the Secrets that would open the members could not be read: {reason}");
-            polled.gaps.push(Gap::of(Kind::Members, reason));
+            evidence.gaps.push(Gap::of(Kind::Members, reason));
         }
-        polled
     }
 }
 
-impl PolledMembers {
-    /// A member that never answered has no looks, but a gap.
-    fn add(&mut self, profile: ObjectRef, record: MemberRecord) {
-        let MemberRecord {
-            way,
-            mut looks,
-            closed,
-            ..
-        } = record;
+/// Identifies a credential that was tried.
+fn id(login: &Login) -> (String, ObjectKey) {
+    (source(&login.with), key_of(login))
+}
+
+impl MemberRecord {
+    /// The member. One that never answered has no samples, but a gap.
+    fn finish(mut self, profile: ObjectRef) -> (Member, Option<Gap>) {
         let has_answered = |look: &Look| MemberPart::ALL.iter().any(|part| look.has(*part));
-        if !looks.iter().any(has_answered) {
-            let missing = looks
-                .last()
-                .and_then(|look| look.missing.values().next().cloned());
-            let reason = missing.or(closed.map(Reason::from));
+        let mut gap = None;
+        if !self.looks.iter().any(has_answered) {
+            let last = self.looks.last();
+            let missing = last.and_then(|look| look.missing.values().next().cloned());
+            let reason = missing.or(self.closed.map(Reason::from));
             let reason = reason.unwrap_or_else(|| "the run was stopped before it was asked".into());
-            self.gaps.push(Gap {
+            gap = Some(Gap {
                 object: Some(profile.clone()),
                 ..Gap::of(Kind::Members, reason)
             });
-            looks.clear();
+            self.looks.clear();
         }
-        self.members.push(Member { profile, way, looks });
+        let (way, looks) = (self.way, self.looks);
+        (Member { profile, way, looks }, gap)
     }
 }
 
@@ -321,24 +306,19 @@ impl<'a> KnownProfiles<'a> {
     }
 
     /// The profile of that name. Without a namespace: the only one, or the one in `default`. An unknown profile has no uid.
-    fn find(&self, name: &ProfileName) -> ObjectRef {
+    fn find(&self, name: &ObjectKey) -> ObjectRef {
         let same_name = self
             .0
             .get(name.name.as_str())
             .map(Vec::as_slice)
             .unwrap_or_default();
         let of = |namespace: &str| same_name.iter().find(|object| object.namespace == namespace);
-        let found = match (&name.namespace, same_name) {
-            (Some(namespace), _) => of(namespace),
-            (None, [only]) => Some(only),
-            (None, _) => of("default"),
+        let profile = match (name.namespace.as_str(), same_name) {
+            ("", [only]) => Some(only),
+            ("", _) => of("default"),
+            (namespace, _) => of(namespace),
         };
-        found.cloned().unwrap_or_else(|| ObjectRef {
-            kind: names::KIND.to_owned(),
-            namespace: name.namespace.clone().unwrap_or_default(),
-            name: name.name.clone(),
-            ..ObjectRef::default()
-        })
+        profile.cloned().unwrap_or_else(|| unknown_profile(name))
     }
 }
 
@@ -349,7 +329,7 @@ impl Poller {
         way: Option<MemberWay>,
         attempts: Vec<CredentialAttempt>,
         record: &Mutex<MemberRecord>,
-        all_tried: &Mutex<Vec<TriedCredential>>,
+        all_tried: &Mutex<Vec<Login>>,
     ) {
         let mut access: Option<(AccessSource, Option<OpenMember>)> = None;
         if let Some(way) = way {
@@ -365,10 +345,10 @@ impl Poller {
                 let mut record = record.lock();
                 match member {
                     Some(member) => {
-                        record.way = tried.way();
+                        record.way = source(&tried.with);
                         access = Some((attempt.source, Some(member)));
                     }
-                    None => record.closed = Some(tried.describe()),
+                    None => record.closed = Some(describe(&tried)),
                 }
             }
             all_tried.lock().push(tried);

@@ -2,17 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use evidence::api::{Cluster, ClusterProfile};
+use evidence::{
+    LoginOutcome,
+    api::{Cluster, ClusterProfile},
+};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
-use crate::{
-    clock::Clock,
-    connect::exec::{ExecCredential, Hidden},
-};
+use crate::{clock::Clock, connect::exec::ExecCredential};
 
 /// The extension that a plugin gets as its configuration.
 const CONFIG: &str = "client.authentication.k8s.io/exec";
@@ -46,24 +45,6 @@ pub(crate) struct Request {
     runner: Arc<dyn Runner>,
 }
 
-/// A credential that a plugin has issued.
-pub(crate) struct Issued {
-    /// In the format of a kubeconfig's user.
-    pub user: Hidden,
-    /// When it expires; none if the plugin does not say.
-    pub expires: Option<Timestamp>,
-}
-
-/// The outcome of a request.
-pub(crate) enum Yield {
-    /// A credential.
-    Credential(Issued),
-    /// No credential, for this reason; quotes nothing that may be one.
-    None(String),
-    /// The plugin was not run, which says nothing about it.
-    NotRun(String),
-}
-
 impl Plugins {
     /// Prepares the request for the profile's member, by the first provider that the profile has; none if it has none
     /// of them.
@@ -84,49 +65,35 @@ impl Plugins {
 
 impl Request {
     /// Runs the plugin.
-    pub async fn run(&self, clock: Clock) -> Yield {
-        let call = match &self.call {
-            Ok(call) => call,
-            Err(flaw) => return Yield::None(flaw.clone()),
-        };
+    ///
+    /// # Errors
+    /// Why there is no credential; quotes nothing that may be one.
+    pub async fn run(&self, clock: Clock) -> Result<ExecCredential, LoginOutcome> {
+        let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
+        let call = self.call.as_ref().map_err(|flaw| no_credential(flaw.clone()))?;
         match self.runner.run(call).await {
-            Ran::Answered(output) => match Issued::read(&output, self.protocol, clock.now()) {
-                Ok(issued) => Yield::Credential(issued),
-                Err(flaw) => Yield::None(format!("the plugin's answer {flaw}")),
-            },
-            Ran::Failed(reason) => Yield::None(format!("the plugin {reason}")),
-            Ran::NotRun(reason) => Yield::NotRun(format!("the plugin was not run: {reason}")),
+            Ran::Answered(output) => read(&output, self.protocol, clock.now())
+                .map_err(|flaw| no_credential(format!("the plugin's answer {flaw}"))),
+            Ran::Failed(reason) => Err(no_credential(format!("the plugin {reason}"))),
+            Ran::NotRun(reason) => Err(LoginOutcome::Unanswered {
+                reason: format!("the plugin was not run: {reason}").into(),
+            }),
         }
     }
 }
 
-impl Issued {
-    /// Reads an answer in that version of the protocol.
-    ///
-    /// # Errors
-    /// What is wrong with it; goes on after "the plugin's answer".
-    fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Result<Self, String> {
-        let credential = ExecCredential::read(&output.0, Some(protocol.api_version()))?;
-        if let Some(expires) = credential.expires {
-            let age = now.duration_since(expires);
-            if age > SKEW {
-                let age = SignedDuration::from_secs(age.as_secs());
-                return Err(format!("expired {age:#} ago"));
-            }
-        }
-        let mut user = Hidden(json!({}));
-        if let Some(token) = &credential.token {
-            user.0["token"] = token.as_str().into();
-        }
-        if let Some(pair) = &credential.pair {
-            user.0["client-certificate-data"] = BASE64.encode(&pair.certificate).into();
-            user.0["client-key-data"] = BASE64.encode(pair.key.as_str()).into();
-        }
-        Ok(Self {
-            user,
-            expires: credential.expires,
-        })
+/// Reads an answer in that version of the protocol, which must not have expired.
+///
+/// # Errors
+/// What is wrong with it; goes on after "the plugin's answer".
+fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Result<ExecCredential, String> {
+    let credential = ExecCredential::read(&output.0, Some(protocol.api_version()))?;
+    let age = credential.expires.map(|expires| now.duration_since(expires));
+    if let Some(age) = age.filter(|age| *age > SKEW) {
+        let age = SignedDuration::from_secs(age.as_secs());
+        return Err(format!("expired {age:#} ago"));
     }
+    Ok(credential)
 }
 
 impl Call {
@@ -213,23 +180,20 @@ fn cluster_info(cluster: &Cluster) -> Value {
 mod tests {
     use super::*;
 
-    fn outcome(status: &Value) -> Result<(Value, Option<Timestamp>), String> {
-        let version = Protocol::V1.api_version();
-        let answer = json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
-        let now = "2026-01-01T00:00:00Z".parse().expect("a time");
-        let output = Output(answer.to_string().into_bytes());
-        Issued::read(&output, Protocol::V1, now).map(|issued| (issued.user.0.clone(), issued.expires))
-    }
-
     #[test]
-    fn a_credential_becomes_a_kubeconfigs_user() {
-        let token = json!({"token": "t", "expirationTimestamp": "2025-12-31T23:56:00Z"});
-        let expires = "2025-12-31T23:56:00Z".parse().ok();
-        assert_eq!(outcome(&token), Ok((json!({"token": "t"}), expires)));
-        let pair = json!({"clientCertificateData": "c", "clientKeyData": "k"});
-        let user = json!({"client-certificate-data": "Yw==", "client-key-data": "aw=="});
-        assert_eq!(outcome(&pair), Ok((user, None)));
-        let expired = json!({"token": "CANARY", "expirationTimestamp": "2025-12-31T22:00:00Z"});
-        assert_eq!(outcome(&expired), Err("expired 2h ago".to_owned()));
+    fn a_credential_may_expire_a_moment_before_it_is_read() {
+        let outcome = |expires: &str| {
+            let status = json!({"token": "CANARY", "expirationTimestamp": expires});
+            let version = Protocol::V1.api_version();
+            let answer = json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
+            let now = "2026-01-01T00:00:00Z".parse().expect("a time");
+            let output = Output(answer.to_string().into_bytes());
+            read(&output, Protocol::V1, now).map(|credential| credential.expires)
+        };
+        assert_eq!(
+            outcome("2025-12-31T23:56:00Z"),
+            Ok("2025-12-31T23:56:00Z".parse().ok())
+        );
+        assert_eq!(outcome("2025-12-31T22:00:00Z"), Err("expired 2h ago".to_owned()));
     }
 }

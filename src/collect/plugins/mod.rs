@@ -11,7 +11,7 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-pub(super) use call::{Request, Yield};
+pub(super) use call::Request;
 pub(crate) use file::find as find_program;
 pub use file::{NoProgram, ProvidersError, read_providers};
 pub use plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};

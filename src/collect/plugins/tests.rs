@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
 
-use evidence::api::ClusterProfile;
+use evidence::{LoginOutcome, api::ClusterProfile};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -54,9 +54,9 @@ fn profile(cluster: Value) -> ClusterProfile {
 async fn outcome(plugins: &Plugins, profile: &ClusterProfile) -> Result<Value, String> {
     let request = plugins.request(profile).expect("the file names its provider");
     match request.run(Clock::system()).await {
-        Yield::Credential(issued) => Ok(issued.user.0.clone()),
-        Yield::None(reason) => Err(reason),
-        Yield::NotRun(reason) => Err(format!("not run: {reason}")),
+        Ok(credential) => Ok(credential.user.0.clone()),
+        Err(LoginOutcome::NoCredential { reason }) => Err(reason),
+        Err(outcome) => Err(format!("not run: {outcome:?}")),
     }
 }
 
