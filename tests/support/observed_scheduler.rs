@@ -53,7 +53,8 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
         let driver = DriverPlan {
             run: new_run_id(),
             hooks: Arc::new(hooks),
-            fleet: Fleet::Made(None),
+            fleet: Fleet::MadeByHook,
+            upgrade_to: None,
             patience: Patience::default(),
             scale: None,
             own_namespace: None,

@@ -16,7 +16,7 @@ use evidence::{
 use super::{
     command::Commands,
     file::DriverFile,
-    hooks::{Member, Way, call_undo},
+    hooks::{Member, MemberKubeconfig, call_undo},
     journal::{Journal, UndoEntry},
     writes::{Touched, Writes, list_labelled},
 };
@@ -114,8 +114,8 @@ async fn clean_target(
             known.insert(head.run.clone());
         }
     }
-    let strangers = strangers(hub, target, &known).await?;
-    cleaned.messages.extend(strangers);
+    let other_runs = other_runs(hub, target, &known).await?;
+    cleaned.messages.extend(other_runs);
     if cleaned == Cleaned::default() {
         let message = format!("nothing is left of any run on this hub ({})", hub.source);
         cleaned.messages.push(message);
@@ -178,7 +178,9 @@ async fn call_hook(
     let own = own.unwrap_or_default();
     let member = Member {
         name: name.to_owned(),
-        way: own.kubeconfig.map_or(Way::Unknown, Way::File),
+        kubeconfig: own
+            .kubeconfig
+            .map_or(MemberKubeconfig::Unknown, MemberKubeconfig::File),
     };
     let hooks =
         Commands::new(file, access, run).map_err(|error| format!("the hooks cannot be run: {error}"))?;
@@ -190,7 +192,7 @@ async fn call_hook(
 }
 
 /// Reports the objects of runs whose journals are not here. These runs may still be active.
-async fn strangers(
+async fn other_runs(
     hub: &Connection,
     target: &Target,
     known: &BTreeSet<String>,

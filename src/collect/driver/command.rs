@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     file::{DriverFile, Hook},
-    hooks::{Call, Called, Hooks, Way, profile_key},
+    hooks::{Call, Called, Hooks, MemberKubeconfig, profile_key},
     journal::create_private_file,
 };
 use crate::{
@@ -106,13 +106,13 @@ impl Commands {
 
     /// The variables of a hook; a variable without a value must not be set.
     fn variables(&self, call: &Call) -> io::Result<[(&'static str, Option<String>); 10]> {
-        let member = match call.member.map(|member| (member, &member.way)) {
-            Some((member, Way::Kubeconfig(text))) => Some(self.keep(&member.name, text)?),
-            Some((_, Way::File(path))) => {
+        let member = match call.member.map(|member| (member, &member.kubeconfig)) {
+            Some((member, MemberKubeconfig::Text(text))) => Some(self.keep(&member.name, text)?),
+            Some((_, MemberKubeconfig::File(path))) => {
                 self.hide(&read_text(path, LARGEST_KUBECONFIG).unwrap_or_default());
                 Some(path.clone())
             }
-            Some((_, Way::Unknown)) | None => None,
+            Some((_, MemberKubeconfig::Unknown)) | None => None,
         };
         let shown = |path: &Path| path.display().to_string();
         let hub = self.folder.path().join("hub.kubeconfig");

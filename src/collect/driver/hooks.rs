@@ -78,19 +78,19 @@ impl<'a> Call<'a> {
 pub struct Member {
     /// Its name: a DNS label, unless it is the implementer's own.
     pub name: String,
-    /// How to reach it.
-    pub way: Way,
+    /// Its kubeconfig.
+    pub kubeconfig: MemberKubeconfig,
 }
 
-/// How to reach a member.
+/// The kubeconfig of a member.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub enum Way {
-    /// The hook knows it.
+pub enum MemberKubeconfig {
+    /// The hook has it.
     #[default]
     Unknown,
-    /// A kubeconfig.
-    Kubeconfig(String),
-    /// The file of one.
+    /// Its content.
+    Text(String),
+    /// Its file.
     File(PathBuf),
 }
 
@@ -132,13 +132,13 @@ pub trait Offered: Send + Sync {
     fn upgrade(&self) -> String;
 }
 
-impl std::fmt::Debug for Way {
-    /// Without the kubeconfig.
+impl std::fmt::Debug for MemberKubeconfig {
+    /// Without the content.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Way::Unknown => f.write_str("Unknown"),
-            Way::Kubeconfig(_) => f.write_str("Kubeconfig(…)"),
-            Way::File(path) => f.debug_tuple("File").field(path).finish(),
+            MemberKubeconfig::Unknown => f.write_str("Unknown"),
+            MemberKubeconfig::Text(_) => f.write_str("Text(…)"),
+            MemberKubeconfig::File(path) => f.debug_tuple("File").field(path).finish(),
         }
     }
 }

@@ -19,11 +19,11 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
-    hooks::{Call, Called, Member, OfferError, Offered, Way},
+    hooks::{Call, Called, Member, MemberKubeconfig, OfferError, Offered},
     journal::UndoEntry,
     plan::{DriverPlan, Fleet, OwnMember},
     session::{RunContext, STOPPED, Session, fail, late_deadline},
-    writes::OURSELVES,
+    writes::FIELD_MANAGER,
 };
 use crate::{
     hub::{
@@ -58,15 +58,15 @@ pub(super) struct ScenarioMember {
 impl ScenarioMember {
     async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, OfferError> {
         let fake = match &session.plan.fleet {
-            Fleet::StandIns(offer) => Some(offer.offer(&own.name).await?),
-            Fleet::Made(_) | Fleet::Own(..) => None,
+            Fleet::Fake(offer) => Some(offer.offer(&own.name).await?),
+            Fleet::MadeByHook | Fleet::Own(..) => None,
         };
         let server = fake.as_ref().and_then(|fake| fake.server());
         let kubeconfig = fake.as_ref().and_then(|fake| fake.kubeconfig());
-        let way = match (kubeconfig, &own.kubeconfig) {
-            (Some(text), _) => Way::Kubeconfig(text),
-            (None, Some(path)) => Way::File(path.clone()),
-            (None, None) => Way::Unknown,
+        let kubeconfig = match (kubeconfig, &own.kubeconfig) {
+            (Some(text), _) => MemberKubeconfig::Text(text),
+            (None, Some(path)) => MemberKubeconfig::File(path.clone()),
+            (None, None) => MemberKubeconfig::Unknown,
         };
         Ok(Self {
             scenario,
@@ -76,7 +76,7 @@ impl ScenarioMember {
             },
             member: Member {
                 name: own.name.clone(),
-                way,
+                kubeconfig,
             },
             own,
             fake,
@@ -175,7 +175,7 @@ impl ScenarioMember {
             let profile = history.current()?;
             let object = ObjectRef::from(profile);
             let is_known = session.is_claimed(&profile.metadata.uid)
-                || profile.manager() == OURSELVES
+                || profile.manager() == FIELD_MANAGER
                 || other_runs.contains(&ObjectKey::from(&object));
             let is_unknown = session.context.scope.holds(profile) && !is_known;
             is_unknown.then(|| object.path())
@@ -304,15 +304,12 @@ impl ScenarioMember {
 
     /// Upgrades the member. Returns the version that it should get.
     pub async fn upgrade(&self, session: &Session<'_>) -> (Called, String) {
-        match (&self.fake, &session.plan.fleet) {
-            (Some(fake), _) => (Called::done(), fake.upgrade()),
-            (None, Fleet::Made(version) | Fleet::Own(_, version)) => {
-                let version = version.clone().unwrap_or_default();
-                let called = self.call(session, DriverAction::Upgrade, Some(version.clone()));
-                (called.await, version)
-            }
-            (None, Fleet::StandIns(_)) => (Called::failed("there is no fake member"), String::new()),
+        if let Some(fake) = &self.fake {
+            return (Called::done(), fake.upgrade());
         }
+        let version = session.plan.upgrade_to.clone().unwrap_or_default();
+        let called = self.call(session, DriverAction::Upgrade, Some(version.clone()));
+        (called.await, version)
     }
 }
 
@@ -389,9 +386,9 @@ impl MemberPool {
             run: plan.run.clone(),
             next: AtomicUsize::new(1),
             own: match &plan.fleet {
-                Fleet::StandIns(_) | Fleet::Made(_) => None,
+                Fleet::Fake(_) | Fleet::MadeByHook => None,
                 // The last is taken first.
-                Fleet::Own(own, _) => Some((
+                Fleet::Own(own) => Some((
                     Semaphore::new(own.len()),
                     own.iter().rev().cloned().collect::<Vec<_>>().into(),
                 )),

@@ -42,6 +42,8 @@ pub struct DriverPlan {
     pub hooks: Arc<dyn Hooks>,
     /// Where members come from.
     pub fleet: Fleet,
+    /// The version that the upgrade hook brings; fake members upgrade themselves.
+    pub upgrade_to: Option<String>,
     /// How long the implementation may take to react.
     pub patience: Patience,
     /// The scale scenario; none leaves it out.
@@ -58,11 +60,11 @@ pub struct DriverPlan {
 #[derive(Clone)]
 pub enum Fleet {
     /// The run offers fake members.
-    StandIns(Arc<dyn Offer>),
-    /// The join hook makes them. An upgrade takes them to that version.
-    Made(Option<String>),
-    /// They are the implementer's own. An upgrade takes them to that version.
-    Own(Vec<OwnMember>, Option<String>),
+    Fake(Arc<dyn Offer>),
+    /// The join hook makes them.
+    MadeByHook,
+    /// They are the implementer's own.
+    Own(Vec<OwnMember>),
 }
 
 /// A member of the implementer's own.
@@ -127,7 +129,7 @@ impl Default for Scale {
 impl DriverPlan {
     /// Whether the run offers fake members, which it breaks, heals and upgrades itself.
     pub(super) fn has_fake_members(&self) -> bool {
-        matches!(self.fleet, Fleet::StandIns(_))
+        matches!(self.fleet, Fleet::Fake(_))
     }
 }
 

@@ -147,25 +147,12 @@ impl<'a> Session<'a> {
         self.context
             .progress
             .step(&format!("{}: {action}{of_member}{member}", scenario.name()));
-        let now = self.now();
         let patience = SignedDuration::try_from(self.plan.patience.with(action));
         DriverStep {
-            scenario,
-            action,
             member: member.to_owned(),
             profile,
-            profile_after: None,
-            from: now,
-            until: now,
-            outcome: StepOutcome::Done,
             patience_seconds: patience.unwrap_or(SignedDuration::MAX).as_secs(),
-            looked_until: now,
-            placement: None,
-            slice: None,
-            change: None,
-            reacted: None,
-            secrets_before: None,
-            output: String::new(),
+            ..DriverStep::new(scenario, action, self.now())
         }
     }
 

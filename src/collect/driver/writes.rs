@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
-pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
+pub(crate) const FIELD_MANAGER: &str = "clusterprofile-conformance";
 /// How long clients that set finalizers may take to remove them, for all deleted objects together.
 const FINALIZER_PATIENCE: Duration = Duration::from_secs(10);
 /// Interval between checks whether a deleted object is gone.
@@ -114,7 +114,7 @@ impl<'a> Writes<'a> {
         object["apiVersion"] = format!("{}/{version}", names::GROUP).into();
         object["kind"] = kind.name().into();
         let path = self.target.collection(kind, &key.namespace);
-        let path = format!("{path}?fieldManager={OURSELVES}");
+        let path = format!("{path}?fieldManager={FIELD_MANAGER}");
         self.touch(kind, key.clone());
         let created: Value = call(self.client, Method::POST, &path, Some(&object)).await?;
         self.allow(&ObjectRef::of_value(&created, kind.name()));
@@ -285,7 +285,7 @@ impl<'a> Writes<'a> {
             "kind": "Namespace",
             "metadata": {"name": name, "labels": {LABEL_RUN: run}},
         });
-        let path = format!("/api/v1/namespaces?fieldManager={OURSELVES}");
+        let path = format!("/api/v1/namespaces?fieldManager={FIELD_MANAGER}");
         let created: Result<Value, _> = call(self.client, Method::POST, &path, Some(&namespace)).await;
         created.map(|_| ())
     }
@@ -328,7 +328,7 @@ impl<'a> Writes<'a> {
 
     /// Sends a JSON patch (a list) or a merge patch (an object). Returns the object from the API server's response.
     async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Failure> {
-        let path = format!("{path}?fieldManager={OURSELVES}");
+        let path = format!("{path}?fieldManager={FIELD_MANAGER}");
         let content_type = match patch {
             Value::Array(_) => "application/json-patch+json",
             _ => "application/merge-patch+json",

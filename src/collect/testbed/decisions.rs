@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{player::Player, publish::PublishedProfile, scenarios::DecisionId};
-use crate::driver::OURSELVES;
+use crate::driver::FIELD_MANAGER;
 
 const KIND: ObjectKind = ObjectKind::PlacementDecision;
 
@@ -132,7 +132,7 @@ impl Player<'_> {
                 });
                 let slice = json!({
                     "metadata": {"namespace": key.namespace, "name": key.name, "labels": labels},
-                    "schedulerName": OURSELVES,
+                    "schedulerName": FIELD_MANAGER,
                     "decisions": decisions,
                 });
                 self.writes.create(KIND, &key, slice).await

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     connect::failure::Failure,
-    driver::{OURSELVES, OfferError},
+    driver::{FIELD_MANAGER, OfferError},
 };
 
 /// The prefix of variables that published profiles ask for.
@@ -251,7 +251,7 @@ impl Player<'_> {
     }
 
     fn new_object(&self, key: &ObjectKey, template: &ProfileTemplate) -> Value {
-        let mut labels = json!({LABEL_MANAGER: OURSELVES, LABEL_RUN: self.plan.run});
+        let mut labels = json!({LABEL_MANAGER: FIELD_MANAGER, LABEL_RUN: self.plan.run});
         if template.location != ProfileLocation::Unlabelled {
             for (name, value) in &self.plan.claims.labels {
                 labels[name] = value.as_str().into();
@@ -265,7 +265,7 @@ impl Player<'_> {
         }
         json!({
             "metadata": {"namespace": key.namespace, "name": key.name, "labels": labels},
-            "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
+            "spec": {"displayName": key.name, "clusterManager": {"name": FIELD_MANAGER}},
         })
     }
 

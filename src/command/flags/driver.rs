@@ -197,12 +197,13 @@ impl Driving {
             run,
             hooks: Arc::new(hooks),
             fleet: if file.has_fake_members() {
-                Fleet::StandIns(Arc::new(StandIns::new(clock)))
+                Fleet::Fake(Arc::new(StandIns::new(clock)))
             } else if file.members.is_empty() {
-                Fleet::Made(file.upgrade_to.clone())
+                Fleet::MadeByHook
             } else {
-                Fleet::Own(file.members.clone(), file.upgrade_to.clone())
+                Fleet::Own(file.members.clone())
             },
+            upgrade_to: file.upgrade_to.clone(),
             patience: file.patience.clone(),
             scale: file.scale(),
             own_namespace: file.own_namespace.clone(),
@@ -289,9 +290,9 @@ impl Driving {
         }
         let hooks = Arc::new(ReferenceHooks::new(remotes, clock));
         let fleet = if has_manager {
-            Fleet::StandIns(Arc::<ReferenceHooks>::clone(&hooks))
+            Fleet::Fake(Arc::<ReferenceHooks>::clone(&hooks))
         } else {
-            Fleet::Made(None)
+            Fleet::MadeByHook
         };
         Some(of_reference(hooks, fleet, *mutations))
     }
@@ -375,6 +376,7 @@ fn of_reference(hooks: Arc<dyn Hooks>, fleet: Fleet, mutations: bool) -> DriverP
         run: new_run_id(),
         hooks,
         fleet,
+        upgrade_to: None,
         patience: Patience::default(),
         scale: Some(Scale::default()),
         own_namespace: None,

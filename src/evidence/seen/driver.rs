@@ -251,6 +251,28 @@ impl Driver {
 }
 
 impl DriverStep {
+    /// A step that takes no time, and succeeds.
+    pub fn new(scenario: Scenario, action: DriverAction, at: Timestamp) -> Self {
+        Self {
+            scenario,
+            action,
+            member: String::new(),
+            profile: None,
+            profile_after: None,
+            from: at,
+            until: at,
+            outcome: StepOutcome::Done,
+            patience_seconds: 0,
+            looked_until: at,
+            reacted: None,
+            placement: None,
+            slice: None,
+            change: None,
+            secrets_before: None,
+            output: String::new(),
+        }
+    }
+
     /// The end of the implementation's time to react.
     pub fn deadline(&self) -> Timestamp {
         self.after(self.patience_seconds)

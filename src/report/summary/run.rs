@@ -207,7 +207,7 @@ pub(crate) fn slowest_reactions(report: &Report) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use evidence::{Driver, DriverStep, Evidence, Scenario, StepOutcome};
+    use evidence::{Driver, DriverStep, Evidence, Scenario};
     use jiff::{SignedDuration, Timestamp};
     use judge::{Selection, judge};
 
@@ -217,22 +217,11 @@ mod tests {
     fn step(action: DriverAction, reacted_after: Option<i64>) -> DriverStep {
         let after = |seconds| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds);
         DriverStep {
-            scenario: Scenario::Outage,
-            action,
             member: "lisbon".to_owned(),
-            profile: None,
-            profile_after: None,
-            from: Timestamp::UNIX_EPOCH,
-            until: Timestamp::UNIX_EPOCH,
-            outcome: StepOutcome::Done,
             patience_seconds: 120,
             looked_until: after(130),
             reacted: reacted_after.map(after),
-            placement: None,
-            slice: None,
-            change: None,
-            secrets_before: None,
-            output: String::new(),
+            ..DriverStep::new(Scenario::Outage, action, Timestamp::UNIX_EPOCH)
         }
     }
 

@@ -72,45 +72,42 @@ impl World {
     }
 
     async fn profile(&self, name: &str, run: Option<&str>) -> ObjectRef {
-        let mut profile = json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "metadata": {"name": name},
-            "spec": {"displayName": "theirs", "clusterManager": {"name": "m"}},
-        });
-        if let Some(run) = run {
-            profile["metadata"]["labels"] = json!({LABEL_RUN: run});
-        }
-        let created: Value = call(&self.hub.timed(), Method::POST, PROFILES, Some(&profile))
-            .await
-            .expect("created");
-        ObjectRef::of_value(&created, "ClusterProfile")
+        let spec = json!({"displayName": "theirs", "clusterManager": {"name": "m"}});
+        self.create(
+            PROFILES,
+            json!({"kind": "ClusterProfile", "spec": spec}),
+            name,
+            run,
+        )
+        .await
     }
 
     async fn slice(&self, name: &str, run: Option<&str>) -> ObjectRef {
-        let mut slice = json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision", "metadata": {"name": name},
-            "decisions": [],
-        });
+        let slice = json!({"kind": "PlacementDecision", "decisions": []});
+        self.create(SLICES, slice, name, run).await
+    }
+
+    async fn create(&self, path: &str, mut object: Value, name: &str, run: Option<&str>) -> ObjectRef {
+        object["apiVersion"] = "multicluster.x-k8s.io/v1alpha1".into();
+        object["metadata"] = json!({"name": name});
         if let Some(run) = run {
-            slice["metadata"]["labels"] = json!({LABEL_RUN: run});
+            object["metadata"]["labels"] = json!({LABEL_RUN: run});
         }
-        let created: Value = call(&self.hub.timed(), Method::POST, SLICES, Some(&slice))
+        let created: Value = call(&self.hub.timed(), Method::POST, path, Some(&object))
             .await
             .expect("created");
-        ObjectRef::of_value(&created, "PlacementDecision")
+        ObjectRef::of_value(&created, "")
     }
 
     async fn names(&self) -> Vec<String> {
         let list: Value = get(&self.hub.timed(), PROFILES).await.expect("a list");
-        let items = list["items"].as_array().expect("items");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let items = list["items"].as_array().expect("items").iter();
         items
-            .iter()
             .map(|item| {
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                format!(
-                    "{}: {}",
-                    text(&item["metadata"]["name"]),
-                    text(&item["spec"]["displayName"])
-                )
+                [&item["metadata"]["name"], &item["spec"]["displayName"]]
+                    .map(text)
+                    .join(": ")
             })
             .collect()
     }
@@ -124,12 +121,14 @@ impl World {
             also: Role::Scheduler.editions().next(),
             ..Claim::default()
         };
+        let placements = claim.edition_of(Role::Scheduler);
+        let client = self.hub.timed();
         let target = target(
-            &self.hub.timed(),
+            &client,
             Clock::system(),
             &self.hub.source,
             &claim,
-            claim.edition_of(Role::Scheduler),
+            placements,
             None,
         )
         .await;

@@ -45,7 +45,7 @@ impl World {
     async fn call(&self, action: DriverAction, stop: CancellationToken) -> Called {
         let member = Member {
             name: "conformance-r4n6d-01".to_owned(),
-            way: Way::Kubeconfig("users: [{name: m, user: {token: CANARY-member}}]".to_owned()),
+            kubeconfig: MemberKubeconfig::Text("users: [{name: m, user: {token: CANARY-member}}]".to_owned()),
         };
         let call = Call {
             member: (action != DriverAction::Restart).then_some(&member),

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     connect::failure::Failure,
-    driver::{journal::UndoEntry, session::Session, writes::OURSELVES},
+    driver::{journal::UndoEntry, session::Session, writes::FIELD_MANAGER},
     watch::record::Record,
 };
 
@@ -74,13 +74,13 @@ impl ForeignObject {
         };
         let object = match self.kind {
             ObjectKind::ClusterProfile => json!({
-                "metadata": metadata(names::LABEL_MANAGER, OURSELVES),
-                "spec": {"displayName": self.display_name(), "clusterManager": {"name": OURSELVES}},
+                "metadata": metadata(names::LABEL_MANAGER, FIELD_MANAGER),
+                "spec": {"displayName": self.display_name(), "clusterManager": {"name": FIELD_MANAGER}},
             }),
             // A decision without clusters: a consumer that finds it does nothing.
             ObjectKind::PlacementDecision => json!({
                 "metadata": metadata(names::LABEL_DECISION_KEY, &self.key.name),
-                "schedulerName": OURSELVES,
+                "schedulerName": FIELD_MANAGER,
                 "decisions": [],
             }),
         };

@@ -65,7 +65,8 @@ fn driving(manager: &Manager) -> Plan {
         driver: Some(DriverPlan {
             run: "t".to_owned(),
             hooks: manager.hooks.clone(),
-            fleet: Fleet::StandIns(manager.hooks.clone()),
+            fleet: Fleet::Fake(manager.hooks.clone()),
+            upgrade_to: None,
             patience: Patience::default(),
             scale: Some(Scale {
                 members: 6,

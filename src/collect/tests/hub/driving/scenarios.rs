@@ -252,7 +252,8 @@ async fn members_of_ones_own_are_taken_in_turns() {
     };
     let mut plan = driving(&manager);
     let driver = plan.driver.as_mut().expect("a driver");
-    driver.fleet = Fleet::Own(vec![own], Some("v1.35.1".to_owned()));
+    driver.fleet = Fleet::Own(vec![own]);
+    driver.upgrade_to = Some("v1.35.1".to_owned());
     driver.scale = None;
     let seen = run(&world, &manager, &plan).await;
     for step in &seen.driver().steps {

@@ -163,25 +163,16 @@ pub fn evidence(texts: &[String]) -> Evidence {
         });
         driver.lacking.insert(DriverAction::Join, text.clone().into());
         driver.steps.push(DriverStep {
-            scenario: Scenario::JoinAndLeave,
-            action: DriverAction::Leave,
             member: text.clone(),
             profile: Some(object.clone()),
-            profile_after: None,
             placement: Some(PlacementRequest {
                 name: text.clone(),
                 ..PlacementRequest::default()
             }),
             slice: Some(object),
-            from: Timestamp::UNIX_EPOCH,
-            until: Timestamp::UNIX_EPOCH,
             outcome: StepOutcome::Failed { reason: text.clone() },
-            patience_seconds: 0,
-            looked_until: Timestamp::UNIX_EPOCH,
-            change: None,
-            reacted: None,
-            secrets_before: None,
             output: text.clone(),
+            ..DriverStep::new(Scenario::JoinAndLeave, DriverAction::Leave, Timestamp::UNIX_EPOCH)
         });
     }
     evidence
