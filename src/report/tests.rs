@@ -23,7 +23,7 @@ fn rule(id: &'static str, level: &str) -> &'static Rule {
          needs: [inventory]\nhelpedBy: [requests]\nremedy: Set the label to the name in the spec.\nexamples: []\n"
     );
     let facts = Facts::parse(id, &text).expect("facts");
-    Box::leak(Box::new(Rule::on_fleet(id, facts, |_, _| {})))
+    Box::leak(Box::new(Rule::without_function(id, facts)))
 }
 
 fn object(name: &str) -> ObjectRef {

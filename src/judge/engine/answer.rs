@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evidence::{Claim, Evidence, ObjectRef, Reason};
+use evidence::{Claim, ObjectRef, Reason};
 
 use super::Hub;
 use crate::subjects::{Finding, Findings};
@@ -166,7 +166,7 @@ impl Findings {
 }
 
 /// A function of a rule, with what it is called on.
-pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
+pub(crate) trait Evaluate: Send + Sync {
     /// Judges all that was observed.
     fn evaluate(&self, hub: &Hub, findings: &mut Findings);
 
@@ -186,22 +186,20 @@ pub(crate) trait Evaluate: fmt::Debug + Send + Sync {
     }
 }
 
-/// A function on all evidence that handles time and authors by itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fleet(pub(crate) fn(&Evidence, &mut Findings));
-
-impl Evaluate for Fleet {
+/// An evaluator without further settings.
+impl<F: Fn(&Hub, &mut Findings) + Send + Sync> Evaluate for F {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        self.0(hub.evidence, findings);
+        self(hub, findings);
     }
+}
 
-    fn judges_around_gaps(&self) -> bool {
-        false
+impl fmt::Debug for dyn Evaluate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Evaluate")
     }
 }
 
 /// A rule on the hub as a whole. Each use says why no other evaluator fits.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Once {
     check: fn(&Hub) -> Vec<Answer>,
     /// Why the rule is skipped, if the user claims nothing that it could judge.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use evidence::{
     Asked, Credential, Evidence, Kind, Login, LoginOutcome, LoginWith, Namespace, ProfileHistory, Reason,
-    Secret, UnlabelledSecret, Version,
+    Secret, UnlabelledSecret,
     api::{ClusterProfile, Feature, names},
 };
 use jiff::Timestamp;
@@ -27,43 +27,85 @@ pub(crate) struct ConsumerSecret<'e> {
     pub(crate) profiles: Vec<&'e ProfileHistory>,
 }
 
-/// What a rule on data of the end is called on.
-#[derive(Debug)]
-enum Check {
-    Secret(fn(&ConsumerSecret, &Hub) -> Answer),
-    Login(fn(&ConsumerSecret, &LoginOutcome) -> Answer),
-    Unlabelled(fn(&UnlabelledSecret, &Hub) -> Answer),
-    Profile {
-        /// What must have held throughout the last 2 min.
-        settled: fn(&ClusterProfile) -> bool,
-        check: fn(&ClusterProfile, &Hub) -> Answer,
-    },
-}
-
-#[derive(Debug)]
-pub(crate) struct AtEnd(Check);
-
 /// A rule on each labelled Secret of a consumer.
-pub(crate) fn secret(check: fn(&ConsumerSecret, &Hub) -> Answer) -> AtEnd {
-    AtEnd(Check::Secret(check))
+pub(crate) fn secret(check: fn(&ConsumerSecret, &Hub) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        if hub.consumer_secrets().is_empty() {
+            nothing_found(hub, findings, NO_SECRET);
+        }
+        for secret in hub.consumer_secrets() {
+            findings.count(check(secret, hub));
+        }
+    }
 }
 
 /// A rule on what a joined member answered to the credential of a consumer's Secret.
-pub(crate) fn login(check: fn(&ConsumerSecret, &LoginOutcome) -> Answer) -> AtEnd {
-    AtEnd(Check::Login(check))
+pub(crate) fn login(check: fn(&ConsumerSecret, &LoginOutcome) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        let logins = hub.evidence.logins.iter();
+        let with_secrets = logins.filter_map(|login| match &login.with {
+            LoginWith::Secret(secret) => Some(((&*secret.namespace, &*secret.name), login)),
+            LoginWith::Plugin(_) => None,
+        });
+        let tried: HashMap<(&str, &str), &Login> = with_secrets.collect();
+        if hub.consumer_secrets().is_empty() {
+            nothing_found(hub, findings, NO_SECRET);
+        } else if tried.is_empty() {
+            findings.not_asked(NO_SECRET_TRIED);
+        }
+        for secret in hub.consumer_secrets() {
+            if let Some(login) = tried.get(&(&*secret.secret.namespace, &*secret.secret.name)) {
+                findings.count(answer_of_login(hub, secret, login, check));
+            }
+        }
+    }
 }
 
-/// A rule on each Secret in a consumer's namespace that has a kubeconfig, but no label.
-pub(crate) fn unlabelled_secret(check: fn(&UnlabelledSecret, &Hub) -> Answer) -> AtEnd {
-    AtEnd(Check::Unlabelled(check))
+/// A rule on each Secret in a consumer's namespace that has a kubeconfig, but no label. Without any such Secret, the rule is
+/// kept in each namespace.
+pub(crate) fn unlabelled_secret(check: fn(&UnlabelledSecret, &Hub) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        let namespaces = hub.evidence.namespaces.iter();
+        let consumers = namespaces.filter(|namespace| namespace.consumer().is_some());
+        findings.examined += consumers.count();
+        if findings.examined == 0 {
+            nothing_found(hub, findings, NO_CONSUMER);
+        }
+        let secrets = hub.evidence.unlabelled_secrets.iter();
+        for secret in secrets.filter(|secret| hub.consumer_of(&secret.namespace).is_some()) {
+            let answer = check(secret, hub);
+            answer
+                .findings()
+                .iter()
+                .for_each(|finding| findings.report(finding.clone()));
+        }
+    }
 }
 
-/// A rule on each profile of which something held throughout the last 2 min.
+/// A rule on each profile of which something holds. A violation counts only if that held throughout the last 2 min.
 pub(crate) fn settled_profile(
     settled: fn(&ClusterProfile) -> bool,
     check: fn(&ClusterProfile, &Hub) -> Answer,
-) -> AtEnd {
-    AtEnd(Check::Profile { settled, check })
+) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        for object in hub.profiles() {
+            let Some(profile) = object.current().filter(|profile| settled(profile)) else {
+                continue;
+            };
+            let answer = check(profile, hub);
+            let holds = |profile: Option<&_>| profile.is_some_and(settled);
+            findings.count(match answer {
+                Answer::Broken(_) | Answer::Warning(_) => {
+                    match object.throughout_the_last(GRACE + 1, hub, holds) {
+                        Certainty::Yes => answer,
+                        Certainty::No => Answer::NotApplicable,
+                        Certainty::Unknown(reason) => Answer::Unknown(reason),
+                    }
+                }
+                answer => answer,
+            });
+        }
+    }
 }
 
 impl<'e> ConsumerSecret<'e> {
@@ -147,21 +189,19 @@ impl<'e> Hub<'e> {
         at: Timestamp,
         holds: fn(&ClusterProfile) -> bool,
     ) -> Certainty {
-        let mut is_any = false;
-        let mut missed = None;
+        let mut certainty = Certainty::No;
         for history in histories {
             // Members are called when the watch has ended, too.
             match Timeline::of_name(self.evidence, &[*history]).at(at) {
-                Err(reason) => missed = Some(reason),
+                Err(reason) => certainty = Certainty::Unknown(reason),
                 Ok(profiles) if profiles.iter().any(|profile| !holds(profile)) => return Certainty::No,
-                Ok(profiles) => is_any |= !profiles.is_empty(),
+                Ok(profiles) if !profiles.is_empty() && certainty == Certainty::No => {
+                    certainty = Certainty::Yes;
+                }
+                Ok(_) => {}
             }
         }
-        match missed {
-            Some(reason) => Certainty::Unknown(reason),
-            None if is_any => Certainty::Yes,
-            None => Certainty::No,
-        }
+        certainty
     }
 
     /// The consumers' Secrets that have a credential.
@@ -184,67 +224,9 @@ impl<'e> Hub<'e> {
     }
 }
 
-impl Evaluate for AtEnd {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        match &self.0 {
-            Check::Secret(check) => {
-                let secrets = hub.consumer_secrets();
-                if secrets.is_empty() {
-                    nothing_found(hub, findings, NO_SECRET);
-                }
-                secrets
-                    .iter()
-                    .for_each(|secret| findings.count(check(secret, hub)));
-            }
-            Check::Login(check) => judge_logins(hub, *check, findings),
-            Check::Unlabelled(check) => judge_unlabelled(hub, *check, findings),
-            Check::Profile { settled, check } => {
-                for object in hub.profiles() {
-                    if let Some(profile) = object.current() {
-                        let is_settled = || {
-                            let timeline = Timeline::of_name(hub.evidence, &object.lives);
-                            let holds = |version: &Version| settled(&version.object);
-                            let intervals =
-                                timeline.intervals(|place| timeline.object(place).is_some_and(holds));
-                            intervals.throughout_the_last(GRACE + 1)
-                        };
-                        findings.count(answer_if_settled(
-                            check(profile, hub),
-                            settled(profile),
-                            is_settled,
-                        ));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The reason for no verdict without a Secret.
+/// The reasons for no verdict without a Secret, or without a consumer.
 const NO_SECRET: &str = "no Secret with label x-k8s.io/cluster-profile was found";
-
-/// Judges the answers of members to the credentials in Secrets.
-fn judge_logins(hub: &Hub, check: fn(&ConsumerSecret, &LoginOutcome) -> Answer, findings: &mut Findings) {
-    let logins = hub.evidence.logins.iter();
-    let tried: HashMap<(&str, &str), &Login> = logins
-        .filter_map(|login| match &login.with {
-            LoginWith::Secret(secret) => Some(((&*secret.namespace, &*secret.name), login)),
-            _ => None,
-        })
-        .collect();
-    let secrets = hub.consumer_secrets();
-    if secrets.is_empty() {
-        nothing_found(hub, findings, NO_SECRET);
-    } else if tried.is_empty() {
-        findings.not_asked(NO_SECRET_TRIED);
-    }
-    for secret in secrets {
-        let name = (&*secret.secret.namespace, &*secret.secret.name);
-        if let Some(login) = tried.get(&name) {
-            findings.count(answer_of_login(hub, secret, login, check));
-        }
-    }
-}
+pub(crate) const NO_CONSUMER: &str = "no namespace with label x-k8s.io/cluster-inventory-consumer was found";
 
 /// A refusal counts if the member was joined; that it did not answer matters if it was healthy, too.
 fn answer_of_login(
@@ -279,38 +261,6 @@ pub(crate) fn is_joined(profile: &ClusterProfile) -> bool {
 pub(crate) fn is_reachable(profile: &ClusterProfile) -> bool {
     let healthy = profile.condition(names::CONDITION_HEALTHY);
     is_joined(profile) && healthy.is_none_or(|healthy| &*healthy.status == "True")
-}
-
-/// An answer counts if the condition holds now, and a violation only if it held all the time.
-fn answer_if_settled(answer: Answer, holds_now: bool, is_settled: impl Fn() -> Certainty) -> Answer {
-    match answer {
-        _ if !holds_now => Answer::NotApplicable,
-        Answer::Broken(_) | Answer::Warning(_) => match is_settled() {
-            Certainty::Yes => answer,
-            Certainty::No => Answer::NotApplicable,
-            Certainty::Unknown(reason) => Answer::Unknown(reason),
-        },
-        other => other,
-    }
-}
-
-/// Judges Secrets in the namespaces of consumers. Without any such Secret, the rule is kept in each namespace.
-fn judge_unlabelled(hub: &Hub, check: fn(&UnlabelledSecret, &Hub) -> Answer, findings: &mut Findings) {
-    let namespaces = hub.evidence.namespaces.iter();
-    let consumers = namespaces
-        .filter(|namespace| namespace.consumer().is_some())
-        .count();
-    if consumers == 0 {
-        let what = "no namespace with label x-k8s.io/cluster-inventory-consumer was found";
-        nothing_found(hub, findings, what);
-    }
-    findings.examined += consumers;
-    let secrets = hub.evidence.unlabelled_secrets.iter();
-    for secret in secrets.filter(|secret| hub.consumer_of(&secret.namespace).is_some()) {
-        if let Answer::Broken(found) | Answer::Warning(found) = check(secret, hub) {
-            found.into_iter().for_each(|finding| findings.report(finding));
-        }
-    }
 }
 
 /// Says what an empty result means: the feature is absent, unless the user claims it.

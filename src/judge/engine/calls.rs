@@ -1,6 +1,6 @@
 //! Evaluates a function on all calls to one profile's member: endpoint calls, or runs of a credential plugin.
 
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 use evidence::{EndpointCall, Evidence, Login, LoginOutcome, LoginWith, ObjectRef, api::ClusterProfile};
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use super::{
 use crate::{subjects::Findings, time::stamped, timeline::Timeline};
 
 /// A call that the run made with what a profile reports.
-pub(crate) trait MemberCall: fmt::Debug + Sized + 'static {
+pub(crate) trait MemberCall: Sized + 'static {
     /// Whether a failure counts only once the profile is older than the grace period.
     const IS_SETTLED_FIRST: bool;
 
@@ -63,56 +63,71 @@ impl MemberCall for Login {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Calls<C>(fn(&ClusterProfile, &[&C]) -> Answer);
-
 /// A rule on all calls of one profile, with its version at the last call. Without any call in the run, it is called for each
 /// profile without calls.
-pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) -> Calls<C> {
-    Calls(check)
+pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        let mut calls: HashMap<(&str, &str), Vec<ProfileCall<C>>> = HashMap::new();
+        for call in C::all(hub.evidence) {
+            let name = (&*call.profile.namespace, &*call.profile.name);
+            calls.entry(name).or_default().push(call);
+        }
+        if calls.is_empty() {
+            for profile in hub.profiles().iter().filter_map(|object| object.current()) {
+                findings.count(check(profile, &[]));
+            }
+        }
+        let mut unknowns = Unknowns::default();
+        for object in hub.profiles() {
+            let Some(calls) = calls.get(&object.name()) else {
+                continue;
+            };
+            match judge(check, hub, object, calls) {
+                Answer::Unknown(reason) => unknowns.add(calls[0].profile, reason.to_string()),
+                answer => findings.count(answer),
+            }
+        }
+        unknowns.report(findings);
+    }
 }
 
 const NEW: &str =
     "too early to tell: its profile was not yet older than the grace of 2 min when its member was called";
 
-impl<C: MemberCall> Calls<C> {
-    fn judge<'e>(
-        &self,
-        hub: &Hub<'e>,
-        object: &JudgedObject<'e, ClusterProfile>,
-        calls: &[ProfileCall<'e, C>],
-    ) -> Answer {
-        let timeline = Timeline::of_name(hub.evidence, &object.lives);
-        let mut last = None;
-        let mut counted = Vec::new();
-        let mut is_any_missed = false;
-        for call in calls {
-            // Members are called when the watch has ended, too.
-            let Ok(profiles) = timeline.at(call.at) else {
-                is_any_missed = true;
-                continue;
-            };
-            if profiles.iter().all(|profile| (call.precondition)(profile))
-                && let Some(profile) = profiles.last()
-            {
-                last = Some((*profile, call.at));
-                counted.push(call.call);
+fn judge<'e, C: MemberCall>(
+    check: fn(&ClusterProfile, &[&C]) -> Answer,
+    hub: &Hub<'e>,
+    object: &JudgedObject<'e, ClusterProfile>,
+    calls: &[ProfileCall<'e, C>],
+) -> Answer {
+    let timeline = Timeline::of_name(hub.evidence, &object.lives);
+    let mut last = None;
+    let mut counted = Vec::new();
+    let mut is_any_missed = false;
+    for call in calls {
+        // Members are called when the watch has ended, too.
+        match timeline.at(call.at) {
+            Err(_) => is_any_missed = true,
+            Ok(profiles) if profiles.iter().all(|profile| (call.precondition)(profile)) => {
+                if let Some(profile) = profiles.last() {
+                    last = Some((*profile, call.at));
+                    counted.push(call.call);
+                }
             }
+            Ok(_) => {}
         }
-        let Some((profile, at)) = last else {
-            return if is_any_missed {
-                Answer::Unknown(MISSED.into())
-            } else {
-                Answer::NotApplicable
-            };
-        };
-        match (self.0)(profile, &counted) {
-            Answer::Broken(_) | Answer::Warning(_) if is_any_missed => Answer::Unknown(MISSED.into()),
-            Answer::Broken(_) if C::IS_SETTLED_FIRST && is_new(hub.evidence, object, profile, at) => {
-                Answer::Unknown(NEW.into())
-            }
-            answer => answer.on(|| ObjectRef::from(profile)),
+    }
+    let answer = last.map_or(Answer::NotApplicable, |(profile, _)| check(profile, &counted));
+    match (answer, last) {
+        (Answer::NotApplicable, None) if is_any_missed => Answer::Unknown(MISSED.into()),
+        (Answer::Broken(_) | Answer::Warning(_), _) if is_any_missed => Answer::Unknown(MISSED.into()),
+        (Answer::Broken(_), Some((profile, at)))
+            if C::IS_SETTLED_FIRST && is_new(hub.evidence, object, profile, at) =>
+        {
+            Answer::Unknown(NEW.into())
         }
+        (answer, Some((profile, _))) => answer.on(|| ObjectRef::from(profile)),
+        (answer, None) => answer,
     }
 }
 
@@ -124,38 +139,10 @@ fn is_new(
     at: Timestamp,
 ) -> bool {
     let created = profile.metadata.creation_timestamp.as_deref();
-    let created = created
-        .and_then(|created| stamped(evidence, created))
-        .map(|created| created.latest);
+    let created = created.and_then(|created| Some(stamped(evidence, created)?.latest));
     let mut lives = object.lives.iter();
     let life = lives.find(|life| life.last().metadata.uid == profile.metadata.uid);
     let seen = life.map(|life| life.versions[0].received().as_microsecond());
     let since = created.into_iter().chain(seen).min();
     since.is_some_and(|since| at.as_microsecond() - since < GRACE)
-}
-
-impl<C: MemberCall> Evaluate for Calls<C> {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        let mut calls: HashMap<(&str, &str), Vec<ProfileCall<C>>> = HashMap::new();
-        for call in C::all(hub.evidence) {
-            let name = (&*call.profile.namespace, &*call.profile.name);
-            calls.entry(name).or_default().push(call);
-        }
-        if calls.is_empty() {
-            for profile in hub.profiles().iter().filter_map(|object| object.current()) {
-                findings.count((self.0)(profile, &[]));
-            }
-        }
-        let mut unknowns = Unknowns::default();
-        for object in hub.profiles() {
-            let Some(calls) = calls.get(&object.name()) else {
-                continue;
-            };
-            match self.judge(hub, object, calls) {
-                Answer::Unknown(reason) => unknowns.add(calls[0].profile, reason.to_string()),
-                answer => findings.count(answer),
-            }
-        }
-        unknowns.report(findings);
-    }
 }

@@ -32,7 +32,6 @@ pub(crate) struct Change<'c, 'e, T> {
 }
 
 /// A rule on each change of an object by the judged implementation.
-#[derive(Debug)]
 pub(crate) struct ChangeRule<T> {
     check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
     is_creation: bool,
@@ -82,7 +81,7 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
         let uid = &self.before.or(self.after)?.metadata().uid;
         let changed = self.timeline.moments()[self.place].since;
         for place in (0..self.place).rev() {
-            let object = &self.timeline.object(place)?.object;
+            let object = self.timeline.object(place)?;
             if object.metadata().uid != *uid {
                 return None;
             }
@@ -185,14 +184,13 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
 
     /// Whether a part became what it is with a moment. True as well while the object is unobserved or absent.
     fn is_changed(&self, place: usize, path: &str) -> bool {
-        let Some(version) = self.timeline.object(place) else {
+        let Some(object) = self.timeline.object(place) else {
             return true;
         };
         let before = place
             .checked_sub(1)
             .and_then(|before| self.timeline.object(before));
-        let part_before = before.and_then(|before| part(&before.object, path));
-        part(&version.object, path) != part_before
+        part(object, path) != before.and_then(|before| part(before, path))
     }
 }
 

@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Evidence, Kind, Origin, ProfileHistory, SliceHistory,
+    Evidence, Kind, Origin, ProfileHistory, SliceHistory, Version,
     api::{
         ClusterDecision, ClusterProfile, OwnerReference, PlacementDecision, names, names::LABEL_DECISION_KEY,
     },
 };
+use jiff::Timestamp;
 
-use super::{Hub, Judged, judged::has_unknown_publisher};
+use super::{
+    Hub, Judged,
+    judged::{has_unknown_publisher, key},
+};
 use crate::{
     hash::HashMap,
-    time::Micros,
+    time::{Micros, is_watched},
     timeline::{Intervals, Moment, Timeline},
 };
 
@@ -36,21 +40,8 @@ pub(super) struct NamingEntry<'e> {
 impl<'e> DecisionSlices<'e> {
     /// The judged slices by decision.
     pub(super) fn all(hub: &Hub<'e>) -> Vec<Self> {
-        let mut decisions: BTreeMap<SharedBy, Vec<&SliceHistory>> = BTreeMap::new();
-        for life in hub.slices().iter().flat_map(|object| &object.lives) {
-            let shared: BTreeSet<SharedBy> = life
-                .versions
-                .iter()
-                .map(|version| shared_by(&version.object))
-                .collect();
-            for shared in shared {
-                decisions.entry(shared).or_default().push(life);
-            }
-        }
-        decisions
-            .into_iter()
-            .map(|(shared, lives)| Self { shared, lives })
-            .collect()
+        let decisions = lives_by(hub, shared_by).into_iter();
+        decisions.map(|(shared, lives)| Self { shared, lives }).collect()
     }
 
     fn holds(&self, slice: &PlacementDecision) -> bool {
@@ -62,21 +53,27 @@ impl<'e> DecisionSlices<'e> {
     }
 
     pub(super) fn names_any(&self, life: &'e SliceHistory) -> bool {
-        let mut versions = life.versions.iter().map(|version| &version.object);
-        versions.any(|slice| self.holds(slice) && naming_entries(slice).next().is_some())
+        self.entries(life.versions.iter()).next().is_some()
     }
 
-    /// An entry for each profile and each reason for choosing it.
-    pub(super) fn distinct_entries(&self) -> impl Iterator<Item = NamingEntry<'e>> {
+    /// An entry for each profile, and another one if the scheduler excuses some of its choices.
+    pub(super) fn distinct_entries(
+        &self,
+        is_excused: fn(&ClusterDecision) -> bool,
+    ) -> impl Iterator<Item = NamingEntry<'e>> {
         let versions = self.lives.iter().flat_map(|life| &life.versions);
-        let slices = versions
-            .map(|version| &version.object)
-            .filter(|slice| self.holds(slice));
-        let entries = slices.flat_map(naming_entries);
-        let distinct: BTreeMap<(ProfileName, &str), NamingEntry> = entries
-            .map(|entry| ((entry.name, entry.reason()), entry))
-            .collect();
-        distinct.into_values()
+        let entries = self.entries(versions);
+        let distinct = entries.map(|entry| ((entry.name, is_excused(entry.decision)), entry));
+        BTreeMap::from_iter(distinct).into_values()
+    }
+
+    /// The entries of versions that belong to the decision.
+    fn entries(
+        &self,
+        versions: impl Iterator<Item = &'e Version<PlacementDecision>>,
+    ) -> impl Iterator<Item = NamingEntry<'e>> {
+        let slices = versions.map(|version| &version.object);
+        slices.filter(|slice| self.holds(slice)).flat_map(naming_entries)
     }
 
     /// The first entry that names each of some profiles in each moment.
@@ -88,11 +85,8 @@ impl<'e> DecisionSlices<'e> {
         let count = timeline.moments().len();
         let mut by_name: BTreeMap<_, _> = wanted.iter().map(|name| (*name, vec![None; count])).collect();
         for place in 0..count {
-            let versions = timeline.objects(place).unwrap_or_default().iter();
-            let slices = versions
-                .map(|version| &version.object)
-                .filter(|slice| self.holds(slice));
-            for entry in slices.flat_map(naming_entries) {
+            let versions = timeline.objects(place).unwrap_or_default();
+            for entry in self.entries(versions.iter().copied()) {
                 let Some(places) = by_name.get_mut(&entry.name) else {
                     continue;
                 };
@@ -106,23 +100,31 @@ impl<'e> DecisionSlices<'e> {
     }
 
     pub(super) fn has_unknown_publisher(&self, hub: &Hub<'e>, slice: &PlacementDecision) -> bool {
-        let life = self
-            .lives
-            .iter()
-            .find(|life| life.last().metadata.uid == slice.metadata.uid);
+        let mut lives = self.lives.iter();
+        let life = lives.find(|life| life.last().metadata.uid == slice.metadata.uid);
         life.is_some_and(|life| has_unknown_publisher(hub.slice_authors(), life))
     }
 }
 
 impl<'e> NamingEntry<'e> {
-    /// Why the scheduler chose the cluster; empty if it does not say.
-    pub(super) fn reason(&self) -> &'e str {
-        self.decision.reason.as_deref().unwrap_or_default()
-    }
-
     fn place(&self) -> (&'e str, usize) {
         (&self.slice.metadata.name, self.index)
     }
+}
+
+/// The judged slices by each key that they had in any version.
+pub(super) fn lives_by<'e, K: Ord + Copy>(
+    hub: &Hub<'e>,
+    key: fn(&'e PlacementDecision) -> K,
+) -> BTreeMap<K, Vec<&'e SliceHistory>> {
+    let mut by_key: BTreeMap<K, Vec<&SliceHistory>> = BTreeMap::new();
+    for life in hub.slices().iter().flat_map(|object| &object.lives) {
+        let versions = life.versions.iter();
+        for key in BTreeSet::from_iter(versions.map(|version| key(&version.object))) {
+            by_key.entry(key).or_default().push(life);
+        }
+    }
+    by_key
 }
 
 /// The entries of a slice that name a profile. Without a namespace, the profile is in that of the slice.
@@ -168,11 +170,7 @@ impl<'e> NamedProfiles<'e> {
         let evidence = hub.evidence;
         let mut lives: HashMap<ProfileName, Vec<&ProfileHistory>> = HashMap::default();
         for life in &evidence.profiles {
-            let metadata = &life.last().metadata;
-            lives
-                .entry((&metadata.namespace, &metadata.name))
-                .or_default()
-                .push(life);
+            lives.entry(key(life)).or_default().push(life);
         }
         Self {
             evidence,
@@ -183,9 +181,7 @@ impl<'e> NamedProfiles<'e> {
 
     /// Whether the run watched both profiles and slices.
     pub(super) fn is_watched(&self) -> bool {
-        let is_watched = |kind| *self.evidence.asked(kind) == Asked::Yes;
-        let has_window = self.evidence.header.window.is_some();
-        has_window && is_watched(Kind::Timeline) && is_watched(Kind::PlacementTimeline)
+        is_watched::<ClusterProfile>(self.evidence) && is_watched::<PlacementDecision>(self.evidence)
     }
 
     /// Whether a conformance run made or changed the profile.
@@ -246,14 +242,11 @@ fn listed_at(evidence: &Evidence) -> Micros {
     let Some(window) = evidence.header.window else {
         return Micros::MIN;
     };
-    let listed = evidence
-        .profiles
-        .iter()
-        .filter(|life| life.origin == Origin::Listed);
+    let profiles = evidence.profiles.iter();
+    let listed = profiles.filter(|life| life.origin == Origin::Listed);
     let read = listed.map(|life| life.versions[0].received());
-    let read = read.filter(|read| *read <= window.until).max();
-    read.map_or(window.from, |read| read.max(window.from))
-        .as_microsecond()
+    let read = read.filter(|read| *read <= window.until);
+    read.fold(window.from, Timestamp::max).as_microsecond()
 }
 
 /// The object for which a slice was made: its controller or, if none is marked as such, its only owner.

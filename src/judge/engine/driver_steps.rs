@@ -32,13 +32,15 @@ pub(super) fn cut_short_before(
     deadline: Timestamp,
 ) -> Option<Reason> {
     let until = observed_until(evidence, taken);
+    if until >= deadline {
+        return None;
+    }
     let seconds = until.duration_since(taken.until).as_secs().max(0);
     let patience = deadline.duration_since(taken.until).as_secs();
     let action = describe(taken);
-    let is_cut = until < deadline;
-    is_cut.then(|| {
-        format!("the run was cut short: it looked for {seconds} s of the {patience} s after {action}").into()
-    })
+    Some(
+        format!("the run was cut short: it looked for {seconds} s of the {patience} s after {action}").into(),
+    )
 }
 
 /// Explains that the watch missed part of a time after an action, if so. `name` is the namespace and name of an object;
@@ -102,17 +104,12 @@ pub(super) fn has_left(evidence: &Evidence, profile: &ClusterProfile, by: Timest
 pub(crate) fn nothing_appeared(hub: &Hub, taken: &DriverStep) -> Result<(), Reason> {
     // A manager chooses the namespace, and those outside of the scope were not watched.
     if !hub.evidence.header.scope.namespaces.is_empty() {
-        return Err(ELSEWHERE.into());
-    }
-    if let Some(reason) = cut_short(hub.evidence, taken) {
-        return Err(reason);
+        return Err("only some namespaces were watched, and the member's profile may be in another".into());
     }
     let until = told_by(taken.deadline()).max(observed_until(hub.evidence, taken));
-    missed_after::<ClusterProfile>(hub.evidence, None, taken, (taken.from, until)).map_or(Ok(()), Err)
+    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, taken, (taken.from, until));
+    cut_short(hub.evidence, taken).or_else(missed).map_or(Ok(()), Err)
 }
-
-/// The reason for no verdict on a profile that was not seen.
-const ELSEWHERE: &str = "only some namespaces were watched, and the member's profile may be in another";
 
 /// Names an action, such as `leave` of member-1.
 pub(crate) fn describe(taken: &DriverStep) -> String {
@@ -130,12 +127,9 @@ pub(crate) fn to_the_second(at: Timestamp) -> Timestamp {
 
 /// The expected value with its deadline.
 pub(crate) fn within(taken: &DriverStep, expected: &str) -> String {
-    format!(
-        "{expected} within {} s of {} at {}",
-        taken.patience_seconds,
-        describe(taken),
-        to_the_second(taken.until)
-    )
+    let (patience, action) = (taken.patience_seconds, describe(taken));
+    let done = to_the_second(taken.until);
+    format!("{expected} within {patience} s of {action} at {done}")
 }
 
 /// The observed value with the deadline.
@@ -144,11 +138,10 @@ pub(crate) fn in_the_end(taken: &DriverStep, observed: &str) -> String {
 }
 
 /// A rule on the actions of one kind in one scenario.
-#[derive(Debug)]
 pub(crate) struct StepRule {
     scenario: Scenario,
     action: DriverAction,
-    check: Check,
+    check: Box<dyn Fn(&DriverStep, &Hub) -> Answer + Send + Sync>,
     /// Whether the actions of other scenarios are judged, too.
     is_of_all_scenarios: bool,
     /// Whether the rule has nothing to say if the run took no such action.
@@ -157,20 +150,11 @@ pub(crate) struct StepRule {
     applies_if_any: Option<fn(&ClusterProfile) -> bool>,
 }
 
-/// A rule's function on an action.
-#[derive(Debug)]
-enum Check {
-    /// It needs the profile that the action concerns.
-    Profile(fn(&Step) -> Answer),
-    /// It needs the slices of the placement that the action concerns.
-    Placement(fn(&PlacementStep) -> Answer),
-    /// It is about something else.
-    Action(fn(&DriverStep, &Hub) -> Answer),
-}
-
 /// A rule on the profile that an action concerns.
 pub(crate) fn step(scenario: Scenario, action: DriverAction, check: fn(&Step) -> Answer) -> StepRule {
-    StepRule::of(scenario, action, Check::Profile(check))
+    StepRule::of(scenario, action, move |taken, hub| {
+        Step::of(hub, taken).map_or_else(Answer::Unknown, |step| check(&step))
+    })
 }
 
 /// A rule on what follows an action, whatever it concerns.
@@ -179,7 +163,7 @@ pub(crate) fn action(
     action: DriverAction,
     check: fn(&DriverStep, &Hub) -> Answer,
 ) -> StepRule {
-    StepRule::of(scenario, action, Check::Action(check))
+    StepRule::of(scenario, action, check)
 }
 
 /// A rule on the slices of the placement that an action concerns.
@@ -188,15 +172,21 @@ pub(crate) fn placement_step(
     action: DriverAction,
     check: fn(&PlacementStep) -> Answer,
 ) -> StepRule {
-    StepRule::of(scenario, action, Check::Placement(check))
+    StepRule::of(scenario, action, move |taken, hub| {
+        PlacementStep::of(hub, taken).map_or_else(Answer::Unknown, |step| check(&step))
+    })
 }
 
 impl StepRule {
-    fn of(scenario: Scenario, action: DriverAction, check: Check) -> Self {
+    fn of(
+        scenario: Scenario,
+        action: DriverAction,
+        check: impl Fn(&DriverStep, &Hub) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         Self {
             scenario,
             action,
-            check,
+            check: Box::new(check),
             is_of_all_scenarios: false,
             is_optional: false,
             applies_if_any: None,
@@ -221,21 +211,6 @@ impl StepRule {
         self
     }
 
-    fn judge(&self, hub: &Hub, taken: &DriverStep, findings: &mut Findings) {
-        let answer = match &self.check {
-            Check::Action(check) => check(taken, hub),
-            Check::Profile(check) => match Step::of(hub, taken) {
-                Ok(step) => check(&step),
-                Err(reason) => Answer::Unknown(reason),
-            },
-            Check::Placement(check) => match PlacementStep::of(hub, taken) {
-                Ok(step) => check(&step),
-                Err(reason) => Answer::Unknown(reason),
-            },
-        };
-        findings.count(answer);
-    }
-
     /// Says why the scenario has no such action.
     fn say_why_none(&self, driver: &Driver, findings: &mut Findings) {
         if let Some(reason) = driver.lacking.get(&self.action) {
@@ -246,11 +221,8 @@ impl StepRule {
             findings.not_asked(format!("the run was recorded without the step `{}`", self.action));
             return;
         }
-        let mut steps = driver
-            .steps
-            .iter()
-            .filter(|step| step.scenario == self.scenario)
-            .peekable();
+        let steps = driver.steps.iter();
+        let mut steps = steps.filter(|step| step.scenario == self.scenario).peekable();
         // It needs many members, so a run may omit it.
         if self.scenario == Scenario::Scale && steps.peek().is_none() {
             findings.not_asked("the run left out the scenario of many members");
@@ -282,27 +254,22 @@ impl Evaluate for StepRule {
             findings.not_asked(reason.after("the results of the driver's steps were not watched"));
             return;
         }
-        let mut is_taken = false;
-        for taken in driver
-            .steps_of(self.action)
-            .filter(|step| step.scenario == self.scenario)
-        {
-            is_taken = true;
+        for taken in driver.steps_of(self.action) {
+            let is_own = taken.scenario == self.scenario;
             match &taken.outcome {
-                StepOutcome::Done => self.judge(hub, taken, findings),
-                StepOutcome::Failed { .. } if self.is_optional => {}
-                StepOutcome::Failed { reason } => findings.cannot_tell(failed(taken, reason)),
+                StepOutcome::Done if is_own || self.is_of_all_scenarios => {
+                    findings.count((self.check)(taken, hub));
+                }
+                StepOutcome::Failed { reason } if is_own && !self.is_optional => {
+                    findings.cannot_tell(failed(taken, reason));
+                }
+                _ => {}
             }
         }
-        if !is_taken && !self.is_optional {
+        let mut taken = driver.steps_of(self.action);
+        if !self.is_optional && !taken.any(|step| step.scenario == self.scenario) {
             self.say_why_none(driver, findings);
         }
-        let is_elsewhere =
-            |step: &&DriverStep| step.scenario != self.scenario && step.outcome == StepOutcome::Done;
-        let elsewhere = driver.steps_of(self.action).filter(is_elsewhere);
-        elsewhere
-            .filter(|_| self.is_of_all_scenarios)
-            .for_each(|taken| self.judge(hub, taken, findings));
     }
 }
 

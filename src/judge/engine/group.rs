@@ -1,6 +1,6 @@
 //! Evaluates a function on objects that share a key at the same time.
 
-use std::{collections::BTreeMap, fmt, ptr, rc::Rc};
+use std::{collections::BTreeMap, ptr, rc::Rc};
 
 use evidence::{
     History, Version,
@@ -25,7 +25,6 @@ pub(crate) const DECISION_GRACE: Micros = 30 * SECOND;
 /// How long a scheduler that stops between two writes may take to restart: 5 min.
 const RESTART: Micros = 300 * SECOND;
 
-#[derive(Debug)]
 pub(crate) struct Group<T, K> {
     keys: fn(&T, &Hub) -> Vec<K>,
     /// The objects are never terminating. Those of the judged implementation come last.
@@ -289,7 +288,7 @@ fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Ans
     }
 }
 
-impl<T: Judged, K: Ord + Clone + fmt::Debug + Send + Sync> Evaluate for Group<T, K> {
+impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let judged: HashSet<*const History<T>> = T::judged(hub)
             .iter()

@@ -2,16 +2,13 @@
 //!
 //! An interruption of the watch ends a history and begins another one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use evidence::{
-    SliceHistory,
-    api::{DecisionId, PlacementDecision},
-};
+use evidence::api::{DecisionId, PlacementDecision};
 
 use super::{
     Answer, Evaluate, Hub, Judged,
-    decisions::{ProfileName, naming_entries},
+    decisions::{ProfileName, lives_by, naming_entries},
     judged::has_unknown_publisher,
 };
 use crate::{
@@ -44,11 +41,23 @@ pub(crate) struct DecisionHistory<'e> {
     pub(crate) end: Micros,
 }
 
-#[derive(Debug)]
-pub(crate) struct Histories(fn(&DecisionHistory) -> Answer);
-
-pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> Histories {
-    Histories(check)
+/// A rule on each history of a decision.
+pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        for (id, lives) in lives_by(hub, DecisionId::of) {
+            let timeline = Timeline::of_group(hub.evidence, &lives, |_, _| false);
+            let mut answer = Answer::each(&histories(hub, id, &timeline), check);
+            let authors = hub.slice_authors();
+            if lives.iter().any(|life| has_unknown_publisher(authors, life)) {
+                answer = answer.as_warning();
+            }
+            if matches!(answer, Answer::Unknown(_)) {
+                let slices = lives.iter().filter_map(|life| life.current());
+                slices.for_each(|slice| slice.wait_for(findings));
+            }
+            findings.count(answer);
+        }
+    }
 }
 
 /// In how many slices each cluster is, and one of them.
@@ -75,8 +84,8 @@ struct DecisionProgress<'e> {
 }
 
 impl<'e> DecisionProgress<'e> {
-    fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision], at: Micros) -> Self {
-        let mut progress = Self {
+    fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision]) -> Self {
+        Self {
             clusters: clusters(slices),
             terminating: HashMap::default(),
             absent: BTreeMap::new(),
@@ -86,20 +95,16 @@ impl<'e> DecisionProgress<'e> {
                 absences: Vec::new(),
                 end: Micros::MAX,
             },
-        };
-        progress.note_terminating(slices, at);
-        progress
+        }
     }
 
     fn advance(&mut self, slices: &[&'e PlacementDecision], at: Micros) {
-        self.note_terminating(slices, at);
+        for slice in slices.iter().filter(|slice| slice.is_terminating()) {
+            self.terminating.entry(&slice.metadata.uid).or_insert(at);
+        }
         let now = clusters(slices);
-        let is_same = self.clusters.len() == now.len()
-            && self
-                .clusters
-                .iter()
-                .zip(&now)
-                .all(|(one, other)| one.0 == other.0 && one.1.0 == other.1.0);
+        let before = self.clusters.iter().map(|(cluster, (count, _))| (cluster, count));
+        let is_same = before.eq(now.iter().map(|(cluster, (count, _))| (cluster, count)));
         self.history.changes += usize::from(!is_same);
         if slices.is_empty() {
             let absent = self.absent.values_mut();
@@ -130,12 +135,6 @@ impl<'e> DecisionProgress<'e> {
         self.clusters = now;
     }
 
-    fn note_terminating(&mut self, slices: &[&'e PlacementDecision], at: Micros) {
-        for slice in slices.iter().filter(|slice| slice.is_terminating()) {
-            self.terminating.entry(&slice.metadata.uid).or_insert(at);
-        }
-    }
-
     fn finish(mut self, end: Micros) -> DecisionHistory<'e> {
         self.history.absences.extend(self.absent.into_values());
         self.history.end = end;
@@ -158,10 +157,8 @@ fn histories<'e>(
         };
         let slices = slices.iter().map(|version| &version.object);
         let present: Vec<&PlacementDecision> = slices.filter(|slice| DecisionId::of(slice) == id).collect();
-        match &mut progress {
-            Some(progress) => progress.advance(&present, moment.seen_at),
-            None => progress = Some(DecisionProgress::begin(id, &present, moment.seen_at)),
-        }
+        let progress = progress.get_or_insert_with(|| DecisionProgress::begin(id, &present));
+        progress.advance(&present, moment.seen_at);
     }
     histories.extend(progress.map(|progress| progress.finish(timeline.end())));
     let window_end = end(hub.evidence).unwrap_or(Micros::MAX);
@@ -169,33 +166,4 @@ fn histories<'e>(
         history.absences.retain(|absence| absence.since <= window_end);
     }
     histories
-}
-
-impl Evaluate for Histories {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        let mut decisions: BTreeMap<DecisionId, Vec<&SliceHistory>> = BTreeMap::new();
-        for life in hub.slices().iter().flat_map(|object| &object.lives) {
-            let ids = life
-                .versions
-                .iter()
-                .map(|version| DecisionId::of(&version.object));
-            for id in ids.collect::<BTreeSet<DecisionId>>() {
-                decisions.entry(id).or_default().push(life);
-            }
-        }
-        for (id, lives) in decisions {
-            let timeline = Timeline::of_group(hub.evidence, &lives, |_, _| false);
-            let histories = histories(hub, id, &timeline);
-            let mut answer = Answer::each(&histories, self.0);
-            let mut lives_of = lives.iter();
-            if lives_of.any(|life| has_unknown_publisher(hub.slice_authors(), life)) {
-                answer = answer.as_warning();
-            }
-            if matches!(answer, Answer::Unknown(_)) {
-                let slices = lives.iter().filter_map(|life| life.current());
-                slices.for_each(|slice| slice.wait_for(findings));
-            }
-            findings.count(answer);
-        }
-    }
 }

@@ -1,9 +1,6 @@
 //! Which objects are judged, from when on they no longer are, and the fields in which their versions differ.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     DriverAction, Evidence, History, ObjectKey, Requests, Tracked, Version,
@@ -21,7 +18,7 @@ use crate::{
     subjects::Findings,
     text::redacted,
     time::Micros,
-    timeline::Timeline,
+    timeline::{Certainty, Timeline},
 };
 
 /// An object that is judged: one namespace and name, which may be deleted and created again.
@@ -32,7 +29,7 @@ pub(crate) struct JudgedObject<'e, T> {
     pub(crate) first_touch: Option<Micros>,
 }
 
-pub(crate) trait Judged: Tracked + Serialize + fmt::Debug {
+pub(crate) trait Judged: Tracked + Serialize {
     /// The role that publishes objects of this kind.
     const ROLE: Role;
 
@@ -162,6 +159,18 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
             Some(touch) => timeline.until(touch),
             None => timeline,
         }
+    }
+
+    /// Whether something held of the object, or of its absence, throughout the last time of that length before the end.
+    pub(crate) fn throughout_the_last(
+        &self,
+        length: Micros,
+        hub: &Hub<'e>,
+        holds: impl Fn(Option<&'e T>) -> bool,
+    ) -> Certainty {
+        let timeline = Timeline::of_name(hub.evidence, &self.lives);
+        let holds = |place| holds(timeline.object(place));
+        timeline.intervals(holds).throughout_the_last(length)
     }
 
     /// The object that was not deleted.

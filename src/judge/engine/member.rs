@@ -25,7 +25,6 @@ use crate::{
 };
 
 /// A rule on the samples of members.
-#[derive(Debug)]
 pub(crate) struct MemberRule {
     check: fn(&ClusterProfile, &Sample, &Hub) -> Answer,
     /// How long a profile and its member may differ.

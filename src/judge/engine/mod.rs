@@ -30,9 +30,9 @@ mod untouched;
 mod violation;
 mod writes;
 
-pub(crate) use answer::{Answer, Evaluate, Fleet, once};
+pub(crate) use answer::{Answer, Evaluate, once};
 pub(crate) use at_end::{
-    ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
+    ConsumerSecret, NO_CONSUMER, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramFields};
 pub use author::{HistoryWriters, WriterList, WriterNames, writers};

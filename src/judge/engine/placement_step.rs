@@ -12,7 +12,7 @@ use evidence::{
 };
 
 use super::{
-    Answer, Hub,
+    Answer, Hub, Judged,
     author::{Author, NOTHING_RECORDED},
     driver_steps::{cut_short_before, describe, missed_after, next_action, observed_until, to_the_second},
 };
@@ -20,7 +20,7 @@ use crate::{
     subjects::Finding,
     text::{counted, redacted},
     time::{Micros, SECOND, timestamp, told_by},
-    timeline::{Certainty, Timeline},
+    timeline::{Certainty, Moment, Timeline},
 };
 
 /// How long slices may contradict each other: a scheduler writes them one after the other.
@@ -89,8 +89,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         shortfall: impl FnOnce(&[&'s PlacementDecision]) -> Result<Finding, Reason>,
     ) -> Answer {
         let mut states = self.states_since(since).iter();
-        let met = states.find(|state| is_met(&state.slices));
-        if let Some(met) = met {
+        if let Some(met) = states.find(|state| is_met(&state.slices)) {
             return self.met(since, met.seen_at, expected);
         }
         if let Some(reason) = self.why_unknown(since) {
@@ -98,14 +97,10 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         }
         // What the run saw at exactly the end may be a reaction to the next action.
         let end = observed_until(self.hub.evidence, self.taken).as_microsecond();
-        let last = self.states.partition_point(|state| state.seen_at < end);
-        let slices = last
-            .checked_sub(1)
-            .map_or(&[][..], |last| &self.states[last].slices);
-        match shortfall(slices) {
-            Ok(finding) => Answer::all([self.dated(finding, expected, slices)]),
-            Err(reason) => Answer::Unknown(reason),
-        }
+        let last = self.states.iter().rfind(|state| state.seen_at < end);
+        let slices = last.map_or(&[][..], |last| &last.slices);
+        let finding = shortfall(slices).map(|finding| self.dated(finding, expected, slices));
+        finding.map_or_else(Answer::Unknown, |finding| Answer::all([finding]))
     }
 
     fn met(&self, since: Micros, met: Micros, expected: &str) -> Answer {
@@ -129,12 +124,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         for (place, state) in observed.zip(&self.states) {
             places[place] = holds(&state.slices);
         }
-        let all = timeline.intervals(|place| places[place]);
-        let intervals = match self.next_action() {
-            Some(next) => all.within(from, next),
-            None => all.since(from),
-        };
-        intervals.longer_than(GRACE)
+        let intervals = timeline.intervals(|place| places[place]);
+        intervals.between(from, self.next_action()).longer_than(GRACE)
     }
 
     /// Its slices at a moment and after each later change, until the next action on the placement.
@@ -146,8 +137,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// The last state before one.
     pub(crate) fn state_before(&self, state: &SliceState<'s>) -> Option<&SliceState<'s>> {
-        let place = self.states.partition_point(|known| known.seen_at < state.seen_at);
-        place.checked_sub(1).map(|before| &self.states[before])
+        self.states.iter().rfind(|known| known.seen_at < state.seen_at)
     }
 
     /// The slices that no other client is known to have published.
@@ -192,9 +182,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         let gave_up = told_by(observed_until(self.hub.evidence, self.taken)).as_microsecond();
         let next = self.next_action().unwrap_or(Micros::MAX);
         let first = self.place_at(since);
-        let end = self
-            .states
-            .partition_point(|state| state.seen_at <= gave_up && state.seen_at < next);
+        let is_before = |state: &SliceState| state.seen_at <= gave_up && state.seen_at < next;
+        let end = self.states.partition_point(is_before);
         &self.states[first..end.max(first)]
     }
 
@@ -230,6 +219,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Explains that the requests of the run may not reach the scheduler, if so.
     fn unreached(&self) -> Option<Reason> {
+        const UNREACHED: &str = "no slice names a placement of the run: either its hooks do not reach the scheduler, or \
+             the hook `place` has to print `decision: NAMESPACE/KEY`";
         let evidence = self.hub.evidence;
         let steps = evidence.driver_steps();
         let mut placements = steps.filter_map(|step| step.placement.as_ref());
@@ -238,11 +229,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
             !slices.histories.is_empty()
         };
         let is_reached = !self.histories.is_empty() || placements.any(has_slices);
-        (!is_reached).then(|| {
-            "no slice names a placement of the run: either its hooks do not reach the scheduler, or the hook `place` has \
-             to print `decision: NAMESPACE/KEY`"
-                .into()
-        })
+        (!is_reached).then(|| UNREACHED.into())
     }
 
     /// Explains that several schedulers answer, if so.
@@ -254,21 +241,13 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         (names.len() > 1).then(|| format!("slices of several schedulers answer {action}: {names:?}").into())
     }
 
-    /// How long the scheduler has until the run gives up, in seconds.
-    fn last_patience(&self) -> i64 {
-        let last = self.taken.last_deadline();
-        last.duration_since(self.taken.until).as_secs()
-    }
-
     fn dated(&self, finding: Finding, expected: &str, slices: &[&PlacementDecision]) -> Finding {
-        let (patience, action) = (self.last_patience(), describe(self.taken));
-        let asked_at = to_the_second(self.taken.until);
-        let gave_up_at = to_the_second(self.taken.last_deadline());
-        finding
-            .expected(format!(
-                "{expected} within {patience} s of {action} at {asked_at}"
-            ))
-            .observed(format!("{} at {gave_up_at}", in_words(slices)))
+        let (asked, gave_up) = (self.taken.until, self.taken.last_deadline());
+        let patience = gave_up.duration_since(asked).as_secs();
+        let (action, asked) = (describe(self.taken), to_the_second(asked));
+        let observed = format!("{} at {}", in_words(slices), to_the_second(gave_up));
+        let finding = finding.observed(observed);
+        finding.expected(format!("{expected} within {patience} s of {action} at {asked}"))
     }
 
     fn late(&self, at: Micros, expected: &str) -> Finding {
@@ -292,32 +271,26 @@ fn states<'s>(
             slices: Vec::new(),
         }];
     };
-    let mut states = Vec::new();
-    for (place, moment) in timeline.moments().iter().enumerate() {
-        let Some(versions) = timeline.objects(place) else {
-            continue;
-        };
-        let present = versions.iter().map(|version| &version.object);
-        let is_part =
-            |slice: &&PlacementDecision| slice.metadata.deletion_timestamp.is_none() && slices.hold(slice);
+    let state = |(place, moment): (usize, &Moment<PlacementDecision>)| {
+        let present = timeline.objects(place)?.iter().map(|version| &version.object);
+        let is_part = |slice: &&PlacementDecision| !slice.is_terminating() && slices.hold(slice);
         let mut present: Vec<&PlacementDecision> = present.filter(is_part).collect();
         present.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-        states.push(SliceState {
+        Some(SliceState {
             seen_at: moment.seen_at,
             slices: present,
-        });
-    }
-    states
+        })
+    };
+    timeline.moments().iter().enumerate().filter_map(state).collect()
 }
 
 /// `101 clusters in 2 slices`
 fn in_words(slices: &[&PlacementDecision]) -> String {
     match slices.len() {
         0 => "no slice".to_owned(),
-        count => format!(
-            "{} in {}",
-            counted(clusters_of(slices).len(), "cluster"),
-            counted(count, "slice")
-        ),
+        count => {
+            let clusters = counted(clusters_of(slices).len(), "cluster");
+            format!("{clusters} in {}", counted(count, "slice"))
+        }
     }
 }

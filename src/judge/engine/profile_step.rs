@@ -66,14 +66,10 @@ impl<'s, 'e> Step<'s, 'e> {
         let began = self.taken.from.as_microsecond();
         let moments = self.timeline.moments();
         let seen = moments.partition_point(|moment| moment.seen_at < began);
-        let is_observed = seen > 0 && moments[seen - 1].is_observed();
-        let unobserved =
-            || format!("{} was not watched before {}", self.profile, describe(self.taken)).into();
-        if is_observed {
-            Ok(self.before())
-        } else {
-            Err(unobserved())
+        if seen > 0 && moments[seen - 1].is_observed() {
+            return Ok(self.before());
         }
+        Err(format!("{} was not watched before {}", self.profile, describe(self.taken)).into())
     }
 
     /// The profile as last seen by the deadline; none if there was none.
@@ -84,31 +80,24 @@ impl<'s, 'e> Step<'s, 'e> {
     /// The driver's last action of a kind on the same member before this one.
     pub(crate) fn earlier(&self, action: DriverAction) -> Option<Step<'s, 'e>> {
         let driver = self.hub.evidence.driver.as_ref()?;
-        let same = driver
-            .steps_of(action)
-            .filter(|step| step.member == self.taken.member);
-        let earlier = same
-            .filter(|step| step.from < self.taken.from)
-            .max_by_key(|step| step.from)?;
-        Step::of(self.hub, earlier).ok()
+        let is_earlier = |step: &&DriverStep| step.member == self.taken.member && step.from < self.taken.from;
+        let earlier = driver.steps_of(action).filter(is_earlier);
+        Step::of(self.hub, earlier.max_by_key(|step| step.from)?).ok()
     }
 
     /// The member's profile as the driver recognized it afterwards, if it has another name.
     pub(crate) fn renamed(&self) -> Option<Step<'s, 'e>> {
         let after = self.taken.profile_after.as_ref()?;
-        let is_renamed = (&after.namespace, &after.name) != (&self.profile.namespace, &self.profile.name);
-        is_renamed
-            .then(|| Self::on(self.hub, self.taken, after).ok())
-            .flatten()
+        if (&after.namespace, &after.name) == (&self.profile.namespace, &self.profile.name) {
+            return None;
+        }
+        Self::on(self.hub, self.taken, after).ok()
     }
 
     /// The driver's next attempt to join the member again.
-    pub(crate) fn joins_again(&self) -> Option<&'s DriverStep>
-    where
-        'e: 's,
-    {
-        self.next_action()
-            .filter(|next| next.action == DriverAction::Join)
+    pub(crate) fn joins_again(&self) -> Option<&'e DriverStep> {
+        let next = self.next_action();
+        next.filter(|next| next.action == DriverAction::Join)
     }
 
     /// Whether the driver recorded which profile a member had after an action.
@@ -130,14 +119,9 @@ impl<'s, 'e> Step<'s, 'e> {
         let began = self.taken.from.as_microsecond();
         let moments = self.timeline.moments();
         let first = moments.partition_point(|moment| moment.seen_at < began);
-        let is_own = |place: &usize| {
-            self.timeline
-                .object(*place)
-                .is_some_and(|version| is_own(&version.object))
-        };
-        (first..moments.len())
-            .find(is_own)
-            .map(|place| moments[place].seen_at)
+        let mut written =
+            (first..moments.len()).filter(|place| self.timeline.object(*place).is_some_and(&is_own));
+        written.next().map(|place| moments[place].seen_at)
     }
 
     /// Who made the change of a field with which a moment began; none if nothing changed.
@@ -150,7 +134,7 @@ impl<'s, 'e> Step<'s, 'e> {
         let moments = self.timeline.moments();
         let end = moments.partition_point(|moment| moment.seen_at < at);
         let place = (0..end).rev().find(|place| moments[*place].is_observed())?;
-        self.timeline.object(place).map(|version| &version.object)
+        self.timeline.object(place)
     }
 }
 
@@ -186,10 +170,8 @@ impl<'e> Step<'_, 'e> {
     /// Whether the profile was as expected after the action, and another client is known to have undone that.
     fn was_undone_by_other(&self, expected: impl Fn(Option<&ClusterProfile>) -> bool, field: &str) -> bool {
         let (moments, began) = (self.timeline.moments(), self.taken.from.as_microsecond());
-        let is_expected = |place: usize| {
-            let version = self.timeline.object(place);
-            moments[place].is_observed() && expected(version.map(|version| &version.object))
-        };
+        let is_expected =
+            |place: usize| moments[place].is_observed() && expected(self.timeline.object(place));
         let end = moments.partition_point(|moment| moment.seen_at <= self.last_observation());
         let first = moments.partition_point(|moment| moment.seen_at <= began);
         let is_undone = |place: &usize| is_expected(*place) && !is_expected(*place + 1);
@@ -217,12 +199,11 @@ impl<'e> Step<'_, 'e> {
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
         missing: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
     ) -> Answer {
+        let action = describe(self.taken);
         match self.written_at(is_own) {
-            None => {
-                Answer::Unknown(format!("the watch did not show what {} wrote", describe(self.taken)).into())
-            }
+            None => Answer::unknown(format!("the watch did not show what {action} wrote")),
             Some(at) if at > self.taken.deadline().as_microsecond() => {
-                Answer::Unknown(format!("the watch showed late what {} wrote", describe(self.taken)).into())
+                Answer::unknown(format!("the watch showed late what {action} wrote"))
             }
             Some(_) => self.expect(expected, missing),
         }
@@ -232,21 +213,18 @@ impl<'e> Step<'_, 'e> {
     pub(crate) fn was_true(&self, kind: &str) -> Result<(), Answer> {
         let condition = self.before().and_then(|profile| profile.condition(kind));
         let (profile, action) = (self.profile.path(), describe(self.taken));
-        match condition.map(|condition| &*condition.status) {
-            Some("True") => Ok(()),
-            Some(status) => Err(Answer::Unknown(
-                format!("{kind} of {profile} was {} before {action}", redacted(status)).into(),
-            )),
-            None if is_any(self.hub.evidence, |profile: &ClusterProfile| {
-                profile.condition(kind).is_some()
-            }) =>
-            {
-                Err(Answer::Unknown(
-                    format!("{profile} did not report {kind} before {action}").into(),
-                ))
+        let is_reported = |profile: &ClusterProfile| profile.condition(kind).is_some();
+        Err(match condition.map(|condition| &*condition.status) {
+            Some("True") => return Ok(()),
+            Some(status) => {
+                let status = redacted(status);
+                Answer::unknown(format!("{kind} of {profile} was {status} before {action}"))
             }
-            None => Err(Answer::NotApplicable),
-        }
+            None if is_any(self.hub.evidence, is_reported) => {
+                Answer::unknown(format!("{profile} did not report {kind} before {action}"))
+            }
+            None => Answer::NotApplicable,
+        })
     }
 
     /// Kept if something holds of the profile again, after the deadline, for no longer than the grace period until the
@@ -256,17 +234,10 @@ impl<'e> Step<'_, 'e> {
         again: impl Fn(&ClusterProfile) -> bool,
         violation: impl FnOnce(&str) -> Finding,
     ) -> Answer {
-        let holds = |place: usize| {
-            self.timeline
-                .object(place)
-                .is_some_and(|version| again(&version.object))
-        };
+        let holds = |place: usize| self.timeline.object(place).is_some_and(&again);
         let deadline = self.taken.deadline().as_microsecond();
-        let all = self.timeline.intervals(holds);
-        let intervals = match self.next_action() {
-            Some(next) => all.within(deadline, next.from.as_microsecond()),
-            None => all.since(deadline),
-        };
+        let next = self.next_action().map(|next| next.from.as_microsecond());
+        let intervals = self.timeline.intervals(holds).between(deadline, next);
         match intervals.longer_than(GRACE) {
             Certainty::No => return Answer::Kept,
             Certainty::Unknown(reason) => return Answer::Unknown(reason),
@@ -302,17 +273,10 @@ impl<'e> Step<'_, 'e> {
 
     /// Explains that the driver acted on the member again before the deadline, if so.
     fn interrupted(&self) -> Option<Reason> {
-        let next = self
-            .next_action()
-            .filter(|next| next.from <= self.taken.deadline())?;
-        Some(
-            format!(
-                "{} came before the deadline of {}",
-                describe(next),
-                describe(self.taken)
-            )
-            .into(),
-        )
+        let next = self.next_action();
+        let next = next.filter(|next| next.from <= self.taken.deadline())?;
+        let (next, action) = (describe(next), describe(self.taken));
+        Some(format!("{next} came before the deadline of {action}").into())
     }
 
     /// Kept if no change by the implementation ends something that holds since the run's own write.
@@ -322,34 +286,27 @@ impl<'e> Step<'_, 'e> {
         field: &str,
         finding: impl FnOnce(&'e ClusterProfile) -> Finding,
     ) -> Answer {
+        let action = describe(self.taken);
         let Some(written) = self.written_at(&holds) else {
-            return Answer::Unknown(
-                format!("the watch did not show what {} wrote", describe(self.taken)).into(),
-            );
+            return Answer::unknown(format!("the watch did not show what {action} wrote"));
         };
         let until = observed_until(self.hub.evidence, self.taken).as_microsecond();
         let moments = self.timeline.moments();
         let is_lost = |place: &usize| {
-            let seen_at = moments[*place].seen_at;
-            let version = self.timeline.object(*place);
-            (written..until).contains(&seen_at) && version.is_some_and(|version| !holds(&version.object))
+            let profile = self.timeline.object(*place);
+            (written..until).contains(&moments[*place].seen_at)
+                && profile.is_some_and(|profile| !holds(profile))
         };
         if let Some(place) = (0..moments.len()).find(is_lost) {
-            let version = self.timeline.object(place).map(|version| &version.object);
             let attribution = self.author_of_moment(place, field);
             let seen_at = to_the_second(timestamp(moments[place].seen_at));
-            return of_author(attribution, version.map(finding), seen_at);
+            return of_author(attribution, self.timeline.object(place).map(finding), seen_at);
         }
-        let is_gone = self.last_seen_before(until).is_none();
-        let action = describe(self.taken);
-        let gone = || is_gone.then(|| format!("{} was deleted after {action}", self.profile).into());
-        match gone()
-            .or_else(|| cut_short(self.hub.evidence, self.taken))
-            .or_else(|| self.missed(until))
-        {
-            Some(reason) => Answer::Unknown(reason),
-            None => Answer::Kept,
+        if self.last_seen_before(until).is_none() {
+            return Answer::unknown(format!("{} was deleted after {action}", self.profile));
         }
+        let unseen = cut_short(self.hub.evidence, self.taken).or_else(|| self.missed(until));
+        unseen.map_or(Answer::Kept, Answer::Unknown)
     }
 
     /// Explains that the watch missed part of the time until a moment, if so.

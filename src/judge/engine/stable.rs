@@ -34,7 +34,6 @@ impl Value {
 }
 
 /// A rule on a value of each profile. Versions without the value are no change, and neither is what a gap hides.
-#[derive(Debug)]
 pub(crate) struct Stable {
     value: fn(&ClusterProfile) -> Option<Value>,
     /// The value may change with this one; none if it must not change at all.

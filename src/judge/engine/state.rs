@@ -23,15 +23,8 @@ use crate::{
 /// The usual grace period of a violation: 2 min.
 pub(crate) const GRACE: Micros = 120 * SECOND;
 
-#[derive(Debug)]
-enum Check<T> {
-    OfVersion(fn(&T, &Hub) -> Answer),
-    OfSeen(fn(&T, Seen, &Hub) -> Answer),
-}
-
-#[derive(Debug)]
 pub(crate) struct State<T> {
-    check: Check<T>,
+    check: Box<dyn Fn(&Version<T>, &Hub) -> Answer + Send + Sync>,
     grace: Micros,
     /// Whether two versions get the same answer.
     same: fn(&T, &T) -> bool,
@@ -48,17 +41,19 @@ type ObjectsOnHub<T> = for<'e> fn(&Hub<'e>) -> Vec<JudgedObject<'e, T>>;
 
 /// A rule on each version of a profile, with a grace period of 2 min.
 pub(crate) fn state(check: fn(&ClusterProfile, &Hub) -> Answer) -> State<ClusterProfile> {
-    State::of(Check::OfVersion(check), GRACE)
+    State::of(GRACE, move |version, hub| check(&version.object, hub))
 }
 
 /// A rule on each version of a profile whose function compares times with the time of arrival.
 pub(crate) fn state_seen(check: fn(&ClusterProfile, Seen, &Hub) -> Answer) -> State<ClusterProfile> {
-    State::of(Check::OfSeen(check), GRACE)
+    State::of(GRACE, move |version, hub| {
+        check(&version.object, Seen::at(hub.evidence, version.at), hub)
+    })
 }
 
 /// A rule on each version of a slice, without a grace period: a slice is written at once.
 pub(crate) fn slice(check: fn(&PlacementDecision, &Hub) -> Answer) -> State<PlacementDecision> {
-    State::of(Check::OfVersion(check), 0)
+    State::of(0, move |version, hub| check(&version.object, hub))
 }
 
 impl State<ClusterProfile> {
@@ -69,9 +64,9 @@ impl State<ClusterProfile> {
 }
 
 impl<T> State<T> {
-    fn of(check: Check<T>, grace: Micros) -> Self {
+    fn of(grace: Micros, check: impl Fn(&Version<T>, &Hub) -> Answer + Send + Sync + 'static) -> Self {
         Self {
-            check,
+            check: Box::new(check),
             grace,
             same: |one, other| ptr::eq(one, other),
             is_filled_later: false,
@@ -108,7 +103,7 @@ impl<T: Judged> State<T> {
         let mut is_any_wrong = false;
         let mut applies = 0;
         for life in &object.lives {
-            let mut answers = Answers::new(self, hub);
+            let mut answers = self.answers(hub);
             let mut is_examined = false;
             for version in object.judged_versions(life) {
                 let answer = answers.of(version);
@@ -144,14 +139,12 @@ impl<T: Judged> State<T> {
                 return false;
             }
         }
-        let mut answers = Answers::new(self, hub);
-        let places = 0..timeline.moments().len();
-        let of_moments: Vec<Rc<Answer>> = places
-            .map(|place| match timeline.object(place) {
-                Some(version) => answers.of(version),
-                None => Rc::new(Answer::NotApplicable),
-            })
-            .collect();
+        let mut answers = self.answers(hub);
+        let of_moment = |place| match timeline.version(place) {
+            Some(version) => answers.of(version),
+            None => Rc::new(Answer::NotApplicable),
+        };
+        let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len()).map(of_moment).collect();
         let violations = Violations {
             hub,
             timeline: &timeline,
@@ -166,8 +159,17 @@ impl<T: Judged> State<T> {
         violations.judge(findings);
         true
     }
+
+    fn answers<'s, 'h, 'e>(&'s self, hub: &'h Hub<'e>) -> Answers<'s, 'h, 'e, T> {
+        Answers {
+            state: self,
+            hub,
+            last: None,
+        }
+    }
 }
 
+/// The answers of a rule about the versions of one object.
 struct Answers<'s, 'h, 'e, T> {
     state: &'s State<T>,
     hub: &'h Hub<'e>,
@@ -175,15 +177,7 @@ struct Answers<'s, 'h, 'e, T> {
     last: Option<(&'e T, Rc<Answer>)>,
 }
 
-impl<'s, 'h, 'e, T: Judged> Answers<'s, 'h, 'e, T> {
-    fn new(state: &'s State<T>, hub: &'h Hub<'e>) -> Self {
-        Self {
-            state,
-            hub,
-            last: None,
-        }
-    }
-
+impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
     /// The answer about a version. An object that waits for its finalizers is not judged.
     fn of(&mut self, version: &'e Version<T>) -> Rc<Answer> {
         let object = &version.object;
@@ -195,11 +189,7 @@ impl<'s, 'h, 'e, T: Judged> Answers<'s, 'h, 'e, T> {
         {
             return Rc::clone(answer);
         }
-        let answer = match &self.state.check {
-            Check::OfVersion(check) => check(object, self.hub),
-            Check::OfSeen(check) => check(object, Seen::at(self.hub.evidence, version.at), self.hub),
-        };
-        let answer = Rc::new(answer.shortened());
+        let answer = Rc::new((self.state.check)(version, self.hub).shortened());
         self.last = Some((object, Rc::clone(&answer)));
         answer
     }
@@ -260,10 +250,12 @@ impl Seen {
         let Some(arrival) = self.arrival else {
             return Ahead::NoArrival;
         };
-        let latest_clock = arrival
+        let ahead = self.skew.unwrap_or_default().max(0);
+        let latest = arrival
             .as_microsecond()
-            .saturating_add(self.skew.unwrap_or_default().max(0));
-        let is_ahead = time.as_microsecond() > latest_clock.saturating_add(margin);
+            .saturating_add(ahead)
+            .saturating_add(margin);
+        let is_ahead = time.as_microsecond() > latest;
         match (is_ahead, self.skew) {
             (false, _) => Ahead::No,
             (true, Some(_)) => Ahead::Yes,
@@ -361,8 +353,6 @@ pub(crate) fn newest_timestamp<T: Tracked>(object: &T) -> Option<Micros> {
     let writers = metadata.writers.as_deref().unwrap_or_default();
     let times = writers.iter().filter_map(|writer| writer.time.as_deref());
     let times = times.chain(metadata.creation_timestamp.as_deref());
-    times
-        .filter_map(parse_time)
-        .map(|time| time.as_microsecond())
-        .max()
+    let times = times.filter_map(parse_time).max();
+    times.map(|time| time.as_microsecond())
 }

@@ -103,12 +103,9 @@ impl<T: Judged> Untouched<T> {
     fn of_object<'e>(&self, hub: &Hub<'e>, lives: &[&'e History<T>], span: &Span) -> Answer {
         let timeline = Timeline::of_name(hub.evidence, lives);
         let is_within = |change: &Change<'e, T>| span.from < change.at.latest && change.seen_at < span.until;
-        let changes = timeline
-            .changes()
-            .filter(|change| is_within(change) && !change.is_over_gap);
-        changes.fold(Answer::Kept, |answer, change| {
-            answer.and(self.of_change(hub, &change, span))
-        })
+        let changes = timeline.changes();
+        let changes = changes.filter(|change| is_within(change) && !change.is_over_gap);
+        Answer::each(changes, |change| self.of_change(hub, &change, span)).or_kept()
     }
 
     fn of_change<'e>(&self, hub: &Hub<'e>, change: &Change<'e, T>, span: &Span) -> Answer {
@@ -159,12 +156,8 @@ impl<T: Judged> Untouched<T> {
 
 impl Span<'_> {
     fn expected(&self) -> String {
-        let (from, until) = (timestamp(self.from), timestamp(self.until));
-        format!(
-            "untouched from {} until {}",
-            to_the_second(from),
-            to_the_second(until)
-        )
+        let [from, until] = [self.from, self.until].map(|at| to_the_second(timestamp(at)));
+        format!("untouched from {from} until {until}")
     }
 }
 
@@ -178,12 +171,7 @@ fn why_unobserved<T: Tracked>(hub: &Hub, object: &T, span: &Span) -> Option<Reas
     cut_short(hub.evidence, span.taken).or_else(|| {
         let metadata = object.metadata();
         let name = (&*metadata.namespace, &*metadata.name);
-        let until = timestamp(span.until.saturating_add(LATE));
-        missed_after::<T>(
-            hub.evidence,
-            Some(name),
-            span.taken,
-            (timestamp(span.from), until),
-        )
+        let times = (timestamp(span.from), timestamp(span.until.saturating_add(LATE)));
+        missed_after::<T>(hub.evidence, Some(name), span.taken, times)
     })
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    iter,
     num::NonZero,
     panic::resume_unwind,
     sync::atomic::{AtomicUsize, Ordering},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use evidence::{
-    Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
+    Asked, Awaited, Claim, Evidence, History, Kind, ObjectKey, Reason, ReasonId, Tracked,
     api::{Feature, ObjectKind, Role},
 };
 
@@ -20,7 +21,7 @@ use crate::{
         verdict::{Decision, Judgement, RuleVerdict, Verdict},
     },
     reasons, rules,
-    rules::{Applies, Conclusion, Finding, Findings, Rule},
+    rules::{Applies, Conclusion, Finding, Rule},
 };
 
 /// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
@@ -56,8 +57,26 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
 fn verdicts(rules: &[ClaimedRule], evidence: &Evidence, selection: &Selection) -> Vec<RuleVerdict> {
     let hub = Hub::of(evidence);
     each(rules, evidence, |(rule, applies)| {
-        without_examining(rule, applies, evidence, selection)
-            .unwrap_or_else(|| conclude(rule, applies, evidence, rule.findings_on(&hub)))
+        let (found, (verdict, reasons)) = match without_examining(rule, applies, evidence, selection) {
+            Some(verdict) => (Conclusion::default(), verdict),
+            None => {
+                let mut found = rule.findings_on(&hub).conclude();
+                found.doubts.extend(missing(rule, evidence));
+                let verdict = weigh(rule, applies, evidence, &found);
+                (found, verdict)
+            }
+        };
+        RuleVerdict {
+            rule,
+            applies,
+            verdict,
+            examined: found.examined,
+            reasons,
+            findings: found.list,
+            waived: Vec::new(),
+            doubts: found.doubts,
+            notes: found.notes,
+        }
     })
 }
 
@@ -72,14 +91,10 @@ fn each<R: Send>(
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take_turns = || {
-        let mut done = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(rule) = rules.get(place) else {
-                return done;
-            };
-            done.push((place, examine(rule)));
-        }
+        let places = iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let rules = places.map_while(|place| Some((place, rules.get(place)?)));
+        let done = rules.map(|(place, rule)| (place, examine(rule)));
+        done.collect::<Vec<(usize, R)>>()
     };
     let mut done = thread::scope(|scope| {
         // This thread takes turns too, so that the work is done even if no other thread can be started.
@@ -142,95 +157,48 @@ fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
     judgement
 }
 
-/// Whether the evidence has judged objects of a kind, and whether any of them still existed in the end.
-fn objects(evidence: &Evidence, kind: ObjectKind) -> (bool, bool) {
-    let is_any_left = match kind {
-        ObjectKind::ClusterProfile => evidence.inventory().next().is_some(),
-        ObjectKind::PlacementDecision => evidence.slices().next().is_some(),
-    };
-    (evidence.has_any(kind), is_any_left)
-}
-
 /// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
 fn is_any_touched(evidence: &Evidence, kind: ObjectKind) -> bool {
-    let Some(driver) = &evidence.driver else {
-        return false;
-    };
     let scope = &evidence.header.scope;
-    let is_in = |keys: &BTreeSet<ObjectKey>, object: ObjectRef| keys.contains(&ObjectKey::from(&object));
-    match kind {
-        ObjectKind::ClusterProfile => evidence.profiles.iter().any(|history| {
-            let mut versions = history.versions.iter();
-            versions.any(|version| scope.holds(&version.object))
-                && is_in(&driver.touched, history.last().object_ref())
+    evidence.driver.as_ref().is_some_and(|driver| match kind {
+        ObjectKind::ClusterProfile => is_any_of(&driver.touched, &evidence.profiles, |profile| {
+            scope.holds(profile)
         }),
-        ObjectKind::PlacementDecision => evidence.slices.iter().any(|history| {
-            let mut versions = history.versions.iter();
-            versions.any(|version| scope.holds_slice(&version.object))
-                && is_in(&driver.touched_slices, history.last().object_ref())
+        ObjectKind::PlacementDecision => is_any_of(&driver.touched_slices, &evidence.slices, |slice| {
+            scope.holds_slice(slice)
         }),
-    }
+    })
 }
 
-/// Returns the verdict on a rule that is not examined, if so.
+/// Whether any of the named objects has a version for which something holds.
+fn is_any_of<T: Tracked>(
+    names: &BTreeSet<ObjectKey>,
+    histories: &[History<T>],
+    holds: impl Fn(&T) -> bool,
+) -> bool {
+    let mut named = histories
+        .iter()
+        .filter(|history| names.contains(&ObjectKey::of(history.last())));
+    named.any(|history| history.versions.iter().any(|version| holds(&version.object)))
+}
+
+/// The verdict on a rule that is not examined, with the reasons; none if it is examined.
 fn without_examining(
-    rule: &'static Rule,
-    applies: &'static Applies,
+    rule: &Rule,
+    applies: &Applies,
     evidence: &Evidence,
     selection: &Selection,
-) -> Option<RuleVerdict> {
-    let unexamined = |verdict, reasons: Vec<Reason>| {
-        Some(RuleVerdict {
-            rule,
-            applies,
-            verdict,
-            examined: 0,
-            reasons,
-            findings: Vec::new(),
-            waived: Vec::new(),
-            doubts: Vec::new(),
-            notes: Vec::new(),
-        })
-    };
+) -> Option<(Verdict, Vec<Reason>)> {
     if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
-        return unexamined(Verdict::Skipped, vec![reason]);
+        return Some((Verdict::Skipped, vec![reason]));
     }
-    if let Some((kind, reasons)) = why_without_evidence(rule, evidence) {
-        let is_claimed = rule
-            .facts
-            .feature
-            .is_some_and(|feature| claims(evidence, feature, kind));
-        return if is_claimed {
-            let claimed = |reason: &Reason| reason.in_words(format!("claimed, but {reason}"));
-            unexamined(Verdict::Inconclusive, reasons.iter().map(claimed).collect())
-        } else {
-            unexamined(Verdict::Skipped, reasons)
-        };
+    let (kind, reasons) = why_without_evidence(rule, evidence)?;
+    let feature = rule.facts.feature;
+    if !feature.is_some_and(|feature| claims(evidence, feature, kind)) {
+        return Some((Verdict::Skipped, reasons));
     }
-    None
-}
-
-/// The verdict on a rule by what it found in all of the evidence.
-fn conclude(
-    rule: &'static Rule,
-    applies: &'static Applies,
-    evidence: &Evidence,
-    findings: Findings,
-) -> RuleVerdict {
-    let mut found = findings.conclude();
-    found.doubts.extend(missing(rule, evidence));
-    let (verdict, reasons) = weigh(rule, applies, evidence, &found);
-    RuleVerdict {
-        rule,
-        applies,
-        verdict,
-        examined: found.examined,
-        reasons,
-        findings: found.list,
-        waived: Vec::new(),
-        doubts: found.doubts,
-        notes: found.notes,
-    }
+    let claimed = |reason: &Reason| reason.in_words(format!("claimed, but {reason}"));
+    Some((Verdict::Inconclusive, reasons.iter().map(claimed).collect()))
 }
 
 /// Returns why a rule is not judged with any evidence, if so.
@@ -285,8 +253,8 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
     match evidence.asked(kind) {
         Asked::Yes => None,
         Asked::No(reason) if reason.is_empty() => {
-            let told = format!("evidence not asked for: {kind}");
-            Some(Reason::of(ReasonId::NotRequested, told))
+            let words = format!("evidence not asked for: {kind}");
+            Some(Reason::of(ReasonId::NotRequested, words))
         }
         Asked::No(reason) => Some(reason.clone()),
     }
@@ -303,7 +271,8 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
     let (was_any, is_any) = match rule.role() {
         // The objects are the run's own.
         Role::Consumer => (true, true),
-        Role::Manager | Role::Scheduler => objects(evidence, kind),
+        Role::Manager => (evidence.has_any(kind), evidence.inventory().next().is_some()),
+        Role::Scheduler => (evidence.has_any(kind), evidence.slices().next().is_some()),
     };
     if found.examined > 0 && (was_any || is_any_touched(evidence, kind)) {
         return (Verdict::Pass, Vec::new());
@@ -312,8 +281,8 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
         return (Verdict::Skipped, vec![evidence.clone()]);
     }
     if !was_any {
-        let told = format!("there is no {} to examine", kind.name());
-        return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, told)]);
+        let words = format!("there is no {} to examine", kind.name());
+        return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, words)]);
     }
     let (verdict, reason) = match &found.not_applicable {
         Some(reason) => (Verdict::NotApplicable, reason.clone()),

@@ -21,10 +21,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Count, DECISION_GRACE, Evaluate, Fleet, Hub, action, calls, change,
-        consumer::{
-            connections, consumer_writes, on_testbed, plugin_runs, {self},
-        },
+        Count, DECISION_GRACE, Evaluate, Hub, action, calls, change,
+        consumer::{self, connections, consumer_writes, on_testbed, plugin_runs},
         creation, decision, group, history, is_joined, login, member, once, placement_step, reference,
         same_access, same_conditions, same_labels, same_outside_access, same_properties, same_writers,
         secret, settled_profile, slice, slice_change, slice_group, slice_writes, stable, state, state_seen,
@@ -212,7 +210,7 @@ fn scheduler() -> Vec<Binding> {
     "placement-references/resolve" => [reference(slices::resolve).grace(slices::REFERENCE_GRACE)],
     "placement-references/resolve-across-time" => [reference(slices::resolve_across_time).grace(slices::REFERENCE_GRACE)],
     "placement-references/name-valid" => [slice(slices::name_valid)],
-    "placement-references/selected-is-alive" => [reference(slices::selected_is_alive)],
+    "placement-references/selected-is-alive" => [reference(slices::selected_is_alive).unless(slices::gives_reason)],
     "placement-labels/scheduler-named" => [slice(slices::scheduler_named)],
     "placement-labels/scheduler-stable" => [slice_change(slices::scheduler_stable, "no slice was changed while it was watched")],
     "placement-labels/no-unknown-multicluster-labels" => [slice(slices::no_unknown_multicluster_labels)],
@@ -309,12 +307,13 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 }
 
 impl Rule {
-    /// A rule on all evidence together.
-    pub fn on_fleet(id: &'static str, facts: Facts, examine: fn(&Evidence, &mut Findings)) -> Self {
+    /// A rule without a function.
+    pub fn without_function(id: &'static str, facts: Facts) -> Self {
+        let evaluators = Vec::new();
         Self {
             id,
             facts,
-            evaluators: vec![Arc::new(Fleet(examine))],
+            evaluators,
         }
     }
 

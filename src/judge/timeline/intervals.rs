@@ -126,7 +126,7 @@ impl Intervals {
     }
 
     /// The part between two moments. Time after the end is unobserved.
-    pub(crate) fn within(&self, from: Micros, until: Micros) -> Self {
+    pub(super) fn within(&self, from: Micros, until: Micros) -> Self {
         let after = Set::of([(self.end.max(from), until)]);
         let all = Self {
             possible: self.possible.or(&after),
@@ -140,8 +140,13 @@ impl Intervals {
         }
     }
 
+    /// The part from a moment until another one, or from that moment on.
+    pub(crate) fn between(&self, from: Micros, until: Option<Micros>) -> Self {
+        until.map_or_else(|| self.since(from), |until| self.within(from, until))
+    }
+
     /// The part from a moment on.
-    pub(crate) fn since(&self, from: Micros) -> Self {
+    fn since(&self, from: Micros) -> Self {
         Self {
             counts_from: self.counts_from.max(from),
             ..self.during(&Set::of([(from, Micros::MAX)]))
@@ -170,21 +175,6 @@ impl Intervals {
             counts_from: self.counts_from.max(other.counts_from),
             end: self.end.min(other.end),
             is_open: self.is_open && other.is_open,
-        }
-    }
-
-    /// When one of both was so.
-    pub(crate) fn or(&self, other: &Self) -> Self {
-        Self {
-            observed: self.observed.or(&other.observed),
-            possible: self.possible.or(&other.possible),
-            unobserved: self.unobserved.or(&other.unobserved),
-            seen: Set::of(self.seen.iter().chain(&other.seen).copied())
-                .spans()
-                .to_vec(),
-            counts_from: self.counts_from.min(other.counts_from),
-            end: self.end.max(other.end),
-            is_open: self.is_open || other.is_open,
         }
     }
 

@@ -153,9 +153,14 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         self.moments[place].objects.as_deref()
     }
 
-    /// The object of a moment, in the timeline of a name.
-    pub(crate) fn object(&self, place: usize) -> Option<&'e Version<T>> {
+    /// The version of a moment, in the timeline of a name.
+    pub(crate) fn version(&self, place: usize) -> Option<&'e Version<T>> {
         self.objects(place)?.first().copied()
+    }
+
+    /// The object of a moment, in the timeline of a name.
+    pub(crate) fn object(&self, place: usize) -> Option<&'e T> {
+        self.version(place).map(|version| &version.object)
     }
 
     /// Whether the objects were watched. If not, the evidence is a dump or a single list.
@@ -215,18 +220,17 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// Since when the object of a moment has had its value. Equal values on both sides of a gap may be the same one.
     pub(crate) fn value_since<V: PartialEq>(&self, place: usize, value: impl Fn(&'e T) -> V) -> Edge {
         let mut since = self.moments[place].since;
-        let Some(version) = self.object(place) else {
+        let Some(object) = self.object(place) else {
             return since;
         };
-        let wanted = value(&version.object);
+        let wanted = value(object);
         let mut is_over_gap = false;
         for earlier in (0..place).rev() {
             if !self.moments[earlier].is_observed() {
                 is_over_gap = true;
                 continue;
             }
-            let version = self.object(earlier);
-            if version.is_none_or(|version| value(&version.object) != wanted) {
+            if self.object(earlier).is_none_or(|object| value(object) != wanted) {
                 break;
             }
             let begins = self.moments[earlier].since;
@@ -278,7 +282,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         if places.clone().any(|place| !self.moments[place].is_observed()) {
             return Err(UNOBSERVED);
         }
-        Ok(places.map(|place| self.object(place)).collect())
+        Ok(places.map(|place| self.version(place)).collect())
     }
 
     /// What the object may have been at a moment, or at the end for a later moment; none if it was absent.
@@ -297,7 +301,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     pub(crate) fn by(&self, deadline: Micros, expected: impl Fn(Option<&'e T>) -> bool) -> Certainty {
         let is_expected = |place: usize| {
             let is_observed = self.moments[place].is_observed();
-            is_observed.then(|| expected(self.object(place).map(|version| &version.object)))
+            is_observed.then(|| expected(self.object(place)))
         };
         let seen = self.moments.partition_point(|moment| moment.seen_at <= deadline);
         let last = seen.saturating_sub(1);

@@ -193,7 +193,7 @@ impl<'e> ConsumerRun<'e> {
         let calls = calls.chain(self.member_calls().filter(leads_to_url));
         let runs = self
             .plugin_runs()
-            .filter(|run| is_for(run, url) && !gives_credential(run));
+            .filter(|run| is_run_for(run, url) && !gives_credential(run));
         let outputs = self.testbed.outputs.iter().flat_map(|snapshot| {
             let outputs = snapshot.outputs.iter();
             let outputs = outputs.filter(|output| output.servers.contains(url));
@@ -266,7 +266,7 @@ fn is_act(call: &MemberCall) -> bool {
 }
 
 /// Whether the plugin was run for a URL.
-pub(super) fn is_for(run: &PluginCall, url: &str) -> bool {
+pub(super) fn is_run_for(run: &PluginCall, url: &str) -> bool {
     run.cluster.as_ref().is_some_and(|cluster| cluster.server == url)
 }
 

@@ -7,6 +7,7 @@ mod outcome;
 mod writes;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     ops::RangeInclusive,
 };
@@ -18,6 +19,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
+use self::expectation::is_run_for;
 pub(crate) use self::{
     expectation::{Case, SpecialCases, without_dot},
     writes::ConsumerWrites,
@@ -220,32 +222,24 @@ pub(crate) struct AccessEntry<'r, 'e> {
 }
 
 /// A rule on a consumer's run.
-#[derive(Clone, Debug)]
 pub(crate) struct ConsumerRule {
-    check: ConsumerCheck,
+    /// What did not happen if nothing was examined.
+    nothing_happened: Cow<'static, str>,
     skipped: fn(&ConsumerSpec) -> Option<Reason>,
-}
-
-/// What a rule examines of a consumer's run, and its function.
-#[derive(Clone, Debug)]
-enum ConsumerCheck {
-    /// The run as a whole; one answer for each thing that was examined. Findings name their object.
-    Run(fn(&ConsumerRun) -> Vec<Answer>, &'static str),
-    /// Each connection to a member, with an entry that may be the reason for it.
-    Connection(fn(&MemberCall, &AccessEntry) -> Answer, &'static str),
-    /// Each run of the credential plugin, with an entry that may be the reason for it.
-    PluginRun(fn(&PluginCall, &AccessEntry) -> Answer, &'static str),
-    /// The consumer's accepted writes to each published object of a kind.
-    Writes(fn(&ConsumerWrites) -> Answer, ObjectKind),
-    /// Rows of the scenarios. The rule has no function.
-    Expectations(&'static str, Box<ExpectationWords>, SpecialCases),
+    judges_around_gaps: bool,
+    judge: Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>,
 }
 
 impl ConsumerRule {
-    fn new(check: ConsumerCheck) -> Self {
+    fn new(
+        nothing_happened: impl Into<Cow<'static, str>>,
+        judge: impl Fn(&ConsumerRun, &mut Findings) + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            check,
+            nothing_happened: nothing_happened.into(),
             skipped: |_| None,
+            judges_around_gaps: false,
+            judge: Box::new(judge),
         }
     }
 
@@ -255,91 +249,78 @@ impl ConsumerRule {
     }
 }
 
-/// A rule on the run as a whole.
+/// A rule on the run as a whole; one answer for each thing that was examined. Findings name their object.
 pub(crate) fn on_testbed(
     check: fn(&ConsumerRun) -> Vec<Answer>,
     nothing_happened: &'static str,
 ) -> ConsumerRule {
-    ConsumerRule::new(ConsumerCheck::Run(check, nothing_happened))
+    ConsumerRule::new(nothing_happened, move |run, findings| {
+        check(run).into_iter().for_each(|answer| findings.count(answer));
+    })
 }
 
-/// A rule on each connection to a member.
+/// A rule on each connection to a member, with an entry that may be the reason for it.
 pub(crate) fn connections(
     check: fn(&MemberCall, &AccessEntry) -> Answer,
     nothing_happened: &'static str,
 ) -> ConsumerRule {
-    ConsumerRule::new(ConsumerCheck::Connection(check, nothing_happened))
+    ConsumerRule::new(nothing_happened, move |run, findings| {
+        let calls = run.member_calls().filter(|call| is_connection(call));
+        let answers = calls.map(|call| {
+            let is_for = |entry: &AccessProvider| call.url == server(entry);
+            run.judge_call(call.at, is_for, |entry| check(call, entry))
+        });
+        count_once(answers, findings);
+    })
 }
 
-/// A rule on each run of the credential plugin.
+/// A rule on each run of the credential plugin, with an entry that may be the reason for it.
 pub(crate) fn plugin_runs(
     check: fn(&PluginCall, &AccessEntry) -> Answer,
     nothing_happened: &'static str,
 ) -> ConsumerRule {
-    ConsumerRule::new(ConsumerCheck::PluginRun(check, nothing_happened))
+    ConsumerRule::new(nothing_happened, move |run, findings| {
+        let answers = run.plugin_runs().map(|call| {
+            let is_for =
+                |entry: &AccessProvider| *entry.name == *call.provider && is_run_for(call, server(entry));
+            run.judge_call(call.at, is_for, |entry| check(call, entry))
+        });
+        count_once(answers, findings);
+    })
 }
 
-/// A rule on the consumer's writes to published objects of a kind, and to others of the kind in their namespaces if it is profiles.
+/// A rule on the consumer's accepted writes to published objects of a kind, and to other profiles in their namespaces.
 pub(crate) fn consumer_writes(kind: ObjectKind, check: fn(&ConsumerWrites) -> Answer) -> ConsumerRule {
-    ConsumerRule::new(ConsumerCheck::Writes(check, kind))
+    let nothing_happened = format!("no {} was published", kind.name());
+    ConsumerRule::new(nothing_happened, move |run, findings| {
+        writes::evaluate(run, kind, check, findings);
+    })
 }
 
-/// A rule that consists of expectations.
+/// A rule that consists of expectations: rows of the scenarios. It has no function.
 pub(crate) fn expectations(rule: &'static str, words: ExpectationWords, cases: SpecialCases) -> ConsumerRule {
-    let skipped = cases.skipped;
-    ConsumerRule::new(ConsumerCheck::Expectations(rule, Box::new(words), cases)).unless(skipped)
+    ConsumerRule {
+        skipped: cases.skipped,
+        judges_around_gaps: true,
+        ..ConsumerRule::new(words.nothing_happened.clone(), move |run, findings| {
+            expectation::evaluate(run, rule, &words, &cases, findings);
+        })
+    }
 }
 
 impl Evaluate for ConsumerRule {
     fn judges_around_gaps(&self) -> bool {
-        matches!(self.check, ConsumerCheck::Expectations(..))
+        self.judges_around_gaps
     }
 
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        match &self.check {
-            ConsumerCheck::Run(_, words)
-            | ConsumerCheck::Connection(_, words)
-            | ConsumerCheck::PluginRun(_, words) => findings.nothing_happened(*words),
-            ConsumerCheck::Writes(_, kind) => {
-                findings.nothing_happened(format!("no {} was published", kind.name()));
-            }
-            ConsumerCheck::Expectations(_, words, _) => {
-                findings.nothing_happened(words.nothing_happened.clone());
-            }
-        }
-        let run = match hub.consumer_run() {
-            Ok(run) => run,
-            Err(reason) => return findings.cannot_tell(reason.clone()),
-        };
-        if let Some(reason) = (self.skipped)(run.consumer()) {
-            return findings.not_asked(reason);
-        }
-        match &self.check {
-            ConsumerCheck::Run(check, _) => check(run).into_iter().for_each(|answer| findings.count(answer)),
-            ConsumerCheck::Connection(check, _) => {
-                let calls = run.member_calls().filter(|call| is_connection(call));
-                let judged = calls.map(|call| {
-                    run.judge_call(
-                        call.at,
-                        |entry| call.url == server(entry),
-                        |entry| check(call, entry),
-                    )
-                });
-                count_once(judged, findings);
-            }
-            ConsumerCheck::PluginRun(check, _) => {
-                let judged = run.plugin_runs().map(|call| {
-                    let is_for = |entry: &AccessProvider| {
-                        *entry.name == *call.provider && expectation::is_for(call, server(entry))
-                    };
-                    run.judge_call(call.at, is_for, |entry| check(call, entry))
-                });
-                count_once(judged, findings);
-            }
-            ConsumerCheck::Writes(check, kind) => writes::evaluate(run, *kind, *check, findings),
-            ConsumerCheck::Expectations(rule, words, cases) => {
-                expectation::evaluate(run, rule, words, cases, findings);
-            }
+        findings.nothing_happened(self.nothing_happened.clone());
+        match hub.consumer_run() {
+            Err(reason) => findings.cannot_tell(reason.clone()),
+            Ok(run) => match (self.skipped)(run.consumer()) {
+                Some(reason) => findings.not_asked(reason),
+                None => (self.judge)(run, findings),
+            },
         }
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{
     Case,
-    expectation::{Act, HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT, gives_credential, is_for},
+    expectation::{Act, HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT, gives_credential, is_run_for},
     micros,
 };
 use crate::{
@@ -166,7 +166,7 @@ impl<'e> Case<'_, 'e> {
         let runs = self
             .run
             .plugin_runs()
-            .filter(|run| is_for(run, url))
+            .filter(|run| is_run_for(run, url))
             .map(Act::PluginRun);
         let acts = self.acts.iter().copied().chain(runs);
         let late = acts.filter(|act| settled.contains(&micros(act.at())));
@@ -262,7 +262,7 @@ impl<'e> Case<'_, 'e> {
     fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Outcome {
         let span = first..=call.at;
         let fails = self.run.plugin_runs().any(|run| {
-            let is_own = is_for(run, &self.expectation.url) || run.cluster.is_none();
+            let is_own = is_run_for(run, &self.expectation.url) || run.cluster.is_none();
             let is_hung = matches!(run.answer, PluginAnswer::Hung {});
             span.contains(&run.at) && (is_hung || is_own && !gives_credential(run))
         });
@@ -362,8 +362,9 @@ impl<'e> Case<'_, 'e> {
 
     /// A profile without a server is recognized by the plugin's configuration, which names its member.
     fn no_plugin_run(&self) -> Outcome {
-        let is_in =
-            |run: &&PluginCall| self.period().contains(&micros(run.at)) && is_for(run, &self.expectation.url);
+        let is_in = |run: &&PluginCall| {
+            self.period().contains(&micros(run.at)) && is_run_for(run, &self.expectation.url)
+        };
         let runs: Vec<&PluginCall> = self.run.plugin_runs().filter(is_in).collect();
         let member = |run: &PluginCall| {
             let config = run.cluster.as_ref()?.config.as_ref()?.value();

@@ -88,7 +88,7 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
     /// The best possible balance of a bucket after each of the implementation's writes, with its time by the runner's clock.
     pub(super) fn balances(&self, bucket: Bucket) -> Vec<(Micros, Micros)> {
         let ahead = if self.source == Source::AuditLog {
-            skew(self.hub.evidence)
+            skew(self.named.hub.evidence)
         } else {
             0
         };

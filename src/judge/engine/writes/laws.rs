@@ -52,7 +52,7 @@ fn answers(evidence: &Evidence, bucket: Bucket) -> BTreeMap<String, Answer> {
     let hub = Hub::of(evidence);
     let mut answers = BTreeMap::new();
     for named in names::<ClusterProfile>(&hub, Count::Observed) {
-        for writes in named.of_each_object(&hub, Count::Observed) {
+        for writes in named.of_each_object(Count::Observed) {
             let answer = writes.within(bucket, "writes", Finding::at_path("status", "too often"));
             let uid = writes.life.map(|life| life.last().metadata.uid.to_string());
             answers.insert(uid.unwrap_or_default(), answer);

@@ -68,7 +68,6 @@ pub(crate) struct Authored<'w, 'e, T> {
 
 /// All writes to one object, in order: one uid, from its creation to its deletion.
 pub(crate) struct Writes<'h, 'e, T> {
-    hub: &'h Hub<'e>,
     named: &'h NamedWrites<'h, 'e, T>,
     count: Count,
     source: Source,
@@ -135,7 +134,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     }
 
     pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {
-        let authors = T::authors(self.hub);
+        let authors = T::authors(self.named.hub);
         let (Some(change), Some((before, after))) = (&write.change, write.versions()) else {
             return match write.request {
                 Some(request) if self.count == Count::Changing && request.changed.is_none() => {
@@ -155,7 +154,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The author of the object's creation, or the owner of a field if it was there from the beginning.
     pub(crate) fn creator(&self, field: &str) -> Attribution<'e> {
         match self.life {
-            Some(life) => T::authors(self.hub).creator(life, field),
+            Some(life) => T::authors(self.named.hub).creator(life, field),
             None => Attribution::unknown(NO_RESPONSES),
         }
     }
@@ -166,7 +165,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
         let deleted = life.deleted.filter(|deleted| self.named.judges(*deleted))?;
         let gone = deleted.as_microsecond();
         let edge = Edge::between(gone.saturating_sub(LATE), gone);
-        Some((T::authors(self.hub).of_deletion(life, edge), gone))
+        Some((T::authors(self.named.hub).of_deletion(life, edge), gone))
     }
 
     /// The versions of the object, without those after the run's first write.
@@ -250,7 +249,6 @@ fn common_field(fields: &BTreeSet<String>) -> String {
     }
 }
 
-#[derive(Debug)]
 pub(crate) struct WritesRule<T> {
     check: fn(&Writes<'_, '_, T>, &Hub) -> Answer,
     count: Count,
@@ -298,7 +296,7 @@ impl<T: Judged> WritesRule<T> {
         {
             findings.not_asked(missing);
         }
-        for writes in named.of_each_object(hub, self.count) {
+        for writes in named.of_each_object(self.count) {
             if matches!(self.count, Count::Status | Count::Changing) {
                 findings.note(writes.source.note());
             }

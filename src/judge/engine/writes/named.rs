@@ -1,6 +1,6 @@
 //! The writes to the objects of one name, from the audit log or the watch.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ptr};
 
 use evidence::{Evidence, History, Kind, ObjectRef, Request, Requests, Version, parse_time};
 use jiff::Timestamp;
@@ -25,11 +25,10 @@ const USUAL_DELAY: Micros = SECOND;
 
 /// The evidence of writes to the objects of one name.
 pub(super) struct NamedWrites<'h, 'e, T> {
-    evidence: &'e Evidence,
+    pub(super) hub: &'h Hub<'e>,
     pub(super) name: (&'e str, &'e str),
-    /// The objects that the watch or a list shows, in order; none if only the audit log knows the name.
-    lives: &'h [&'e History<T>],
-    first_touch: Option<Micros>,
+    /// What the watch or a list shows; none if only the audit log knows the name.
+    object: Option<&'h JudgedObject<'e, T>>,
     /// The successful writes in the audit log, or the refused ones, without those of the suite, in order.
     pub(super) requests: Vec<&'e Request>,
 }
@@ -58,7 +57,12 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
         if let Some(touch) = object.first_touch.filter(|_| count != Count::Refused) {
             of_name.retain(|request| request.at.as_microsecond() - ahead < touch);
         }
-        all.push(NamedWrites::of_object(hub, object, of_name));
+        all.push(NamedWrites {
+            hub,
+            name: object.name(),
+            object: Some(object),
+            requests: of_name,
+        });
     }
     let scope = &evidence.header.scope;
     let known: HashSet<(&str, &str)> = T::histories(evidence).iter().map(key).collect();
@@ -70,33 +74,23 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
             && !is_touched(evidence, T::ROLE.objects(), *name)
     });
     all.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
-        evidence,
+        hub,
         name,
-        lives: &[],
-        first_touch: None,
+        object: None,
         requests,
     }));
     all
 }
 
 impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
-    pub(super) fn of_object(
-        hub: &'h Hub<'e>,
-        object: &'h JudgedObject<'e, T>,
-        requests: Vec<&'e Request>,
-    ) -> Self {
-        Self {
-            evidence: hub.evidence,
-            name: object.name(),
-            lives: &object.lives,
-            first_touch: object.first_touch,
-            requests,
-        }
+    /// The objects that the watch or a list shows, in order.
+    fn lives(&self) -> &'h [&'e History<T>] {
+        self.object.map_or(&[], |object| &object.lives)
     }
 
     /// The last object of the name.
     pub(super) fn object(&self) -> ObjectRef {
-        match self.lives.last() {
+        match self.lives().last() {
             Some(life) => life.last().object_ref(),
             None => ObjectRef {
                 kind: T::KIND.to_owned(),
@@ -109,14 +103,12 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 
     /// Whether a version that arrived then is judged.
     pub(super) fn judges(&self, received: Timestamp) -> bool {
-        self.first_touch
-            .is_none_or(|touch| received.as_microsecond() < touch)
+        self.object.is_none_or(|object| object.judges(received))
     }
 
     /// The writes to each object, from one source.
-    pub(super) fn of_each_object(&'h self, hub: &'h Hub<'e>, count: Count) -> Vec<Writes<'h, 'e, T>> {
+    pub(super) fn of_each_object(&'h self, count: Count) -> Vec<Writes<'h, 'e, T>> {
         let writes = |source, life, writes| Writes {
-            hub,
             named: self,
             count,
             source,
@@ -125,82 +117,61 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
             field: None,
         };
         if self.is_logged(count) {
-            let last = self.lives.last().copied();
+            let last = self.lives().last().copied();
             let logged = self.logged(count).into_iter();
             return logged
                 .map(|logged| writes(Source::AuditLog, last, logged))
                 .collect();
         }
-        let watched = self.lives.iter().filter(|_| is_watched::<T>(self.evidence));
-        watched
-            .map(|life| writes(Source::Watch, Some(*life), self.observed(life, count)))
-            .collect()
+        let watched = self.object.filter(|_| is_watched::<T>(self.hub.evidence));
+        let timelines = watched.map(|object| (object.timeline(self.hub), &object.lives));
+        let observed = timelines.iter().flat_map(|(timeline, lives)| {
+            let of_life = |life: &&'e History<T>| observed(timeline, life, count);
+            lives
+                .iter()
+                .map(move |life| writes(Source::Watch, Some(*life), of_life(life)))
+        });
+        observed.collect()
     }
 
     /// Whether the audit log is the source: it covers the window, and has at least as many writes as the watch.
     fn is_logged(&self, count: Count) -> bool {
-        let Some(log) = T::log(self.evidence) else {
+        let Some(log) = T::log(self.hub.evidence) else {
             return false;
         };
         match count {
             Count::Observed => return false,
             Count::Logged | Count::Refused => return true,
-            Count::Status | Count::Changing if !is_watched::<T>(self.evidence) => return true,
+            Count::Status | Count::Changing if !is_watched::<T>(self.hub.evidence) => return true,
             Count::Status | Count::Changing => {}
         }
         let counted = self.requests.iter().filter(|request| is_counted(request, count));
         let is_each_answered =
             count == Count::Status || counted.clone().all(|request| request.changed.is_some());
-        is_each_answered && covers_window(self.evidence, log) && counted.count() >= self.observed_steps(count)
+        is_each_answered
+            && covers_window(self.hub.evidence, log)
+            && counted.count() >= self.observed_steps(count)
     }
 
     /// How many writes the watch observed.
     fn observed_steps(&self, count: Count) -> usize {
-        let steps = self.lives.iter().flat_map(|life| life.steps());
+        let steps = self.lives().iter().flat_map(|life| life.steps());
         let counted = steps
             .filter(|(before, after)| self.judges(after.received()) && is_counted_step(before, after, count));
         counted.count()
     }
 
-    /// The writes to one object that the watch observed.
-    fn observed(&self, life: &'e History<T>, count: Count) -> Vec<Write<'e, T>> {
-        let timeline = self.timeline();
-        let changes = timeline
-            .changes()
-            .filter(|change| std::ptr::eq(change.life, life));
-        let writes = changes.filter_map(|change| {
-            let (before, after) = change.before.zip(change.after)?;
-            let usual = change.seen_at.saturating_sub(USUAL_DELAY);
-            is_counted_step(before, after, count).then_some(Write {
-                at: Edge::between(change.at.earliest.min(usual), change.at.latest),
-                likely_at: Edge::between(usual, change.seen_at),
-                reported: change.seen_at,
-                request: None,
-                change: Some(change.clone()),
-            })
-        });
-        writes.collect()
-    }
-
     /// Whether the watch missed writes to an object: it changed over a gap, or the evidence ends in one.
     pub(super) fn has_unobserved_writes(&self, life: &'e History<T>) -> bool {
-        if self.evidence.gaps(T::WATCHED).next().is_none() {
+        let has_gaps = self.hub.evidence.gaps(T::WATCHED).next().is_some();
+        let Some(object) = self.object.filter(|_| has_gaps) else {
             return false;
-        }
-        let timeline = self.timeline();
-        let is_over_gap = timeline
-            .changes()
-            .any(|change| change.is_over_gap && std::ptr::eq(change.life, life));
+        };
+        let timeline = object.timeline(self.hub);
+        let mut changes = timeline.changes();
+        let is_over_gap = changes.any(|change| change.is_over_gap && ptr::eq(change.life, life));
         let ends_unobserved = timeline.moments().last().is_some_and(|last| !last.is_observed());
         is_over_gap || (ends_unobserved && life.deleted.is_none())
-    }
-
-    fn timeline(&self) -> Timeline<'e, T> {
-        let timeline = Timeline::of_key(self.evidence, self.name, self.lives);
-        match self.first_touch {
-            Some(touch) => timeline.until(touch),
-            None => timeline,
-        }
     }
 
     /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
@@ -231,16 +202,35 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         let is_creation = |request: &&&Request| request.is_write() && creates(request);
         let logged = self.requests.iter().filter(is_creation);
         let logged = logged.map(|request| request.at.as_microsecond());
-        let observed = self.lives.iter().filter_map(|life| {
-            let created = life.last().metadata().creation_timestamp.as_deref();
-            created
-                .and_then(parse_time)
-                .map(|created| created.as_microsecond())
+        let observed = self.lives().iter().filter_map(|life| {
+            let created = life.last().metadata().creation_timestamp.as_deref()?;
+            Some(parse_time(created)?.as_microsecond())
         });
         let mut creations: Vec<Micros> = logged.chain(observed).collect();
         creations.sort_unstable();
         creations
     }
+}
+
+/// The writes to one object that the watch observed.
+fn observed<'e, T: Judged>(
+    timeline: &Timeline<'e, T>,
+    life: &'e History<T>,
+    count: Count,
+) -> Vec<Write<'e, T>> {
+    let changes = timeline.changes().filter(|change| ptr::eq(change.life, life));
+    let writes = changes.filter_map(|change| {
+        let (before, after) = change.before.zip(change.after)?;
+        let usual = change.seen_at.saturating_sub(USUAL_DELAY);
+        is_counted_step(before, after, count).then_some(Write {
+            at: Edge::between(change.at.earliest.min(usual), change.at.latest),
+            likely_at: Edge::between(usual, change.seen_at),
+            reported: change.seen_at,
+            request: None,
+            change: Some(change.clone()),
+        })
+    });
+    writes.collect()
 }
 
 fn is_counted(request: &Request, count: Count) -> bool {
@@ -265,10 +255,7 @@ fn is_counted_step<T: Judged>(before: &Version<T>, after: &Version<T>, count: Co
 /// Whether an audit log without a gap covers the window.
 fn covers_window(evidence: &Evidence, log: &Requests) -> bool {
     let ahead = skew(evidence);
-    let (from, until) = (
-        log.covers.from.as_microsecond() - ahead,
-        log.covers.until.as_microsecond() - ahead,
-    );
+    let [from, until] = [log.covers.from, log.covers.until].map(|at| at.as_microsecond() - ahead);
     let covers = |window: evidence::Window| {
         let end = end(evidence).unwrap_or_default();
         from <= window.from.as_microsecond() + SECOND && until >= end - SECOND

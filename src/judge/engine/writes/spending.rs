@@ -44,7 +44,7 @@ impl<'e> Spendings<'e> {
         let mut spendings: HashMap<(&str, &str), Vec<Spending>> = HashMap::default();
         for named in names::<ClusterProfile>(&hub, Count::Status) {
             let of_name = spendings.entry(named.name).or_default();
-            for writes in named.of_each_object(&hub, Count::Status) {
+            for writes in named.of_each_object(Count::Status) {
                 let balances = writes.balances(BUDGET).into_iter();
                 let draws = balances.map(|(at, left)| Draw {
                     at: timestamp(at),
@@ -93,10 +93,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{
-        example::Example,
-        {self},
-    };
+    use crate::rules::{self, example::Example};
 
     /// The drawing agrees with the verdict: the profiles with a finding are those with an overdrawn bucket.
     #[test]

@@ -4,9 +4,7 @@
 use std::{collections::BTreeSet, fs};
 
 use evidence::api::Edition;
-use judge::rules::{
-    Basis, Rule, {self},
-};
+use judge::rules::{self, Basis, Rule};
 
 use super::{
     document::{DIGITS, sentences},

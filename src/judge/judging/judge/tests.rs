@@ -11,8 +11,9 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::{
+    engine::Evaluate,
     judging::verdict::{Count, Extent, Outcome, Tally, decide},
-    rules::{Basis, Facts, Level},
+    rules::{Basis, Facts, Findings, Level},
 };
 
 #[test]
@@ -37,11 +38,22 @@ fn facts(level: &str, rest: &str) -> Facts {
 }
 
 fn rule(level: &str, rest: &str, examine: fn(&Evidence, &mut Findings)) -> &'static Rule {
-    Box::leak(Box::new(Rule::on_fleet(
-        "suite/rule",
-        facts(level, rest),
-        examine,
-    )))
+    let mut rule = Rule::without_function("suite/rule", facts(level, rest));
+    rule.evaluators.push(Arc::new(Examine(examine)));
+    Box::leak(Box::new(rule))
+}
+
+/// An evaluator that leaves interruptions of a watch to the judge.
+struct Examine(fn(&Evidence, &mut Findings));
+
+impl Evaluate for Examine {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.0(hub.evidence, findings);
+    }
+
+    fn judges_around_gaps(&self) -> bool {
+        false
+    }
 }
 
 fn evidence(asked: &[Kind]) -> Evidence {
@@ -455,12 +467,8 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
         Some("declared absent: feature consumer-secrets")
     );
 
-    let claimed = Box::leak(Box::new(Rule::on_fleet("suite/rule", Facts::parse(
-            "suite/rule",
-            "{title: t, level: MUST, basis: explicit, since: standard, until: standard, source: s, remedy: r, examples: [],
-              needs: [inventory], feature: consumer-secrets, differs: [{since: standard, onlyIfClaimed: true}]}",
-        )
-        .expect("facts read"), keeps)));
+    let only_if_claimed = format!("{special}, differs: [{{since: standard, onlyIfClaimed: true}}]");
+    let claimed = rule("MUST", &only_if_claimed, keeps);
     evidence.header.claim.no_features.clear();
     assert_eq!(outcome(claimed, &evidence).0, Verdict::Skipped);
     evidence.header.claim.features.insert(feature);

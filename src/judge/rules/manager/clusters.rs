@@ -19,7 +19,7 @@ use crate::{
     engine::{JudgedObject, same_access, same_conditions, same_labels, same_properties},
     rules::prelude::*,
     text::is_placeholder,
-    timeline::{Certainty, Timeline},
+    timeline::Certainty,
 };
 
 /// A value that two profiles share if they describe one cluster.
@@ -315,13 +315,9 @@ pub(crate) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
 }
 
 /// Whether a joined member surely had a profile of a name all the time at the end, or surely had none.
-fn was_at_end(object: &JudgedObject<ClusterProfile>, is_present: bool, hub: &Hub) -> bool {
-    let timeline = Timeline::of_name(hub.evidence, &object.lives);
-    let holds = |place| {
-        let version = timeline.object(place);
-        version.is_some_and(|version| has_member(&version.object)) == is_present
-    };
-    timeline.intervals(holds).throughout_the_last(AT_END) == Certainty::Yes
+fn was_at_end<'e>(object: &JudgedObject<'e, ClusterProfile>, is_present: bool, hub: &Hub<'e>) -> bool {
+    let holds = |profile: Option<&_>| profile.is_some_and(has_member) == is_present;
+    object.throughout_the_last(AT_END, hub, holds) == Certainty::Yes
 }
 
 /// The reason why the rule is skipped, if the user expects no number.

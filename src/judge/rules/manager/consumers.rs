@@ -6,7 +6,7 @@ use evidence::{Evidence, Kind, LoginOutcome, Namespace, Secret, StepOutcome, Unl
 
 use super::kubeconfigs::{USERS_PATH, is_at, servers};
 use crate::{
-    engine::{ConsumerSecret, cut_short, within},
+    engine::{ConsumerSecret, NO_CONSUMER, cut_short, within},
     rules::prelude::*,
 };
 
@@ -170,8 +170,7 @@ pub(crate) fn consumer_name_unique(hub: &Hub) -> Vec<Answer> {
         }));
     }
     if answers.is_empty() {
-        let nothing = "no namespace with label x-k8s.io/cluster-inventory-consumer was found";
-        answers.extend(hub.why_consumers_expected(nothing).map(Answer::Unknown));
+        answers.extend(hub.why_consumers_expected(NO_CONSUMER).map(Answer::Unknown));
     }
     answers
 }

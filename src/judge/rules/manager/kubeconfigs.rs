@@ -2,9 +2,7 @@
 
 use evidence::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigUser, ProfileHistory,
-    api::endpoints::{
-        Endpoints, {self},
-    },
+    api::endpoints::{self, Endpoints},
 };
 
 use crate::{engine::ConsumerSecret, rules::prelude::*, text::holds_credential};

@@ -369,10 +369,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::{
-        example::Example,
-        {self},
-    };
+    use crate::rules::{self, example::Example};
 
     #[test]
     fn an_unreadable_slice_may_fill_the_gap() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use evidence::{
     Request,
     api::{
-        ClusterProfileReference, OwnerReference,
+        ClusterDecision, ClusterProfileReference, OwnerReference,
         syntax::{is_dns_label, is_dns_subdomain},
     },
     leak::leaks_in_text,
@@ -203,16 +203,13 @@ pub(crate) fn resolve_across_time(reference: &Reference) -> Answer {
     Answer::broken(finding.expected("dropped within 60 s of the deletion"))
 }
 
-/// `placement-references/selected-is-alive`: no profile of a selected cluster reports it as down, unless the decision
-/// gives a reason. `Unknown` does not.
+/// `placement-references/selected-is-alive`: no profile of a selected cluster reports it as down. `Unknown` does not.
 pub(crate) fn selected_is_alive(reference: &Reference) -> Answer {
     let Some(profile) = reference.profile else {
         return Answer::NotApplicable;
     };
-    let reason = reference.entry.reason.as_deref().unwrap_or_default();
     let mut conditions = [CONDITION_JOINED, CONDITION_HEALTHY].into_iter();
-    let down = conditions.find(|kind| has_status(profile, kind, "False"));
-    let Some(condition) = down.filter(|_| reason.trim().is_empty()) else {
+    let Some(condition) = conditions.find(|kind| has_status(profile, kind, "False")) else {
         return Answer::Kept;
     };
     let finding = reference.finding("the decision names a cluster that its profile reports as down");
@@ -222,6 +219,12 @@ pub(crate) fn selected_is_alive(reference: &Reference) -> Answer {
             .expected("clusters that are joined and healthy, or a reason that says otherwise")
             .observed(observed),
     )
+}
+
+/// Whether a decision gives a reason for a cluster.
+pub(crate) fn gives_reason(decision: &ClusterDecision) -> bool {
+    let reason = decision.reason.as_deref();
+    reason.is_some_and(|reason| !reason.trim().is_empty())
 }
 
 type SliceWrites<'w, 'e> = Writes<'w, 'e, PlacementDecision>;

@@ -58,7 +58,7 @@ fn is_bad(profile: &ClusterProfile) -> bool {
 fn bad_intervals(timeline: &Timeline<'_, ClusterProfile>) -> Intervals {
     timeline.intervals(|place| {
         timeline
-            .object(place)
+            .version(place)
             .is_some_and(|version| is_bad(&version.object))
     })
 }
@@ -130,7 +130,7 @@ fn each_edge_contains_its_change() {
         let timeline = timeline(&evidence);
         let mut last: Option<usize> = None;
         for (place, moment) in timeline.moments().iter().enumerate() {
-            let change = match (moment.is_observed(), timeline.object(place)) {
+            let change = match (moment.is_observed(), timeline.version(place)) {
                 (false, _) => continue,
                 (true, Some(version)) => version.object.metadata.resource_version.parse().expect("a place"),
                 (true, None) => {

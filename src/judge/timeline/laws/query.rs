@@ -124,7 +124,7 @@ fn a_value_has_held_since_its_edge() {
         };
         let timeline = timeline(&evidence);
         for place in 0..timeline.moments().len() {
-            let Some(version) = timeline.object(place) else {
+            let Some(version) = timeline.version(place) else {
                 continue;
             };
             let change: usize = version.object.metadata.resource_version.parse().expect("a place");

@@ -4,10 +4,7 @@ use std::sync::LazyLock;
 
 use evidence::api::Role;
 use jiff::Timestamp;
-use judge::rules::{
-    example::Violation,
-    {self},
-};
+use judge::rules::{self, example::Violation};
 
 /// Rules whose first failing example is not wrong at any time of a history: the time in it comes, or the member has left.
 const NOT_ALWAYS: [&str; 4] = [
