@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::absolute};
 use anyhow::{Context as _, anyhow};
 use clap::{ArgMatches, Command, parser::ValueSource};
 use evidence::About;
-use report::yaml::laid_out;
+use report::yaml::flow;
 use serde_json::{Value, json};
 
 use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, WORDS, keys};
@@ -76,7 +76,7 @@ fn value(key: &Key, flags: &ArgMatches) -> Result<Option<Value>, Failure> {
 }
 
 fn in_one_line(value: &Value) -> String {
-    laid_out(value, usize::MAX)
+    flow(value) + "\n"
 }
 
 #[cfg(test)]

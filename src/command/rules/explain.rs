@@ -29,9 +29,8 @@ pub struct Explain {
     edition: Option<Edition>,
 }
 
-/// The indent of examples, and the width that is left.
+/// The indent of examples.
 const INDENT: usize = 4;
-const WIDTH: usize = 80 - INDENT;
 
 impl Explain {
     /// Prints the explanation.
@@ -152,7 +151,7 @@ fn show_example(page: &mut Page, rule: &Rule, examples: &[Example], kind: &str, 
     page.gap();
     page.marked(0, &format!("{kind}:"), name);
     page.gap();
-    page.verbatim(INDENT, &yaml::laid_out(&example[kind], WIDTH));
+    page.verbatim(INDENT, &yaml::block(&example[kind]));
     if let Some((path, value)) = conforming(rule, examples, kind, place) {
         page.gap();
         page.paragraph(2, &format!("and {path} is {value}"));

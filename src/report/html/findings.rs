@@ -42,7 +42,7 @@ pub(super) struct RuleView<'a> {
     pub(super) extent: String,
     pub(super) reason: Option<String>,
     pub(super) notes: Vec<String>,
-    pub(super) findings: Vec<FindingView>,
+    pub(super) findings: Vec<FindingView<'a>>,
     pub(super) hidden: Option<String>,
     pub(super) is_open: bool,
     /// Whether nothing was found, so that one line says all.
@@ -50,57 +50,23 @@ pub(super) struct RuleView<'a> {
 }
 
 /// The same violation on one or more objects.
-pub(super) struct FindingView {
-    pub(super) message: String,
+pub(super) struct FindingView<'a> {
+    pub(super) group: Group<'a>,
     /// `waived`, `warning only`, or empty.
     pub(super) remark: &'static str,
-    /// The path, and the expected and observed values, with their names.
-    pub(super) facts: Vec<(&'static str, String)>,
-    pub(super) objects: String,
-    pub(super) excerpts: Vec<ObjectView>,
+    pub(super) objects: Vec<ObjectView<'a>>,
     /// Names of more objects, in a sentence.
     pub(super) others: String,
 }
 
-/// An object with the part that offends.
-pub(super) struct ObjectView {
-    pub(super) name: String,
-    pub(super) version: String,
+/// An object with the part that violates the rule, and how it came to that.
+pub(super) struct ObjectView<'a> {
+    pub(super) object: &'a ObjectRef,
     pub(super) lines: Vec<Line>,
     /// Whether the field is missing, so that the marked line shows where it belongs.
     pub(super) is_missing: bool,
-    pub(super) story: Option<StoryView>,
+    pub(super) story: Option<Story>,
     pub(super) plot: Option<Plot>,
-    pub(super) is_open: bool,
-}
-
-/// How an object came to the finding.
-pub(super) struct StoryView {
-    pub(super) parts: Vec<StoryPart>,
-    pub(super) note: Option<String>,
-}
-
-/// Successive events that set the finding's field, or that did not and are folded.
-pub(super) struct StoryPart {
-    /// What the folded part is called; `None` if it is open.
-    pub(super) folded: Option<String>,
-    pub(super) events: Vec<EventView>,
-}
-
-/// One event.
-pub(super) struct EventView {
-    pub(super) at: String,
-    pub(super) what: String,
-    pub(super) sets_field: bool,
-    pub(super) changed: Vec<ChangedView>,
-    pub(super) more: Option<String>,
-}
-
-/// A field that changed.
-pub(super) struct ChangedView {
-    pub(super) path: String,
-    pub(super) before: String,
-    pub(super) after: String,
 }
 
 impl<'a> RuleView<'a> {
@@ -141,15 +107,43 @@ impl<'a> RuleView<'a> {
             .sum();
         let mut chosen = representatives(verdict);
         chosen.truncate(STORIES);
-        let details = |finding: &Finding| {
+        let object = |finding: &'a Finding| {
             let is_chosen = chosen.iter().any(|one| std::ptr::eq(*one, finding));
-            let story = is_chosen.then(|| stories.of_finding(finding)).flatten();
-            let plot = is_chosen
-                .then(|| Plot::of(report, spendings, verdict, finding))
-                .flatten();
-            (story.map(StoryView::of), plot)
+            let object = excerpt::object(report.evidence, &finding.object);
+            let (lines, exists) = object.map_or((Vec::new(), true), |object| {
+                excerpt::around(&object, &finding.path)
+            });
+            let plot = || Plot::of(report, spendings, verdict, finding);
+            ObjectView {
+                object: &finding.object,
+                lines,
+                is_missing: !exists,
+                story: is_chosen.then(|| stories.of_finding(finding)).flatten(),
+                plot: is_chosen.then(plot).flatten(),
+            }
         };
-        let views = groups.iter().take(GROUPS);
+        let is_brief = groups.is_empty();
+        let views = groups.into_iter().take(GROUPS).map(|(group, remark)| {
+            let others = group.findings.iter().skip(EXCERPTS);
+            let mut names: Vec<String> = others
+                .take(NAMED)
+                .map(|finding| shown(&finding.object.to_string()))
+                .collect();
+            if group.findings.len() > EXCERPTS + NAMED {
+                names.push(count(group.findings.len() - EXCERPTS - NAMED, "more object"));
+            }
+            FindingView {
+                objects: group
+                    .findings
+                    .iter()
+                    .take(EXCERPTS)
+                    .map(|finding| object(finding))
+                    .collect(),
+                others: names.join(", "),
+                group,
+                remark,
+            }
+        });
         Self {
             verdict,
             sign: Sign::of(verdict.verdict),
@@ -157,137 +151,76 @@ impl<'a> RuleView<'a> {
             extent: extent(verdict),
             reason: report.reason(verdict).as_deref().map(shown),
             notes,
-            findings: views
-                .map(|(group, remark)| FindingView::of(report, group, remark, details))
-                .collect(),
+            findings: views.collect(),
             hidden: (hidden > 0).then(|| count(hidden, "more finding")),
             is_open: verdict.verdict == Verdict::Fail,
-            is_brief: groups.is_empty(),
+            is_brief,
         }
     }
 }
 
-impl FindingView {
-    fn of(
-        report: &Report,
-        group: &Group,
-        remark: &'static str,
-        details: impl Fn(&Finding) -> (Option<StoryView>, Option<Plot>),
-    ) -> Self {
-        let first = group.first();
-        let facts = [
-            ("path", &first.path),
-            ("expected", &first.expected),
-            ("observed", &first.observed),
-        ];
-        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-        let excerpts = group.findings.iter().take(EXCERPTS).enumerate();
-        let name = |object: &ObjectRef| shown(&object.to_string());
-        let mut others: Vec<String> = group
-            .findings
-            .iter()
-            .skip(EXCERPTS)
-            .take(NAMED)
-            .map(|finding| name(&finding.object))
-            .collect();
-        if group.findings.len() > EXCERPTS + NAMED {
-            others.push(count(group.findings.len() - EXCERPTS - NAMED, "more object"));
-        }
-        Self {
-            message: shown(&first.message),
-            remark,
-            facts: facts.map(|(name, value)| (name, shown(value))).collect(),
-            objects: count(group.findings.len(), "object"),
-            excerpts: excerpts
-                .map(|(place, finding)| {
-                    let object = excerpt::object(report.evidence, &finding.object);
-                    let (lines, exists) = object.map_or((Vec::new(), true), |object| {
-                        excerpt::around(&object, &finding.path)
-                    });
-                    let (story, plot) = details(finding);
-                    ObjectView {
-                        name: name(&finding.object),
-                        version: shown(&finding.object.resource_version),
-                        lines,
-                        is_missing: !exists,
-                        story,
-                        plot,
-                        is_open: place == 0,
-                    }
-                })
-                .collect(),
-            others: others.join(", "),
-        }
+/// The values of a finding with their names.
+pub(crate) fn values(finding: &Finding) -> Vec<(&'static str, String)> {
+    let values = [
+        ("path", &finding.path),
+        ("expected", &finding.expected),
+        ("observed", &finding.observed),
+    ];
+    let values = values.into_iter().filter(|(_, value)| !value.is_empty());
+    values.map(|(name, value)| (name, shown(value))).collect()
+}
+
+/// Successive events that set the finding's field, or that did not.
+pub(crate) fn parts(story: &Story) -> Vec<&[Event]> {
+    let parts = story
+        .events
+        .chunk_by(|one, next| one.sets_field == next.sets_field);
+    parts.collect()
+}
+
+/// What events that did not set the finding's field are called when they are folded; `None` for others, and for a story
+/// of one event.
+pub(crate) fn folded(story: &Story, events: &[Event]) -> Option<String> {
+    let number = |event: &Event| match event.what {
+        What::LeftOut => event.count,
+        _ => 1,
+    };
+    let number = count(events.iter().map(number).sum(), "event");
+    let is_folded = !events[0].sets_field && story.events.len() > 1;
+    is_folded.then(|| number + " that did not set the field")
+}
+
+/// When an event happened: the first event of a story has its time, later ones their distance from it.
+pub(crate) fn time(story: &Story, event: &Event) -> String {
+    let begin = story.events.iter().find_map(|event| event.at);
+    let since = |at: Timestamp| match begin {
+        Some(begin) if at > begin => format!("+{}", span(at.duration_since(begin).as_secs())),
+        _ => utc(at),
+    };
+    let from = event.at.map(since).unwrap_or_default();
+    match event.until.map(since) {
+        Some(until) if event.at.is_some() && until != from => format!("{from} to {until}"),
+        _ => from,
     }
 }
 
-impl StoryView {
-    /// Folds the events that did not set the finding's field.
-    fn of(story: Story) -> Self {
-        let begin = story.events.iter().find_map(|event| event.at);
-        let is_folded = |event: &Event| !event.sets_field && story.events.len() > 1;
-        let parts = story
-            .events
-            .chunk_by(|one, next| is_folded(one) == is_folded(next));
-        let part = |events: &[Event]| {
-            let number = |event: &Event| match event.what {
-                What::LeftOut => event.count,
-                _ => 1,
-            };
-            let number: usize = events.iter().map(number).sum();
-            StoryPart {
-                folded: is_folded(&events[0]).then(|| count(number, "event") + " that did not set the field"),
-                events: events.iter().map(|event| EventView::of(event, begin)).collect(),
-            }
-        };
-        Self {
-            parts: parts.map(part).collect(),
-            note: story.note,
-        }
-    }
+/// The changed fields to show of an event, and how many more there are.
+pub(crate) fn changed(event: &Event) -> (&[Changed], Option<String>) {
+    let fields = if event.sets_field {
+        usize::MAX
+    } else {
+        FOLDED_FIELDS
+    };
+    let (shown, rest) = event.changed.split_at(event.changed.len().min(fields));
+    let more = rest.len() + event.more_changed;
+    (shown, (more > 0).then(|| count(more, "more field")))
 }
 
-impl EventView {
-    /// The first event has its time, later ones their distance from it.
-    fn of(event: &Event, begin: Option<Timestamp>) -> Self {
-        let since = |at: Timestamp| match begin {
-            Some(begin) if at > begin => format!("+{}", span(at.duration_since(begin).as_secs())),
-            _ => utc(at),
-        };
-        let mut at = event.at.map(since).unwrap_or_default();
-        if let (Some(from), Some(until)) = (event.at, event.until.map(since))
-            && since(from) != until
-        {
-            at += &format!(" to {until}");
-        }
-        let shown_fields = if event.sets_field {
-            usize::MAX
-        } else {
-            FOLDED_FIELDS
-        };
-        let more = event.more_changed + event.changed.len().saturating_sub(shown_fields);
-        let changed = event.changed.iter().take(shown_fields);
-        Self {
-            at,
-            what: event.describe(shown),
-            sets_field: event.sets_field,
-            changed: changed.map(ChangedView::of).collect(),
-            more: (more > 0).then(|| count(more, "more field")),
-        }
-    }
-}
-
-impl ChangedView {
-    fn of(changed: &Changed) -> Self {
-        let value = |value: &Option<String>| match value.as_deref() {
-            None => "(absent)".to_owned(),
-            Some("") => "\"\"".to_owned(),
-            Some(text) => shown(text),
-        };
-        Self {
-            path: shown(&changed.path),
-            before: value(&changed.before),
-            after: value(&changed.after),
-        }
+/// The value of a field before or after an event.
+pub(crate) fn value(value: &Option<String>) -> String {
+    match value.as_deref() {
+        None => "(absent)".to_owned(),
+        Some("") => "\"\"".to_owned(),
+        Some(text) => shown(text),
     }
 }

@@ -5,7 +5,7 @@
 
 pub(crate) mod display;
 mod excerpt;
-mod findings;
+pub(crate) mod findings;
 mod page;
 mod plot;
 mod squares;

@@ -3,7 +3,7 @@
 use std::io;
 
 use askama::Template;
-use evidence::{Kind, api::Role};
+use evidence::api::Role;
 use judge::{
     Decision, Judgement, RuleVerdict, Verdict, WaiverOutcome,
     rules::{Level, Spendings},
@@ -43,8 +43,6 @@ struct Page<'a> {
     /// The decisions by each edition, in words; empty if only one is known.
     editions: Vec<[String; 3]>,
     sections: Vec<Section<'a>>,
-    /// Evidence that was not requested, with the number of rules that wait for it.
-    locked: Vec<(&'static str, String)>,
     objects: Vec<ObjectSquares>,
     tally: Tally,
     suites: Vec<Suite>,
@@ -84,7 +82,6 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         scope: shown(&decision::scope(report)),
         editions: run::editions(report),
         sections: sections(report),
-        locked: locked(report),
         objects: judgement.roles().map(|role| objects(report, role)).collect(),
         tally,
         suites: suites(&judgement.verdicts, &levels),
@@ -143,35 +140,6 @@ fn sections<'a>(report: &Report<'a>) -> Vec<Section<'a>> {
             !matches!(verdict, Verdict::Fail | Verdict::Warn)
         }),
     ]
-}
-
-/// The kinds of evidence that were not requested and would let rules be judged, those of the most MUST rules first.
-fn locked(report: &Report) -> Vec<(&'static str, String)> {
-    let not_asked = Coverage::of(report).not_asked;
-    let claim = &report.evidence.header.claim;
-    let mut locked: Vec<(usize, Kind, String)> = judge::locked(report.judgement, report.evidence)
-        .into_iter()
-        .filter_map(|(kind, rules)| {
-            let must = rules
-                .iter()
-                .filter(|rule| rule.facts.level_in(claim) == Some(Level::Must))
-                .count();
-            let reason = shown(&report.with_advice(not_asked.get(&kind)?, None));
-            Some((
-                must,
-                kind,
-                format!(
-                    "{} more, {must} of them MUST; {reason}",
-                    count(rules.len(), "rule")
-                ),
-            ))
-        })
-        .collect();
-    locked.sort_by_key(|(must, ..)| std::cmp::Reverse(*must));
-    locked
-        .into_iter()
-        .map(|(_, kind, words)| (kind.name(), words))
-        .collect()
 }
 
 impl Tally {
@@ -279,8 +247,15 @@ fn limits(report: &Report) -> Vec<(&'static str, Vec<String>)> {
     });
     let locked = judge::locked(report.judgement, evidence);
     let not_asked = Coverage::of(report).not_asked.into_iter();
-    let not_asked = not_asked.filter(|(kind, _)| !locked.contains_key(kind));
-    let not_asked = not_asked.map(|(kind, reason)| format!("{kind}: {}", report.with_advice(&reason, None)));
+    let not_asked = not_asked.map(|(kind, reason)| {
+        let waiting = locked.get(&kind).map_or(0, Vec::len);
+        let waiting = if waiting > 0 {
+            format!(" ({} not judged without it)", count(waiting, "rule"))
+        } else {
+            String::new()
+        };
+        format!("{kind}: {}{waiting}", report.with_advice(&reason, None))
+    });
     let limits = [
         (
             "The run was cut short",
@@ -295,10 +270,7 @@ fn limits(report: &Report) -> Vec<(&'static str, Vec<String>)> {
             "Objects that could not be read",
             listed(evidence.unreadable.iter().map(ToString::to_string)),
         ),
-        (
-            "Not requested, although rules would be sharper with it",
-            listed(not_asked),
-        ),
+        ("Evidence that was not requested", listed(not_asked)),
         ("Waivers", listed(waivers.iter().map(waiver))),
     ];
     limits

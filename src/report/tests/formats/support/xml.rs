@@ -41,8 +41,12 @@ pub fn read(text: &str) -> Element {
             }
             Event::CData(section) => open[place].text += &section,
             Event::GeneralRef(reference) => {
-                let known = resolve_predefined_entity(&reference);
-                open[place].text += known.unwrap_or_else(|| panic!("an unknown reference: {reference:?}"));
+                let character = reference
+                    .resolve_char_ref()
+                    .expect("a reference")
+                    .map(String::from);
+                let known = character.or_else(|| resolve_predefined_entity(&reference).map(str::to_owned));
+                open[place].text += &known.unwrap_or_else(|| panic!("an unknown reference: {reference:?}"));
             }
             Event::Decl(_) => assert_eq!(at, 0, "a declaration in the middle"),
             Event::Eof => break,
