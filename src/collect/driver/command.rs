@@ -40,7 +40,6 @@ pub struct Commands {
     subprocesses: Subprocesses,
     /// What no output may show.
     secrets: Mutex<Arc<Vec<String>>>,
-    /// How long a hook has to end after SIGTERM.
     grace: Duration,
 }
 
@@ -183,7 +182,6 @@ impl Commands {
     }
 }
 
-/// Why a hook failed, if it did.
 fn failure(end: &End, output: &str) -> Option<String> {
     let reason = match end {
         end if end.is_success() => return None,

@@ -7,7 +7,7 @@ use std::{
 
 use evidence::{
     ConsumerSpec, Reads, agent_program,
-    api::syntax::{is_dns_subdomain, is_label_value},
+    api::syntax::{is_dns_label, is_dns_subdomain, is_label_value},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -150,13 +150,7 @@ fn is_label(key: &str, value: &str) -> bool {
         && (!has_prefix || is_dns_subdomain(prefix))
 }
 
-/// Whether slices can be named after a key and their index, and labelled by it.
+/// Whether slices can be named after a key and their index, and labelled by it. Similar decisions have a suffix.
 fn is_decision_key(key: &str) -> bool {
-    let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
-    let is_bare = |sign: char| sign != '-';
-    // The longest label, without the suffix of similar decisions.
-    (1..=59).contains(&key.len())
-        && key.chars().all(fits)
-        && key.starts_with(is_bare)
-        && key.ends_with(is_bare)
+    key.len() <= 59 && is_dns_label(key)
 }

@@ -143,7 +143,6 @@ impl DriverFile {
         self.hooks.iter().filter_map(missing).collect()
     }
 
-    /// Its folder, in which its hooks run.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
@@ -156,12 +155,10 @@ impl DriverFile {
         }
     }
 
-    /// The arguments of a hook.
     pub(super) fn arguments<'h>(&self, hook: &'h Hook) -> &'h [String] {
         hook.command.get(1..).unwrap_or_default()
     }
 
-    /// The environment variables that the file adds for a hook.
     pub(super) fn env(&self, hook: &Hook) -> BTreeMap<String, String> {
         let mut env = self.env.clone();
         env.extend(hook.env.clone());
@@ -187,7 +184,6 @@ impl DriverFile {
         Ok(file)
     }
 
-    /// Makes its paths absolute.
     fn resolve_paths(&mut self) {
         let folder = self.folder().to_owned();
         let kubeconfigs = self.members.iter_mut().filter_map(|own| own.kubeconfig.as_mut());

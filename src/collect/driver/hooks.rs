@@ -41,7 +41,6 @@ pub(super) const UNDONE_BY: [(DriverAction, DriverAction); 5] = [
     (DriverAction::Stop, DriverAction::Start),
 ];
 
-/// The hook that undoes an action, if one does.
 pub(super) fn undone_by(action: DriverAction) -> Option<DriverAction> {
     let undone = UNDONE_BY.iter().find(|(one, _)| *one == action);
     undone.map(|(_, undo)| *undo)

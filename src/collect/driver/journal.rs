@@ -22,7 +22,6 @@ const EXTENSION: &str = "jsonl";
 /// The changes that a run must undo.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// The run.
     pub(super) head: Head,
     /// Its locked file; none if the hub ends with the run.
     file: Option<(PathBuf, File)>,
@@ -46,7 +45,6 @@ pub struct Head {
     pub driver_file: PathBuf,
 }
 
-/// How to undo a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
 pub(crate) enum UndoEntry {
@@ -60,7 +58,6 @@ pub(crate) enum UndoEntry {
     Namespace { name: String },
 }
 
-/// A changed field of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FieldChange {
@@ -83,7 +80,6 @@ enum Line {
 }
 
 impl UndoEntry {
-    /// A hook to call.
     pub(super) fn hook(action: DriverAction, name: &str) -> Self {
         let name = name.to_owned();
         Self::Hook { action, name }
@@ -176,7 +172,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Records that a change is undone.
     pub(crate) fn undone(&self, entry: &UndoEntry) {
         let mut pending = self.pending.lock();
         let before = pending.len();
@@ -187,12 +182,10 @@ impl Journal {
         }
     }
 
-    /// The changes that are not undone, oldest first.
     pub(super) fn pending(&self) -> Vec<UndoEntry> {
         self.pending.lock().clone()
     }
 
-    /// The path of its file.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|(path, _)| path.as_path())
     }

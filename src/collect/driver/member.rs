@@ -41,7 +41,6 @@ pub(super) struct ScenarioMember {
     scenario: Scenario,
     member: Member,
     own: OwnMember,
-    /// The fake member, if it is one.
     fake: Option<Box<dyn Offered>>,
     traits: Traits,
     /// Number of profiles before it joined.
@@ -328,7 +327,6 @@ fn is_retired(history: &ProfileHistory) -> bool {
     profile.is_none_or(|profile| !is_true(profile, names::CONDITION_JOINED) && !is_healthy(profile))
 }
 
-/// Whether the profile reports a healthy control plane.
 pub(super) fn is_healthy(profile: &ClusterProfile) -> bool {
     is_true(profile, names::CONDITION_HEALTHY)
 }
@@ -338,7 +336,6 @@ pub(super) fn is_selectable(profile: &ClusterProfile) -> bool {
     is_true(profile, names::CONDITION_JOINED) && is_healthy(profile)
 }
 
-/// The version that a profile reports.
 pub(super) fn version(profile: &ClusterProfile) -> Option<&str> {
     profile.status.version.kubernetes.as_deref()
 }
@@ -443,7 +440,6 @@ fn named(name: String) -> OwnMember {
 /// The facts by which a member's profile is recognized: managers put its name or its address into the profile.
 #[derive(Clone, Debug, Default)]
 struct Traits {
-    /// The member's name.
     name: String,
     /// Host and port of its API server.
     authority: Option<String>,

@@ -102,7 +102,6 @@ pub struct Scale {
 }
 
 impl Patience {
-    /// How long the implementation may take to react to an action.
     pub(super) fn with(&self, action: DriverAction) -> Duration {
         self.to.get(&action).copied().unwrap_or(self.usual)
     }

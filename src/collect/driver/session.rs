@@ -61,7 +61,6 @@ pub(crate) struct RunContext<'a> {
 pub(super) struct Session<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
-    /// The roles that are judged, and whose objects the hub serves.
     roles: Vec<Role>,
     pub capabilities: Capabilities,
     pub stop: CancellationToken,

@@ -65,7 +65,6 @@ impl fmt::Display for Deleted {
     }
 }
 
-/// The writer.
 pub(crate) struct Writes<'a> {
     client: &'a TimedClient,
     target: &'a Target,

@@ -178,7 +178,6 @@ impl Calls {
             .insert(member, (behavior, hang));
     }
 
-    /// Lets the plugin issue credentials for all members again.
     pub(super) fn reset_plugin(&self) {
         self.state.lock().credentials.behaviors.clear();
     }
@@ -273,7 +272,6 @@ impl Calls {
         self.state.lock().members.clone()
     }
 
-    /// All calls of members and of the plugin.
     pub(super) fn logs(&self, from: Timestamp) -> (Log<MemberCall>, Log<PluginCall>) {
         let state = self.state.lock();
         let until = state.full.unwrap_or(self.clock.now());
@@ -329,7 +327,6 @@ impl CallsState {
     }
 }
 
-/// Reads the version and the cluster of `KUBERNETES_EXEC_INFO`.
 fn read_exec_info(text: Option<&str>) -> (Option<String>, Option<PluginCluster>) {
     let info: Value = text
         .and_then(|text| serde_json::from_str(text).ok())

@@ -20,7 +20,6 @@ use crate::{
 const PROFILE: ObjectKind = ObjectKind::ClusterProfile;
 
 impl Player<'_> {
-    /// How to undo what the run publishes.
     pub(super) fn undo_entry(&self) -> UndoEntry {
         UndoEntry::Objects {
             namespaces: self.plan.namespaces(),
@@ -142,7 +141,6 @@ impl Player<'_> {
         }
     }
 
-    /// Lists the profiles with the label of the run.
     async fn list_profiles(&self) -> Result<Vec<Value>, Failure> {
         let (client, target) = (self.context.client, self.context.target);
         let mut profiles = Vec::new();

@@ -12,9 +12,7 @@ use super::scenarios::PluginBehavior;
 
 /// The prefix of tokens, by which they are found in texts.
 pub(super) const TOKEN_PREFIX: &str = "cpt-";
-/// The length of a token.
 pub(super) const TOKEN_LENGTH: usize = TOKEN_PREFIX.len() + 2 * RANDOM_BYTES;
-/// The number of random bytes in a token or key.
 const RANDOM_BYTES: usize = 24;
 /// How long a credential is valid by default, in seconds.
 const LIFETIME: u32 = 600;

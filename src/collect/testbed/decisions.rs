@@ -31,7 +31,6 @@ pub(super) struct Slices {
 }
 
 impl Player<'_> {
-    /// The namespace and the key of a decision.
     fn decision(&self, id: DecisionId) -> Option<(String, String)> {
         let own = self.plan.claims.decision.clone();
         let own = own.unwrap_or_else(|| format!("conformance-{}", self.plan.run));

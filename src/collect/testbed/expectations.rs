@@ -9,7 +9,6 @@ use super::{
     scenarios::{ExpectationRow, Since},
 };
 
-/// The end of a period that is still open.
 const OPEN: Timestamp = Timestamp::MAX;
 const ANOTHER_CLIENT: &str = "another client changed the profile";
 const HELD: &str = "finalizers hold the deleted profile";
@@ -77,7 +76,6 @@ impl Player<'_> {
         calls.iter().any(is_stop).then_some(start.until)
     }
 
-    /// The open expectations on a profile.
     fn open_on(&mut self, key: &str) -> impl Iterator<Item = &mut Expectation> {
         let profile = self.profiles.get(key).map(PublishedProfile::key);
         let expectations = self.testbed.expectations.iter_mut();
@@ -94,7 +92,6 @@ impl Player<'_> {
         self.open_on(key).for_each(|expectation| expectation.until = at);
     }
 
-    /// Ends the periods of all profiles.
     pub(super) fn close_all_expectations(&mut self) {
         let now = self.now();
         for expectation in &mut self.testbed.expectations {

@@ -57,7 +57,6 @@ fn read_lines(path: &Path, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     Ok(())
 }
 
-/// A search for mentions.
 struct Search {
     /// The prefix of the names of this run's profiles.
     prefix: String,
@@ -150,7 +149,6 @@ impl Search {
         self.search(place, json);
     }
 
-    /// Searches a line of the log.
     fn line(&mut self, number: u64, line: &[u8]) {
         self.search(MentionLocation::Line { number }, line);
     }

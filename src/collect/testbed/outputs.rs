@@ -126,7 +126,6 @@ impl OutputPlace {
     }
 }
 
-/// Reads the items of a list.
 async fn items(hub: &TimedClient, path: &str) -> Result<Vec<Value>, String> {
     let mut list: Value = get(hub, path).await.map_err(|failure| failure.to_string())?;
     match list["items"].take() {

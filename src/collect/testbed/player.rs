@@ -26,7 +26,6 @@ use crate::driver::{Call, Called, Member, RunContext, Writes};
 pub(super) const TICK: Duration = Duration::from_millis(250);
 /// Interval of reading outputs while the run waits for a control.
 const OUTPUTS_TICK: Duration = Duration::from_secs(2);
-/// Time between repeated writes.
 const BETWEEN_WRITES: Duration = Duration::from_secs(3);
 /// A second has just begun.
 const EARLY: SignedDuration = SignedDuration::from_millis(300);
@@ -37,7 +36,6 @@ const LEAST_SETTLE: u64 = 10;
 /// The run ends when so many controls in a row were not called.
 const MOST_UNCALLED: usize = 2;
 
-/// What the run recorded.
 pub(crate) struct TestbedRecord {
     pub testbed: Testbed,
     pub member_calls: Log<MemberCall>,
@@ -480,7 +478,6 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Waits, unless the run is stopped.
     pub(super) async fn pause(&self, duration: Duration) {
         select! {
             () = self.stop.cancelled() => {}
@@ -518,7 +515,6 @@ impl<'a> Player<'a> {
     }
 }
 
-/// That much later.
 pub(super) fn after(moment: Timestamp, duration: Duration) -> Timestamp {
     let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
     moment.saturating_add(duration).unwrap_or(Timestamp::MAX)

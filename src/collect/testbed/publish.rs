@@ -31,9 +31,7 @@ const UNKNOWN_PROVIDER: &str = "unknown.conformance.example";
 const AUTHORITY: &str = "authority";
 /// More properties than any other profile has.
 const MANY_PROPERTIES: usize = 150;
-/// The API server does not accept the object.
 const UNPROCESSABLE: u16 = 422;
-/// There is no such namespace.
 const NOT_FOUND: u16 = 404;
 
 /// Whether a variable, as `NAME=value`, is one that published profiles ask for.
@@ -41,7 +39,6 @@ pub fn is_profile_variable(variable: &str) -> bool {
     variable.starts_with(VARIABLES)
 }
 
-/// A profile that the run has published.
 pub(super) struct PublishedProfile {
     pub template: ProfileTemplate,
     /// The name of its member.
@@ -61,7 +58,6 @@ pub(super) struct PublishedProfile {
     pub deletion: Deletion,
 }
 
-/// An address of a member.
 struct OpenAddress {
     address: MemberAddress,
     proxy: Option<String>,
@@ -91,7 +87,6 @@ impl PublishedProfile {
         &self.stored["metadata"]["creationTimestamp"]
     }
 
-    /// Whether the consumer selects it.
     pub(super) fn is_selected(&self) -> bool {
         let location = self.template.location;
         matches!(
@@ -109,7 +104,6 @@ impl PublishedProfile {
         Some(server.unwrap_or(&open.address.url).to_owned())
     }
 
-    /// The proxy of an address.
     pub(super) fn proxy(&self, letter: Letter) -> Option<String> {
         self.addresses.get(&letter)?.proxy.clone()
     }
@@ -184,7 +178,6 @@ impl Player<'_> {
         format!("conformance-{}-{key}", self.plan.run)
     }
 
-    /// The first namespace of the consumer.
     pub(super) fn namespace(&self) -> String {
         let first = self.plan.claims.namespaces.first();
         first.cloned().unwrap_or_default()
@@ -207,7 +200,6 @@ impl Player<'_> {
         self.create(template).await && self.complete(&template.key).await
     }
 
-    /// Creates a profile without a status.
     pub(super) async fn create(&mut self, template: &ProfileTemplate) -> bool {
         let Some(namespace) = self.namespace_of(template.location) else {
             return false;
@@ -428,7 +420,6 @@ impl Player<'_> {
         }
     }
 
-    /// Records the stored profile as a publication.
     fn record_profile(&mut self, key: &str, sent: Timestamp) {
         let Some(profile) = self.profiles.get(key) else {
             return;

@@ -21,7 +21,6 @@ use tokio::{
 use super::{Calls, PluginReply, PluginRun, credentials::random_text};
 use crate::driver::replace_private_file;
 
-/// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
 /// The most bytes of a message. An environment variable has fewer.
 const LARGEST_MESSAGE: u64 = 1 << 20;
@@ -35,14 +34,12 @@ pub struct Recorder {
     listening: JoinHandle<()>,
 }
 
-/// The content of the file.
 #[derive(Clone, Serialize, Deserialize)]
 struct RecorderFile {
     address: String,
     key: String,
 }
 
-/// A message of the plugin.
 #[derive(Serialize, Deserialize)]
 struct PluginMessage {
     key: String,
@@ -81,7 +78,6 @@ impl Drop for Recorder {
     }
 }
 
-/// Whether a run listens at the address in a file.
 async fn is_used(path: &Path) -> bool {
     match read_file(path) {
         Ok(file) => matches!(

@@ -64,7 +64,6 @@ impl DriverScenario<'_, '_> {
         Ok(())
     }
 
-    /// Calls the hook, for the member if the step has one.
     async fn call_hook(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
         let session = self.session;
         if let Some(undo) = undone_by(action) {

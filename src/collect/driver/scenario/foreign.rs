@@ -103,7 +103,6 @@ fn status(session: &Session<'_>) -> Value {
     })
 }
 
-/// Creates an object as soon as its name is free.
 pub(super) async fn create_once_free<T, F>(
     session: &Session<'_>,
     within: Duration,

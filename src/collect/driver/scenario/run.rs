@@ -26,7 +26,6 @@ pub(super) const NO_PROFILE: &str = "no profile of the member was found";
 /// The panic if the table is wrong.
 pub(super) const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
 
-/// A scenario that is running.
 pub(super) struct DriverScenario<'s, 'a> {
     pub(super) session: &'s Session<'a>,
     spec: &'static ScenarioSpec,
@@ -191,7 +190,6 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
         is_placed
     }
 
-    /// Has the actors leave.
     async fn leave(self) {
         let session = self.session;
         if let Some(placement) = self.placement {

@@ -13,7 +13,6 @@ use evidence::{
 
 use crate::driver::member::{is_healthy, version};
 
-/// A scenario.
 pub(super) struct ScenarioSpec {
     pub scenario: Scenario,
     pub order: Order,
@@ -24,12 +23,9 @@ pub(super) struct ScenarioSpec {
     pub steps: &'static [Line],
 }
 
-/// When a scenario runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// At the same time as others.
     SideBySide,
-    /// After these, one after the other.
     AfterOthers,
     /// From the beginning until all others have ended.
     UntilOthersEnd,
@@ -41,9 +37,7 @@ pub(super) enum Actors {
     Member,
     /// A member whose profile is in the run's own namespace.
     MemberInOwnNamespace,
-    /// Two members with similar names.
     SimilarMembers,
-    /// As many members as the plan says.
     Fleet,
     /// A placement on at most that many clusters. Members join until at least `members` are joined and healthy.
     Placement {
@@ -56,7 +50,6 @@ pub(super) enum Actors {
     ForeignObject(ObjectKind),
 }
 
-/// A line of a scenario.
 pub(super) enum Line {
     /// What the run does, what that requires, and until when the run observes it.
     Step(DriverAction, Requires, Until),
@@ -75,12 +68,10 @@ pub(super) enum Requires {
     Healthy,
 }
 
-/// Until when the run observes a step.
 #[derive(Clone, Copy)]
 pub(super) enum Until {
     /// Until the member's profile is as expected.
     Profile(fn(Option<&ClusterProfile>, &Past) -> bool),
-    /// Until the member has a profile again.
     ProfileFound,
     /// Until the slices of the placement hold its clusters again.
     Placed,
