@@ -200,7 +200,9 @@ impl Player<'_> {
         let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.close_expectations_at(&key, sent);
-            self.set_changed(&key, answered);
+            if let Some(profile) = self.profiles.get_mut(&key) {
+                profile.changed_at = answered;
+            }
         }
     }
 }

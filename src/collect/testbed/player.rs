@@ -163,7 +163,7 @@ impl<'a> Player<'a> {
         };
         let is_published = self.publish(&template).await;
         self.open_expectations(&scenario.expectations);
-        if !is_published {
+        if is_published.is_none() {
             return;
         }
         let from = self.profiles[&template.key].changed_at;
@@ -207,20 +207,20 @@ impl<'a> Player<'a> {
             TestbedStep::Publish(template) => _ = self.publish(template).await,
             TestbedStep::Create(templates) => {
                 for template in templates {
-                    self.create(template).await;
+                    let _ = self.create(template).await;
                 }
             }
             TestbedStep::Complete(keys) => {
                 for key in keys {
-                    self.complete(key).await;
+                    let _ = self.complete(key).await;
                 }
             }
             TestbedStep::Change {
                 profile,
                 entries,
                 health,
-            } => self.change(profile, entries.as_deref(), health.as_deref()).await,
-            TestbedStep::Move(key) => self.move_member(key).await,
+            } => _ = self.change(profile, entries.as_deref(), health.as_deref()).await,
+            TestbedStep::Move(key) => _ = self.move_member(key).await,
             TestbedStep::Rewrite {
                 profile,
                 times,
@@ -228,7 +228,7 @@ impl<'a> Player<'a> {
             } => {
                 for _ in 0..*times {
                     self.pause(BETWEEN_WRITES).await;
-                    self.rewrite(profile, *new_config).await;
+                    let _ = self.rewrite(profile, *new_config).await;
                 }
             }
             TestbedStep::Delete(key) => self.delete(key).await,

@@ -194,18 +194,17 @@ impl Player<'_> {
         }
     }
 
-    /// Creates a profile, writes its status, names it in the decision, and gives the consumer work. False if the API server
+    /// Creates a profile, writes its status, names it in the decision, and gives the consumer work. None if the API server
     /// refuses it.
-    pub(super) async fn publish(&mut self, template: &ProfileTemplate) -> bool {
-        self.create(template).await && self.complete(&template.key).await
+    pub(super) async fn publish(&mut self, template: &ProfileTemplate) -> Option<()> {
+        self.create(template).await?;
+        self.complete(&template.key).await
     }
 
-    pub(super) async fn create(&mut self, template: &ProfileTemplate) -> bool {
-        let Some(namespace) = self.namespace_of(template.location) else {
-            return false;
-        };
+    pub(super) async fn create(&mut self, template: &ProfileTemplate) -> Option<()> {
+        let namespace = self.namespace_of(template.location)?;
         if self.is_stopped() || self.missing_namespaces.contains(&namespace) {
-            return false;
+            return None;
         }
         let key = &template.key;
         let object_key = ObjectKey {
@@ -222,7 +221,7 @@ impl Player<'_> {
             Ok(stored) => stored,
             Err(failure) => {
                 self.creation_refused(key, &object_key.namespace, &failure);
-                return false;
+                return None;
             }
         };
         let previous = self.profiles.get(key);
@@ -238,8 +237,7 @@ impl Player<'_> {
             deletion: Deletion::NotDeleted,
         };
         self.profiles.insert(key.clone(), profile);
-        self.record_profile(key, created);
-        true
+        self.record_profile(key, created)
     }
 
     fn new_object(&self, key: &ObjectKey, template: &ProfileTemplate) -> Value {
@@ -275,17 +273,15 @@ impl Player<'_> {
 
     /// Writes the status of a created profile, names it in the decision, and gives the consumer work. Deletes the profile if the
     /// API server refuses its status: without a status it tests something else.
-    pub(super) async fn complete(&mut self, key: &str) -> bool {
-        if !self.profiles.contains_key(key) {
-            return false;
-        }
-        if self.write_change(key).await && self.decide_first(key).await {
+    pub(super) async fn complete(&mut self, key: &str) -> Option<()> {
+        self.profiles.get(key)?;
+        if self.write_change(key).await.is_some() && self.decide_first(key).await {
             self.work(key).await;
-            return true;
+            return Some(());
         }
         self.delete(key).await;
         self.profiles.remove(key);
-        false
+        None
     }
 
     /// Gives a profile other access providers or another health, and gives the consumer work.
@@ -294,64 +290,52 @@ impl Player<'_> {
         key: &str,
         entries: Option<&[AccessTemplate]>,
         health: Option<&str>,
-    ) {
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
+    ) -> Option<()> {
+        let template = &mut self.profiles.get_mut(key)?.template;
         if let Some(entries) = entries {
-            profile.template.entries = entries.to_vec();
+            template.entries = entries.to_vec();
         }
         if let Some(health) = health {
-            health.clone_into(&mut profile.template.health);
+            health.clone_into(&mut template.health);
         }
-        if self.write_change(key).await {
-            self.work(key).await;
-        }
+        self.write_change(key).await?;
+        self.work(key).await;
+        Some(())
     }
 
     /// Moves the member of a profile to a new address, and writes that into the profile.
-    pub(super) async fn move_member(&mut self, key: &str) {
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
+    pub(super) async fn move_member(&mut self, key: &str) -> Option<()> {
+        let profile = self.profiles.get_mut(key)?;
         profile.previous_url = profile.url(Letter::A);
         profile.addresses.remove(&Letter::A);
         profile.config += 1;
-        self.change(key, None, None).await;
+        self.change(key, None, None).await
     }
 
     /// Writes a status that changes no access. With another plugin configuration, gives the consumer work.
-    pub(super) async fn rewrite(&mut self, key: &str, has_new_config: bool) {
+    pub(super) async fn rewrite(&mut self, key: &str, has_new_config: bool) -> Option<()> {
         let sent = self.now();
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return;
-        };
+        let profile = self.profiles.get_mut(key)?;
         profile.rewrites.push(sent);
         profile.config += usize::from(has_new_config);
-        if self.write_status(key).await && has_new_config {
+        self.write_status(key).await?;
+        if has_new_config {
             self.work(key).await;
         }
+        Some(())
     }
 
     /// Opens the addresses that a profile needs, and writes its status: from then on, the consumer should do something else with
-    /// it. False if the API server refuses the status.
-    async fn write_change(&mut self, key: &str) -> bool {
+    /// it. None if the API server refuses the status.
+    async fn write_change(&mut self, key: &str) -> Option<()> {
         if let Err(error) = self.open_addresses(key).await {
             self.warn(&format!("cannot open an address of the member {key}: {error}"));
-            return false;
+            return None;
         }
         self.close_expectations(key);
-        let is_written = self.write_status(key).await;
-        if is_written {
-            self.set_changed(key, self.now());
-        }
-        is_written
-    }
-
-    pub(super) fn set_changed(&mut self, key: &str, at: Timestamp) {
-        if let Some(profile) = self.profiles.get_mut(key) {
-            profile.changed_at = at;
-        }
+        self.write_status(key).await?;
+        self.profiles.get_mut(key)?.changed_at = self.context.clock.now();
+        Some(())
     }
 
     /// Opens the addresses that the entries of a profile need and that are not open yet.
@@ -394,19 +378,16 @@ impl Player<'_> {
         Ok(OpenAddress { address, proxy })
     }
 
-    /// Writes the status of a profile. False if the API server refuses it.
-    async fn write_status(&mut self, key: &str) -> bool {
+    /// Writes the status of a profile. None if the API server refuses it.
+    async fn write_status(&mut self, key: &str) -> Option<()> {
         let provider = self.plan.claims.providers.first().cloned().unwrap_or_default();
-        let Some(profile) = self.profiles.get_mut(key) else {
-            return false;
-        };
+        let profile = self.profiles.get_mut(key)?;
         let sent = self.context.clock.now();
         let object = profile.object();
         match self.writes.set_status(&object, &profile.status(&provider)).await {
             Ok(stored) => {
                 profile.stored = stored;
-                self.record_profile(key, sent);
-                true
+                self.record_profile(key, sent)
             }
             Err(failure) => {
                 let message = format!("the API server refuses the status of {}: {failure}", object.name);
@@ -415,19 +396,18 @@ impl Player<'_> {
                     UNPROCESSABLE => self.context.progress.step(&message),
                     _ => self.warn(&message),
                 }
-                false
+                None
             }
         }
     }
 
-    fn record_profile(&mut self, key: &str, sent: Timestamp) {
-        let Some(profile) = self.profiles.get(key) else {
-            return;
-        };
+    fn record_profile(&mut self, key: &str, sent: Timestamp) -> Option<()> {
+        let profile = self.profiles.get(key)?;
         let object = profile.key();
         if let Ok(stored) = serde_json::from_value(profile.stored.clone()) {
             self.record(object, sent, Published::Profile(Box::new(stored)));
         }
+        Some(())
     }
 
     /// Records the API server's response to a write.
