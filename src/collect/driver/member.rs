@@ -30,7 +30,10 @@ use crate::{
         secrets::{places, selected},
         wanted::Wish,
     },
-    watch::{list::{METADATA, list_with}, record::Record},
+    watch::{
+        list::{METADATA, list_with},
+        record::Record,
+    },
 };
 
 /// Interval between checks whether the Secrets of a member are gone.

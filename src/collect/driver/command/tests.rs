@@ -66,7 +66,7 @@ impl World {
 const LEAVE: (&str, &str) = ("leave", "exit 0");
 
 #[tokio::test]
-async fn a_hook_is_told_what_it_needs_and_shows_no_credential() {
+async fn a_hook_gets_its_variables_and_shows_no_credential() {
     let script = r#"
 env | sort | grep -E '^(CONFORMANCE_|PLACE)' | sed 's#=/.*/#=#'
 pwd; echo "$1"; stat -c %a "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG" "$(dirname "$CONFORMANCE_HUB_KUBECONFIG")"

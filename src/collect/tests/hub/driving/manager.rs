@@ -1,4 +1,4 @@
-//! The lab's manager, and the hooks by which a run drives it.
+//! The lab's manager, and the hooks by which a run drives it and the lab's scheduler.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,9 +10,13 @@ use std::{
 };
 
 use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
-use evidence::{DriverAction, ObjectKey, api::Role};
+use evidence::{DriverAction, ObjectKey, PlacementRequest, api::Role};
 use futures::{FutureExt as _, future::BoxFuture};
-use lab::manager::{self, Fault, ReferenceHooks};
+use lab::{
+    driver::Remote,
+    manager::{self, Fault, ReferenceHooks},
+    scheduler::Scheduler,
+};
 
 use super::{super::*, Life};
 
@@ -25,10 +29,13 @@ pub struct Habits {
     pub renames: bool,
     /// The hook `join` names the profile.
     pub names_profile: bool,
-    /// The hook `leave` fails so many times for each member.
-    pub clings: usize,
-    /// What they cannot do.
-    pub lacking: BTreeSet<DriverAction>,
+    /// The hooks `leave` and `unplace` fail so many times for each member and placement.
+    pub failures: usize,
+    /// The scheduler gets other names of placements, so that its slices do not mention the run's. The hook `place` prints
+    /// the key.
+    pub prints_key: bool,
+    /// Actions without a hook.
+    pub missing: BTreeSet<DriverAction>,
 }
 
 /// A manager that is driven.
@@ -58,18 +65,20 @@ const HOOK: Duration = Duration::from_secs(3);
 
 impl Manager {
     pub async fn new(world: &World, habits: Habits) -> Self {
-        Self::with_faults(world, habits, &[]).await
+        Self::with(world, habits, &[], None).await
     }
 
-    /// A manager with these faults of the lab's.
-    pub async fn with_faults(world: &World, habits: Habits, faults: &[&str]) -> Self {
+    /// A manager with these faults of the lab. The hooks drive the scheduler, too.
+    pub async fn with(world: &World, habits: Habits, faults: &[&str], scheduler: Option<Remote>) -> Self {
         let faults = faults.iter().map(|id| Fault::parse(id).expect("a fault"));
         let mut manager = manager::Manager::without_fleet(faults.collect(), world.clock);
         let client = world.server.client(manager::Manager::NAME);
         manager.set_up(&client).await.expect("set up");
+        let scheduler = scheduler.map(|remote| (Role::Scheduler, remote));
+        let remotes = [(Role::Manager, manager.remote())].into_iter().chain(scheduler);
         let hooks = ManagerHooks {
             habits,
-            reference: ReferenceHooks::new([(Role::Manager, manager.remote())], world.clock),
+            reference: ReferenceHooks::new(remotes, world.clock),
             own: Mutex::default(),
             joined: Mutex::default(),
             in_namespace: Mutex::default(),
@@ -132,15 +141,46 @@ impl ManagerHooks {
         calls.iter().filter(|known| Some(*known) == calls.last()).count() - 1
     }
 
+    /// Calls the scheduler's hook.
+    async fn place(&self, call: &Call<'_>, placement: &PlacementRequest, stop: CancellationToken) -> Called {
+        let before = self.note(format!("{} {}", call.action, placement.name));
+        if call.action == DriverAction::Unplace && before < self.habits.failures {
+            return Called::failed("the hook fails");
+        }
+        let key = match placement.name.rsplit_once('-') {
+            Some((_, number)) if self.habits.prints_key => format!("k{number}"),
+            _ => placement.name.clone(),
+        };
+        let renamed = PlacementRequest {
+            name: key.clone(),
+            ..placement.clone()
+        };
+        let call = Call {
+            placement: Some(&renamed),
+            ..call.clone()
+        };
+        let called = self.reference.call(&call, stop).await;
+        Called {
+            decision: self.habits.prints_key.then(|| ObjectKey {
+                namespace: Scheduler::NAMESPACE.to_owned(),
+                name: key,
+            }),
+            ..called
+        }
+    }
+
     async fn act(&self, call: &Call<'_>, stop: CancellationToken) -> Called {
+        if let Some(placement) = call.placement {
+            return self.place(call, placement, stop).await;
+        }
         let name = call.member.map_or("", |member| &member.name);
         let before = self.note(format!("{} {name}", call.action).trim().to_owned());
         let at_work = self.at_work.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_at_work.fetch_max(at_work, Ordering::Relaxed);
         sleep(HOOK).await;
         self.at_work.fetch_sub(1, Ordering::Relaxed);
-        if call.action == DriverAction::Leave && before < self.habits.clings {
-            return Called::failed("it does not let go");
+        if call.action == DriverAction::Leave && before < self.habits.failures {
+            return Called::failed("the hook fails");
         }
         if call.namespace.is_some() {
             self.in_namespace
@@ -182,8 +222,8 @@ impl ManagerHooks {
 
 impl Hooks for ManagerHooks {
     fn lacking(&self, action: DriverAction) -> Option<String> {
-        let lacks = self.habits.lacking.contains(&action);
-        lacks.then(|| format!("there is no hook `{action}`"))
+        let is_missing = self.habits.missing.contains(&action);
+        is_missing.then(|| format!("there is no hook `{action}`"))
     }
 
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {

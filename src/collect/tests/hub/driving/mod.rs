@@ -18,12 +18,9 @@ use collect::{
     driver::{DriverPlan, Fleet, Patience, Scale},
 };
 use evidence::{Driver, DriverAction, DriverStep, Scenario, StepOutcome};
-use futures::{
-    FutureExt as _,
-    future::{BoxFuture, LocalBoxFuture},
-};
+use futures::{FutureExt as _, future::LocalBoxFuture};
 use lab::manager::ManagerError;
-use manager::{Habits, Manager, ManagerHooks};
+use manager::{Habits, Manager};
 use tokio::select;
 
 use super::*;
@@ -47,13 +44,13 @@ impl Life {
     }
 }
 
-/// Remembers what people were told.
+/// Records the warnings of a run.
 #[derive(Default)]
-struct Ear {
+struct Warnings {
     warnings: Mutex<Vec<String>>,
 }
 
-impl Progress for Ear {
+impl Progress for Warnings {
     fn warn(&self, what: &str) {
         self.warnings.lock().expect("no panic").push(what.to_owned());
     }
@@ -80,7 +77,7 @@ fn driving(manager: &Manager) -> Plan {
     }
 }
 
-/// What a run saw and told.
+/// What a run recorded, and its warnings.
 struct Seen {
     evidence: Evidence,
     warnings: Vec<String>,
@@ -125,13 +122,13 @@ async fn run_until(world: &World, manager: &Manager, plan: &Plan, stop: impl Fut
 
 /// Runs until `stop`, beside what lives.
 async fn drive(world: &World, plan: &Plan, stop: impl Future<Output = ()>) -> Seen {
-    let ear = Ear::default();
+    let warnings = Warnings::default();
     let token = CancellationToken::new();
-    let collecting = collect(&world.hub.connection, plan, world.clock, &ear, token.clone());
+    let collecting = collect(&world.hub.connection, plan, world.clock, &warnings, token.clone());
     let evidence = cancel_after(stop, &token, collecting).await;
     Seen {
         evidence: evidence.expect("evidence"),
-        warnings: ear.warnings.into_inner().expect("no panic"),
+        warnings: warnings.warnings.into_inner().expect("no panic"),
     }
 }
 

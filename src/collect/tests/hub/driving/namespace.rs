@@ -43,7 +43,7 @@ async fn run_with_namespace(world: &World) -> (Seen, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_deleted_created_again_and_deleted_at_the_end() {
+async fn the_own_namespace_is_deleted_created_again_and_deleted() {
     let world = World::new().await;
     let (seen, deletions) = run_with_namespace(&world).await;
     let gone = seen.step(Scenario::NamespaceGone, DriverAction::DeleteNamespace);
@@ -61,7 +61,7 @@ async fn it_is_deleted_created_again_and_deleted_at_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_was_there_before_is_left_alone() {
+async fn an_existing_namespace_is_left_alone() {
     let world = World::new().await;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
     world.create("/api/v1/namespaces", namespace).await;
@@ -75,7 +75,7 @@ async fn one_that_was_there_before_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_with_the_profile_of_another_member_is_left_alone() {
+async fn a_namespace_with_another_profile_is_left_alone() {
     let world = World::new().await;
     let intruder = async {
         after(30).await;

@@ -1,45 +1,20 @@
 //! The lab's scheduler, driven: what the run asks of it, what it writes, and how all of it is taken back.
 
-use collect::driver::{Call, Called, Hooks};
-use evidence::{
-    ObjectKey, PlacementRequest,
-    api::{Edition, Role},
-};
+use evidence::api::Edition;
 use lab::{
-    manager::{self, ReferenceHooks},
+    manager,
     scheduler::{self, Fault},
 };
 
 use super::*;
 
-/// How the hooks, and the scheduler, differ from those that do everything right.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ways {
-    /// The scheduler gets other names of placements, so that its slices do not mention the run's. The hook `place` tells
-    /// the key.
-    tells_key_only: bool,
-    /// The hook `unplace` fails so many times.
-    clings: usize,
-    /// The scheduler selects from the manager's members alone, and the run judges nothing else.
-    on_members: bool,
-    /// A fault of the lab's.
-    fault: Option<&'static str>,
-}
-
 /// A scheduler that is driven. The members are the manager's.
 pub(super) struct Scheduler {
     admin: Client,
     manager: Manager,
-    hooks: Arc<PlacementHooks>,
+    /// Whether it selects from the manager's members alone, and the run judges nothing else.
+    is_on_members: bool,
     life: Life,
-}
-
-/// The hooks of both, and which placements they were asked for.
-struct PlacementHooks {
-    manager: Arc<ManagerHooks>,
-    ways: Ways,
-    reference: ReferenceHooks,
-    calls: Mutex<Vec<String>>,
 }
 
 /// A hub that serves what the lab's scheduler needs.
@@ -48,27 +23,30 @@ pub(super) async fn world() -> World {
 }
 
 impl Scheduler {
-    pub(super) async fn new(world: &World, ways: Ways) -> Self {
-        let faults = ways.fault.iter().map(|id| Fault::parse(id).expect("a fault"));
-        let make = if ways.on_members {
-            scheduler::Scheduler::of_fleet
-        } else {
-            scheduler::Scheduler::new
-        };
-        let mut scheduler = make(faults.collect(), world.clock);
+    /// A scheduler with an inventory of its own.
+    pub(super) async fn new(world: &World, habits: Habits, fault: Option<&str>) -> Self {
+        let faults = fault.iter().map(|id| Fault::parse(id).expect("a fault"));
+        let scheduler = scheduler::Scheduler::new(faults.collect(), world.clock);
+        Self::of(world, habits, scheduler, false).await
+    }
+
+    pub(super) async fn on_members(world: &World) -> Self {
+        let scheduler = scheduler::Scheduler::of_fleet(Default::default(), world.clock);
+        Self::of(world, Habits::default(), scheduler, true).await
+    }
+
+    async fn of(
+        world: &World,
+        habits: Habits,
+        mut scheduler: scheduler::Scheduler,
+        is_on_members: bool,
+    ) -> Self {
         let client = world.server.client(scheduler::Scheduler::NAME);
         scheduler.set_up(&client).await.expect("set up");
-        let manager = Manager::new(world, Habits::default()).await;
-        let hooks = PlacementHooks {
-            manager: manager.hooks.clone(),
-            ways,
-            reference: ReferenceHooks::new([(Role::Scheduler, scheduler.remote())], world.clock),
-            calls: Mutex::default(),
-        };
         Self {
             admin: world.admin.clone(),
-            manager,
-            hooks: Arc::new(hooks),
+            manager: Manager::with(world, habits, &[], Some(scheduler.remote())).await,
+            is_on_members,
             life: Life::of(scheduler.run(client)),
         }
     }
@@ -84,77 +62,11 @@ impl Scheduler {
     }
 }
 
-impl PlacementHooks {
-    /// The key of a placement's decision.
-    fn key(&self, placement: &str) -> String {
-        match placement.rsplit_once('-') {
-            Some((_, number)) if self.ways.tells_key_only => format!("k{number}"),
-            _ => placement.to_owned(),
-        }
-    }
-
-    /// Notes a call. Returns how many of that action there were before.
-    fn note(&self, action: DriverAction, placement: &PlacementRequest) -> usize {
-        let mut calls = self.calls.lock().expect("no panic");
-        let before = calls
-            .iter()
-            .filter(|call| call.starts_with(&format!("{action} ")));
-        let before = before.count();
-        calls.push(format!("{action} {} {}", placement.name, placement.clusters));
-        before
-    }
-
-    async fn act(&self, call: &Call<'_>, placement: &PlacementRequest, stop: CancellationToken) -> Called {
-        let before = self.note(call.action, placement);
-        if call.action == DriverAction::Unplace && before < self.ways.clings {
-            return Called::failed("it does not let go");
-        }
-        let key = self.key(&placement.name);
-        let renamed = PlacementRequest {
-            name: key.clone(),
-            ..placement.clone()
-        };
-        let call = Call {
-            placement: Some(&renamed),
-            ..call.clone()
-        };
-        let called = self.reference.call(&call, stop).await;
-        Called {
-            decision: self.ways.tells_key_only.then(|| ObjectKey {
-                namespace: scheduler::Scheduler::NAMESPACE.to_owned(),
-                name: key,
-            }),
-            ..called
-        }
-    }
-}
-
-impl Hooks for PlacementHooks {
-    fn lacking(&self, _: DriverAction) -> Option<String> {
-        None
-    }
-
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
-        match (call.placement, call.action) {
-            (Some(placement), _) => self.act(call, placement, stop).boxed(),
-            (None, DriverAction::Restart) => self.reference.call(call, stop),
-            (None, _) => self.manager.call(call, stop),
-        }
-    }
-}
-
-pub(super) fn on_members() -> Ways {
-    Ways {
-        on_members: true,
-        ..Ways::default()
-    }
-}
-
 /// A plan for the scheduler, on members that the manager offers where they are missing.
 pub(super) fn placing(scheduler: &Scheduler) -> Plan {
     let mut plan = driving(&scheduler.manager);
     plan.claim.edition = Edition::Placement2025M09;
-    if scheduler.hooks.ways.on_members {
+    if scheduler.is_on_members {
         let namespaces = [manager::Manager::NAMESPACE, scheduler::Scheduler::NAMESPACE];
         plan.scope.namespaces = namespaces.map(str::to_owned).into();
     }
@@ -164,7 +76,6 @@ pub(super) fn placing(scheduler: &Scheduler) -> Plan {
         members: 6,
         at_once: 20,
     });
-    driver.hooks = scheduler.hooks.clone();
     plan
 }
 
@@ -183,7 +94,7 @@ pub(super) async fn run_scheduler(
 #[tokio::test(start_paused = true)]
 async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     let world = world().await;
-    let scheduler = Scheduler::new(&world, on_members()).await;
+    let scheduler = Scheduler::on_members(&world).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let driver = seen.driver();
     assert!(driver.lacking.is_empty(), "{:?}", driver.lacking);
@@ -251,7 +162,7 @@ async fn a_run_that_is_stopped_takes_everything_back() {
     for seconds in [30, 200] {
         let world = world().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let scheduler = Scheduler::new(&world, on_members()).await;
+        let scheduler = Scheduler::on_members(&world).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = super::safety::journal(folder.path(), &world).into();
@@ -268,15 +179,15 @@ async fn a_run_that_is_stopped_takes_everything_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_placement_that_is_not_taken_back_stays_written_down() {
-    for (clings, remains) in [(1, false), (usize::MAX, true)] {
+async fn a_placement_that_is_not_taken_back_stays_in_the_journal() {
+    for (failures, remains) in [(1, false), (usize::MAX, true)] {
         let world = world().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let ways = Ways {
-            clings,
-            ..Ways::default()
+        let habits = Habits {
+            failures,
+            ..Habits::default()
         };
-        let scheduler = Scheduler::new(&world, ways).await;
+        let scheduler = Scheduler::new(&world, habits, None).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = super::safety::journal(folder.path(), &world).into();
@@ -292,13 +203,13 @@ async fn a_placement_that_is_not_taken_back_stays_written_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_the_hook_tells_is_enough() {
+async fn a_printed_key_identifies_the_decision() {
     let world = world().await;
-    let ways = Ways {
-        tells_key_only: true,
-        ..Ways::default()
+    let habits = Habits {
+        prints_key: true,
+        ..Habits::default()
     };
-    let scheduler = Scheduler::new(&world, ways).await;
+    let scheduler = Scheduler::new(&world, habits, None).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     for action in [
         DriverAction::Place,
@@ -318,13 +229,10 @@ async fn a_key_that_the_hook_tells_is_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_decision_is_waited_for() {
+async fn the_run_waits_for_a_late_decision() {
     let world = world().await;
-    let ways = Ways {
-        fault: Some("placement-lifecycle/placed"),
-        ..Ways::default()
-    };
-    let scheduler = Scheduler::new(&world, ways).await;
+    let fault = Some("placement-lifecycle/placed");
+    let scheduler = Scheduler::new(&world, Habits::default(), fault).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let place = seen.step(Scenario::Placement, DriverAction::Place);
     assert!((240..250).contains(&took(place)), "{place:?}");
@@ -335,14 +243,14 @@ async fn a_late_decision_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_runner_that_may_not_write_slices_is_told_which() {
+async fn a_missing_right_on_slices_is_the_reason() {
     let rule = |verbs: &[&str], resource| refusals::rule(verbs, "multicluster.x-k8s.io", resource, "*");
     let rules = vec![
         rule(&["get", "list", "watch"], "clusterprofiles"),
         rule(&["get", "list", "watch", "patch"], "placementdecisions"),
     ];
     let world = world().await.with_rules(rules);
-    let scheduler = Scheduler::new(&world, Ways::default()).await;
+    let scheduler = Scheduler::new(&world, Habits::default(), None).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let lacking = &seen.driver().lacking;
     assert_eq!(
@@ -355,16 +263,14 @@ async fn a_runner_that_may_not_write_slices_is_told_which() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hooks_for_placements_are_not_used_where_only_profiles_are_judged() {
+async fn placement_hooks_are_unused_if_only_profiles_are_judged() {
     let world = world().await;
-    let scheduler = Scheduler::new(&world, on_members()).await;
+    let scheduler = Scheduler::on_members(&world).await;
     let mut plan = placing(&scheduler);
     plan.claim.edition = Edition::Standard;
     let seen = run_scheduler(&world, &scheduler, &plan, future::pending()).await;
-    assert_eq!(
-        scheduler.hooks.calls.lock().expect("no panic").as_slice(),
-        [""; 0]
-    );
+    let calls = scheduler.manager.calls.lock().expect("no panic").clone();
+    assert!(!calls.iter().any(|call| call.contains("place")), "{calls:?}");
     let driver = seen.driver();
     assert!(driver.able.iter().all(|action| !action.is_on_placements()));
     assert_eq!(driver.touched_slices.len(), 0);

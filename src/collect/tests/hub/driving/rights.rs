@@ -5,7 +5,7 @@ use evidence::api::Role;
 
 use super::{
     super::rights::Bound,
-    placements::{Scheduler, on_members, placing, run_scheduler},
+    placements::{Scheduler, placing, run_scheduler},
     *,
 };
 
@@ -30,19 +30,19 @@ async fn drive_manager(mutations: bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_may_not_write_needs_no_more() {
+async fn a_read_only_driver_uses_exactly_its_role() {
     drive_manager(false).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_may_write_uses_its_role() {
+async fn a_writing_driver_uses_exactly_its_role() {
     drive_manager(true).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_of_placements_uses_its_role() {
+async fn a_driver_of_placements_uses_exactly_its_role() {
     let world = placements::world().await;
-    let scheduler = Scheduler::new(&world, on_members()).await;
+    let scheduler = Scheduler::on_members(&world).await;
     let mut plan = placing(&scheduler);
     plan.secrets = Wish::No("not for placements".into());
     let grants = Grants {

@@ -98,7 +98,7 @@ async fn without_the_flag_nothing_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_profile_that_was_there_before_is_not_written_to_whoever_names_it() {
+async fn a_profile_from_before_the_run_is_never_written_to() {
     let world = World::new().await;
     let manager = Manager::new(
         &world,
@@ -176,7 +176,7 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_was_done_before_the_run_is_stopped_is_whole() {
+async fn a_stop_after_the_last_step_leaves_no_gap() {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
     let plan = Plan {
@@ -206,15 +206,15 @@ pub(super) fn journal(folder: &Path, world: &World) -> Journal {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_undone_is_said_and_stays_written_down() {
+async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
     let world = World::new().await;
     let folder = tempfile::tempdir().expect("a folder");
     // Once more in the end helps those that refuse once.
-    for (clings, remains) in [(1, false), (2, true)] {
+    for (failures, remains) in [(1, false), (2, true)] {
         let manager = Manager::new(
             &world,
             Habits {
-                clings,
+                failures,
                 ..Habits::default()
             },
         )
@@ -225,7 +225,7 @@ async fn what_cannot_be_undone_is_said_and_stays_written_down() {
         driver.scale = None;
         let seen = run(&world, &manager, &plan).await;
         let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
-        assert_eq!(reason(leave), "it does not let go");
+        assert_eq!(reason(leave), "the hook fails");
         let said = seen.warnings.join("\n");
         assert_eq!(
             said.contains("failed to call the hook `leave` for conformance-t-1"),
@@ -246,7 +246,7 @@ async fn what_cannot_be_undone_is_said_and_stays_written_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_runner_without_rights_is_told_which() {
+async fn a_missing_right_on_profiles_is_the_reason() {
     let rules = vec![refusals::rule(
         &["get", "list", "watch", "patch"],
         "multicluster.x-k8s.io",
@@ -269,7 +269,7 @@ async fn a_runner_without_rights_is_told_which() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_copy_leaves_out_what_the_run_has_written_to() {
+async fn a_snapshot_leaves_out_what_the_run_has_written_to() {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
     let (plan, copies) = (driving(&manager), Copies::default());

@@ -8,7 +8,7 @@ use super::*;
 const UNANSWERED: i64 = 130;
 
 #[tokio::test(start_paused = true)]
-async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
+async fn all_scenarios_run_and_their_reactions_are_recorded() {
     let world = World::new().await;
     world.profile("a").await;
     let manager = Manager::new(&world, Habits::default()).await;
@@ -105,7 +105,7 @@ async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_are_told_with_what_was_before() {
+async fn a_change_has_the_value_before_it() {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
@@ -149,7 +149,7 @@ async fn changes_are_told_with_what_was_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_that_does_nothing_is_waited_for_to_the_end() {
+async fn an_idle_manager_gets_its_whole_time() {
     let world = World::new().await;
     world.profile("a").await;
     let manager = Manager::new(
@@ -178,7 +178,7 @@ async fn a_manager_that_does_nothing_is_waited_for_to_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_profile_that_tells_nothing_of_its_member_is_a_doubt_unless_the_hook_names_it() {
+async fn an_unrecognized_profile_is_inconclusive_unless_the_hook_prints_it() {
     let world = World::new().await;
     let mut habits = Habits {
         renames: true,
@@ -208,14 +208,14 @@ async fn a_profile_that_tells_nothing_of_its_member_is_a_doubt_unless_the_hook_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_that_sets_nothing_right_is_helped_in_the_end() {
+async fn the_run_restores_what_the_manager_does_not() {
     let world = World::new().await;
     let faults = [
         "lifecycle/deleted-profile-restored",
         "lifecycle/status-restored",
         "lifecycle/label-restored",
     ];
-    let manager = Manager::with_faults(&world, Habits::default(), &faults).await;
+    let manager = Manager::with(&world, Habits::default(), &faults, None).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
     assert_eq!(seen.warnings, [""; 0]);
     for action in [
@@ -242,7 +242,7 @@ async fn a_manager_that_sets_nothing_right_is_helped_in_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn members_of_ones_own_are_taken_in_turns() {
+async fn own_members_are_shared_by_the_scenarios() {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
     manager.own("lisbon").await;
@@ -278,14 +278,14 @@ async fn members_of_ones_own_are_taken_in_turns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_done_is_told_with_the_reason() {
+async fn an_impossible_action_has_a_reason() {
     let world = World::new().await;
     world.profile("a").await;
-    let lacking = [DriverAction::Join, DriverAction::Leave].into();
+    let missing = [DriverAction::Join, DriverAction::Leave].into();
     let manager = Manager::new(
         &world,
         Habits {
-            lacking,
+            missing,
             ..Habits::default()
         },
     )

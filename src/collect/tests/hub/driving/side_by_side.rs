@@ -21,7 +21,7 @@ fn blamed(evidence: &Evidence) -> Vec<&'static str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_leaves_out_what_another_makes_and_removes() {
+async fn a_run_leaves_out_the_objects_of_another_run() {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
     let (first, second) = (plan_of("h2j4k", &manager), plan_of("l5m6n", &manager));
