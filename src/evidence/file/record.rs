@@ -59,7 +59,6 @@ pub(super) enum Record<'a> {
 pub(super) struct First<'a, T: Recorded> {
     /// When the runner received it; none in a dump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub at: Option<Timestamp>,
     pub origin: Origin,
     #[serde(deserialize_with = "in_braces")]
@@ -70,7 +69,6 @@ pub(super) struct First<'a, T: Recorded> {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Patch {
     /// When the runner received it.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The difference from the version before.
     pub object: MergePatch,
@@ -81,7 +79,6 @@ pub(super) struct Patch {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Deleted {
     /// When the runner saw it.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The `resourceVersion` of the watch event; none if a later list no longer had the object.
     #[serde(default, skip_serializing_if = "Option::is_none")]

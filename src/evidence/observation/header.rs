@@ -37,7 +37,6 @@ pub struct Header {
     pub settled: Option<Settled>,
     /// When a dump was read, by the reader's clock; none for a run that observed the hub. The dump is not newer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub read_at: Option<Timestamp>,
     /// Why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,10 +175,8 @@ pub struct Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Its beginning.
-    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// Its end.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
 }
 

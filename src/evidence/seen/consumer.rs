@@ -16,10 +16,8 @@ pub struct HookCall {
     /// What it has the consumer do.
     pub action: DriverAction,
     /// When the run called it, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// When it returned.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// Why it failed; none if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +46,6 @@ named_enum! {
 #[serde(rename_all = "camelCase")]
 pub struct OutputSnapshot {
     /// When it was read, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The outputs.
     pub outputs: Vec<Output>,

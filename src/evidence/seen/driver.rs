@@ -89,10 +89,8 @@ pub struct DriverStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_after: Option<ObjectRef>,
     /// Start, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// End: the hook exited, or the hub answered.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// Its result.
     pub outcome: StepOutcome,
@@ -100,12 +98,10 @@ pub struct DriverStep {
     pub patience_seconds: i64,
     /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
     #[serde(rename = "observedUntil")]
-    #[schemars(with = "crate::json_schema::Time")]
     pub looked_until: Timestamp,
     /// When the run saw the reaction that it waited for; none if it saw none, or waited to see that nothing changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "reactedAt")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub reacted: Option<Timestamp>,
     /// What the scheduler was asked for, in a step that concerns a placement of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -31,10 +31,8 @@ pub struct Member {
 #[schemars(rename = "MemberSample")]
 pub struct Look {
     /// When the first request was sent, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// When the last answer arrived.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// `gitVersion` of `/version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +132,6 @@ pub struct ClusterProperty {
 #[serde(rename_all = "camelCase")]
 pub struct EndpointCall {
     /// When, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The profile with the endpoint.
     pub profile: ObjectRef,
@@ -153,7 +150,6 @@ pub struct EndpointCall {
 #[serde(rename_all = "camelCase")]
 pub struct Login {
     /// When, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The profile of the member.
     pub profile: ObjectRef,

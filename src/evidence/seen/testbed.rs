@@ -135,14 +135,11 @@ pub struct ScenarioRun {
     /// The member of the control profile.
     pub control: String,
     /// When the control profile was there.
-    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// When the run went on.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// When the consumer called the control's member first; none if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub called_at: Option<Timestamp>,
     /// Whether it staged what may hold up a consumer that does one thing after the other. Then the control does not tell how long
     /// the consumer takes else.
@@ -157,10 +154,8 @@ pub struct Publication {
     /// The object.
     pub object: ObjectKey,
     /// When the request was sent, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub sent: Timestamp,
     /// When the API server's response arrived, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub answered: Timestamp,
     /// The object after the write.
     pub state: Published,
@@ -199,10 +194,8 @@ pub struct Expectation {
     /// What the consumer does.
     pub expect: Expect,
     /// When the API server's response to the write arrived that begins the period.
-    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// When the next write on the profile was sent, or the end of the run.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// Whether another behavior is at most a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -244,7 +237,6 @@ pub enum Expect {
     /// It keeps its connections while the run writes the profile without changing its access.
     KeepsConnections {
         /// When these writes were sent.
-        #[schemars(with = "Vec<crate::json_schema::Time>")]
         writes: Vec<Timestamp>,
     },
     /// It does not run the credential plugin for the profile.
@@ -263,7 +255,6 @@ pub enum Expect {
 #[serde(rename_all = "camelCase")]
 pub struct MemberCall {
     /// When, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The URL of the address.
     pub url: String,
@@ -343,7 +334,6 @@ pub enum MemberCredential {
 #[serde(rename_all = "camelCase")]
 pub struct PluginCall {
     /// When it began, by the runner's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The access provider that the consumer runs it for, by the arguments of its own file.
     pub provider: String,
@@ -395,7 +385,6 @@ pub enum PluginAnswer {
         serial: u64,
         /// When it expires: from then on the member refuses it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Option<crate::json_schema::Time>")]
         expires: Option<Timestamp>,
     },
     /// It failed, as the run had planned.

@@ -47,7 +47,6 @@ pub struct Waiver {
     pub link: String,
     /// The last day on which it counts, in UTC.
     #[serde(deserialize_with = "day")]
-    #[schemars(with = "evidence::json_schema::Day")]
     pub expires: Date,
 }
 

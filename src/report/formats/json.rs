@@ -35,7 +35,6 @@ struct Document<'a> {
     /// The suite that judged.
     suite: Suite,
     /// When it judged, RFC 3339.
-    #[schemars(with = "evidence::json_schema::Time")]
     judged_at: Timestamp,
     /// What it judged.
     evidence: Source<'a>,
@@ -100,7 +99,6 @@ struct Document<'a> {
 #[schemars(rename = "Settled")]
 struct Settling {
     /// Until when it watched on; the end of the window if it did not.
-    #[schemars(with = "evidence::json_schema::Time")]
     until: Timestamp,
     /// The number of profiles that it waited for.
     #[serde(skip_serializing_if = "is_zero")]

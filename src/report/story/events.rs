@@ -32,11 +32,9 @@ pub(crate) struct Story {
 pub(crate) struct Event {
     /// When, by the runner's clock; absent in a dump, which has no time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<evidence::json_schema::Time>")]
     pub at: Option<Timestamp>,
     /// When it ended, if it took time: the last of several writes, the end of a step or of a gap.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<evidence::json_schema::Time>")]
     pub until: Option<Timestamp>,
     pub what: What,
     /// The author: the users of the audit log, or else the field managers. For an object that was listed: the field
