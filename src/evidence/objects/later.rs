@@ -15,7 +15,6 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct Settled {
     /// Until when it looked on; the end of the window if it did not.
-    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// The number of profiles that it waited for.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -30,7 +29,7 @@ pub struct Settled {
 }
 
 /// What a run saw after its window of the objects that it waited for. Nothing else counts of that time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Later {
     /// The profiles, by namespace and name. The first version is the one that the window ended with, unless the profile

@@ -224,7 +224,7 @@ pub type ProfileHistory = History<ClusterProfile>;
 pub type SliceHistory = History<PlacementDecision>;
 
 /// One object (one uid) in every version seen, oldest first. Never empty.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct History<T> {
     /// How the run first saw it.
@@ -240,7 +240,8 @@ pub struct History<T> {
 }
 
 /// One version of an object, and when the runner received it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Version_of_{T}")]
 pub struct Version<T = ClusterProfile> {
     /// When the runner received it, by the runner's clock; none in a dump, which does not say when it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -77,11 +77,9 @@ pub struct Gap {
     pub kind: Kind,
     /// Start, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub from: Option<Timestamp>,
     /// End, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub until: Option<Timestamp>,
     /// The one object concerned; none means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,8 +112,9 @@ impl Gap {
 }
 
 /// The gaps of a run. Reads and changes like a list; an index finds the gaps of one object.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<Gap>", into = "Vec<Gap>")]
+#[schemars(with = "Vec<Gap>")]
 pub struct Gaps {
     list: Vec<Gap>,
     /// Built at the first query. Any change drops it.

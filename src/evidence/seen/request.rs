@@ -13,7 +13,7 @@ use crate::{ObjectRef, Window};
 pub type Requests = Log<Request>;
 
 /// All events of a kind in a span.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Log<T> {
     /// The span in which nothing is missing.
@@ -27,7 +27,6 @@ pub struct Log<T> {
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// When the hub received it, by the hub's clock.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: Arc<str>,
@@ -115,7 +114,6 @@ impl Request {
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
     /// When the request was sent.
-    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The profile in the request.
     pub object: ObjectRef,
