@@ -10,7 +10,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     DumpError,
     error::Place,
-    notes::{Held, Ignored, unknown_versions},
+    notes::{Held, unknown_versions},
 };
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, ObjectRef, Origin,
@@ -18,6 +18,7 @@ use crate::{
     api::{ClusterProfile, ObjectKind, PlacementDecision, names},
     crd, lenient,
     lenient::Untyped,
+    read::input::Counts,
     runs::{left_out, of_other_runs},
 };
 
@@ -47,7 +48,7 @@ pub(super) struct Gatherer<'d> {
     pub count: usize,
     pub documents: usize,
     kindless: usize,
-    ignored: Ignored,
+    ignored: Counts,
     held: Held,
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
@@ -155,7 +156,7 @@ impl<'d> Gatherer<'d> {
             count: 0,
             documents: 0,
             kindless: 0,
-            ignored: Ignored::default(),
+            ignored: Counts::default(),
             held: Held::default(),
             partial: Vec::new(),
             failure: None,

@@ -1,14 +1,9 @@
-//! What a dump holds besides profiles: the kinds of evidence, and objects that are ignored.
+//! The kinds of evidence that a dump holds, and a note on unknown versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NO_AUDIT_LOG;
 use crate::{Asked, Kind, api::names};
-
-/// The largest number of ignored kinds that are counted by name.
-const KINDS: usize = 1000;
-/// The most characters of the longest kind with its group.
-const LONGEST_KIND: usize = 320;
 
 /// What a dump holds.
 #[derive(Default)]
@@ -85,36 +80,6 @@ impl Held {
         };
         let requests = (Kind::Requests, Asked::No(NO_AUDIT_LOG));
         kinds.into_iter().map(asked).chain([requests]).collect()
-    }
-}
-
-/// Objects of other kinds, counted by kind.
-#[derive(Default)]
-pub(super) struct Ignored(BTreeMap<String, usize>);
-
-impl Ignored {
-    pub fn add(&mut self, what: &str) {
-        let mut what: String = what.chars().take(LONGEST_KIND).collect();
-        if self.0.len() >= KINDS && !self.0.contains_key(&what) {
-            what = "object of another kind".to_owned();
-        }
-        *self.0.entry(what).or_default() += 1;
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
-    pub fn counted(&self) -> String {
-        const SHOWN: usize = 20;
-        let shown = self.0.iter().take(SHOWN);
-        let mut counts: Vec<String> = shown.map(|(what, count)| format!("{count} × {what}")).collect();
-        let more: usize = self.0.values().skip(SHOWN).sum();
-        if more > 0 {
-            counts.push(format!("{more} of other kinds"));
-        }
-        counts.join(", ")
     }
 }
 

@@ -2,27 +2,23 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeSet, HashSet},
 };
 
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    line::{Content, Line},
-    record::{Covers, Deleted, MergePatch, Patch, Record, Section},
+    read::{Content, Line},
+    record::{Covers, Deleted, MergePatch, Patch, Record, last_record, place},
 };
 use crate::{
     Asked, Evidence, Gap, Header, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
     Unreadable, Version, Window,
     api::{ClusterProfile, PlacementDecision, names},
     lenient::{self, Untyped},
+    read::input::Counts,
 };
-
-/// How many unknown kinds of records are counted by name.
-const UNKNOWN_KINDS: usize = 20;
-/// The most characters of the name of one.
-const LONGEST_KIND: usize = 100;
 
 const NO_TIME: &str =
     "no `at`: only a dump, whose header has no window, does not say when a version was received";
@@ -44,11 +40,10 @@ pub(super) struct Gathered {
     later: Evidence,
     /// The profiles that the run waited for in vain when the window ended.
     missing: BTreeSet<ObjectKey>,
-    section: Section,
-    /// Skipped records of unknown kinds, counted by kind.
-    unknown: BTreeMap<String, usize>,
-    /// The records of further unknown kinds.
-    unknown_others: usize,
+    /// How far the file was read: a place of [`place`].
+    place: usize,
+    /// Skipped records of unknown kinds.
+    unknown: Counts,
     /// True if the profile above is unreadable, so that its changes are skipped.
     skips: bool,
     /// True if the header has no window: the evidence is a dump's.
@@ -69,8 +64,8 @@ impl Gathered {
     pub(super) fn take(&mut self, line: Line, number: usize) -> Result<(), String> {
         self.line = number;
         let is_header =
-            matches!(&line.content, Content::Record(record) if matches!(**record, Record::Header(_)));
-        if self.section == Section::End {
+            matches!(&line.content, Content::Record(_, record) if matches!(**record, Record::Header(_)));
+        if self.place == place("end") {
             return Err("a record after the end: are these two files in one?".to_owned());
         }
         if is_header != (number == 1) {
@@ -82,20 +77,20 @@ impl Gathered {
         std::mem::swap(&mut self.evidence, &mut self.later);
         let taken = self.take_content(line.content, true);
         std::mem::swap(&mut self.evidence, &mut self.later);
-        self.section = self.section.max(Section::AfterWindow);
         taken
     }
 
     fn take_content(&mut self, content: Content, is_after_window: bool) -> Result<(), String> {
         match content {
-            Content::Record(record) => {
+            Content::Record(place, record) => {
                 if !is_after_window {
                     self.check_object(&record)?;
                 }
+                self.place = self.place.max(place);
                 self.add(*record)?;
             }
             Content::Unreadable { object, message } => self.give_up(object, &message),
-            Content::Unknown(kind) => self.skip(&kind),
+            Content::Unknown(kind) => self.unknown.add(&kind),
         }
         Ok(())
     }
@@ -143,7 +138,6 @@ impl Gathered {
         let evidence = &mut self.evidence;
         // All placement decisions are after all profiles.
         let is_of_profile = evidence.slices.is_empty();
-        self.section = self.section.max(Section::of_record(&record, is_of_profile));
         match record {
             Record::Header(header) => {
                 check_header(&header)?;
@@ -221,16 +215,6 @@ impl Gathered {
         Ok(())
     }
 
-    /// Counts a record of an unknown kind.
-    fn skip(&mut self, kind: &str) {
-        let kind: String = kind.chars().take(LONGEST_KIND).collect();
-        if self.unknown.len() < UNKNOWN_KINDS || self.unknown.contains_key(&kind) {
-            *self.unknown.entry(kind).or_default() += 1;
-        } else {
-            self.unknown_others += 1;
-        }
-    }
-
     /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
     /// judged wrongly.
     fn give_up(&mut self, object: Option<ObjectRef>, message: &str) {
@@ -262,38 +246,26 @@ impl Gathered {
 
     /// What was gathered from so many lines, with a gap for each kind of evidence that a cut lost.
     pub(super) fn finish(self, lines: usize) -> Input {
-        let Self {
-            mut evidence,
-            later,
-            missing,
-            section,
-            unknown,
-            unknown_others,
-            ..
-        } = self;
+        let mut evidence = self.evidence;
         // What became of an object may be behind the cut.
-        if section > Section::AfterWindow {
-            evidence.later = whole(later, missing, &mut evidence.unreadable);
+        if self.place > place("afterWindow") {
+            evidence.later = whole(self.later, self.missing, &mut evidence.unreadable);
         }
-        if section != Section::End {
+        if self.place != place("end") {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
-                // The section of the cut may lack records; later sections lack all.
-                **asked == Asked::Yes && Section::of(**kind) >= section
+                // The kind of the cut may lack records; later kinds lack all.
+                **asked == Asked::Yes && place(last_record(**kind)) >= self.place
             });
             let reason = format!("the evidence file is cut short after line {lines}: record it again");
             let gaps: Vec<Gap> = lost.map(|(kind, _)| Gap::of(*kind, reason.clone())).collect();
             evidence.gaps.extend(gaps);
         }
-        let mut notes: Vec<String> = unknown
-            .iter()
-            .map(|(kind, count)| format!("{count} records of the unknown kind `{kind}` were skipped"))
-            .collect();
-        if unknown_others > 0 {
-            notes.push(format!(
-                "{unknown_others} records of further unknown kinds were skipped"
-            ));
+        let notes = (!self.unknown.is_empty())
+            .then(|| format!("skipped records of unknown kinds: {}", self.unknown.counted()));
+        Input {
+            evidence,
+            notes: notes.into_iter().collect(),
         }
-        Input { evidence, notes }
     }
 }
 

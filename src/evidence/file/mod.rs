@@ -13,7 +13,6 @@ pub(crate) mod checksum;
 mod error;
 mod gather;
 pub mod json_schema;
-mod line;
 mod read;
 mod record;
 #[cfg(test)]

@@ -1,15 +1,26 @@
 //! Reads the evidence file.
 
 use std::{
+    borrow::Cow,
+    collections::HashMap,
     io::{self, BufRead, Read},
     path::Path,
 };
 
-use serde::Deserialize;
+use jiff::Timestamp;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
 
-use super::{FileError, gather::Gathered, line::Line};
+use super::{
+    FileError,
+    gather::Gathered,
+    record::{self, First, MergePatch, Patch, Record},
+};
 use crate::{
-    FORMAT, Input, LimitError, Limits,
+    FORMAT, Input, LimitError, Limits, ObjectRef, Origin, Tracked,
+    api::names,
+    lenient,
+    lenient::{Untyped, masked, without_values},
     read::files::{exceeded, open},
 };
 
@@ -141,4 +152,147 @@ pub(crate) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
         .collect();
     let is_evidence = bare.starts_with(OPENING.as_bytes());
     Ok((head, is_evidence))
+}
+
+/// A line that was read.
+pub(super) struct Line {
+    /// True if the record is in an `afterWindow`.
+    pub is_after_window: bool,
+    pub content: Content,
+}
+
+/// What a line holds.
+pub(super) enum Content {
+    /// A record, and the place of its kind in the file.
+    Record(usize, Box<Record<'static>>),
+    /// A record of this kind, which the suite does not know.
+    Unknown(String),
+    /// A record of an object that does not have the shape of its kind.
+    Unreadable {
+        /// The object, as far as it is known; none for a later version of the object above.
+        object: Option<ObjectRef>,
+        message: String,
+    },
+}
+
+/// A version of an object, with the object unread.
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(default)]
+    at: Option<Timestamp>,
+    #[serde(default)]
+    origin: Option<Origin>,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+impl Line {
+    /// Reads a line. The parts of an object are read by themselves, since they may nest as deep as on the hub.
+    ///
+    /// # Errors
+    /// When it is not a record, or a malformed one that is not an object's.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        // Bytes that are not UTF-8 spoil the object around them.
+        let text = masked(line);
+        let (mut kind, mut content) = kind_and_content(&text)?;
+        let is_after_window = kind == "afterWindow";
+        if is_after_window {
+            (kind, content) = kind_and_content(content)?;
+        }
+        let read = match text {
+            Cow::Borrowed(_) => read_record(&kind, content),
+            Cow::Owned(_) => Err("it is not UTF-8 text".to_owned()),
+        };
+        let content = match read {
+            Ok(Some(record)) if !is_after_window || record.may_be_after_window() => {
+                let place = if is_after_window { "afterWindow" } else { &kind };
+                Content::Record(record::place(place), Box::new(record))
+            }
+            Ok(_) if is_after_window => Content::Unknown("afterWindow".to_owned()),
+            Ok(_) => Content::Unknown(kind),
+            Err(message) => match broken_object(&kind, content) {
+                Some(object) => Content::Unreadable { object, message },
+                None => return Err(message),
+            },
+        };
+        Ok(Self {
+            is_after_window,
+            content,
+        })
+    }
+}
+
+/// The one key of a record, and its content.
+fn kind_and_content(record: &str) -> Result<(String, &str), String> {
+    let parts: HashMap<String, &RawValue> = parse(record)?;
+    let mut parts = parts.into_iter();
+    match (parts.next(), parts.next()) {
+        (Some((kind, content)), None) => Ok((kind, content.get())),
+        _ => Err("expected an object with one key, the record's kind".to_owned()),
+    }
+}
+
+/// Reads a record; none if its kind is unknown.
+fn read_record(kind: &str, content: &str) -> Result<Option<Record<'static>>, String> {
+    let record = match kind {
+        "profile" => Record::Profile(Box::new(first(content)?)),
+        "placementDecision" => Record::PlacementDecision(Box::new(first(content)?)),
+        "patch" => {
+            let Raw { at, object, .. } = parse(content)?;
+            let at = at.ok_or("missing field `at`")?;
+            let object: MergePatch = parse(object.get())?;
+            Record::Patch(Patch { at, object })
+        }
+        "namespace" => Record::Namespace(Cow::Owned(object(content)?)),
+        "secret" => Record::Secret(Cow::Owned(object(content)?)),
+        kind if !Record::is_kind(kind) => return Ok(None),
+        kind => parse(&format!(r#"{{"{kind}":{content}}}"#))?,
+    };
+    Ok(Some(record))
+}
+
+fn first<T: Tracked>(content: &str) -> Result<First<'static, T>, String> {
+    let raw: Raw<'_> = parse(content)?;
+    Ok(First {
+        at: raw.at,
+        origin: raw.origin.ok_or("missing field `origin`")?,
+        object: Cow::Owned(object(raw.object.get())?),
+    })
+}
+
+/// The object of a record that cannot be read; none for a later version of the object above. `None` if the record is
+/// not an object's, or even its object cannot be found: then the file is broken.
+fn broken_object(kind: &str, content: &str) -> Option<Option<ObjectRef>> {
+    let of_hub = |kind: &str| {
+        let raw: Raw<'_> = parse(content).ok()?;
+        let object = lenient::identity(Untyped::Text(raw.object.get().as_bytes()), kind);
+        Some(Some(ObjectRef {
+            kind: kind.to_owned(),
+            ..object
+        }))
+    };
+    let of_evidence = |kind| Some(Some(lenient::identity_in_evidence(content.as_bytes(), kind)));
+    match kind {
+        "profile" => of_hub(names::KIND),
+        "placementDecision" => of_hub(names::PLACEMENT_KIND),
+        "namespace" => of_evidence("Namespace"),
+        "secret" => of_evidence("Secret"),
+        "patch" => Some(None),
+        _ => None,
+    }
+}
+
+/// Reads an object. The error names the part that does not fit.
+fn object<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    lenient::read(Untyped::Text(json.as_bytes()))
+}
+
+/// Parses JSON. The error leaves out the place, which counts from the part's start, and what it quotes: a misplaced
+/// value may be a secret.
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, String> {
+    serde_json::from_str(json).map_err(|error| {
+        let message = error.to_string();
+        let end = message.rfind(" at line ").unwrap_or(message.len());
+        without_values(&message[..end])
+    })
 }

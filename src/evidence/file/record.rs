@@ -1,10 +1,13 @@
-//! One record of the file, as it is written and read, and the sections by which a cut shows what is lost.
+//! One record of the file, and the order of the records, by which a cut shows what is lost.
 
-use std::{borrow::Cow, collections::BTreeSet, sync::LazyLock};
+use std::borrow::Cow;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, value::StrDeserializer},
+};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -55,8 +58,8 @@ pub(super) enum Record<'a> {
 
 /// An object's first version.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(bound(deserialize = "T: Recorded"))]
-pub(super) struct First<'a, T: Recorded> {
+#[serde(bound(deserialize = "T: Clone + DeserializeOwned"))]
+pub(super) struct First<'a, T: Clone + 'static> {
     /// When the runner received it; none in a dump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
@@ -91,25 +94,7 @@ pub(super) struct Covers {
     pub covers: Window,
 }
 
-/// An object with a record of its first version.
-pub(super) trait Recorded: Tracked + Serialize + JsonSchema {
-    /// The record.
-    fn record(first: First<'_, Self>) -> Record<'_>;
-}
-
-impl Recorded for ClusterProfile {
-    fn record(first: First<'_, Self>) -> Record<'_> {
-        Record::Profile(Box::new(first))
-    }
-}
-
-impl Recorded for PlacementDecision {
-    fn record(first: First<'_, Self>) -> Record<'_> {
-        Record::PlacementDecision(Box::new(first))
-    }
-}
-
-impl<'a, T: Recorded> First<'a, T> {
+impl<'a, T: Tracked> First<'a, T> {
     /// The first version of a history; none if it has no version.
     pub fn of(history: &'a History<T>) -> Option<Self> {
         let first = history.versions.first()?;
@@ -149,15 +134,10 @@ impl Record<'_> {
         )
     }
 
-    /// Whether there are records of that kind, as the schema has it.
+    /// Whether there are records of that kind.
     pub fn is_kind(kind: &str) -> bool {
-        static KINDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-            let schema = super::schema();
-            let kinds = schema.as_value()["oneOf"].as_array().into_iter().flatten();
-            let names = kinds.filter_map(|kind| kind["required"][0].as_str());
-            names.map(str::to_owned).collect()
-        });
-        KINDS.contains(kind)
+        let read = Record::deserialize(StrDeserializer::<serde::de::value::Error>::new(kind));
+        !read.is_err_and(|error| error.to_string().starts_with("unknown variant"))
     }
 }
 
@@ -168,75 +148,50 @@ fn in_braces<'de, D: Deserializer<'de>, T: Clone + Deserialize<'de>>(
     Object::deserialize(deserializer).map(|object| Cow::Owned(object.0))
 }
 
-/// The sections of the file in their order. A cut loses the evidence of all later ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Section {
-    #[default]
-    Losses,
-    Driver,
-    Namespaces,
-    Secrets,
-    UnlabelledSecrets,
-    Probes,
-    Profiles,
-    Slices,
-    AfterWindow,
-    Requests,
-    SliceRequests,
-    Members,
-    Logins,
-    MemberCalls,
-    PluginCalls,
-    Mentions,
-    End,
+/// The kinds of records in the order of the file. A cut loses those of all later places. A `patch` or `deleted` belongs
+/// to the object above it.
+const ORDER: [&[&str]; 17] = [
+    &["header", "gap", "unreadable"],
+    &["driver", "testbed"],
+    &["namespace"],
+    &["secret"],
+    &["unlabelledSecret"],
+    &["probe"],
+    &["profile"],
+    &["placementDecision"],
+    &["afterWindow"],
+    &["requests", "request"],
+    &["placementDecisionRequests", "placementDecisionRequest"],
+    &["member", "memberSample", "endpointCall"],
+    &["login"],
+    &["memberCalls", "memberCall"],
+    &["pluginCalls", "pluginCall"],
+    &["mentions"],
+    &["end"],
+];
+
+/// The place of a kind of record in the file.
+pub(super) fn place(kind: &str) -> usize {
+    let place = ORDER.iter().position(|kinds| kinds.contains(&kind));
+    place.unwrap_or_default()
 }
 
-impl Section {
-    /// The section that completes that kind of evidence.
-    pub(super) fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Namespaces => Section::Namespaces,
-            Kind::Secrets => Section::Secrets,
-            Kind::UnlabelledSecrets => Section::UnlabelledSecrets,
-            Kind::Probe => Section::Probes,
-            Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
-            Kind::PlacementDecisions | Kind::PlacementTimeline => Section::Slices,
-            // One log has the requests on both kinds of objects.
-            Kind::Requests => Section::SliceRequests,
-            Kind::Members | Kind::Plugins => Section::Logins,
-            Kind::Driver | Kind::Testbed | Kind::Outputs => Section::Driver,
-            Kind::MemberCalls => Section::MemberCalls,
-            Kind::PluginCalls => Section::PluginCalls,
-            Kind::Mentions => Section::Mentions,
-        }
-    }
-
-    /// The section of a record. A patch or a deletion belongs to the object above it.
-    pub(super) fn of_record(record: &Record, is_of_profile: bool) -> Self {
-        match record {
-            Record::Header(_) | Record::Gap(_) | Record::Unreadable(_) | Record::Missing(_) => {
-                Section::Losses
-            }
-            Record::Driver(_) | Record::Testbed(_) => Section::Driver,
-            Record::Namespace(_) => Section::Namespaces,
-            Record::Secret(_) => Section::Secrets,
-            Record::UnlabelledSecret(_) => Section::UnlabelledSecrets,
-            Record::Probe(_) => Section::Probes,
-            Record::Profile(_) => Section::Profiles,
-            Record::Patch(_) | Record::Deleted(_) if is_of_profile => Section::Profiles,
-            Record::PlacementDecision(_) | Record::Patch(_) | Record::Deleted(_) => Section::Slices,
-            Record::AfterWindow(_) => Section::AfterWindow,
-            Record::Requests(_) | Record::Request(_) => Section::Requests,
-            Record::PlacementDecisionRequests(_) | Record::PlacementDecisionRequest(_) => {
-                Section::SliceRequests
-            }
-            Record::Member(_) | Record::MemberSample(_) | Record::EndpointCall(_) => Section::Members,
-            Record::Login(_) => Section::Logins,
-            Record::MemberCalls(_) | Record::MemberCall(_) => Section::MemberCalls,
-            Record::PluginCalls(_) | Record::PluginCall(_) => Section::PluginCalls,
-            Record::Mentions(_) => Section::Mentions,
-            Record::End {} => Section::End,
-        }
+/// The kind of record that completes a kind of evidence.
+pub(super) fn last_record(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Namespaces => "namespace",
+        Kind::Secrets => "secret",
+        Kind::UnlabelledSecrets => "unlabelledSecret",
+        Kind::Probe => "probe",
+        Kind::Inventory | Kind::Timeline | Kind::Writers => "profile",
+        Kind::PlacementDecisions | Kind::PlacementTimeline => "placementDecision",
+        // One log has the requests on both kinds of objects.
+        Kind::Requests => "placementDecisionRequest",
+        Kind::Members | Kind::Plugins => "login",
+        Kind::Driver | Kind::Testbed | Kind::Outputs => "driver",
+        Kind::MemberCalls => "memberCall",
+        Kind::PluginCalls => "pluginCall",
+        Kind::Mentions => "mentions",
     }
 }
 
@@ -256,7 +211,7 @@ impl MergePatch {
 
     /// Applies the patch to an object.
     pub fn apply(self, target: &mut Value) {
-        merge(target, Value::Object(self.0));
+        json_patch::merge(target, &Value::Object(self.0));
     }
 }
 
@@ -278,23 +233,4 @@ fn difference(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<St
         }
     }
     patch
-}
-
-/// The algorithm of RFC 7396, section 2.
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Value::Object(target) = target else { return };
-    for (key, value) in patch {
-        if value.is_null() {
-            target.remove(&key);
-        } else {
-            merge(target.entry(key).or_insert(Value::Null), value);
-        }
-    }
 }

@@ -9,9 +9,9 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::record::{Covers, Deleted, First, MergePatch, Patch, Record, Recorded};
+use super::record::{Covers, Deleted, First, MergePatch, Patch, Record};
 use crate::{
-    Evidence, FORMAT, Header, History, Log, Member,
+    Evidence, FORMAT, Header, History, Log, Member, Tracked,
     file::checksum::{Checksum, Summing},
 };
 
@@ -79,14 +79,14 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.put_all(&evidence.secrets, Record::Secret)?;
     lines.put_all(&evidence.unlabelled_secrets, Record::UnlabelledSecret)?;
     lines.put_all(&evidence.probes, Record::Probe)?;
-    lines.put_histories(&evidence.profiles)?;
-    lines.put_histories(&evidence.slices)?;
+    lines.put_histories(&evidence.profiles, Record::Profile)?;
+    lines.put_histories(&evidence.slices, Record::PlacementDecision)?;
     let later = &evidence.later;
     lines.are_after_window = true;
     lines.put_all(&later.gaps, Record::Gap)?;
     lines.put_all(&later.missing, Record::Missing)?;
-    lines.put_histories(&later.profiles)?;
-    lines.put_histories(&later.slices)?;
+    lines.put_histories(&later.profiles, Record::Profile)?;
+    lines.put_histories(&later.slices, Record::PlacementDecision)?;
     lines.are_after_window = false;
     lines.put_log(&evidence.requests, Record::Requests, Record::Request)?;
     lines.put_all(&evidence.own_requests, Record::Request)?;
@@ -138,10 +138,14 @@ impl<W: Write> Lines<W> {
     }
 
     /// Writes the first version of each object, patches for the later ones, and the deletion.
-    fn put_histories<T: Recorded>(&mut self, histories: &[History<T>]) -> io::Result<()> {
+    fn put_histories<'a, T: Tracked + Serialize>(
+        &mut self,
+        histories: &'a [History<T>],
+        record: fn(Box<First<'a, T>>) -> Record<'a>,
+    ) -> io::Result<()> {
         for history in histories {
             let Some(first) = First::of(history) else { continue };
-            self.put(T::record(first))?;
+            self.put(record(Box::new(first)))?;
             let mut patches = Patches::default();
             for version in &history.versions {
                 let patch = patches.next(&version.object)?;

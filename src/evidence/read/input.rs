@@ -1,6 +1,7 @@
 //! Reads an evidence file or a kubectl dump, whichever a path holds.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Cursor, Read},
     path::Path,
 };
@@ -93,5 +94,40 @@ pub fn read_input_bounded(path: &Path, digester: &Digester, limits: &Limits) -> 
         })
     } else {
         Ok(dump::read_bounded(reader, name, digester, limits)?)
+    }
+}
+
+/// The largest number of kinds that are counted by name.
+const KINDS: usize = 1000;
+/// The most characters of a kind with its group.
+const LONGEST_KIND: usize = 320;
+
+/// What a reader ignored, counted by kind.
+#[derive(Default)]
+pub(crate) struct Counts(BTreeMap<String, usize>);
+
+impl Counts {
+    pub fn add(&mut self, what: &str) {
+        let mut what: String = what.chars().take(LONGEST_KIND).collect();
+        if self.0.len() >= KINDS && !self.0.contains_key(&what) {
+            what = "another kind".to_owned();
+        }
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
+    pub fn counted(&self) -> String {
+        const SHOWN: usize = 20;
+        let shown = self.0.iter().take(SHOWN);
+        let mut counts: Vec<String> = shown.map(|(what, count)| format!("{count} × {what}")).collect();
+        let more: usize = self.0.values().skip(SHOWN).sum();
+        if more > 0 {
+            counts.push(format!("{more} of other kinds"));
+        }
+        counts.join(", ")
     }
 }
