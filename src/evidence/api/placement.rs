@@ -19,7 +19,7 @@ pub struct PlacementDecision {
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub api_version: Arc<str>,
     /// The object metadata that rules use.
-    #[serde(deserialize_with = "object_or_default::<_, SliceMetadata, _>")]
+    #[serde(deserialize_with = "object_or_default")]
     pub metadata: SliceMetadata,
     /// The scheduler that produced it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,19 +25,13 @@ pub struct ClusterProfile {
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub api_version: Arc<str>,
     /// The object metadata that rules use.
-    #[serde(deserialize_with = "object_or_default::<_, Metadata, _>")]
+    #[serde(deserialize_with = "object_or_default")]
     pub metadata: Metadata,
     /// What the manager set at creation.
-    #[serde(
-        deserialize_with = "object_or_default::<_, Spec, _>",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(deserialize_with = "object_or_default", skip_serializing_if = "is_default")]
     pub spec: Arc<Spec>,
     /// What the manager observed.
-    #[serde(
-        deserialize_with = "object_or_default::<_, Status, _>",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(deserialize_with = "object_or_default", skip_serializing_if = "is_default")]
     pub status: Status,
 }
 
@@ -67,10 +61,7 @@ pub struct ClusterManager {
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
     /// Versions of the member.
-    #[serde(
-        deserialize_with = "object_or_default::<_, Version, _>",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(deserialize_with = "object_or_default", skip_serializing_if = "is_default")]
     pub version: Version,
     /// Name-value pairs.
     #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
@@ -142,7 +133,7 @@ pub struct AccessProvider {
     #[serde(deserialize_with = "or_default")]
     pub name: Arc<str>,
     /// Connection details in the format of a kubeconfig's cluster.
-    #[serde(deserialize_with = "object_or_default::<_, Cluster, _>")]
+    #[serde(deserialize_with = "object_or_default")]
     pub cluster: Cluster,
 }
 
@@ -240,19 +231,6 @@ impl ClusterProfile {
 }
 
 impl Status {
-    /// Shares a time with the entry before: most managers write all entries at one time.
-    fn share_times(&mut self) {
-        let properties = Arc::get_mut(&mut self.properties).into_iter().flatten();
-        let properties = properties.map(|property| &mut property.last_observed_time);
-        let conditions = Arc::get_mut(&mut self.conditions).into_iter().flatten();
-        let conditions = conditions.map(|condition| &mut condition.last_transition_time);
-        let mut before = None;
-        for time in properties.chain(conditions) {
-            share_some(time, &before);
-            before.clone_from(time);
-        }
-    }
-
     fn share_with(&mut self, previous: &Status) {
         share_some(&mut self.version.kubernetes, &previous.version.kubernetes);
         share_list(&mut self.properties, &previous.properties, |own, previous| {
@@ -267,7 +245,6 @@ impl Status {
             share(&mut own.message, &previous.message);
             share_some(&mut own.last_transition_time, &previous.last_transition_time);
         });
-        self.share_times();
         share_list(
             &mut self.access_providers,
             &previous.access_providers,
@@ -372,11 +349,6 @@ mod tests {
             &first.metadata.annotations
         ));
         assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
-        let times = second.status.conditions.iter();
-        let times: Vec<_> = times
-            .filter_map(|condition| condition.last_transition_time.as_ref())
-            .collect();
-        assert!(times.len() == 2 && Arc::ptr_eq(times[0], times[1]));
         let reason = |profile: &ClusterProfile| Arc::clone(&profile.status.conditions[0].reason);
         assert!(Arc::ptr_eq(&reason(&second), &reason(&first)));
         let owns = |profile: &ClusterProfile| {

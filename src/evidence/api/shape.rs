@@ -31,14 +31,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// Reads an object. Absent and `null` mean empty.
-pub(super) fn object_or_default<'de, D, T, P>(deserializer: D) -> Result<P, D::Error>
+pub(super) fn object_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: Deserialize<'de>,
-    P: Default + From<T>,
+    T: Default + Deserialize<'de>,
 {
-    let object = Option::<Object<T>>::deserialize(deserializer)?;
-    Ok(object.map(|object| object.0.into()).unwrap_or_default())
+    Ok(object_or_none(deserializer)?.unwrap_or_default())
 }
 
 /// Reads an object that may be absent.
@@ -73,19 +71,19 @@ where
 }
 
 /// Returns `true` for what need not be written, as absent means the same.
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 /// Shares a part that equals the previous one.
-pub(super) fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
+pub(crate) fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
     if own == previous {
         *own = Arc::clone(previous);
     }
 }
 
 /// Does the same for a part that may be absent.
-pub(super) fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
+pub(crate) fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
     if own == previous {
         own.clone_from(previous);
     }

@@ -486,7 +486,7 @@ fn depth_is_bounded() {
 /// The kinds that a dump is said to hold a part of, each with the reason.
 fn partial(text: &str) -> Vec<(Kind, String)> {
     let gaps = read(text).expect("reads").evidence.gaps;
-    gaps.into_iter()
+    gaps.iter()
         .map(|gap| (gap.kind, gap.reason.to_string()))
         .collect()
 }

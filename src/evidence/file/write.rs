@@ -66,7 +66,7 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         ..evidence.header.clone()
     })))?;
     // Gaps come first, so that a truncated file still has them.
-    lines.put_all(&evidence.gaps, Record::Gap)?;
+    lines.put_all(&*evidence.gaps, Record::Gap)?;
     lines.put_all(&evidence.unreadable, Record::Unreadable)?;
     // It lists the profiles that are not the implementation's work alone.
     if let Some(driver) = &evidence.driver {
@@ -83,7 +83,7 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.put_histories(&evidence.slices, Record::PlacementDecision)?;
     let later = &evidence.later;
     lines.are_after_window = true;
-    lines.put_all(&later.gaps, Record::Gap)?;
+    lines.put_all(&*later.gaps, Record::Gap)?;
     lines.put_all(&later.missing, Record::Missing)?;
     lines.put_histories(&later.profiles, Record::Profile)?;
     lines.put_histories(&later.slices, Record::PlacementDecision)?;

@@ -63,16 +63,6 @@ impl Settled {
         }
     }
 
-    /// How two runners of one fleet looked on.
-    pub fn with(self, other: Self) -> Self {
-        Self {
-            until: self.until.max(other.until),
-            profiles: self.profiles + other.profiles,
-            slices: self.slices + other.slices,
-            cut_short: self.cut_short || other.cut_short,
-        }
-    }
-
     /// What it waited for, such as `3 profiles`; empty if for nothing.
     pub fn awaited(&self) -> String {
         let counted = |count: usize, noun: &str| match count {
@@ -141,10 +131,9 @@ impl Evidence {
         self.later.slices = cut(&mut self.slices, end);
         self.later.missing = self.missing();
         let is_later = |gap: &&Gap| gap.until.is_none_or(|until| until > end);
-        let later = self.gaps.iter().filter(is_later).cloned();
-        self.later.gaps = later.collect();
+        self.later.gaps = self.gaps.iter().filter(is_later).cloned().collect();
         self.gaps.retain(|gap| gap.from.is_none_or(|from| from <= end));
-        for gap in &mut self.gaps {
+        for gap in self.gaps.iter_mut() {
             gap.until = gap.until.map(|until| until.min(end));
         }
         self.later.sort();

@@ -4,9 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     ops::{Deref, DerefMut},
-    slice,
     sync::OnceLock,
-    vec,
 };
 
 use jiff::Timestamp;
@@ -298,33 +296,6 @@ impl From<Vec<Gap>> for Gaps {
 impl FromIterator<Gap> for Gaps {
     fn from_iter<I: IntoIterator<Item = Gap>>(gaps: I) -> Self {
         gaps.into_iter().collect::<Vec<Gap>>().into()
-    }
-}
-
-impl IntoIterator for Gaps {
-    type Item = Gap;
-    type IntoIter = vec::IntoIter<Gap>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.list.into_iter()
-    }
-}
-
-impl<'g> IntoIterator for &'g Gaps {
-    type Item = &'g Gap;
-    type IntoIter = slice::Iter<'g, Gap>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.list.iter()
-    }
-}
-
-impl<'g> IntoIterator for &'g mut Gaps {
-    type Item = &'g mut Gap;
-    type IntoIter = slice::IterMut<'g, Gap>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
     }
 }
 

@@ -299,14 +299,6 @@ impl Traffic {
             bytes: self.bytes.saturating_sub(earlier.bytes),
         }
     }
-
-    /// The sum.
-    pub fn with(self, other: Self) -> Self {
-        Self {
-            requests: self.requests.saturating_add(other.requests),
-            bytes: self.bytes.saturating_add(other.bytes),
-        }
-    }
 }
 
 impl Window {

@@ -54,15 +54,17 @@ type Entries<'a> = BTreeMap<&'a str, &'a str>;
 #[serde(rename_all = "kebab-case", default)]
 struct ClearKubeconfig {
     current_context: Option<String>,
-    contexts: Option<Vec<Object<NamedContext>>>,
-    clusters: Option<Vec<Object<NamedCluster>>>,
-    users: Option<Vec<Object<NamedUser>>>,
+    contexts: Option<Vec<Object<Named<ClearContext>>>>,
+    clusters: Option<Vec<Object<Named<ClearCluster>>>>,
+    users: Option<Vec<Object<Named<ClearUser>>>>,
 }
 
+/// An entry of one of its lists.
 #[derive(Deserialize)]
-struct NamedContext {
+struct Named<T> {
     name: Option<String>,
-    context: Option<Object<ClearContext>>,
+    #[serde(alias = "context", alias = "cluster", alias = "user")]
+    content: Option<Object<T>>,
 }
 
 #[derive(Deserialize)]
@@ -72,22 +74,10 @@ struct ClearContext {
 }
 
 #[derive(Deserialize)]
-struct NamedCluster {
-    name: Option<String>,
-    cluster: Option<Object<ClearCluster>>,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct ClearCluster {
     server: Option<String>,
     certificate_authority: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct NamedUser {
-    name: Option<String>,
-    user: Option<Object<ClearUser>>,
 }
 
 #[derive(Deserialize)]
@@ -210,7 +200,7 @@ impl Digester {
             ..Kubeconfig::default()
         };
         for (index, Object(named)) in clear.contexts.into_iter().flatten().enumerate() {
-            let context = required(named.context, "contexts", index, "context")?;
+            let context = required(named.content, "contexts", index, "context")?;
             kubeconfig.contexts.push(KubeconfigContext {
                 name: named.name.unwrap_or_default(),
                 cluster: context.cluster.unwrap_or_default(),
@@ -218,7 +208,7 @@ impl Digester {
             });
         }
         for (index, Object(named)) in clear.clusters.into_iter().flatten().enumerate() {
-            let cluster = required(named.cluster, "clusters", index, "cluster")?;
+            let cluster = required(named.content, "clusters", index, "cluster")?;
             kubeconfig.clusters.push(KubeconfigCluster {
                 name: named.name.unwrap_or_default(),
                 server: without_userinfo(&cluster.server.unwrap_or_default()),
@@ -226,7 +216,7 @@ impl Digester {
             });
         }
         for (index, Object(named)) in clear.users.into_iter().flatten().enumerate() {
-            let user = required(named.user, "users", index, "user")?;
+            let user = required(named.content, "users", index, "user")?;
             kubeconfig.users.push(KubeconfigUser {
                 name: named.name.unwrap_or_default(),
                 credentials: self.credentials(&user),

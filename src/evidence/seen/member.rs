@@ -9,7 +9,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ObjectRef, Reason};
+use crate::{
+    ObjectRef, Reason,
+    api::shape::{is_default, share, share_some},
+};
 
 /// One member cluster that the runner could access.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +56,7 @@ pub struct Look {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_properties: Option<Arc<[ClusterProperty]>>,
     /// The parts that were unavailable this time, with the reason.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub missing: Arc<BTreeMap<MemberPart, Reason>>,
 }
 
@@ -202,10 +205,6 @@ pub enum LoginOutcome {
     },
 }
 
-/// How many earlier looks are searched for equal parts. A lease's age differs from look to look: that of a healthy
-/// component takes one of a few values.
-const RECENT: usize = 16;
-
 impl Member {
     /// Lets all looks share their equal parts.
     pub fn share(&mut self) {
@@ -225,20 +224,16 @@ impl Member {
 }
 
 impl Look {
-    /// Shares each part that equals one of a recent earlier look: a member that is asked each minute for a day gives the
+    /// Shares each part that equals the one of the sample before: a member that is asked each minute for a day gives the
     /// same answers again and again.
     pub fn share_with(&mut self, earlier: &[Look]) {
-        let recent = &earlier[earlier.len().saturating_sub(RECENT)..];
-        share(&mut self.version, recent, |look| &look.version);
-        share(&mut self.readyz, recent, |look| &look.readyz);
-        share(&mut self.leases, recent, |look| &look.leases);
-        share(&mut self.custom_resource_groups, recent, |look| {
-            &look.custom_resource_groups
-        });
-        share(&mut self.cluster_properties, recent, |look| {
-            &look.cluster_properties
-        });
-        share(&mut self.missing, recent, |look| &look.missing);
+        let Some(before) = earlier.last() else { return };
+        share_some(&mut self.version, &before.version);
+        share_some(&mut self.readyz, &before.readyz);
+        share_some(&mut self.leases, &before.leases);
+        share_some(&mut self.custom_resource_groups, &before.custom_resource_groups);
+        share_some(&mut self.cluster_properties, &before.cluster_properties);
+        share(&mut self.missing, &before.missing);
     }
 
     /// Returns `true` if it has that part.
@@ -252,17 +247,6 @@ impl Look {
             MemberPart::ClusterProperties => self.cluster_properties.is_some(),
         }
     }
-}
-
-fn share<T: Clone + PartialEq>(own: &mut T, recent: &[Look], part: impl Fn(&Look) -> &T) {
-    if let Some(equal) = recent.iter().rev().map(part).find(|other| *other == own) {
-        own.clone_from(equal);
-    }
-}
-
-// By reference, as serde demands.
-fn is_empty(missing: &Arc<BTreeMap<MemberPart, Reason>>) -> bool {
-    missing.is_empty()
 }
 
 impl MemberPart {

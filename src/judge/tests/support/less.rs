@@ -36,7 +36,7 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     cut_log(&mut late.plugin_calls, began, Timestamp::MAX, |call| call.at);
     late.gaps
         .retain(|gap| gap.until.is_none_or(|until| until > began));
-    for gap in &mut late.gaps {
+    for gap in late.gaps.iter_mut() {
         gap.from = gap.from.map(|from| from.max(began));
     }
     late
@@ -114,7 +114,7 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
     cut_log(&mut then.member_calls, Timestamp::MIN, now, |call| call.at);
     cut_log(&mut then.plugin_calls, Timestamp::MIN, now, |call| call.at);
     then.gaps.retain(|gap| gap.from.is_none_or(|from| from <= now));
-    for gap in &mut then.gaps {
+    for gap in then.gaps.iter_mut() {
         gap.until = gap.until.map(|until| until.min(now));
     }
     then
@@ -286,7 +286,7 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
     // The log is the hub's, and so are its times.
     for gap in gaps
         .iter_mut()
-        .chain(&mut later.gaps)
+        .chain(later.gaps.iter_mut())
         .filter(|gap| gap.kind != Kind::Requests)
     {
         gap.from.iter_mut().for_each(back);
