@@ -14,12 +14,10 @@ use serde_json::{Value, value::RawValue};
 use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
 
 use super::{
-    DumpError,
-    error::Place,
     gather::{Gatherer, Types},
-    source::{Progress, Source},
+    source::{CUT_SHORT, Progress, Source},
 };
-use crate::{LARGEST_OBJECT, lenient};
+use crate::{InputError, LARGEST_OBJECT, lenient, read::input::Place};
 
 /// The deepest nesting of lists.
 const DEEPEST: usize = 8;
@@ -33,12 +31,16 @@ const PIECE: usize = 1024;
 /// How many times the size of the largest object the items of a list may have that wait for the list's type.
 const DEFERRED: usize = 4;
 
+/// What is wrong with a list whose items can only be read after all of them.
+const LATE_KIND: &str =
+    " is a large list whose items have no kind: dump with `kubectl get clusterprofiles -A -o json`";
+
 /// Reads a file. Returns its size in bytes, and whether it is blank.
 pub(super) fn read_file(
     reader: impl Read,
     file: &str,
     gatherer: &mut Gatherer<'_>,
-) -> Result<(u64, bool), DumpError> {
+) -> Result<(u64, bool), InputError> {
     let progress = Progress::default();
     let mut source = Source::new(reader, file, gatherer.limits, &progress);
     gatherer.begin_file(file);
@@ -62,7 +64,7 @@ fn json(
     source: &mut Source<'_, impl Read>,
     progress: &Progress,
     gatherer: &mut Gatherer<'_>,
-) -> Result<(), DumpError> {
+) -> Result<(), InputError> {
     let (begins, column) = (source.place(), source.column());
     // serde_json asks for single bytes. The source hands out a line at most, so that places stay right.
     let buffered = BufReader::with_capacity(PIECE, &mut *source);
@@ -90,11 +92,12 @@ fn json(
     }
     let at = |line| Place { line, ..begins };
     if error.is_eof() {
-        return Err(at(progress.last_line()).cut_short());
+        return Err(at(progress.last_line()).content(CUT_SHORT));
     }
     let before = if error.line() == 1 { column } else { 0 };
     let column = before + error.column().max(1);
-    Err(at(begins.line + error.line() - 1).syntax(column, "JSON", without_place(&error.to_string())))
+    let place = at(begins.line + error.line() - 1);
+    Err(syntax(place, column, "JSON", without_place(&error.to_string())))
 }
 
 /// Reads a document of YAML like kubectl: `yes` and `on` are text. The limits of the file bound its size.
@@ -102,7 +105,7 @@ fn yaml(
     source: &mut Source<'_, impl Read>,
     progress: &Progress,
     gatherer: &mut Gatherer<'_>,
-) -> Result<(), DumpError> {
+) -> Result<(), InputError> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::Error,
         strict_booleans: true,
@@ -150,7 +153,14 @@ fn yaml(
     if progress.is_cut.get() && place.line >= progress.last_line() {
         message += " (it ends there: was kubectl interrupted?)";
     }
-    Err(place.syntax(column.max(1), "YAML", &message))
+    Err(syntax(place, column.max(1), "YAML", &message))
+}
+
+/// The error for text that cannot be parsed. The column counts from 1.
+fn syntax(place: Place<'_>, column: usize, language: &str, message: &str) -> InputError {
+    place.content(format_args!(
+        ":{column} is not valid {language}: {message}; correct the file, or dump again"
+    ))
 }
 
 /// Removes the place at the end of a parser's message.
@@ -197,7 +207,7 @@ impl Reading<'_, '_> {
 
     /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items. Returns `false` if
     /// that is unknown so far and could matter.
-    fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, DumpError> {
+    fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, InputError> {
         self.gatherer.count += 1;
         let parts = lenient::parts(json);
         let own = Types::of(&parts);
@@ -221,7 +231,7 @@ impl Reading<'_, '_> {
         self.gatherer.check_limits(line).map(|()| true)
     }
 
-    fn take_nested(&mut self, json: &str, line: usize) -> Result<(), DumpError> {
+    fn take_nested(&mut self, json: &str, line: usize) -> Result<(), InputError> {
         if self.depth + 1 >= DEEPEST {
             self.gatherer.take_malformed_list(line);
             return Ok(());
@@ -238,7 +248,13 @@ impl Reading<'_, '_> {
             return Err(why);
         }
         let place = self.gatherer.place(line);
-        Err(place.syntax(error.column().max(1), "JSON", without_place(&error.to_string())))
+        let message = error.to_string();
+        Err(syntax(
+            place,
+            error.column().max(1),
+            "JSON",
+            without_place(&message),
+        ))
     }
 }
 
@@ -266,20 +282,20 @@ struct Deferred {
 
 impl<P: Part> Content<'_, '_, '_, P> {
     /// Stops the parser with an error that it does not know.
-    fn stop<E: serde::de::Error>(&mut self, why: DumpError) -> E {
+    fn stop<E: serde::de::Error>(&mut self, why: InputError) -> E {
         self.reading.gatherer.stop = Some(why);
         E::custom("stopped")
     }
 
     /// Ends an object.
-    fn end(&mut self, object: Object, items: Option<Found>, line: usize) -> Result<(), DumpError> {
+    fn end(&mut self, object: Object, items: Option<Found>, line: usize) -> Result<(), InputError> {
         let reading = &mut *self.reading;
         let types = &object.types;
         let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
         match items {
             Some(Found::Items(_) | Found::Null) if P::CAN_BE_CUT && is_cut => {
                 let last = reading.gatherer.place(reading.progress.last_line());
-                return Err(last.cut_short());
+                return Err(last.content(CUT_SHORT));
             }
             Some(Found::Items(deferred)) if types.is_list() => {
                 reading.gatherer.take_partial(types, &object.metadata, line);
@@ -354,7 +370,8 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
                     let limits = &self.reading.gatherer.limits;
                     if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
                         let place = self.reading.gatherer.place(line);
-                        return Err(self.stop(place.late_kind()));
+                        let why = place.content(LATE_KIND);
+                        return Err(self.stop(why));
                     }
                     deferred.push(Deferred { json, line });
                 }

@@ -7,18 +7,14 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::{
-    DumpError,
-    error::Place,
-    notes::{Held, unknown_versions},
-};
+use super::notes::{Held, unknown_versions};
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, ObjectRef, Origin,
-    Tracked, Unreadable, Version,
+    Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
+    Origin, Tracked, Unreadable, Version,
     api::{ClusterProfile, ObjectKind, PlacementDecision, names},
     crd, lenient,
     lenient::Untyped,
-    read::input::Counts,
+    read::input::{Counts, Place},
     runs::{left_out, of_other_runs},
 };
 
@@ -53,9 +49,9 @@ pub(super) struct Gatherer<'d> {
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
     /// The first part of the dump that cannot be used.
-    failure: Option<DumpError>,
+    failure: Option<InputError>,
     /// Why the present file is not read on.
-    pub stop: Option<DumpError>,
+    pub stop: Option<InputError>,
 }
 
 /// Kind, namespace, name.
@@ -181,7 +177,7 @@ impl<'d> Gatherer<'d> {
     ///
     /// # Errors
     /// When one is exceeded; at that line.
-    pub fn check_limits(&self, line: usize) -> Result<(), DumpError> {
+    pub fn check_limits(&self, line: usize) -> Result<(), InputError> {
         let Limits {
             count,
             documents,
@@ -199,16 +195,14 @@ impl<'d> Gatherer<'d> {
         } else {
             return Ok(());
         };
-        Err(DumpError::TooLarge {
-            file: self.file.to_string(),
-            line,
-            limit,
-        })
+        Err(self.place(line).too_large(limit))
     }
 
     /// Takes a malformed list: unknown objects may be missing.
     pub fn take_malformed_list(&mut self, line: usize) {
-        let why = self.place(line).malformed_list();
+        let why = self
+            .place(line)
+            .content(" is a malformed list: its items are not a list, or nest too deep");
         self.evidence.unreadable.push(Unreadable {
             object: ObjectRef::default(),
             message: why.to_string(),
@@ -218,7 +212,9 @@ impl<'d> Gatherer<'d> {
 
     /// Takes something else in place of an object of that type.
     pub fn not_an_object(&mut self, types: &Types, line: usize) {
-        let why = self.place(line).not_an_object();
+        let why = self
+            .place(line)
+            .content(" is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`");
         match types.split() {
             (names::GROUP, _, kind)
             | ("", _, kind @ ("" | "Namespace" | "Secret"))
@@ -464,7 +460,7 @@ impl<'d> Gatherer<'d> {
     ///
     /// # Errors
     /// When the dump holds other kinds but no ClusterProfile, or only unreadable objects.
-    pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
+    pub fn finish(mut self, name: &str) -> Result<Input, InputError> {
         self.withdraw();
         let may_be = |kinds: &[&str]| {
             let mut unreadable = self.evidence.unreadable.iter();
@@ -479,7 +475,7 @@ impl<'d> Gatherer<'d> {
             // else suggests the wrong file.
             if !self.ignored.is_empty() && !may_be(&["", names::KIND, names::PLACEMENT_KIND]) {
                 self.objects.keys().for_each(|(kind, ..)| self.ignored.add(kind));
-                return Err(DumpError::Content(format!(
+                return Err(InputError::Content(format!(
                     "{name} holds no ClusterProfile (but {}): dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`",
                     self.ignored.counted()
                 )));

@@ -13,7 +13,6 @@
 //! A dump is never whole in memory: the items of a list are read one at a time. [`Limits`] bound what is read.
 
 mod document;
-mod error;
 mod gather;
 mod notes;
 mod source;
@@ -25,34 +24,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use error::DumpError;
-
 use self::gather::Gatherer;
-use crate::{Digester, Input, LimitError, Limits, Reason, ReasonId, read::files::open};
+use crate::{Digester, Input, InputError, LimitError, Limits, Reason, ReasonId, read::files::open};
 
 /// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).
 pub const NO_AUDIT_LOG: Reason = Reason::known(ReasonId::NoAuditLog, "no audit log was given");
 
-/// Reads an unpacked dump, within the default limits. `name` is for messages and the header: a path, or a description
-/// of the reader.
+/// Reads an unpacked dump. `name` is for messages and the header: a path, or a description of the reader, which bounds
+/// the whole and the ratio.
 ///
 /// # Errors
 /// When it cannot be read, exceeds a limit, or holds no readable ClusterProfile.
-pub fn read_from(reader: impl io::Read, name: &str, digester: &Digester) -> Result<Input, DumpError> {
-    read_bounded(reader, name, digester, &Limits::default())
-}
-
-/// Like [`read_from`], within these limits. The reader bounds the whole and the ratio.
-pub(crate) fn read_bounded(
+pub fn read_from(
     reader: impl io::Read,
     name: &str,
     digester: &Digester,
     limits: &Limits,
-) -> Result<Input, DumpError> {
+) -> Result<Input, InputError> {
     let mut gatherer = Gatherer::new(digester, *limits);
     let (_, is_blank) = document::read_file(reader, name, &mut gatherer)?;
     if is_blank {
-        return Err(DumpError::Content(format!(
+        return Err(InputError::Content(format!(
             "{name} is empty: did the kubectl command that wrote it fail?"
         )));
     }
@@ -64,15 +56,15 @@ pub(crate) fn read_bounded(
 ///
 /// # Errors
 /// When a file cannot be read, they exceed a limit together, or none holds a readable ClusterProfile.
-pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, DumpError> {
+pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, InputError> {
     let shown = path.display().to_string();
-    let unread = |file: &Path, cause| DumpError::Read {
-        file: file.display().to_string(),
+    let unread = |file: &Path, cause| InputError::Read {
+        path: file.display().to_string(),
         cause,
     };
     let files = files(path).map_err(|cause| unread(path, cause))?;
     if files.is_empty() {
-        return Err(DumpError::Content(format!(
+        return Err(InputError::Content(format!(
             "{shown} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)"
         )));
     }
@@ -83,7 +75,7 @@ pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Resu
         let reader = open(&file, &left).map_err(|cause| unread(&file, cause))?;
         let (size, _) = document::read_file(reader, &name, &mut gatherer).map_err(|mut error| {
             // The files before this one have used a part of the limit.
-            if let DumpError::TooLarge {
+            if let InputError::TooLarge {
                 limit: LimitError::Whole(whole),
                 ..
             } = &mut error

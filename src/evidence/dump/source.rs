@@ -5,11 +5,13 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-use super::{DumpError, error::Place};
-use crate::{LimitError, Limits, read::files::exceeded};
+use crate::{InputError, LimitError, Limits, read::input::Place};
 
 /// The largest part of a line that is read at once, in bytes.
 const PIECE: u64 = 1024;
+
+/// What is wrong with a file whose last line this is.
+pub(super) const CUT_SHORT: &str = " ends in the middle: was kubectl interrupted? dump again";
 
 /// Some programs write a byte order mark before text.
 const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
@@ -37,7 +39,7 @@ pub(super) struct Source<'f, R> {
     /// The bytes that were read.
     pub size: u64,
     /// Why it cannot be read on.
-    pub failure: Option<DumpError>,
+    pub failure: Option<InputError>,
 }
 
 /// How far a file was read.
@@ -101,7 +103,7 @@ impl<'f, R: Read> Source<'f, R> {
     }
 
     /// The first byte of the document's content; `None` if it has only comments and directives.
-    pub fn first_byte(&mut self) -> Result<Option<u8>, DumpError> {
+    pub fn first_byte(&mut self) -> Result<Option<u8>, InputError> {
         let mut in_comment = false;
         loop {
             let first = self.piece.trim_ascii_start().first().copied();
@@ -132,7 +134,7 @@ impl<'f, R: Read> Source<'f, R> {
     }
 
     /// Reads the next piece: empty at the end of the document.
-    fn fill(&mut self) -> Result<(), DumpError> {
+    fn fill(&mut self) -> Result<(), InputError> {
         if self.piece.ends_with(b"\n") {
             self.progress.lines.update(|lines| lines + 1);
             self.column = 0;
@@ -148,13 +150,12 @@ impl<'f, R: Read> Source<'f, R> {
         self.piece.append(&mut self.split);
         let mut part = self.reader.by_ref().take(PIECE);
         let read = part.read_until(b'\n', &mut self.piece);
-        let read = read.map_err(|cause| self.unread(cause))?;
+        let read = read.map_err(|cause| self.place().unread(cause))?;
         if self.size == 0 && (self.piece.starts_with(&[0xFF, 0xFE]) || self.piece.starts_with(&[0xFE, 0xFF]))
         {
-            return Err(DumpError::Content(format!(
-                "{}:1 is not UTF-8 text, but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`",
-                self.place()
-            )));
+            return Err(self.place().content(
+                ":1 is not UTF-8 text, but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`",
+            ));
         }
         self.size += read as u64;
         self.is_read = (read as u64) < PIECE && !self.piece.ends_with(b"\n");
@@ -177,26 +178,24 @@ impl<'f, R: Read> Source<'f, R> {
             .set(self.is_read && !self.progress.is_behind.get());
         self.progress.bytes.update(|bytes| bytes + self.piece.len());
         if self.progress.bytes.get() > self.limits.object {
-            return Err(self.too_large(LimitError::Object(self.limits.object)));
+            return Err(self.place().too_large(LimitError::Object(self.limits.object)));
         }
         Ok(())
     }
 
     /// Checks that the piece is UTF-8, and cuts off a character that goes on.
-    fn check_text(&mut self) -> Result<(), DumpError> {
+    fn check_text(&mut self) -> Result<(), InputError> {
         let Err(error) = str::from_utf8(&self.piece) else {
             return Ok(());
         };
         let valid = error.valid_up_to();
         if error.error_len().is_some() {
             let column = self.column + characters(&self.piece[..valid]) + 1;
-            return Err(DumpError::Content(format!(
-                "{}:{column} is not UTF-8 text: is this a dump of kubectl?",
-                self.place()
-            )));
+            let flaw = format_args!(":{column} is not UTF-8 text: is this a dump of kubectl?");
+            return Err(self.place().content(flaw));
         }
         if self.is_read {
-            return Err(self.place().cut_short());
+            return Err(self.place().content(CUT_SHORT));
         }
         self.split = self.piece.split_off(valid);
         Ok(())
@@ -207,24 +206,6 @@ impl<'f, R: Read> Source<'f, R> {
         let (mark, rest) = self.piece.split_at_checked(3)?;
         let is_mark = matches!(mark, b"---" | b"...") && rest.first().is_none_or(u8::is_ascii_whitespace);
         is_mark.then(|| [b"   ", rest].concat())
-    }
-
-    pub fn too_large(&self, limit: LimitError) -> DumpError {
-        DumpError::TooLarge {
-            file: self.file.to_owned(),
-            line: self.progress.line(),
-            limit,
-        }
-    }
-
-    fn unread(&self, cause: io::Error) -> DumpError {
-        match exceeded(&cause) {
-            Some(limit) => self.too_large(limit),
-            None => DumpError::Read {
-                file: self.file.to_owned(),
-                cause,
-            },
-        }
     }
 }
 

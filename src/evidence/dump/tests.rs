@@ -2,10 +2,21 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Asked, Digester, Input, Kind, LimitError, Limits, Origin, read_input, read_input_bounded};
+use crate::{
+    Asked, Digester, Input, InputError, Kind, LimitError, Limits, Origin, read_input, read_input_bounded,
+};
 
-fn read(text: &str) -> Result<Input, DumpError> {
-    read_from(text.as_bytes(), "dumps/hub.yaml", &Digester::new([7; 32]))
+fn read(text: &str) -> Result<Input, InputError> {
+    read_from(
+        text.as_bytes(),
+        "dumps/hub.yaml",
+        &Digester::new([7; 32]),
+        &Limits::default(),
+    )
+}
+
+fn read_bytes(bytes: &[u8]) -> Result<Input, InputError> {
+    read_from(bytes, "x", &Digester::new([7; 32]), &Limits::default())
 }
 
 fn names(input: &Input) -> Vec<&str> {
@@ -344,18 +355,15 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
         "{none}"
     );
     // Of a hub without profiles.
-    let empty =
-        read_from(&b"items: []\nkind: List\n"[..], "x", &Digester::new([7; 32])).expect("an inventory");
+    let empty = read_bytes(b"items: []\nkind: List\n").expect("an inventory");
     assert!(empty.evidence.profiles.is_empty());
     assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is not a Kubernetes object"));
     assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is not a Kubernetes object"));
-    let latin = read_from(&b"kind: List\nitems: \xE9\n"[..], "x", &Digester::new([7; 32]))
+    let latin = read_bytes(b"kind: List\nitems: \xE9\n")
         .expect_err("no UTF-8")
         .to_string();
     assert_eq!(latin, "x:2:8 is not UTF-8 text: is this a dump of kubectl?");
-    let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x", &Digester::new([7; 32]))
-        .expect_err("no UTF-8")
-        .to_string();
+    let utf16 = read_bytes(b"\xFF\xFEk\0i\0").expect_err("no UTF-8").to_string();
     assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
     let files = ["a", "b", "c"].map(|name| format!("\u{FEFF}---\n{}...\n", profile(name)));
     let marked = files.concat() + "\u{FEFF}---\n[]\n\u{FEFF}---\n";
@@ -460,12 +468,12 @@ proptest! {
         let mut spoilt = whole.into_bytes();
         let end = (at + gone).min(spoilt.len());
         spoilt.splice(at..end, put.bytes());
-        let _ = read_from(&*spoilt, "x", &Digester::new([7; 32]));
+        let _ = read_bytes(&spoilt);
     }
 
     #[test]
     fn nor_does_noise(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read_from(&*bytes, "x", &Digester::new([7; 32]));
+        let _ = read_bytes(&bytes);
     }
 }
 
@@ -607,7 +615,7 @@ fn a_large_dump_is_read_in_pieces_with_the_same_outcome() {
         ..Limits::default()
     };
     let read = |text: &str| {
-        let input = read_bounded(text.as_bytes(), "x", &Digester::new([7; 32]), &limits).expect("reads");
+        let input = read_from(text.as_bytes(), "x", &Digester::new([7; 32]), &limits).expect("reads");
         assert_eq!(input.evidence.unreadable, []);
         assert_eq!(input.evidence.profiles.len(), count);
         input
@@ -647,11 +655,7 @@ fn a_dump_that_was_cut_short_is_refused() {
     }
     let item = |name: &str| format!("- {}\n", profile(name).trim_end().replace('\n', "\n  "));
     let yaml = format!("apiVersion: v1\nitems:\n{}{}kind: List\n", item("a"), item("b"));
-    let in_a_letter = read_from(
-        &b"kind: List\nitems:\n- kind: \xC3"[..],
-        "x",
-        &Digester::new([7; 32]),
-    );
+    let in_a_letter = read_bytes(b"kind: List\nitems:\n- kind: \xC3");
     let told = in_a_letter.expect_err("half a dump").to_string();
     assert_eq!(
         told,
@@ -697,7 +701,7 @@ fn what_turns_out_to_be_no_list_is_told() {
     );
 }
 
-fn limited(text: impl std::io::Read) -> DumpError {
+fn limited(text: impl std::io::Read) -> InputError {
     let limits = Limits {
         object: 2_000,
         count: 10_000,
@@ -705,7 +709,7 @@ fn limited(text: impl std::io::Read) -> DumpError {
         unreadable: 100,
         ..Limits::default()
     };
-    read_bounded(text, "x", &Digester::new([7; 32]), &limits).expect_err("a limit")
+    read_from(text, "x", &Digester::new([7; 32]), &limits).expect_err("a limit")
 }
 
 /// A text that is repeated as if for ever.
@@ -728,7 +732,7 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         ("[[7]]", LimitError::Unreadable(100)),
     ] {
         match limited(endless(text)) {
-            DumpError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),
+            InputError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),
             other => panic!("{text}: {other}"),
         }
     }

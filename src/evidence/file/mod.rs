@@ -10,7 +10,6 @@
 //! short: the reader keeps what is there, and adds a [`Gap`](super::Gap) for each kind of evidence that may be missing.
 
 pub(crate) mod checksum;
-mod error;
 mod gather;
 pub mod json_schema;
 mod read;
@@ -23,9 +22,8 @@ mod write;
 
 use std::{io, path::Path};
 
-pub use error::FileError;
-pub(crate) use read::{peek, read_bounded};
-pub use read::{read, read_from};
+pub(crate) use read::peek;
+pub use read::read_from;
 use schemars::Schema;
 pub use write::{write_named, write_summed, write_to};
 

@@ -4,7 +4,6 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     io::{self, BufRead, Read},
-    path::Path,
 };
 
 use jiff::Timestamp;
@@ -12,67 +11,49 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::{
-    FileError,
     gather::Gathered,
     record::{self, First, MergePatch, Patch, Record},
 };
 use crate::{
-    FORMAT, Input, LimitError, Limits, ObjectRef, Origin, Tracked,
+    FORMAT, Input, InputError, LimitError, Limits, ObjectRef, Origin, Tracked,
     api::names,
     lenient,
     lenient::{Untyped, masked, without_values},
-    read::files::{exceeded, open},
+    read::input::Place,
 };
 
-/// Reads an evidence file within the usual limits. Its content decides whether it is packed.
+/// Reads an unpacked evidence file line by line. A truncated one is read up to the cut, with a [`Gap`](crate::Gap) for
+/// each kind of evidence that may be incomplete. `name` is for messages. The reader bounds the whole and the ratio.
 ///
 /// # Errors
-/// When it cannot be read, is not an evidence file, exceeds a limit, or has a malformed line.
-pub fn read(path: &Path) -> Result<Input, FileError> {
-    let limits = Limits::default();
-    read_bounded(open(path, &limits)?, &limits)
-}
-
-/// Reads an unpacked evidence file line by line, within the usual limits. A truncated one is read up to the cut, with a
-/// [`Gap`](crate::Gap) for each kind of evidence that may be incomplete.
-///
-/// # Errors
-/// When it cannot be read, is not an evidence file, exceeds a limit, or has a malformed line. A malformed object is no
-/// error but an [`Unreadable`](crate::Unreadable).
-pub fn read_from(reader: impl BufRead) -> Result<Input, FileError> {
-    read_bounded(reader, &Limits::default())
-}
-
-/// Does the same within those limits. The reader bounds the whole and the ratio.
-pub(crate) fn read_bounded(mut reader: impl BufRead, limits: &Limits) -> Result<Input, FileError> {
+/// When it cannot be read, is not an evidence file, exceeds a limit, or has a malformed line. A malformed object is not
+/// an error but an [`Unreadable`](crate::Unreadable).
+pub fn read_from(mut reader: impl BufRead, name: &str, limits: &Limits) -> Result<Input, InputError> {
     let mut buffer = Vec::new();
     let mut gathered = Gathered::default();
     let mut whole = 0;
-    let too_large = |line, limit| Err(FileError::TooLarge { line, limit });
     loop {
         let number = whole + 1;
-        let line = match next_line(&mut reader, &mut buffer, limits.object) {
-            Ok(Some(line)) => line,
-            Ok(None) => break,
-            Err(cause) => match exceeded(&cause) {
-                Some(limit) => return too_large(number, limit),
-                None => return Err(cause.into()),
-            },
+        let place = Place {
+            file: name,
+            line: number,
         };
+        let line = next_line(&mut reader, &mut buffer, limits.object).map_err(|cause| place.unread(cause))?;
+        let Some(line) = line else { break };
         if line.text.len() > limits.object {
-            return too_large(number, LimitError::Object(limits.object));
+            return Err(place.too_large(LimitError::Object(limits.object)));
         }
         if number > limits.count {
-            return too_large(number, LimitError::Count(limits.count));
+            return Err(place.too_large(LimitError::Count(limits.count)));
         }
         if number == 1 {
-            check_format(line.text)?;
+            check_format(line.text, place)?;
         }
         if line.text.trim_ascii().is_empty() {
             whole = number;
             continue;
         }
-        let broken = |flaw| FileError::Line { line: number, flaw };
+        let broken = |flaw| place.content(format_args!(": {flaw}"));
         match Line::parse(line.text) {
             Ok(line) => gathered.take(line, number).map_err(broken)?,
             // The writing run, or a copy of the file, ended in the middle of a line.
@@ -80,14 +61,18 @@ pub(crate) fn read_bounded(mut reader: impl BufRead, limits: &Limits) -> Result<
             Err(flaw) => return Err(broken(flaw)),
         }
         if gathered.unreadable() > limits.unreadable {
-            return too_large(number, LimitError::Unreadable(limits.unreadable));
+            return Err(place.too_large(LimitError::Unreadable(limits.unreadable)));
         }
         whole = number;
     }
     match whole {
-        0 => Err(FileError::NoHeader),
+        0 => Err(no_header(Place { file: name, line: 1 })),
         _ => Ok(gathered.finish(whole)),
     }
+}
+
+fn no_header(place: Place<'_>) -> InputError {
+    place.content(" is not the header of an evidence file")
 }
 
 struct RawLine<'a> {
@@ -120,7 +105,7 @@ fn next_line<'a>(
 }
 
 /// Checks the version first: the header of another version may have any shape.
-fn check_format(line: &[u8]) -> Result<(), FileError> {
+fn check_format(line: &[u8], place: Place<'_>) -> Result<(), InputError> {
     #[derive(Deserialize)]
     struct Head {
         header: Format,
@@ -129,13 +114,14 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
     struct Format {
         format: String,
     }
-    let head: Head = serde_json::from_slice(line).map_err(|_| FileError::NoHeader)?;
-    let found = head.header.format;
-    if found == FORMAT {
-        Ok(())
-    } else {
-        Err(FileError::Format { found })
+    let head: Head = serde_json::from_slice(line).map_err(|_| no_header(place))?;
+    let format = head.header.format;
+    if format == FORMAT {
+        return Ok(());
     }
+    Err(place.content(format_args!(
+        ": the format is `{format}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
+    )))
 }
 
 /// How every evidence file begins, white space aside: with the header and its format.

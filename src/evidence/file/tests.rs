@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::{collection, prelude::*, strategy::ValueTree};
 use serde_json::json;
 
-use super::{read_bounded, record::MergePatch, strategies::evidence, *};
+use super::{record::MergePatch, strategies::evidence, *};
 use crate::{
     api::{ClusterProfile, Property},
     *,
@@ -26,7 +26,7 @@ fn write_file(evidence: &Evidence, path: &Path) {
 }
 
 fn read_back(bytes: &[u8]) -> Input {
-    read_from(bytes).expect("reads")
+    read_from(bytes, "x", &Limits::default()).expect("reads")
 }
 
 proptest! {
@@ -90,7 +90,7 @@ proptest! {
         let at = at.index(spoilt.len());
         let end = (at + bytes.len()).min(spoilt.len());
         spoilt.splice(at..end, bytes);
-        let _ = read_from(&*spoilt);
+        let _ = read_from(&*spoilt, "x", &Limits::default());
     }
 }
 
@@ -269,10 +269,10 @@ fn a_sample_without_a_member_is_refused() {
         });
         let end = bytes.len() - "{\"end\":{}}\n".len();
         bytes.splice(end..end, format!("{before}\n{look}\n").into_bytes());
-        let refused = read_from(&*bytes).expect_err("no member");
+        let refused = read_from(&*bytes, "x", &Limits::default()).expect_err("no member");
         assert_eq!(
             refused.to_string(),
-            "line 3: `memberSample` without a `member` with a sample above it"
+            "x:3: `memberSample` without a `member` with a sample above it"
         );
     }
 }
@@ -300,7 +300,6 @@ fn files_are_packed_by_name_and_unpacked_by_content() {
     let renamed = folder.path().join("renamed");
     std::fs::rename(&packed, &renamed).expect("renames");
     for path in [&plain, &renamed] {
-        assert_eq!(read(path).expect("reads").evidence, evidence);
         assert_eq!(
             read_input(path, &Digester::new([7; 32])).expect("reads").evidence,
             evidence
@@ -325,7 +324,9 @@ fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
     write_file(&evidence, &path);
     let bytes = std::fs::read(&path).expect("packed");
     std::fs::write(&path, &bytes[..bytes.len() - 8]).expect("cuts");
-    let cut = read(&path).expect("reads up to the cut").evidence;
+    let cut = read_input(&path, &Digester::new([7; 32]))
+        .expect("reads up to the cut")
+        .evidence;
     assert_eq!(cut.header, evidence.header);
     assert!((1..2_000).contains(&cut.profiles.len()), "{}", cut.profiles.len());
     assert!(cut.gaps(Kind::Inventory).next().is_some());
@@ -347,13 +348,13 @@ fn unknown_records_are_skipped_and_other_formats_refused() {
         "conformance.clusterprofile/evidence/v30",
     ] {
         let newer = text.replacen(FORMAT, other, 1);
-        let refused = read_from(newer.as_bytes())
+        let refused = read_from(newer.as_bytes(), "x", &Limits::default())
             .expect_err("another format")
             .to_string();
         assert_eq!(
             refused,
             format!(
-                "the format is `{other}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
+                "x:1: the format is `{other}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
             )
         );
     }
@@ -479,12 +480,16 @@ fn a_dump_has_no_time() {
 /// Rules that need a timeline never meet a version without a time, nor a dump that changes.
 #[test]
 fn a_window_without_times_and_changes_without_a_window_are_refused() {
-    let refused = |text: &str| read_from(text.as_bytes()).expect_err("refused").to_string();
+    let refused = |text: &str| {
+        read_from(text.as_bytes(), "x", &Limits::default())
+            .expect_err("refused")
+            .to_string()
+    };
     let run = String::from_utf8(written(&sample())).expect("text");
     let untimed = run.replacen(r#"{"at":"1970-01-01T00:00:00Z","origin""#, r#"{"origin""#, 1);
     assert_eq!(
         refused(&untimed),
-        "line 2: no `at`: only a dump, whose header has no window, does not say when a version was received"
+        "x:2: no `at`: only a dump, whose header has no window, does not say when a version was received"
     );
     let told = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
     let lines: Vec<String> = String::from_utf8(written(&dump()))
@@ -499,7 +504,7 @@ fn a_window_without_times_and_changes_without_a_window_are_refused() {
         let changed = [&lines[..3], &[change.to_string()], &lines[3..]]
             .concat()
             .join("\n");
-        assert_eq!(refused(&changed), format!("line 4: {told}"));
+        assert_eq!(refused(&changed), format!("x:4: {told}"));
     }
 }
 
@@ -541,28 +546,32 @@ fn a_spoilt_line_is_named() {
     let text = String::from_utf8(written(&sample())).expect("text");
     let lines: Vec<&str> = text.lines().collect();
     let joined = |lines: &[&str]| lines.join("\n") + "\n";
-    let message = |text: &str| read_from(text.as_bytes()).expect_err("spoilt").to_string();
+    let message = |text: &str| {
+        read_from(text.as_bytes(), "x", &Limits::default())
+            .expect_err("spoilt")
+            .to_string()
+    };
 
-    assert!(message("").starts_with("line 1 is not the header"));
-    assert!(message("kind: List\n").starts_with("line 1 is not the header"));
+    assert!(message("").starts_with("x:1 is not the header"));
+    assert!(message("kind: List\n").starts_with("x:1 is not the header"));
     let spoilt = joined(&[lines[0], "{\"gap\":{}}", lines[3]]);
-    assert_eq!(message(&spoilt), "line 2: missing field `kind`");
+    assert_eq!(message(&spoilt), "x:2: missing field `kind`");
     assert_eq!(
         message(&joined(&[lines[0], lines[2]])),
-        "line 2: `patch` or `deleted` without a `profile` or `placementDecision` above it"
+        "x:2: `patch` or `deleted` without a `profile` or `placementDecision` above it"
     );
     for (more, flaw) in [
         (
             vec![lines[0]],
-            "line 4: a second header: are these two files in one?",
+            "x:4: a second header: are these two files in one?",
         ),
         (
             vec![lines[3], lines[1]],
-            "line 5: a record after the end: are these two files in one?",
+            "x:5: a record after the end: are these two files in one?",
         ),
         (
             vec![lines[1]],
-            "line 4: a second object with the same name and uid: are these two files in one?",
+            "x:4: a second object with the same name and uid: are these two files in one?",
         ),
     ] {
         assert_eq!(message(&joined(&[&lines[..3], &more].concat())), flaw);
@@ -584,7 +593,7 @@ fn a_window_that_no_run_has_is_refused() {
             until: at(until),
             ..Settled::at_once(window)
         });
-        let read = read_from(written(&evidence).as_slice());
+        let read = read_from(written(&evidence).as_slice(), "x", &Limits::default());
         read.err().map(|error| error.to_string()).unwrap_or_default()
     };
     let (early, late, never) = (
@@ -596,11 +605,11 @@ fn a_window_that_no_run_has_is_refused() {
     assert_eq!(message(early, late, Some(late)), "");
     assert_eq!(
         message(late, early, None),
-        "line 1: the window ends before it begins: it is from 2026-11-20T11:00:00Z until 2026-11-20T10:00:00Z"
+        "x:1: the window ends before it begins: it is from 2026-11-20T11:00:00Z until 2026-11-20T10:00:00Z"
     );
     assert_eq!(
         message(early, never, None),
-        "line 1: the window ends in another age, at 9999-01-01T00:00:00Z: no run has seen that time"
+        "x:1: the window ends in another age, at 9999-01-01T00:00:00Z: no run has seen that time"
     );
     assert!(
         message(early, late, Some(never))
@@ -620,8 +629,8 @@ fn what_exceeds_a_limit_is_refused_with_its_line() {
     let header = header.lines().next().expect("a header");
     let refused = |line: &str, count: usize| {
         let text = format!("{header}\n{}", format!("{line}\n").repeat(count));
-        match read_bounded(text.as_bytes(), &limits) {
-            Err(FileError::TooLarge { line, limit }) => Some((line, limit)),
+        match read_from(text.as_bytes(), "x", &limits) {
+            Err(InputError::TooLarge { line, limit, .. }) => Some((line, limit)),
             Err(other) => panic!("{other}"),
             Ok(_) => None,
         }
@@ -637,10 +646,10 @@ fn what_exceeds_a_limit_is_refused_with_its_line() {
     assert_eq!(refused(&long(2_000), 1), None);
     assert_eq!(refused(&long(2_001), 1), Some((2, LimitError::Object(2_000))));
     let endless = io::Read::chain(header.as_bytes(), io::repeat(b'x'));
-    let endless = read_bounded(io::BufReader::new(endless), &limits).expect_err("it has no end");
+    let endless = read_from(io::BufReader::new(endless), "x", &limits).expect_err("it has no end");
     assert_eq!(
         endless.to_string(),
-        "line 1: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB"
+        "x:1: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB"
     );
 }
 

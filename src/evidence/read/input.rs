@@ -2,18 +2,17 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     io::{self, Cursor, Read},
     path::Path,
 };
 
 use crate::{
-    Digester, Input, LimitError, Limits,
-    dump::{self, DumpError},
-    file::{self, FileError},
+    Digester, Input, LimitError, Limits, dump, file,
     read::files::{exceeded, open},
 };
 
-/// Why an input could not be read.
+/// Why an input could not be read. Quotes no value: any of them may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The system cannot open or read it.
@@ -25,32 +24,71 @@ pub enum InputError {
         #[source]
         cause: io::Error,
     },
-    /// It is an unusable evidence file.
-    #[error("failed to read the evidence file {path}: {cause}")]
-    File {
-        /// The path, as it was given.
-        path: String,
-        /// What is wrong.
+    /// It exceeds a limit.
+    #[error("{file}:{line}: {limit}")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// The line that is too large, or up to which the file was read.
+        line: usize,
+        /// The limit.
         #[source]
-        cause: FileError,
+        limit: LimitError,
     },
-    /// It is an unusable kubectl dump.
-    #[error(transparent)]
-    Dump(#[from] DumpError),
+    /// Its content is not that of an evidence file or a dump: the place, what is wrong there, and what to do.
+    #[error("{0}")]
+    Content(String),
 }
 
 impl InputError {
     /// The limit that the input exceeds, if that is what is wrong.
     pub fn limit(&self) -> Option<LimitError> {
         match self {
-            InputError::File {
-                cause: FileError::TooLarge { limit, .. },
-                ..
-            }
-            | InputError::Dump(DumpError::TooLarge { limit, .. }) => Some(*limit),
+            InputError::TooLarge { limit, .. } => Some(*limit),
             InputError::Read { cause, .. } => exceeded(cause),
-            _ => None,
+            InputError::Content(_) => None,
         }
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub file: &'a str,
+    /// From 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+impl Place<'_> {
+    /// The error for a file that exceeds a limit here.
+    pub fn too_large(&self, limit: LimitError) -> InputError {
+        InputError::TooLarge {
+            file: self.file.to_owned(),
+            line: self.line,
+            limit,
+        }
+    }
+
+    /// The error for a file that cannot be read on.
+    pub fn unread(&self, cause: io::Error) -> InputError {
+        match exceeded(&cause) {
+            Some(limit) => self.too_large(limit),
+            None => InputError::Read {
+                path: self.file.to_owned(),
+                cause,
+            },
+        }
+    }
+
+    /// The error for content that is wrong here.
+    pub fn content(&self, flaw: impl fmt::Display) -> InputError {
+        InputError::Content(format!("{self}{flaw}"))
     }
 }
 
@@ -70,30 +108,24 @@ pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError>
 /// When it cannot be read, exceeds a limit, or holds nothing to judge.
 pub fn read_input_bounded(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, InputError> {
     if path.is_dir() {
-        return Ok(dump::read_directory(path, digester, limits)?);
+        return dump::read_directory(path, digester, limits);
     }
     let shown = path.display().to_string();
-    let unread = |cause| InputError::Read {
-        path: shown.clone(),
-        cause,
-    };
-    let mut reader = open(path, limits).map_err(unread)?;
     let name = match path.to_str() {
         Some("-") => "standard input",
         _ => &shown,
     };
-    let (head, is_evidence) = file::peek(&mut reader).map_err(|cause| InputError::Read {
+    let unread = |cause| InputError::Read {
         path: name.to_owned(),
         cause,
-    })?;
+    };
+    let mut reader = open(path, limits).map_err(unread)?;
+    let (head, is_evidence) = file::peek(&mut reader).map_err(unread)?;
     let reader = Cursor::new(head).chain(reader);
     if is_evidence {
-        file::read_bounded(reader, limits).map_err(|cause| InputError::File {
-            path: name.to_owned(),
-            cause,
-        })
+        file::read_from(reader, name, limits)
     } else {
-        Ok(dump::read_bounded(reader, name, digester, limits)?)
+        dump::read_from(reader, name, digester, limits)
     }
 }
 
