@@ -108,13 +108,8 @@ impl Evidence {
 
     /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
-        let holds = |keys: &BTreeSet<ObjectKey>| {
-            !keys.is_empty()
-                && keys.contains(&ObjectKey {
-                    namespace: namespace.to_owned(),
-                    name: name.to_owned(),
-                })
-        };
+        let holds =
+            |keys: &BTreeSet<ObjectKey>| !keys.is_empty() && keys.contains(&ObjectKey::new(namespace, name));
         let driver = self.driver.as_ref();
         driver.is_some_and(|driver| holds(&driver.touched)) || holds(&self.header.other_runs)
     }
@@ -154,16 +149,12 @@ impl Evidence {
     /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched_slices`]), and those of other runs.
     pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
-        self.slices.iter().filter(self.judges_slices())
-    }
-
-    fn judges_slices(&self) -> impl Fn(&&SliceHistory) -> bool {
-        |history| {
+        self.slices.iter().filter(|history| {
             let metadata = &history.last().metadata;
             let mut versions = history.versions.iter();
             versions.any(|version| self.header.scope.holds_slice(&version.object))
                 && !self.is_slice_touched((&metadata.namespace, &metadata.name), [*history])
-        }
+        })
     }
 
     /// Returns `true` if the run wrote to or created the slice of that namespace and name, or if it is another run's, by
@@ -171,22 +162,19 @@ impl Evidence {
     pub fn is_slice_touched<'a>(
         &self,
         (namespace, name): (&str, &str),
-        lives: impl IntoIterator<Item = &'a SliceHistory>,
+        histories: impl IntoIterator<Item = &'a SliceHistory>,
     ) -> bool {
         let driver = self.driver.as_ref();
         let testbed = self.testbed.as_ref().map(|testbed| testbed.run.as_str());
         let own = driver.map(|driver| driver.run.as_str()).or(testbed);
-        let is_other_s = |slice| runs::is_slice_of_other_run(slice, own);
+        let is_of_other_run = |slice| runs::is_slice_of_other_run(slice, own);
         driver.is_some_and(|driver| {
             !driver.touched_slices.is_empty()
-                && driver.touched_slices.contains(&ObjectKey {
-                    namespace: namespace.to_owned(),
-                    name: name.to_owned(),
-                })
+                && driver.touched_slices.contains(&ObjectKey::new(namespace, name))
         }) || runs::names_other_run(name, own)
-            || lives
+            || histories
                 .into_iter()
-                .any(|history| is_other_s(history.first()) || is_other_s(history.last()))
+                .any(|history| is_of_other_run(history.first()) || is_of_other_run(history.last()))
     }
 
     /// The namespace of that name, if it was seen.

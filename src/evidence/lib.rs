@@ -9,12 +9,43 @@ mod evidence;
 pub mod file;
 pub mod labels;
 mod named;
-mod objects;
-mod observation;
-mod read;
+/// Profiles and slices over time, and references to any object.
+mod objects {
+    pub(crate) mod later;
+    pub(crate) mod object;
+}
+/// What was asked for, when and by whom, and what of it is missing.
+mod observation {
+    pub(crate) mod about;
+    pub(crate) mod gaps;
+    pub(crate) mod header;
+    pub(crate) mod reason;
+}
+/// Reads what others wrote: within bounds, and without quoting a value.
+mod read {
+    pub(crate) mod files;
+    pub(crate) mod input;
+    pub mod lenient;
+    pub mod user_file;
+}
 pub mod runs;
-mod secrets;
-mod seen;
+/// Consumers' Secrets without their values, and credentials that must not be shown.
+mod secrets {
+    pub(crate) mod digest;
+    pub mod leak;
+    pub mod redact;
+    pub(crate) mod secret;
+}
+/// What was observed besides profiles and slices.
+mod seen {
+    pub(crate) mod consumer;
+    pub mod crd;
+    pub(crate) mod driver;
+    pub(crate) mod member;
+    pub(crate) mod placement_request;
+    pub(crate) mod request;
+    pub(crate) mod testbed;
+}
 
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};

@@ -20,8 +20,7 @@ pub struct Settled {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub profiles: usize,
     /// The number of slices of decisions that it waited for.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    #[serde(rename = "placementDecisions")]
+    #[serde(rename = "placementDecisions", default, skip_serializing_if = "is_zero")]
     pub slices: usize,
     /// True if the run was stopped meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -144,10 +143,7 @@ impl Evidence {
         let versions = self.slices.iter().flat_map(|history| &history.versions);
         let references = versions.flat_map(|version| version.object.references());
         let mut missing: BTreeSet<ObjectKey> = references
-            .map(|reference| ObjectKey {
-                namespace: reference.namespace.to_string(),
-                name: reference.name.to_string(),
-            })
+            .map(|reference| ObjectKey::new(&reference.namespace, &reference.name))
             .collect();
         for profile in self.everyone() {
             missing.remove(&ObjectKey::of(profile));
@@ -157,12 +153,7 @@ impl Evidence {
 
     /// Whether the run looked on for the object of that name after its window.
     pub fn was_awaited<T: Tracked>(&self, namespace: &str, name: &str) -> bool {
-        let missing = || {
-            self.later.missing.contains(&ObjectKey {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-            })
-        };
+        let missing = || self.later.missing.contains(&ObjectKey::new(namespace, name));
         !self.later_of::<T>(namespace, name).is_empty() || (T::KIND == names::KIND && missing())
     }
 

@@ -74,8 +74,7 @@ pub struct Mentions {
     /// Whether the consumer's log was read, too: its author says where it is.
     pub log: bool,
     /// What was found, each once.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[serde(rename = "items")]
+    #[serde(rename = "items", skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<Mention>,
 }
 
@@ -87,8 +86,7 @@ pub struct Mention {
     #[serde(rename = "location")]
     pub place: MentionLocation,
     /// The names of staged profiles in it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    #[serde(rename = "profiles")]
+    #[serde(rename = "profiles", default, skip_serializing_if = "BTreeSet::is_empty")]
     pub names: BTreeSet<String>,
     /// The members whose credentials are in it. The credentials themselves are never kept.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

@@ -21,8 +21,7 @@ pub struct Driver {
     /// The run's id. Everything that the run created carries it.
     pub run: String,
     /// True if the members that it joined were fake members of the suite. Older suites did not say.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[serde(rename = "fakeMembers")]
+    #[serde(rename = "fakeMembers", skip_serializing_if = "std::ops::Not::not")]
     pub stand_ins: bool,
     /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
     #[serde(rename = "availableActions")]
@@ -37,8 +36,10 @@ pub struct Driver {
     #[serde(rename = "writtenProfiles")]
     pub touched: BTreeSet<ObjectKey>,
     /// The same for slices of decisions. If the run tampered with one slice, all of its decision.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    #[serde(rename = "writtenPlacementDecisions")]
+    #[serde(
+        rename = "writtenPlacementDecisions",
+        skip_serializing_if = "BTreeSet::is_empty"
+    )]
     pub touched_slices: BTreeSet<ObjectKey>,
 }
 
@@ -52,22 +53,24 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
+    /// The key of the object with this namespace and name.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
     /// The key of an object.
     pub fn of(object: &impl Tracked) -> Self {
         let metadata = object.metadata();
-        Self {
-            namespace: metadata.namespace.to_string(),
-            name: metadata.name.to_string(),
-        }
+        Self::new(&metadata.namespace, &metadata.name)
     }
 }
 
 impl From<&ObjectRef> for ObjectKey {
     fn from(object: &ObjectRef) -> Self {
-        Self {
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-        }
+        Self::new(&object.namespace, &object.name)
     }
 }
 
@@ -100,15 +103,17 @@ pub struct DriverStep {
     #[serde(rename = "observedUntil")]
     pub looked_until: Timestamp,
     /// When the run saw the reaction that it waited for; none if it saw none, or waited to see that nothing changes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "reactedAt")]
+    #[serde(rename = "reactedAt", default, skip_serializing_if = "Option::is_none")]
     pub reacted: Option<Timestamp>,
     /// What the scheduler was asked for, in a step that concerns a placement of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementRequest>,
     /// The slice that the step wrote to or created.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "placementDecision")]
+    #[serde(
+        rename = "placementDecision",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub slice: Option<ObjectRef>,
     /// The change, if the step wrote to a profile or requested another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]

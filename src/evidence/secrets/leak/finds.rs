@@ -13,10 +13,12 @@ use serde_json::Value;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
-    grade::{Grade, LeakKind},
-    issued,
+    Grade, LeakKind,
     keys::{mentioned, told_of},
-    patterns::{BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold, value_end},
+    patterns::{
+        BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, find_bootstrap, find_issued,
+        may_hold, value_end,
+    },
     scan,
     values::{looks_random, says_nothing},
 };
@@ -91,8 +93,8 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     web_tokens(text, &mut finds);
     headers(text, &mut finds);
     userinfo(text, &mut finds);
-    issued::find(text, &mut finds);
-    issued::find_bootstrap(text, &mut finds);
+    find_issued(text, &mut finds);
+    find_bootstrap(text, &mut finds);
     named(text, &mut finds);
     base64(text, depth, &mut finds);
     without_overlaps(finds)

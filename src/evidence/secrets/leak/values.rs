@@ -1,6 +1,6 @@
 //! Tells values of credentials from names, references and placeholders.
 
-use super::{finds::base64_text, grade::Grade, patterns::RESOURCE};
+use super::{Grade, finds::base64_text, patterns::RESOURCE};
 
 /// Placeholders and states: values that are no credential.
 const NOTHING: &[&str] = &[
