@@ -86,7 +86,7 @@ impl Evidence {
         self.profiles.iter().filter_map(ProfileHistory::current)
     }
 
-    /// The same without those that are terminating, whose successors may already exist.
+    /// The last versions of all profiles that exist and are not terminating: a terminating one may have a successor.
     pub fn live(&self) -> impl Iterator<Item = &ClusterProfile> {
         self.profiles.iter().filter_map(ProfileHistory::live)
     }

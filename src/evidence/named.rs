@@ -13,7 +13,7 @@ macro_rules! named_enum {
         }
 
         impl $type {
-            /// All of them, in order.
+            /// All variants, in order.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
             /// The name in files and reports.

@@ -48,7 +48,6 @@ pub fn names_placement(slice: &PlacementDecision, name: &str) -> bool {
     texts_of(slice).any(|text| mentions(text, name))
 }
 
-/// Whether a slice names a placement of any run.
 pub(crate) fn names_any_placement(slice: &PlacementDecision) -> bool {
     texts_of(slice).any(|text| run_of_member(text).is_some())
 }
@@ -86,7 +85,6 @@ pub fn left_out(others: &BTreeSet<ObjectKey>) -> Option<String> {
     ))
 }
 
-/// The runs that a profile belongs to.
 fn runs_of(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     let names = [
         Some(&*profile.metadata.name),
@@ -103,7 +101,6 @@ fn is_run_id(text: &str) -> bool {
     text.len() == RUN_ID_LENGTH && text.bytes().all(|byte| RUN_ID_LETTERS.contains(&byte))
 }
 
-/// The run whose member a text names.
 fn run_of_member(text: &str) -> Option<&str> {
     text.match_indices(PREFIX).find_map(|(at, _)| {
         let (run, rest) = text[at + PREFIX.len()..].split_at_checked(RUN_ID_LENGTH)?;

@@ -244,7 +244,6 @@ pub fn without_path(text: &str) -> &str {
     }
 }
 
-/// Where the scheme ends, if there is one.
 fn scheme_end(text: &str) -> Option<usize> {
     text.find("://")
 }

@@ -33,12 +33,12 @@ named_enum! {
         Y2026M09 = "2026-09",
         /// KEP-5313 as written on 2025-09-14 and merged on 2025-11-25, with the API `v1alpha1`.
         Placement2025M09 = "placement-2025-09",
-        /// The same KEP with the stricter API `v1alpha2`.
+        /// KEP-5313 with the stricter API `v1alpha2`.
         Placement2026M09 = "placement-2026-09",
         /// What edition `2026-07` and the Overview ask of clients that read profiles.
         Consumer2026M07 = "consumer-2026-07",
-        /// The same of edition `2026-09`: one inventory for each namespace, and what to do with two profiles of one
-        /// member.
+        /// What edition `2026-09` asks of these clients: one inventory for each namespace, and what to do with two
+        /// profiles of one member.
         Consumer2026M09 = "consumer-2026-09",
     }
 }
@@ -198,7 +198,6 @@ impl ObjectKind {
     }
 }
 
-/// Finds a choice by its name.
 fn choose<T: Copy, const N: usize>(
     what: &'static str,
     given: &str,

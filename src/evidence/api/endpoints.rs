@@ -59,7 +59,6 @@ impl<'a> Endpoints<'a> {
     }
 }
 
-/// The schemes of an endpoint.
 const SCHEMES: Schemes = Schemes::Of(&["https", "http"]);
 
 /// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
@@ -180,7 +179,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The usual ports of API servers.
 const USUAL_PORTS: [&str; 2] = ["443", "6443"];
 
 /// An endpoint in normal form: no scheme, host in lower case, the port if known, no trailing slash. `None` as for

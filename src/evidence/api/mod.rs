@@ -19,5 +19,5 @@ pub use placement::{
 };
 pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Property, Spec, Status,
-    Version, no_longer_told,
+    Version, lost_values,
 };

@@ -262,9 +262,9 @@ impl Status {
     }
 }
 
-/// The paths of what a profile told in `before` and does not tell any more: the version, a property, whether the member
+/// The paths of the values that `before` has and `after` lacks: the version, a property, whether the member
 /// is joined, an access provider or its server. Other values are no loss, nor is the status of other conditions.
-pub fn no_longer_told(before: &ClusterProfile, after: &ClusterProfile) -> Vec<String> {
+pub fn lost_values(before: &ClusterProfile, after: &ClusterProfile) -> Vec<String> {
     let mut lost = Vec::new();
     let version = |profile: &ClusterProfile| is_filled(profile.status.version.kubernetes.as_deref());
     if version(before) && !version(after) {
@@ -378,10 +378,10 @@ mod tests {
             "conditions": [{"type": "Joined", "status": "True"}, {"type": "ControlPlaneHealthy", "status": "False"}],
             "accessProviders": [{"name": "q"}, {"name": "p", "cluster": {"server": "https://b"}}],
         }));
-        assert_eq!(no_longer_told(&before, &changed), Vec::<String>::new());
+        assert_eq!(lost_values(&before, &changed), Vec::<String>::new());
         let nothing = status(json!({}));
         assert_eq!(
-            no_longer_told(&before, &nothing),
+            lost_values(&before, &nothing),
             [
                 "status.version.kubernetes",
                 "status.properties[a]",
@@ -399,7 +399,7 @@ mod tests {
             "accessProviders": [{"name": "p", "cluster": {"server": ""}}, {"name": "q"}],
         }));
         assert_eq!(
-            no_longer_told(&before, &empty),
+            lost_values(&before, &empty),
             [
                 "status.version.kubernetes",
                 "status.properties[a]",
@@ -407,6 +407,6 @@ mod tests {
                 "status.accessProviders[p].cluster.server",
             ]
         );
-        assert_eq!(no_longer_told(&nothing, &before), Vec::<String>::new());
+        assert_eq!(lost_values(&nothing, &before), Vec::<String>::new());
     }
 }

@@ -39,7 +39,6 @@ where
     Ok(object_or_none(deserializer)?.unwrap_or_default())
 }
 
-/// Reads an object that may be absent.
 pub(super) fn object_or_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -75,14 +74,12 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Shares a part that equals the previous one.
 pub(crate) fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
     if own == previous {
         *own = Arc::clone(previous);
     }
 }
 
-/// Does the same for a part that may be absent.
 pub(crate) fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
     if own == previous {
         own.clone_from(previous);

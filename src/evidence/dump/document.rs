@@ -19,7 +19,6 @@ use super::{
 };
 use crate::{InputError, LARGEST_OBJECT, lenient, read::input::Place};
 
-/// The deepest nesting of lists.
 const DEEPEST: usize = 8;
 
 /// The most bytes of an object of YAML whose aliases are expanded.
@@ -59,13 +58,12 @@ pub(super) fn read_file(
     Ok((source.size, source.is_blank))
 }
 
-/// Reads JSON values in a row.
 fn json(
     source: &mut Source<'_, impl Read>,
     progress: &Progress,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<(), InputError> {
-    let (begins, column) = (source.place(), source.column());
+    let begins = source.place();
     // serde_json asks for single bytes. The source hands out a line at most, so that places stay right.
     let buffered = BufReader::with_capacity(PIECE, &mut *source);
     let mut deserializer = serde_json::Deserializer::from_reader(buffered);
@@ -94,8 +92,7 @@ fn json(
     if error.is_eof() {
         return Err(at(progress.last_line()).content(CUT_SHORT));
     }
-    let before = if error.line() == 1 { column } else { 0 };
-    let column = before + error.column().max(1);
+    let column = error.column().max(1);
     let place = at(begins.line + error.line() - 1);
     Err(syntax(place, column, "JSON", without_place(&error.to_string())))
 }
@@ -163,7 +160,6 @@ fn syntax(place: Place<'_>, column: usize, language: &str, message: &str) -> Inp
     ))
 }
 
-/// Removes the place at the end of a parser's message.
 fn without_place(message: &str) -> &str {
     message.rfind(" at line ").map_or(message, |at| &message[..at])
 }
@@ -176,7 +172,6 @@ fn without_quotes(message: &str) -> String {
         .collect()
 }
 
-/// A document that is being read.
 struct Reading<'r, 'd> {
     gatherer: &'r mut Gatherer<'d>,
     progress: &'r Progress,
@@ -194,7 +189,7 @@ impl Reading<'_, '_> {
             items: None,
             part: PhantomData,
         };
-        if let Found::Other = content.deserialize(deserializer)? {
+        if let Parsed::Other = content.deserialize(deserializer)? {
             let line = self.line();
             self.gatherer.not_an_object(&Types::default(), line);
         }
@@ -266,8 +261,7 @@ struct Content<'v, 'r, 'd, P> {
     part: PhantomData<P>,
 }
 
-/// What was read.
-enum Found {
+enum Parsed {
     /// An object, or items. Those whose type is unknown so far are left.
     Items(Vec<Deferred>),
     Null,
@@ -287,27 +281,26 @@ impl<P: Part> Content<'_, '_, '_, P> {
         E::custom("stopped")
     }
 
-    /// Ends an object.
-    fn end(&mut self, object: Object, items: Option<Found>, line: usize) -> Result<(), InputError> {
+    fn end(&mut self, object: Object, items: Option<Parsed>, line: usize) -> Result<(), InputError> {
         let reading = &mut *self.reading;
         let types = &object.types;
         let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
         match items {
-            Some(Found::Items(_) | Found::Null) if P::CAN_BE_CUT && is_cut => {
+            Some(Parsed::Items(_) | Parsed::Null) if P::CAN_BE_CUT && is_cut => {
                 let last = reading.gatherer.place(reading.progress.last_line());
                 return Err(last.content(CUT_SHORT));
             }
-            Some(Found::Items(deferred)) if types.is_list() => {
+            Some(Parsed::Items(deferred)) if types.is_list() => {
                 reading.gatherer.take_partial(types, &object.metadata, line);
                 let of_items = types.of_items();
                 for item in deferred {
                     reading.take(&item.json, Some(&of_items), item.line)?;
                 }
             }
-            Some(Found::Null) if types.is_list() => {
+            Some(Parsed::Null) if types.is_list() => {
                 reading.gatherer.take_partial(types, &object.metadata, line);
             }
-            Some(Found::Items(_)) => reading.gatherer.take_malformed_list(line),
+            Some(Parsed::Items(_)) => reading.gatherer.take_malformed_list(line),
             _ => {
                 reading.take(&format!("{{{}}}", object.fields), Some(&Types::default()), line)?;
             }
@@ -317,51 +310,51 @@ impl<P: Part> Content<'_, '_, '_, P> {
 }
 
 impl<'de, P: Part> DeserializeSeed<'de> for Content<'_, '_, '_, P> {
-    type Value = Found;
+    type Value = Parsed;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Parsed, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
-    type Value = Found;
+    type Value = Parsed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object or a list")
     }
 
-    fn visit_unit<E>(self) -> Result<Found, E> {
-        Ok(Found::Null)
+    fn visit_unit<E>(self) -> Result<Parsed, E> {
+        Ok(Parsed::Null)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
-        Ok(Found::Other)
+    fn visit_bool<E>(self, _: bool) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Found, E> {
-        Ok(Found::Other)
+    fn visit_i64<E>(self, _: i64) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Found, E> {
-        Ok(Found::Other)
+    fn visit_u64<E>(self, _: u64) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Found, E> {
-        Ok(Found::Other)
+    fn visit_f64<E>(self, _: f64) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Found, E> {
-        Ok(Found::Other)
+    fn visit_str<E>(self, _: &str) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Found, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Parsed, A::Error> {
         let types = self.items.take().unwrap_or_else(|| Some(Types::default()));
         let (mut deferred, mut size) = (Vec::new(), 0);
         loop {
             self.reading.progress.begin_object();
             let Some((json, line)) = items.next_element_seed(Placed::<P>(self.reading, PhantomData))? else {
-                return Ok(Found::Items(deferred));
+                return Ok(Parsed::Items(deferred));
             };
             match self.reading.take(&json, types.as_ref(), line) {
                 Ok(true) => {}
@@ -380,10 +373,10 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Parsed, A::Error> {
         if self.items.is_some() {
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(Found::Other);
+            return Ok(Parsed::Other);
         }
         let line = self.reading.line();
         let (mut object, mut items) = (Object::default(), None);
@@ -406,7 +399,7 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
             }
         }
         match self.end(object, items, line) {
-            Ok(()) => Ok(Found::Items(Vec::new())),
+            Ok(()) => Ok(Parsed::Items(Vec::new())),
             Err(why) => Err(self.stop(why)),
         }
     }
@@ -462,7 +455,6 @@ impl Part for Spanned<Transcoded> {
     }
 }
 
-/// Reads an item with its line.
 struct Placed<'p, 'r, 'd, P>(&'p Reading<'r, 'd>, PhantomData<P>);
 
 impl<'de, P: Part> DeserializeSeed<'de> for Placed<'_, '_, '_, P> {

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::notes::{Held, unknown_versions};
+use super::notes::{DumpContents, unknown_versions};
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
     Origin, Tracked, Unreadable, Version,
@@ -29,13 +29,12 @@ const LISTS: [(&str, Kind); 4] = [
     ("Secret", Kind::Secrets),
 ];
 
-/// Gathers the objects of a dump one by one.
 pub(super) struct Gatherer<'d> {
     evidence: Evidence,
     digester: &'d Digester,
     pub limits: Limits,
     file: Arc<str>,
-    objects: HashMap<Key, Seen>,
+    objects: HashMap<Key, KnownVersion>,
     /// Objects that are in the dump in two versions.
     ambiguous: HashSet<Key>,
     /// The versions of the API that the profiles and the slices are in.
@@ -45,7 +44,7 @@ pub(super) struct Gatherer<'d> {
     pub documents: usize,
     kindless: usize,
     ignored: Counts,
-    held: Held,
+    contents: DumpContents,
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
     /// The first part of the dump that cannot be used.
@@ -57,8 +56,7 @@ pub(super) struct Gatherer<'d> {
 /// Kind, namespace, name.
 type Key = (&'static str, Arc<str>, Arc<str>);
 
-/// A version of an object.
-struct Seen {
+struct KnownVersion {
     uid: Arc<str>,
     resource_version: Box<str>,
     file: Arc<str>,
@@ -129,7 +127,6 @@ impl Types {
         }
     }
 
-    /// Group, version and kind.
     fn split(&self) -> (&str, &str, &str) {
         let (group, version) = self
             .api_version
@@ -153,14 +150,13 @@ impl<'d> Gatherer<'d> {
             documents: 0,
             kindless: 0,
             ignored: Counts::default(),
-            held: Held::default(),
+            contents: DumpContents::default(),
             partial: Vec::new(),
             failure: None,
             stop: None,
         }
     }
 
-    /// Begins with another file.
     pub fn begin_file(&mut self, name: &str) {
         self.file = name.into();
         self.count = 0;
@@ -198,7 +194,6 @@ impl<'d> Gatherer<'d> {
         Err(self.place(line).too_large(limit))
     }
 
-    /// Takes a malformed list: unknown objects may be missing.
     pub fn take_malformed_list(&mut self, line: usize) {
         let why = self
             .place(line)
@@ -248,9 +243,9 @@ impl<'d> Gatherer<'d> {
         let reason = format!("{place} is only a part of a list{rest}: dump the whole list, without a limit");
         let of = types.of_items().kind;
         match &*of {
-            "Namespace" => self.held.namespaces = true,
-            names::PLACEMENT_KIND => self.held.slices = true,
-            "Secret" => self.held.secrets = true,
+            "Namespace" => self.contents.namespaces = true,
+            names::PLACEMENT_KIND => self.contents.slices = true,
+            "Secret" => self.contents.secrets = true,
             _ => {}
         }
         // The rest of a plain list may hold any kind.
@@ -261,7 +256,6 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Takes an object.
     pub fn take_object(&mut self, types: &Types, json: &str, line: usize) {
         match types.split() {
             (names::GROUP, version, names::KIND) => {
@@ -270,13 +264,13 @@ impl<'d> Gatherer<'d> {
             }
             (names::GROUP, version, names::PLACEMENT_KIND) => {
                 self.versions[1].insert(version.to_owned());
-                self.held.slices = true;
+                self.contents.slices = true;
                 self.take_tracked::<PlacementDecision>(types, json, line);
             }
             ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => {
-                self.give_up(json, kind, "apiVersion is missing or not text", line);
+                self.record_unreadable(json, kind, "apiVersion is missing or not text", line);
             }
-            (names::GROUP, _, "") => self.give_up(json, "", "kind is missing or not text", line),
+            (names::GROUP, _, "") => self.record_unreadable(json, "", "kind is missing or not text", line),
             ("", _, "Namespace") => self.take_namespace(json, line),
             ("", _, "Secret") => self.take_secret(json, line),
             ("apiextensions.k8s.io", _, "CustomResourceDefinition") => self.take_crd(json),
@@ -289,11 +283,10 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Takes a profile or a slice.
     fn take_tracked<T: Tracked>(&mut self, types: &Types, json: &str, line: usize) {
         let mut object = match T::read(Untyped::Text(json.as_bytes())) {
             Ok(object) => object,
-            Err(unreadable) => return self.give_up(json, T::KIND, &unreadable.message, line),
+            Err(unreadable) => return self.record_unreadable(json, T::KIND, &unreadable.message, line),
         };
         if object.api_version_mut().is_empty() {
             *object.api_version_mut() = types.api_version.as_str().into();
@@ -307,7 +300,7 @@ impl<'d> Gatherer<'d> {
         if !self.is_new(key, &metadata.uid, &metadata.resource_version, line) {
             return;
         }
-        self.held.writers |= metadata.writers.is_some();
+        self.contents.writers |= metadata.writers.is_some();
         let histories = T::histories_mut(&mut self.evidence);
         if let Some(neighbour) = histories.last() {
             object.share_with(neighbour.last());
@@ -321,7 +314,7 @@ impl<'d> Gatherer<'d> {
     }
 
     fn take_namespace(&mut self, json: &str, line: usize) {
-        self.held.namespaces = true;
+        self.contents.namespaces = true;
         match lenient::namespace(Untyped::Text(json.as_bytes())) {
             Ok(namespace) => {
                 let key = ("Namespace", "".into(), namespace.name.as_str().into());
@@ -329,24 +322,24 @@ impl<'d> Gatherer<'d> {
                     self.evidence.namespaces.push(namespace);
                 }
             }
-            Err(unreadable) => self.give_up(json, "Namespace", &unreadable.message, line),
+            Err(unreadable) => self.record_unreadable(json, "Namespace", &unreadable.message, line),
         }
     }
 
     /// Takes a Secret: those of consumers are digested, and of others only those with a kubeconfig are kept.
     fn take_secret(&mut self, json: &str, line: usize) {
-        self.held.secrets = true;
+        self.contents.secrets = true;
         let value: Value = match serde_json::from_str(json) {
             Ok(value) => value,
             Err(error) => {
                 let message = lenient::unparsable(json.as_bytes(), &error);
-                return self.give_up(json, "Secret", &message, line);
+                return self.record_unreadable(json, "Secret", &message, line);
             }
         };
         let labels = &value["metadata"]["labels"];
         // Malformed labels may be meant to include it.
         if (labels.is_object() || labels.is_null()) && labels.get(names::LABEL_SECRET_PROFILE).is_none() {
-            self.held.unlabelled_secrets = true;
+            self.contents.unlabelled_secrets = true;
             self.evidence
                 .unlabelled_secrets
                 .extend(self.digester.unlabelled(&value));
@@ -364,7 +357,7 @@ impl<'d> Gatherer<'d> {
                     self.evidence.secrets.push(secret);
                 }
             }
-            Err(unreadable) => self.give_up(json, "Secret", &unreadable.message, line),
+            Err(unreadable) => self.record_unreadable(json, "Secret", &unreadable.message, line),
         }
     }
 
@@ -386,7 +379,7 @@ impl<'d> Gatherer<'d> {
     /// newer one is unknown.
     fn is_new(&mut self, key: Key, uid: &str, resource_version: &str, line: usize) -> bool {
         let Some(seen) = self.objects.get(&key) else {
-            let seen = Seen {
+            let seen = KnownVersion {
                 uid: uid.into(),
                 resource_version: resource_version.into(),
                 file: Arc::clone(&self.file),
@@ -442,8 +435,7 @@ impl<'d> Gatherer<'d> {
         });
     }
 
-    /// Records an object that cannot be judged.
-    fn give_up(&mut self, json: &str, kind: &str, message: &str, line: usize) {
+    fn record_unreadable(&mut self, json: &str, kind: &str, message: &str, line: usize) {
         let object = ObjectRef {
             kind: kind.to_owned(),
             ..lenient::identity(Untyped::Text(json.as_bytes()), kind)
@@ -488,7 +480,7 @@ impl<'d> Gatherer<'d> {
         let [profiles, slices] = self.versions;
         notes.extend(unknown_versions(&profiles, names::KIND));
         notes.extend(unknown_versions(&slices, names::PLACEMENT_KIND));
-        let asked = self.held.asked(has_profiles);
+        let asked = self.contents.asked(has_profiles);
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
         let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::NO_AUDIT_LOG;
 use crate::{Asked, Kind, api::names};
 
-/// What a dump holds.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct DumpContents {
     pub namespaces: bool,
     pub slices: bool,
     pub secrets: bool,
@@ -15,7 +14,7 @@ pub(super) struct Held {
     pub writers: bool,
 }
 
-impl Held {
+impl DumpContents {
     /// The kinds of evidence that the dump has, and what to add for the others.
     pub fn asked(&self, has_profiles: bool) -> BTreeMap<Kind, Asked> {
         const NO_TIMELINE: &str = "a dump has no timeline: observe a hub, or judge an evidence file";
@@ -70,8 +69,8 @@ impl Held {
                 "a dump cannot run a driver: run against the hub",
             ),
         ];
-        let asked = |(kind, is_held, reason): (_, bool, &'static str)| {
-            let asked = if is_held {
+        let asked = |(kind, is_included, reason): (_, bool, &'static str)| {
+            let asked = if is_included {
                 Asked::Yes
             } else {
                 Asked::No(reason.into())

@@ -27,8 +27,8 @@ pub(super) struct Source<'f, R> {
     piece: Vec<u8>,
     /// How much of the piece was handed out.
     at: usize,
-    /// The characters of the line before the piece.
-    column: usize,
+    /// True if the piece begins a line.
+    begins_line: bool,
     /// The first bytes of a character that goes on in the next piece.
     split: Vec<u8>,
     /// The first piece of the next document.
@@ -49,8 +49,8 @@ pub(super) struct Progress {
     lines: Cell<usize>,
     /// The bytes that were read since the last object.
     bytes: Cell<usize>,
-    /// True if the piece is empty, behind a line break.
-    is_behind: Cell<bool>,
+    /// The last line that was read, from 1.
+    last_line: Cell<usize>,
     /// True once the file has ended without a line break.
     pub is_cut: Cell<bool>,
 }
@@ -63,10 +63,9 @@ impl Progress {
 
     /// The last line that was read, from 1.
     pub fn last_line(&self) -> usize {
-        (self.line() - usize::from(self.is_behind.get())).max(1)
+        self.last_line.get().max(1)
     }
 
-    /// Begins with another object.
     pub fn begin_object(&self) {
         self.bytes.set(0);
     }
@@ -81,7 +80,7 @@ impl<'f, R: Read> Source<'f, R> {
             progress,
             piece: Vec::new(),
             at: 0,
-            column: 0,
+            begins_line: true,
             split: Vec::new(),
             next: Some(Vec::new()),
             is_read: false,
@@ -91,7 +90,6 @@ impl<'f, R: Read> Source<'f, R> {
         }
     }
 
-    /// Goes to the next document. Returns `false` at the end of the file.
     pub fn next_document(&mut self) -> bool {
         let Some(first) = self.next.take() else {
             return false;
@@ -120,12 +118,6 @@ impl<'f, R: Read> Source<'f, R> {
         }
     }
 
-    /// The column at which the document begins, from 0.
-    pub fn column(&self) -> usize {
-        self.column
-    }
-
-    /// The place of the present line.
     pub fn place(&self) -> Place<'f> {
         Place {
             file: self.file,
@@ -135,15 +127,14 @@ impl<'f, R: Read> Source<'f, R> {
 
     /// Reads the next piece: empty at the end of the document.
     fn fill(&mut self) -> Result<(), InputError> {
-        if self.piece.ends_with(b"\n") {
-            self.progress.lines.update(|lines| lines + 1);
-            self.column = 0;
-        } else {
-            self.column += characters(&self.piece);
+        if !self.piece.is_empty() {
+            self.begins_line = self.piece.ends_with(b"\n");
+            self.progress
+                .lines
+                .update(|lines| lines + usize::from(self.begins_line));
         }
         self.at = 0;
         self.piece.clear();
-        self.progress.is_behind.set(self.column == 0);
         if self.next.is_some() || self.is_read {
             return Ok(());
         }
@@ -161,7 +152,7 @@ impl<'f, R: Read> Source<'f, R> {
         self.is_read = (read as u64) < PIECE && !self.piece.ends_with(b"\n");
         self.is_blank &= self.piece.trim_ascii().is_empty();
         self.check_text()?;
-        if self.column == 0 {
+        if self.begins_line {
             while self.piece.starts_with(BYTE_ORDER_MARK) {
                 self.piece.drain(..BYTE_ORDER_MARK.len());
             }
@@ -170,12 +161,11 @@ impl<'f, R: Read> Source<'f, R> {
                 self.piece.clear();
             }
         }
-        self.progress
-            .is_behind
-            .set(self.column == 0 && self.piece.is_empty());
-        self.progress
-            .is_cut
-            .set(self.is_read && !self.progress.is_behind.get());
+        let is_behind = self.begins_line && self.piece.is_empty();
+        if !is_behind {
+            self.progress.last_line.set(self.progress.line());
+        }
+        self.progress.is_cut.set(self.is_read && !is_behind);
         self.progress.bytes.update(|bytes| bytes + self.piece.len());
         if self.progress.bytes.get() > self.limits.object {
             return Err(self.place().too_large(LimitError::Object(self.limits.object)));
@@ -190,8 +180,7 @@ impl<'f, R: Read> Source<'f, R> {
         };
         let valid = error.valid_up_to();
         if error.error_len().is_some() {
-            let column = self.column + characters(&self.piece[..valid]) + 1;
-            let flaw = format_args!(":{column} is not UTF-8 text: is this a dump of kubectl?");
+            let flaw = " is not UTF-8 text: is this a dump of kubectl?";
             return Err(self.place().content(flaw));
         }
         if self.is_read {
@@ -224,11 +213,6 @@ impl<R: Read> Read for Source<'_, R> {
         self.at += read;
         Ok(read)
     }
-}
-
-/// Counts the bytes that begin a character of UTF-8.
-fn characters(text: &[u8]) -> usize {
-    text.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
 #[cfg(test)]

@@ -362,7 +362,7 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
     let latin = read_bytes(b"kind: List\nitems: \xE9\n")
         .expect_err("no UTF-8")
         .to_string();
-    assert_eq!(latin, "x:2:8 is not UTF-8 text: is this a dump of kubectl?");
+    assert_eq!(latin, "x:2 is not UTF-8 text: is this a dump of kubectl?");
     let utf16 = read_bytes(b"\xFF\xFEk\0i\0").expect_err("no UTF-8").to_string();
     assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
     let files = ["a", "b", "c"].map(|name| format!("\u{FEFF}---\n{}...\n", profile(name)));
@@ -739,7 +739,7 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
     let noise = limited(std::io::Cursor::new(b"\xC7\x00\x9F".repeat(10_000)));
     assert_eq!(
         noise.to_string(),
-        "x:1:1 is not UTF-8 text: is this a dump of kubectl?"
+        "x:1 is not UTF-8 text: is this a dump of kubectl?"
     );
     let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
     let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));

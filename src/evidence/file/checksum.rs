@@ -62,7 +62,6 @@ impl Checksum {
     }
 }
 
-/// A writer that sums up what passes through it.
 pub(super) struct Summing<W> {
     into: W,
     digest: Sha256,

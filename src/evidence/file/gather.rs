@@ -29,10 +29,8 @@ const NO_MEMBER: &str = "`memberSample` without a `member` with a sample above i
 /// No clock of a run shows a later time: 2100-01-01T00:00:00Z.
 const LATEST: i64 = 4_102_444_800;
 
-/// What a window of requests is, in errors.
 const AUDIT_LOG: &str = "what the audit log covers";
 
-/// The records so far.
 #[derive(Default)]
 pub(super) struct Gathered {
     evidence: Evidence,
@@ -45,22 +43,19 @@ pub(super) struct Gathered {
     /// Skipped records of unknown kinds.
     unknown: Counts,
     /// True if the profile above is unreadable, so that its changes are skipped.
-    skips: bool,
+    skips_changes: bool,
     /// True if the header has no window: the evidence is a dump's.
     is_dump: bool,
-    /// The number of the line.
     line: usize,
     /// The objects, without their resourceVersions.
     objects: HashSet<ObjectRef>,
 }
 
 impl Gathered {
-    /// How many objects could not be read.
     pub(super) fn unreadable(&self) -> usize {
         self.evidence.unreadable.len() + self.later.unreadable.len()
     }
 
-    /// Takes what a line says.
     pub(super) fn take(&mut self, line: Line, number: usize) -> Result<(), String> {
         self.line = number;
         let is_header =
@@ -89,7 +84,7 @@ impl Gathered {
                 self.place = self.place.max(place);
                 self.add(*record)?;
             }
-            Content::Unreadable { object, message } => self.give_up(object, &message),
+            Content::Unreadable { object, message } => self.record_unreadable(object, &message),
             Content::Unknown(kind) => self.unknown.add(&kind),
         }
         Ok(())
@@ -131,10 +126,10 @@ impl Gathered {
 
     fn add(&mut self, mut record: Record) -> Result<(), String> {
         self.check_time(&mut record)?;
-        if self.skips && matches!(record, Record::Patch(_) | Record::Deleted(_)) {
+        if self.skips_changes && matches!(record, Record::Patch(_) | Record::Deleted(_)) {
             return Ok(());
         }
-        self.skips &= !matches!(record, Record::Profile(_) | Record::PlacementDecision(_));
+        self.skips_changes &= !matches!(record, Record::Profile(_) | Record::PlacementDecision(_));
         let evidence = &mut self.evidence;
         // All placement decisions are after all profiles.
         let is_of_profile = evidence.slices.is_empty();
@@ -165,7 +160,7 @@ impl Gathered {
                     add_version::<PlacementDecision>(evidence, patch)?
                 };
                 if let Err(message) = added {
-                    self.give_up(None, &message);
+                    self.record_unreadable(None, &message);
                 }
             }
             Record::Deleted(deleted) if is_of_profile => delete::<ClusterProfile>(evidence, &deleted)?,
@@ -217,11 +212,11 @@ impl Gathered {
 
     /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
     /// judged wrongly.
-    fn give_up(&mut self, object: Option<ObjectRef>, message: &str) {
-        if object.is_none() && self.skips {
+    fn record_unreadable(&mut self, object: Option<ObjectRef>, message: &str) {
+        if object.is_none() && self.skips_changes {
             return;
         }
-        self.skips |= object
+        self.skips_changes |= object
             .as_ref()
             .is_none_or(|object| matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND));
         let evidence = &mut self.evidence;
@@ -299,7 +294,6 @@ fn add_version<T: Tracked + Serialize>(
     }))
 }
 
-/// Adds a later sample to a member.
 fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), String> {
     let samples = &mut member.ok_or(NO_MEMBER)?.looks;
     let last = samples.last().ok_or(NO_MEMBER)?;
@@ -328,7 +322,6 @@ fn is_kept_apart(evidence: &Evidence, request: &Request) -> bool {
     evidence.testbed.is_none() && request.is_the_suites()
 }
 
-/// Begins a log of the span that it covers.
 fn begin_log<T>(log: &mut Option<Log<T>>, covers: &Covers, what: &str) -> Result<(), String> {
     check_window(&covers.covers, what)?;
     *log = Some(Log {
@@ -338,7 +331,6 @@ fn begin_log<T>(log: &mut Option<Log<T>>, covers: &Covers, what: &str) -> Result
     Ok(())
 }
 
-/// Adds an event to a log that has begun.
 fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>) -> Result<(), String> {
     let log = log
         .as_mut()
@@ -347,7 +339,6 @@ fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>) -> Result<()
     Ok(())
 }
 
-/// Checks the times of a header.
 fn check_header(header: &Header) -> Result<(), String> {
     let Some(window) = header.window else {
         return Ok(());

@@ -140,14 +140,12 @@ pub(crate) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
     Ok((head, is_evidence))
 }
 
-/// A line that was read.
 pub(super) struct Line {
     /// True if the record is in an `afterWindow`.
     pub is_after_window: bool,
     pub content: Content,
 }
 
-/// What a line holds.
 pub(super) enum Content {
     /// A record, and the place of its kind in the file.
     Record(usize, Box<Record<'static>>),

@@ -127,7 +127,6 @@ impl<W: Write> Lines<W> {
         self.writer.write_all(b"\n")
     }
 
-    /// Writes a record of each.
     fn put_all<'a, T: Clone + 'a>(
         &mut self,
         all: impl IntoIterator<Item = &'a T>,
@@ -180,7 +179,6 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    /// Writes the span of a log, and its events.
     fn put_log<'a, T: Clone>(
         &mut self,
         log: &'a Option<Log<T>>,
@@ -195,7 +193,6 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// The differences between successive versions.
 #[derive(Default)]
 struct Patches {
     before: Option<Value>,

@@ -224,7 +224,7 @@ mod tests {
             slices: 1,
             cut_short: true,
         };
-        let told = "70 s more for 3 profiles and 1 slice to settle, then stopped";
-        assert_eq!(settled.describe(window).as_deref(), Some(told));
+        let expected = "70 s more for 3 profiles and 1 slice to settle, then stopped";
+        assert_eq!(settled.describe(window).as_deref(), Some(expected));
     }
 }

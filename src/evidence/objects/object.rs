@@ -53,7 +53,6 @@ pub struct Unreadable {
 }
 
 impl ObjectRef {
-    /// An object by its parts.
     pub(crate) fn new(kind: &str, namespace: &str, name: &str, uid: &str, resource_version: &str) -> Self {
         Self {
             kind: kind.to_owned(),

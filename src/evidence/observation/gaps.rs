@@ -123,9 +123,9 @@ pub struct Gaps {
 #[derive(Clone, Default)]
 struct OfKind {
     all: Vec<usize>,
-    /// Those that concern no single object.
+    /// The gaps that concern no single object.
     whole: Vec<usize>,
-    /// Those of single objects, by namespace and name.
+    /// The gaps of single objects, by namespace and name.
     own: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
     times: Spans,
     times_of_whole: Spans,
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(times.apart(), apart);
         let earliest = |at| times.earliest(second(at)).map(|from| from / 1_000_000);
         let found = [0, 2, 3, 4, 8, 9, 10, 20, 21].map(earliest);
-        let told = [
+        let expected = [
             Some(1),
             Some(1),
             Some(2),
@@ -399,7 +399,7 @@ mod tests {
             Some(20),
             None,
         ];
-        assert_eq!(found, told);
+        assert_eq!(found, expected);
         assert_eq!(gaps.times(Kind::Probe).apart(), []);
 
         let whole = gaps.times_of_all(Kind::Timeline);

@@ -270,7 +270,7 @@ impl Scope {
         self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace)
     }
 
-    /// Returns `true` if a slice is judged. The scheduler is told by its own word alone: no label names it.
+    /// Returns `true` if a slice is judged. Only `schedulerName` names the scheduler; no label does.
     pub fn holds_slice(&self, slice: &PlacementDecision) -> bool {
         self.holds_namespace(&slice.metadata.namespace)
             && self

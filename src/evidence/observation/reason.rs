@@ -22,7 +22,7 @@ pub struct Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReasonId {
-    /// The hub was looked at once.
+    /// The hub was listed once.
     SingleSnapshot,
     /// No audit log was given.
     NoAuditLog,
@@ -101,7 +101,7 @@ impl Reason {
         }
     }
 
-    /// The same reason, after what it is the reason for.
+    /// Puts what it explains before the words.
     #[must_use]
     pub fn after(&self, what: impl fmt::Display) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Reason {
         }
     }
 
-    /// The same reason in other words.
+    /// Replaces the words and keeps the id.
     #[must_use]
     pub fn in_words(&self, words: String) -> Self {
         Self {

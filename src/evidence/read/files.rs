@@ -130,8 +130,8 @@ pub fn check_bounded(path: &Path, most: u64) -> io::Result<()> {
         return Err(ErrorKind::IsADirectory.into());
     }
     if !metadata.is_file() {
-        let told = "it is not a regular file: copy it into one";
-        return Err(io::Error::new(ErrorKind::InvalidInput, told));
+        let message = "it is not a regular file: copy it into one";
+        return Err(io::Error::new(ErrorKind::InvalidInput, message));
     }
     if metadata.len() > most {
         return Err(too_large(most));
@@ -140,11 +140,10 @@ pub fn check_bounded(path: &Path, most: u64) -> io::Result<()> {
 }
 
 fn too_large(most: u64) -> io::Error {
-    let told = format!("it has more than {}: is this the right file?", size(most));
-    io::Error::new(ErrorKind::FileTooLarge, told)
+    let message = format!("it has more than {}: is this the right file?", size(most));
+    io::Error::new(ErrorKind::FileTooLarge, message)
 }
 
-/// How much is read at once.
 const PIECE: usize = 256 * 1024;
 
 /// Opens a file, or standard input for `-`, and unpacks zstd. Reading on beyond a limit is an [`io::Error`] that holds a
@@ -200,7 +199,6 @@ pub(crate) fn unpacked(
     Ok(Box::new(BufReader::with_capacity(PIECE, bounded)))
 }
 
-/// Counts the bytes that are read.
 struct Counted<R> {
     reader: R,
     size: Arc<AtomicU64>,
@@ -214,7 +212,6 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Refuses to read beyond the limits.
 struct Bounded {
     content: Box<dyn Read + Send>,
     size: u64,
@@ -257,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_told_in_its_largest_whole_unit() {
-        for (bytes, told) in [
+        for (bytes, message) in [
             (4 << 30, "4 GiB"),
             (500 << 20, "500 MiB"),
             (1536, "1536 bytes"),
@@ -266,7 +263,7 @@ mod tests {
         ] {
             assert_eq!(
                 LimitError::Whole(bytes).to_string(),
-                format!("it holds more than {told}, unpacked")
+                format!("it holds more than {message}, unpacked")
             );
         }
     }
@@ -278,9 +275,12 @@ mod tests {
         fs::write(&path, "text").expect("a file");
         assert_eq!(read_text(&path, 4).expect("reads"), "text");
         assert!(check_bounded(&path, 4).is_ok());
-        let told = "it has more than 3 bytes: is this the right file?";
-        assert_eq!(read_text(&path, 3).expect_err("too large").to_string(), told);
-        assert_eq!(check_bounded(&path, 3).expect_err("too large").to_string(), told);
+        let message = "it has more than 3 bytes: is this the right file?";
+        assert_eq!(read_text(&path, 3).expect_err("too large").to_string(), message);
+        assert_eq!(
+            check_bounded(&path, 3).expect_err("too large").to_string(),
+            message
+        );
         fs::write(&path, [0xff]).expect("a file");
         assert!(read_text(&path, 4).is_err(), "no text");
     }
@@ -289,13 +289,16 @@ mod tests {
     #[test]
     fn what_has_no_end_is_refused() {
         let endless = Path::new("/dev/zero");
-        let told = "it has more than 1 MiB: is this the right file?";
+        let message = "it has more than 1 MiB: is this the right file?";
         assert_eq!(
             read_text(endless, 1 << 20).expect_err("endless").to_string(),
-            told
+            message
         );
-        let told = "it is not a regular file: copy it into one";
-        assert_eq!(check_bounded(endless, 1).expect_err("endless").to_string(), told);
+        let message = "it is not a regular file: copy it into one";
+        assert_eq!(
+            check_bounded(endless, 1).expect_err("endless").to_string(),
+            message
+        );
     }
 
     fn small() -> Limits {

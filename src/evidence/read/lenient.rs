@@ -95,7 +95,6 @@ fn unreadable(object: Untyped<'_>, kind: &str, message: &str) -> Box<Unreadable>
     })
 }
 
-/// Describes why a text cannot be read.
 fn fault<T: DeserializeOwned>(json: &[u8]) -> String {
     match serde_json::from_slice::<Value>(json) {
         Ok(value) => match T::deserialize(&value) {

@@ -303,7 +303,6 @@ fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     }
 }
 
-/// Returns the text of a data key.
 fn decoded(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     // `stringData` wins, as on the API server.
     match string_data.get(key) {
@@ -383,7 +382,6 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     })
 }
 
-/// A required part of an entry of a kubeconfig's list.
 fn required<T>(part: Option<Object<T>>, list: &str, index: usize, key: &str) -> Result<T, SecretError> {
     let Object(part) = part.ok_or_else(|| SecretError(format!("{list}[{index}].{key} is missing")))?;
     Ok(part)
@@ -478,12 +476,12 @@ users:
         use CredentialKind::*;
         assert_eq!(kinds, [Token, ClientKey, Password, Exec, AuthProvider]);
 
-        let told = format!(
+        let printed = format!(
             "{} {secret:?} {digester:?}",
             serde_json::to_string(&secret).expect("writes")
         );
         for canary in ["CANARY", "Q0FOQVJZ", &BASE64.encode(WHOLE)[..40]] {
-            assert!(!told.contains(canary), "{told}");
+            assert!(!printed.contains(canary), "{printed}");
         }
     }
 
@@ -625,8 +623,8 @@ users:
         assert_eq!((secret.namespace.as_str(), secret.name.as_str()), ("c", "s"));
         assert_eq!(secret.key, "Config");
         assert_eq!(secret.servers, ["https://api.example:6443/k8s"]);
-        let told = format!("{secret:?}");
-        assert!(!told.contains("CANARY"), "{told}");
+        let printed = format!("{secret:?}");
+        assert!(!printed.contains("CANARY"), "{printed}");
         // Under any key, and nothing else is one.
         let under =
             |key: &str, text: &str| json!({"metadata": {"name": "s"}, "data": {key: BASE64.encode(text)}});

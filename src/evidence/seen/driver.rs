@@ -35,7 +35,7 @@ pub struct Driver {
     /// implementation's work alone.
     #[serde(rename = "writtenProfiles")]
     pub touched: BTreeSet<ObjectKey>,
-    /// The same for slices of decisions. If the run tampered with one slice, all of its decision.
+    /// Slices of decisions that the run created or wrote to. If it tampered with one slice, all of its decision.
     #[serde(
         rename = "writtenPlacementDecisions",
         skip_serializing_if = "BTreeSet::is_empty"
@@ -294,7 +294,7 @@ impl DriverAction {
     /// The actions of a run that judges this role.
     pub fn of(role: Role) -> impl Iterator<Item = DriverAction> {
         Self::ALL.into_iter().filter(move |action| match action {
-            // Stand-ins fill up an inventory that a scheduler selects from.
+            // Fake members fill up an inventory that a scheduler selects from.
             DriverAction::Join | DriverAction::Leave | DriverAction::Restart => role != Role::Consumer,
             DriverAction::Work | DriverAction::Stop | DriverAction::Start | DriverAction::Uninstall => {
                 role == Role::Consumer

@@ -19,7 +19,7 @@ pub struct PlacementRequest {
     pub name: String,
     /// How many clusters the run asks for.
     pub clusters: usize,
-    /// The namespace and the decision key (as its name), if the hook tells them.
+    /// The namespace and the decision key (as its name), if the hook reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<ObjectKey>,
 }
@@ -34,7 +34,7 @@ pub struct PlacementSlices<'h> {
 }
 
 impl PlacementRequest {
-    /// Its slices in scope: those that name it or have the key that the hook told, and others of the same key.
+    /// Its slices in scope: those that name it or have the key that the hook reported, and others of the same key.
     pub fn slices<'h>(&'h self, all: &'h [SliceHistory], scope: &Scope) -> PlacementSlices<'h> {
         let is_named = |history: &&SliceHistory| {
             let mut versions = history.versions.iter();
@@ -67,9 +67,9 @@ impl PlacementRequest {
             .collect()
     }
 
-    /// Whether a slice names it, or has the key that the hook told.
+    /// Whether a slice names it, or has the key that the hook reported.
     fn names(&self, slice: &PlacementDecision) -> bool {
-        names_placement(slice, &self.name) || self.is_told(slice)
+        names_placement(slice, &self.name) || self.has_reported_key(slice)
     }
 
     /// Whether these slices hold as many clusters as asked for, and no slice is needless.
@@ -88,8 +88,8 @@ impl PlacementRequest {
         count == self.clusters && (count == 0 || !slices.iter().any(is_needless))
     }
 
-    /// Whether a slice is of the decision that the hook told.
-    fn is_told(&self, slice: &PlacementDecision) -> bool {
+    /// Whether a slice is of the decision that the hook reported.
+    fn has_reported_key(&self, slice: &PlacementDecision) -> bool {
         self.decision.as_ref().is_some_and(|decision| {
             *decision.namespace == *slice.metadata.namespace
                 && slice.label(names::LABEL_DECISION_KEY) == Some(&decision.name)

@@ -96,7 +96,7 @@ impl Request {
         !self.dry_run && (200..300).contains(&self.code)
     }
 
-    /// Returns `true` for a write that the hub refused for good: sending it again cannot help. After a conflict or too many
+    /// Returns `true` for a write that the hub refused permanently: sending it again cannot help. After a conflict or too many
     /// requests, it can.
     pub fn is_refused(&self) -> bool {
         let is_conflict = self.code == 409 && &*self.verb != "create";

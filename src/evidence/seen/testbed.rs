@@ -126,7 +126,7 @@ pub struct MemberAddress {
     pub ca_data: String,
 }
 
-/// A span in which the run staged something, beside a control: a new profile without any difficulty.
+/// A span in which the run staged something, alongside a control: a new profile without any difficulty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScenarioRun {
@@ -297,7 +297,7 @@ pub enum CallEvent {
         /// Whether it watches.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         watch: bool,
-        /// Whose credential it had.
+        /// The credential that it carried.
         credential: MemberCredential,
         /// The status code of the answer.
         code: u16,

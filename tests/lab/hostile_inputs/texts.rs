@@ -180,21 +180,12 @@ fn a_byte_that_is_no_text() {
             .lines()
             .position(|line| line.contains('@'))
             .expect("the byte");
-        let column = dump
-            .lines()
-            .nth(line)
-            .and_then(|line| line.find('@'))
-            .expect("the byte");
         let spoilt: Vec<u8> = dump
             .bytes()
             .map(|byte| if byte == b'@' { 0xE9 } else { byte })
             .collect();
         let told = refused(&spoilt);
-        let expected = format!(
-            "{}:{} is not UTF-8 text: is this a dump of kubectl?",
-            line + 1,
-            column + 1
-        );
+        let expected = format!("{} is not UTF-8 text: is this a dump of kubectl?", line + 1);
         assert_eq!(told, expected, "{dump}");
     }
 }

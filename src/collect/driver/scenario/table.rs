@@ -5,9 +5,8 @@ use std::time::Duration;
 use evidence::{
     DriverAction, Scenario,
     api::{
-        ClusterProfile, ObjectKind,
+        ClusterProfile, ObjectKind, lost_values,
         names::{LABEL_MANAGER, LARGEST_SLICE},
-        no_longer_told,
     },
 };
 
@@ -246,7 +245,7 @@ fn is_not_healthy(profile: Option<&ClusterProfile>, _: &Past) -> bool {
 fn is_as_before(profile: Option<&ClusterProfile>, past: &Past) -> bool {
     let before = past.before.as_ref();
     profile.is_some_and(|profile| {
-        is_healthy(profile) && before.is_none_or(|before| no_longer_told(before, profile).is_empty())
+        is_healthy(profile) && before.is_none_or(|before| lost_values(before, profile).is_empty())
     })
 }
 

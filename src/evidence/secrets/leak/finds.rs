@@ -14,7 +14,7 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
     Grade, LeakKind,
-    keys::{mentioned, told_of},
+    keys::{grade_in_prose, mentioned},
     patterns::{
         BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, find_bootstrap, find_issued,
         may_hold, value_end,
@@ -82,7 +82,7 @@ pub(crate) fn finds(text: &str) -> Vec<Find> {
     finds_within(text, 0)
 }
 
-/// The same for a text at that depth within another.
+/// Returns the credentials in a text that is this deep within another one.
 pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     if !may_hold(text) {
         return Vec::new();
@@ -269,7 +269,7 @@ fn named(text: &str, finds: &mut Vec<Find>) {
         let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
         let key = &found["key"];
         let mentioned = if is_prose {
-            told_of(key, &text[value.clone()])
+            grade_in_prose(key, &text[value.clone()])
         } else {
             mentioned(key, &text[value.clone()], is_assigned)
         };

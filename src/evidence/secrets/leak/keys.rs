@@ -174,7 +174,7 @@ pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(Le
 }
 
 /// Rates a word that follows such a name in prose: enough to redact it, if it looks random.
-pub(super) fn told_of(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
+pub(super) fn grade_in_prose(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
     let Named { promise, .. } = promise(key)?;
     let is_of_one = matches!(
         promise,

@@ -6,7 +6,6 @@ use regex::Regex;
 
 use super::{Grade, LeakKind, finds::Find};
 
-/// Compiles a pattern of the source.
 pub(super) fn constant(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
@@ -14,7 +13,7 @@ pub(super) fn constant(pattern: &str) -> Regex {
 /// Words of which one is in every credential that a name gives away, and in headers.
 const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)";
 
-/// Texts of which one is in every credential with a form of its own, beside those of issuers.
+/// Texts of which one is in every credential with a form of its own, except those of issuers.
 const SIGNS: [&str; 5] = ["@", "eyJ", "-----BEGIN", "%2DBEGIN", "%2dBEGIN"];
 
 /// Part of every find but those in base64 and bootstrap tokens. Most texts hold none.
@@ -115,7 +114,6 @@ pub(super) fn is_uuid(value: &str) -> bool {
 /// Replaces the runner's own credential in evidence: a name could hold it, too.
 pub const OWN_CREDENTIAL: &str = "redacted-credential-of-the-runner";
 
-/// A format of credentials.
 struct Format {
     /// Texts of which every match holds one.
     hints: Vec<&'static str>,

@@ -32,47 +32,46 @@ pub fn leaks_in_text(text: &str) -> Vec<Leak> {
     leaks_within(text, 0)
 }
 
-/// The same for the text of a field with that name.
+/// Returns the credentials in the text of a field with this name.
 pub fn leaks_under(key: &str, text: &str) -> Vec<Leak> {
-    let mut found = Found::default();
+    let mut found = Search::default();
     found.text(Some(key), text, 0);
     found.leaks
 }
 
-/// The same for a document.
 #[cfg(test)]
 pub(super) fn leaks_in_value(value: &Value) -> Vec<Leak> {
-    let mut found = Found::default();
+    let mut found = Search::default();
     found.value(None, value, 0);
     found.leaks
 }
 
-/// The same for a text at that depth within another.
+/// Returns the credentials in a text that is this deep within another one.
 pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
-    let mut found = Found::default();
+    let mut found = Search::default();
     found.text(None, text, depth);
     found.leaks
 }
 
 /// The leaks so far, and the current path.
 #[derive(Default)]
-struct Found {
+struct Search {
     leaks: Vec<Leak>,
     place: String,
 }
 
-impl Found {
+impl Search {
     fn text(&mut self, key: Option<&str>, text: &str, depth: usize) {
         let before = self.leaks.len();
         if may_hold(text) {
             self.inside(text, depth);
         }
-        let is_told = self.leaks[before..]
+        let is_certain = self.leaks[before..]
             .iter()
             .any(|leak| leak.grade == Grade::Certain);
         let by_key = key.and_then(|key| named(key, text));
         if let Some((kind, grade)) = by_key
-            && !is_told
+            && !is_certain
         {
             self.leaks.truncate(before);
             self.add_named(key, text, kind, grade);
@@ -210,7 +209,6 @@ fn document(text: &str, depth: usize) -> Option<Document> {
         .map(Document::Yaml)
 }
 
-/// Returns a key as it stands in paths.
 fn short(key: &str) -> String {
     match key.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &key[..end]),

@@ -115,7 +115,6 @@ pub(super) fn is_document(value: &str) -> bool {
     value.trim_start().starts_with(['{', '['])
 }
 
-/// Returns `true` if it only has letters.
 pub(super) fn is_word(value: &str) -> bool {
     value.chars().all(char::is_alphabetic)
 }
@@ -179,7 +178,7 @@ pub(super) fn holds_certificate(value: &str) -> bool {
         || (value.len() >= 64 && (value.starts_with("MII") || value.starts_with("LS0tLS1CRUdJTiBDRVJ")))
 }
 
-/// Schemes of the header `Authorization` beside `Basic`, `Bearer` and `Token`.
+/// Schemes of the header `Authorization` besides `Basic`, `Bearer` and `Token`.
 const SCHEMES: &[&str] = &[
     "apikey",
     "aws4-hmac-sha256",

@@ -1,6 +1,6 @@
 //! Profiles after a member broke, was healed, was upgraded, or left.
 
-use evidence::{DriverAction, api::no_longer_told};
+use evidence::{DriverAction, api::lost_values};
 
 use crate::rules::prelude::*;
 
@@ -114,9 +114,9 @@ pub(crate) fn heal_restores_status(step: &Step) -> Answer {
         Err(reason) => return Answer::Unknown(reason),
     };
     step.expect(
-        |profile| profile.is_some_and(|profile| no_longer_told(before, profile).is_empty()),
+        |profile| profile.is_some_and(|profile| lost_values(before, profile).is_empty()),
         |profile| {
-            let lost = profile.map_or_else(Vec::new, |profile| no_longer_told(before, profile));
+            let lost = profile.map_or_else(Vec::new, |profile| lost_values(before, profile));
             let path = redacted(lost.first().map_or("status", String::as_str));
             Finding::at_path(
                 path,
