@@ -18,5 +18,5 @@ fn main() -> ExitCode {
 
 fn execute() -> Result<Exit, Failure> {
     let arguments: Vec<_> = env::args_os().collect();
-    command::merged(&arguments)?.execute()
+    command::parse(&arguments)?.execute()
 }

@@ -6,7 +6,7 @@
 //! - `hub`: test hubs and the reference implementations on them, and `hub`;
 //! - `report`, `doctor`: the subcommands of these names;
 //! - `run`: `run` and `replay`, from a hub or a file to reports;
-//! - `config`: the configuration file;
+//! - `config`: settings from flags, variables and the configuration file;
 //! - `consumer_plugin`: `plugin`, which a consumer runs;
 //! - `manifests`: `crd`, `rbac` and `schema`, which print files for others;
 //! - `cli`: the command line as a whole, with `completions`, `man` and `version`.
@@ -23,5 +23,5 @@ mod rules;
 mod run;
 mod terminal;
 
-pub use cli::merge::merged;
+pub use cli::parse;
 pub use terminal::exit::{Exit, Failure};

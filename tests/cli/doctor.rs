@@ -231,6 +231,27 @@ async fn a_hub_without_the_crd_says_how_to_install_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hub_without_profiles_is_not_ready() {
+    let hub = Hub::lab_with(Clock::system(), &hub_definitions(&[])).await;
+    let served = Served::serve(hub.expect("a hub")).await;
+    let diagnosis = served.diagnosis("conformance", &[]).await;
+    assert_eq!(diagnosis["exitCode"], 3);
+    assert_check(&diagnosis, "hub/profiles", "error", "--wait");
+    let run = served.call("run", "conformance", &["--observe", "1s"]).await;
+    assert_eq!(run.code, Some(3), "{}", run.err);
+    assert!(
+        run.err.contains("the hub has no ClusterProfile; let the manager"),
+        "{}",
+        run.err
+    );
+    let waiting = served
+        .call("run", "conformance", &["--observe", "1s", "--wait"])
+        .await;
+    assert_eq!(waiting.code, Some(3), "{}", waiting.err);
+    assert!(waiting.out.contains("over 0 profiles"), "{}", waiting.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_runner_may_not_see_is_told_with_the_role_that_grants_it() {
     let served = Served::new().await;
     let diagnosis = served.diagnosis("viewer", &[]).await;

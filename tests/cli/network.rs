@@ -102,6 +102,7 @@ async fn a_run_survives_a_first_connection_that_is_reset() {
         "--observe".to_owned(),
         "0s".to_owned(),
         "-v".to_owned(),
+        "--wait".to_owned(),
     ];
     let done = spawn_blocking(move || call(&flags.iter().map(String::as_str).collect::<Vec<_>>()));
     let done = done.await.expect("it is called");

@@ -88,6 +88,10 @@ pub enum CollectError {
         wanted: String,
     },
 
+    /// The hub has no ClusterProfile at all, so a run would judge nothing.
+    #[error("the hub has no ClusterProfile")]
+    NoProfiles,
+
     /// Another failure.
     #[error("failed to {action}: {cause}")]
     Failed {

@@ -27,7 +27,7 @@ pub struct Plan {
     pub observe: Duration,
     /// How long to look on after the window, at most, for faults that are open when it ends; zero: not.
     pub settle: Duration,
-    /// Whether to go on although the scope names what has no object yet.
+    /// Whether to go on although the hub has no profile yet, or the scope names what has no object yet.
     pub wait: bool,
     /// Whether to read the labelled Secrets.
     pub secrets: Wish,

@@ -116,7 +116,7 @@ impl Run<'_> {
         Ok(slices)
     }
 
-    /// Refuses a scope that names a manager, a scheduler or a namespace without objects: the name may be misspelt. Objects
+    /// Refuses a hub without any profile, and a scope that names a manager, a scheduler or a namespace without objects: the name may be misspelt. Objects
     /// of one role are enough for a namespace. A role whose objects were not listed is not checked.
     pub(super) fn check_scope(
         &self,
@@ -142,6 +142,9 @@ impl Run<'_> {
             if scope.publisher(*role).is_some() && lacks(*role, scope) {
                 return Err(CollectError::nothing_in_scope(*role, scope));
             }
+        }
+        if judged.contains(&Role::Manager) && scope.namespaces.is_empty() && profiles.record.lock().is_empty() {
+            return Err(CollectError::NoProfiles);
         }
         let within = |namespaces: Vec<String>| Scope {
             namespaces,

@@ -162,6 +162,11 @@ impl<T: Tracked> Record<T> {
         (!self.has_version(&object)).then_some(object)
     }
 
+    /// Whether the record has no object, not even an unreadable one.
+    pub fn is_empty(&self) -> bool {
+        self.histories.is_empty() && self.unreadable.is_empty()
+    }
+
     /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
     pub fn has_version(&self, object: &ObjectRef) -> bool {
         let is_it =

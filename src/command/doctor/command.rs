@@ -14,10 +14,10 @@ use super::{
     sources,
 };
 use crate::command::{
+    config::ConfigFlags,
     flags::{
         audit,
         claim::ClaimFlags,
-        config::ConfigFlags,
         driver::{DriverFlags, Driving},
         members,
         output::FileFlags,
@@ -59,7 +59,7 @@ Exit codes: 0 a run can begin, 2 bad usage, a file that cannot be used, or nothi
 
 /// Check in seconds what a run with the same flags would collect and judge
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "--help shows all flags and examples.", after_long_help = EXAMPLES)]
 pub struct Doctor {
     #[command(flatten)]
     selection: SelectionFlags,
@@ -95,7 +95,7 @@ enum Format {
     /// For people
     #[default]
     Pretty,
-    /// One JSON object: `schema diagnosis` prints its schema
+    /// One JSON object
     Json,
 }
 
@@ -105,7 +105,7 @@ impl Doctor {
     /// # Errors
     /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(shown) = &self.config.shown {
+        if let Some(shown) = &self.config.printed {
             return print(shown).map(|()| Exit::Success);
         }
         let format = self.format;
@@ -267,7 +267,7 @@ fn requested(survey: &Survey, plan: &Plan, driving: Option<&Driving>, reads_own_
 fn limit_requests(target: &mut Target) -> Duration {
     let limit = match target {
         Target::Kubeconfig(options) => *options.request_timeout.get_or_insert(REQUEST),
-        Target::Lab(_) | Target::Envtest(_) | Target::K3s(_) => REQUEST,
+        Target::Test(..) => REQUEST,
     };
     if limit.is_zero() {
         Duration::MAX

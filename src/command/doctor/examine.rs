@@ -18,9 +18,9 @@ use crate::command::{
     flags::{
         driver::Driving,
         plan::Own,
-        target::{Reference, Target},
+        target::{Reference, Target, TestHub},
     },
-    hub::{reference::References, start::start},
+    hub::start::{set_up, start},
     terminal::exit::Failure,
 };
 
@@ -43,13 +43,12 @@ pub async fn examine(
     limit: Duration,
 ) -> Examined {
     let unanswered = plan.clone();
-    let examined = match (target, target.reference()) {
-        (Target::Kubeconfig(options), _) => match connect(options, limit).await {
+    let examined = match target {
+        Target::Kubeconfig(options) => match connect(options, limit).await {
             Ok(hub) => Ok(ask(&hub, plan, driving, limit).await),
             Err(failure) => Err(failure),
         },
-        (_, Some(reference)) => ask_test_hub(target, reference, plan, driving, own, limit).await,
-        (_, None) => Err(Failure::usage(anyhow!("there is no hub to ask"))),
+        Target::Test(hub, reference) => ask_test_hub(*hub, reference, plan, driving, own, limit).await,
     };
     match examined {
         Ok(examined) => examined,
@@ -79,7 +78,7 @@ async fn connect(options: &KubeconfigOptions, limit: Duration) -> Result<Connect
 
 /// Starts a test hub with the first objects of the reference implementations, asks it, and stops it.
 async fn ask_test_hub(
-    target: &Target,
+    hub: TestHub,
     reference: &Reference,
     mut plan: Plan,
     driving: Option<&Driving>,
@@ -87,9 +86,9 @@ async fn ask_test_hub(
     limit: Duration,
 ) -> Result<Examined, Failure> {
     let clock = Clock::system();
-    let hub = start(target, &plan.claim, clock).await?;
-    let references = References::set_up(&hub, reference.clone(), &plan.claim, clock).await?;
-    references.complete(&mut plan, own);
+    let hub = start(hub, &reference.hub_definitions(&plan.claim), Vec::new(), clock).await?;
+    _ = set_up(&hub, reference, &mut plan, own, None, clock).await?;
+    plan.testbed = None;
     let examined = ask(&hub.connection, plan, driving, limit).await;
     hub.stop().await.map_err(Failure::no_hub)?;
     Ok(examined)

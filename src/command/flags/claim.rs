@@ -19,13 +19,16 @@ use crate::command::terminal::exit::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct ClaimFlags {
-    /// Who is judged: manager, scheduler or consumer; the first two also together, with a comma between them [default:
-    /// manager, or that of --edition, or as recorded]
+    /// Who is judged [default: manager, or that of --edition]
+    ///
+    /// manager and scheduler can be judged together, with a comma between them. Recorded evidence names its roles.
     #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = roles::parser(Role::ALL))]
     pub roles: Vec<Role>,
-    /// The edition of the documents: standard, 2026-07 or 2026-09; of schedulers, placement-2025-09 or placement-2026-09; of
-    /// consumers, consumer-2026-07 or consumer-2026-09 [default: standard, placement-2025-09, consumer-2026-07, or as
-    /// recorded]
+    /// The edition of the documents [default: standard]
+    ///
+    /// Of managers: standard (the KEP with the proposed standard property list), 2026-07 (the KEP as merged) or 2026-09. Of
+    /// schedulers: placement-2025-09 (the default) or placement-2026-09. Of consumers: consumer-2026-07 (the default) or
+    /// consumer-2026-09. Recorded evidence names its edition.
     #[arg(long)]
     pub edition: Option<Edition>,
     /// A feature that the implementation claims, such as consumer-secrets
@@ -34,47 +37,57 @@ pub struct ClaimFlags {
     /// A feature that the implementation declares not to have
     #[arg(long = "no-feature", value_name = "FEATURE")]
     pub no_features: Vec<Feature>,
-    /// A consumer that needs credentials: every profile must have a Secret for it
+    /// A consumer that needs a Secret for every profile
     #[arg(long = "consumer", value_name = "NAME")]
     pub consumers: Vec<String>,
-    /// A user of the cluster manager, as the hub names it: name those of all its replicas and components (repeatable)
+    /// A user of the cluster manager (repeatable: name all)
+    ///
+    /// As the hub names it, for all replicas and components.
     #[arg(long = "cluster-manager-user", value_name = "USER")]
     pub cluster_manager_users: Vec<String>,
-    /// A program of the cluster manager: the part of its user agent before the first `/`. Needed where several programs
-    /// share one user: name all (repeatable)
+    /// A program of the cluster manager (repeatable: name all)
+    ///
+    /// The part of its user agent before the first `/`. Needed where several programs share one user.
     #[arg(long = "cluster-manager-agent", value_name = "PROGRAM", value_parser = agent_program)]
     pub cluster_manager_agents: Vec<String>,
-    /// A field manager of the cluster manager, as managedFields name it: name all (repeatable)
+    /// A field manager of the cluster manager (repeatable: name all)
     #[arg(long = "cluster-manager-field-manager", value_name = "NAME")]
     pub cluster_manager_field_managers: Vec<String>,
-    /// A user of the scheduler, as the hub names it: name those of all its replicas and components (repeatable)
+    /// A user of the scheduler (repeatable: name all)
+    ///
+    /// As the hub names it, for all replicas and components.
     #[arg(long = "scheduler-user", value_name = "USER")]
     pub scheduler_users: Vec<String>,
-    /// A program of the scheduler: the part of its user agent before the first `/`. Needed where several programs share
-    /// one user: name all (repeatable)
+    /// A program of the scheduler (repeatable: name all)
+    ///
+    /// The part of its user agent before the first `/`. Needed where several programs share one user.
     #[arg(long = "scheduler-agent", value_name = "PROGRAM", value_parser = agent_program)]
     pub scheduler_agents: Vec<String>,
-    /// A field manager of the scheduler, as managedFields name it: name all (repeatable)
+    /// A field manager of the scheduler (repeatable: name all)
     #[arg(long = "scheduler-field-manager", value_name = "NAME")]
     pub scheduler_field_managers: Vec<String>,
-    /// A program of the consumer: the part of its user agent before the first `/`. Needed where other programs share the
-    /// user that the driver file names: name all (repeatable) [default: consumer.agents of the driver file]
+    /// A program of the consumer (repeatable: name all)
+    ///
+    /// The part of its user agent before the first `/`. Needed where other programs share the user that the driver file
+    /// names. Replaces consumer.agents of the driver file.
     #[arg(long = "consumer-agent", value_name = "PROGRAM", value_parser = agent_program)]
     pub consumer_agents: Vec<String>,
-    /// How many profiles the cluster manager should publish: one for each member that is joined
+    /// How many profiles the manager should publish: one per member
     #[arg(long, value_name = "N")]
     pub expect_profiles: Option<usize>,
-    /// Accept a profile's node count if it differs from its member's by at most N [default: 0]
+    /// Accept node counts that differ by at most N [default: 0]
     #[arg(long, value_name = "N")]
     pub node_tolerance: Option<u64>,
-    /// A namespace whose profiles represent a ClusterSet, and the set's name (repeatable)
+    /// A namespace that represents a ClusterSet (repeatable)
     #[arg(long = "clusterset", value_name = "NS=NAME", value_parser = clusterset)]
     pub clustersets: Vec<(String, String)>,
     /// Count a broken SHOULD rule as a failure
     #[arg(long)]
     pub strict: bool,
-    /// Waive the violations that FILE lists, each with a reason and a last day: `waivers: [{rule, object, reason, link,
-    /// expires}]`. Reports show them as waived, never as passed
+    /// Waive the violations that FILE lists
+    ///
+    /// Each with a reason and a last day: `waivers: [{rule, object, reason, link, expires}]`. Reports show them as waived, never
+    /// as passed.
     #[arg(long, value_name = "FILE")]
     pub waivers: Option<PathBuf>,
     /// What the configuration file says of the run, for the report to submit.
@@ -86,8 +99,7 @@ impl ClaimFlags {
     /// Overrides a claim, such as that of an evidence file, with what the flags say.
     ///
     /// # Errors
-    /// When the edition is of another role, a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
-    /// two ClusterSets.
+    /// When the edition is of another role, or two values contradict each other.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
         if let Some(both) = self
             .features
@@ -142,33 +154,6 @@ impl ClaimFlags {
         Ok(())
     }
 
-    /// The flags that were given and that one role alone may have a use for, by their ids.
-    pub fn given(&self) -> impl Iterator<Item = &'static str> {
-        [
-            ("features", !self.features.is_empty()),
-            ("no_features", !self.no_features.is_empty()),
-            ("consumers", !self.consumers.is_empty()),
-            ("consumer_agents", !self.consumer_agents.is_empty()),
-            ("cluster_manager_users", !self.cluster_manager_users.is_empty()),
-            ("cluster_manager_agents", !self.cluster_manager_agents.is_empty()),
-            (
-                "cluster_manager_field_managers",
-                !self.cluster_manager_field_managers.is_empty(),
-            ),
-            ("scheduler_users", !self.scheduler_users.is_empty()),
-            ("scheduler_agents", !self.scheduler_agents.is_empty()),
-            (
-                "scheduler_field_managers",
-                !self.scheduler_field_managers.is_empty(),
-            ),
-            ("expect_profiles", self.expect_profiles.is_some()),
-            ("node_tolerance", self.node_tolerance.is_some()),
-            ("clustersets", !self.clustersets.is_empty()),
-        ]
-        .into_iter()
-        .filter_map(|(id, is_given)| is_given.then_some(id))
-    }
-
     /// Maps namespaces to their ClusterSets.
     fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
         let mut sets = BTreeMap::new();
@@ -186,7 +171,7 @@ impl ClaimFlags {
     }
 }
 
-/// Why the value of `--clusterset` is none.
+/// Why a value of `--clusterset` is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum ClusterSetError {
     #[error("give the namespace and the name of its ClusterSet, such as fleet=production")]

@@ -14,7 +14,7 @@ use collect::{
     Plan,
     clock::Clock,
     connect::{Connection, HubAccess},
-    driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Patience, Scale, new_run_id},
+    driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Journal, Patience, Scale, new_run_id},
     testbed::{Calls, Recorder, TestbedPlan, log_files},
 };
 use evidence::{Claim, DriverAction, api::Role};
@@ -30,13 +30,15 @@ use crate::command::terminal::exit::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Driver")]
 pub struct DriverFlags {
-    /// Drive the implementation (join, leave, place, …) and judge its reactions: FILE is a driver file with commands;
-    /// `reference` goes with --manager reference, `none` drives nothing [default: none; on --hub lab, reference with
-    /// --allow-mutations]
-    #[arg(long, value_name = "FILE|reference|none", value_hint = ValueHint::FilePath)]
+    /// Drive the implementation and judge its reactions
+    ///
+    /// FILE is a driver file with commands (join, leave, place, …); `reference` goes with --manager reference; `none` drives
+    /// nothing. The default is none; with --hub lab, reference with --allow-mutations.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub driver: Option<Choice>,
-    /// Let the driver write to the profiles of members that it joined and to the slices of its placements, and create
-    /// one of its own; it undoes what it writes
+    /// Let the driver write to the hub; it undoes its writes
+    ///
+    /// It writes to the profiles of members that it joined and to the slices of its placements, and creates one of its own.
     #[arg(long)]
     pub allow_mutations: bool,
 }
@@ -48,8 +50,8 @@ pub enum Choice {
     File(PathBuf),
     /// The run itself, which has the reference manager or the reference scheduler at hand.
     Reference,
-    /// Nobody.
-    Nobody,
+    /// Nothing is driven.
+    Nothing,
 }
 
 /// The driver, as far as it is known without a hub.
@@ -88,10 +90,10 @@ impl DriverFlags {
             None => return Ok(None),
         };
         match (choice, target) {
-            (Choice::Nobody, _) if mutations => {
+            (Choice::Nothing, _) if mutations => {
                 usage("--driver none drives nothing that may write: leave out --allow-mutations")
             }
-            (Choice::Nobody, _) => Ok(None),
+            (Choice::Nothing, _) => Ok(None),
             _ if plan.observe.is_zero() => {
                 usage("--observe 0s cannot see the driver's effects: leave out --observe or --driver")
             }
@@ -100,10 +102,8 @@ impl DriverFlags {
                 mutations,
                 journals: journals()?,
             })),
-            (Choice::Reference, Target::Lab(_) | Target::Envtest(_) | Target::K3s(_)) => {
-                Ok(Some(Driving::Reference { mutations }))
-            }
-            (Choice::File(_), Target::Lab(_) | Target::Envtest(_) | Target::K3s(_)) => {
+            (Choice::Reference, Target::Test(..)) => Ok(Some(Driving::Reference { mutations })),
+            (Choice::File(_), Target::Test(..)) => {
                 usage("commands cannot drive the reference manager: use --driver reference")
             }
             (Choice::Reference, Target::Kubeconfig(_)) => usage(
@@ -117,7 +117,7 @@ impl DriverFlags {
     pub fn file(&self) -> Option<&Path> {
         match &self.driver {
             Some(Choice::File(path)) => Some(path),
-            Some(Choice::Reference | Choice::Nobody) | None => None,
+            Some(Choice::Reference | Choice::Nothing) | None => None,
         }
     }
 }
@@ -126,7 +126,7 @@ impl DriverFlags {
 /// user's. A single snapshot cannot see what it does, nor can a run that does not look where it does it.
 fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
     let mut roles = plan.claim.roles();
-    matches!(target, Target::Lab(_))
+    target.is_lab()
         && !plan.observe.is_zero()
         && roles.all(|role| {
             // A consumer is not driven, but shown a testbed.
@@ -140,7 +140,7 @@ impl FromStr for Choice {
     fn from_str(given: &str) -> Result<Self, Infallible> {
         Ok(match given {
             "reference" => Choice::Reference,
-            "none" => Choice::Nobody,
+            "none" => Choice::Nothing,
             path => Choice::File(path.into()),
         })
     }
@@ -216,7 +216,7 @@ impl Driving {
     ///
     /// # Errors
     /// When its hooks cannot run, its plugin could not reach the run, or the log of changes to undo cannot be written.
-    pub async fn stage_by_file(
+    pub async fn testbed_by_file(
         &self,
         hub: &Connection,
         clock: Clock,
@@ -269,32 +269,29 @@ impl Driving {
         }
     }
 
-    /// Plans the scenarios for the reference implementations that are there. A scheduler alone has an inventory of its
-    /// own.
-    pub fn by_remotes(
-        &self,
-        manager: Option<Remote>,
-        scheduler: Option<Remote>,
-        clock: Clock,
-    ) -> Option<DriverPlan> {
+    /// Plans the scenarios for the reference implementations. Their hub ends with the run, so there is nothing to undo. A
+    /// scheduler alone has an inventory of its own.
+    pub fn by_remotes(&self, remotes: Vec<(Role, Remote)>, clock: Clock) -> Option<DriverPlan> {
         let Driving::Reference { mutations } = self else {
             return None;
         };
-        let has_manager = manager.is_some();
-        let remotes: Vec<(Role, Remote)> = [(Role::Manager, manager), (Role::Scheduler, scheduler)]
-            .into_iter()
-            .filter_map(|(role, remote)| Some((role, remote?)))
-            .collect();
-        if remotes.is_empty() {
-            return None;
-        }
+        let has_manager = remotes.first()?.0 == Role::Manager;
         let hooks = Arc::new(ReferenceHooks::new(remotes, clock));
-        let fleet = if has_manager {
-            Fleet::Fake(Arc::<ReferenceHooks>::clone(&hooks))
-        } else {
-            Fleet::MadeByHook
-        };
-        Some(of_reference(hooks, fleet, *mutations))
+        Some(DriverPlan {
+            run: new_run_id(),
+            fleet: if has_manager {
+                Fleet::Fake(Arc::<ReferenceHooks>::clone(&hooks))
+            } else {
+                Fleet::MadeByHook
+            },
+            hooks,
+            upgrade_to: None,
+            patience: Patience::default(),
+            scale: Some(Scale::default()),
+            own_namespace: None,
+            mutations: *mutations,
+            journal: Arc::default(),
+        })
     }
 
     /// Checks that the driver can do anything for the role that is judged.
@@ -309,7 +306,7 @@ impl Driving {
         if claim.edition.role() == Role::Consumer {
             if file.consumer.is_none() {
                 return Err(Failure::usage(anyhow!(
-                    "the driver file {path} says nothing of a consumer: add `consumer` with its `namespaces`, `providers` \
+                    "the driver file {path} has no consumer: add `consumer` with its `namespaces`, `providers` \
                      and `recorder`"
                 )));
             }
@@ -368,19 +365,4 @@ fn journal(
             )
         })
         .map_err(Failure::could_not_run)
-}
-
-/// The plan for an implementation of our own. Its hub ends with the run, so there is nothing to clean up.
-fn of_reference(hooks: Arc<dyn Hooks>, fleet: Fleet, mutations: bool) -> DriverPlan {
-    DriverPlan {
-        run: new_run_id(),
-        hooks,
-        fleet,
-        upgrade_to: None,
-        patience: Patience::default(),
-        scale: Some(Scale::default()),
-        own_namespace: None,
-        mutations,
-        journal: Arc::default(),
-    }
 }

@@ -6,13 +6,15 @@ use clap::Args;
 use collect::clock::Clock;
 use evidence::{Input, InputError, Limits, read_input_bounded};
 
-use super::size::Size;
+use super::values::Size;
 use crate::command::terminal::advice;
 
 /// How much is read.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct InputFlags {
-    /// Refuse a file with more than this, unpacked; the files of a dump's folder count as one
+    /// Refuse larger files, for example 500Mi
+    ///
+    /// The size is that of the decompressed file; the files of a dump's folder count as one.
     #[arg(long, value_name = "SIZE", default_value_t = InputFlags::default().max_input, help_heading = "Input")]
     max_input: Size,
 }

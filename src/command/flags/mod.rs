@@ -2,11 +2,8 @@
 
 pub mod audit;
 pub mod claim;
-pub mod config;
 pub mod driver;
-pub mod duration;
 pub mod input;
-mod inputs;
 pub mod members;
 pub mod output;
 pub mod plan;
@@ -14,6 +11,6 @@ pub mod roles;
 pub mod rule;
 pub mod scope;
 pub mod selection;
-mod size;
 pub mod target;
+pub mod values;
 pub mod waivers;

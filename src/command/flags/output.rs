@@ -24,7 +24,9 @@ pub struct OutputFlags {
     /// How to print the verdicts
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// End with exit code 3 unless each MUST rule was judged, or the evidence shows that it does not apply
+    /// Exit with 3 unless each MUST rule was judged
+    ///
+    /// Or the evidence shows that the rule does not apply.
     #[arg(long, help_heading = "Rules")]
     pub complete: bool,
 }
@@ -41,19 +43,19 @@ pub struct FileFlags {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 struct SubmitFlags {
-    /// Write the report to submit, in YAML; add --record so that others can verify it
+    /// Write the report to submit; add --record for verification
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// The format of --report
-    #[arg(long, value_enum, default_value_t, requires = "report")]
-    report_format: ReportFormat,
+    /// The format of --report [default: clusterprofile]
+    #[arg(long, value_enum)]
+    report_format: Option<ReportFormat>,
 }
 
 /// The evidence.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 struct RecordFlags {
-    /// Write the evidence, for `replay`; compressed if FILE ends in .zst
+    /// Write the evidence, for `replay`; .zst compresses it
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
@@ -121,6 +123,9 @@ impl FileFlags {
     /// When one cannot be.
     pub fn prepare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<Prepared, Failure> {
         let inputs: Vec<PathBuf> = inputs.into_iter().flat_map(Path::canonicalize).collect();
+        if self.submitted.report_format.is_some() && self.submitted.report.is_none() {
+            return Err(Failure::usage(anyhow!("--report-format needs --report FILE")));
+        }
         let outputs = self.outputs();
         let mut written = outputs.0.values();
         if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
@@ -142,7 +147,7 @@ impl FileFlags {
         let formats = formats.iter().map(|(format, path)| (Form::Format(*format), path));
         let record = recorded.record.iter().map(|path| (Form::Record, path));
         let report = submitted.report.iter();
-        let report = report.map(|path| (submitted.report_format.form(), path));
+        let report = report.map(|path| (submitted.report_format.unwrap_or_default().form(), path));
         let all = formats.chain(record).chain(report);
         Outputs(all.map(|(form, path)| (form, path.clone())).collect())
     }

@@ -12,9 +12,9 @@ use evidence::{
 
 use super::{
     audit,
-    duration::{self, DurationError},
     members::MembersFrom,
     target::Target,
+    values::{DurationError, duration},
 };
 use crate::command::terminal::exit::Failure;
 
@@ -22,35 +22,44 @@ use crate::command::terminal::exit::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Evidence")]
 pub struct PlanFlags {
-    /// Read the profiles in this API version [default: the edition's version, if the hub serves it]
+    /// Read profiles in this API version [default: the edition's]
     #[arg(long, value_name = "VERSION")]
     pub api_version: Option<String>,
-    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s takes a single snapshot [default: 5m, 6m with
-    /// --members or --provider-file, 30m in the lab]
+    /// How long to watch the profiles [default: 5m]
+    ///
+    /// For example 30s, 5m or 1h30m; 0s takes a single snapshot. The default is 6m with --members or --provider-file, and 30m
+    /// (simulated) in the lab.
     #[arg(long, value_name = "DURATION", value_parser = observe)]
     pub observe: Option<Duration>,
-    /// How long to look on after that, at most, while a fault that was there at the end is not yet older than its grace;
-    /// 0s does not wait [default: 130s]
+    /// How long to wait for recent violations to settle [default: 130s]
+    ///
+    /// At most: the run ends once each violation is gone, or older than its grace period. 0s does not wait.
     #[arg(long, value_name = "DURATION", value_parser = settle)]
     pub settle: Option<Duration>,
-    /// Watch although --namespace, --cluster-manager or --scheduler names what has no object on the hub yet
+    /// Wait for objects if there are none yet
     #[arg(long)]
     pub wait: bool,
-    /// Query the members to verify their profiles. FILE lists a kubeconfig (relative to FILE) and a context for each
-    /// profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumer
-    /// Secrets as kubeconfigs and tests each (repeatable). `none` queries none [default: none; on a test hub, its own]
-    #[arg(long, value_name = "FILE|from-secrets|none", value_hint = ValueHint::FilePath)]
+    /// Query the members to verify their profiles (repeatable)
+    ///
+    /// FILE lists a kubeconfig (relative to FILE) and a context for each profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig,
+    /// context: lisbon}`. `from-secrets` uses the consumer Secrets as kubeconfigs and tests each. `none` queries none. The
+    /// default is none; on a test hub, its own members.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub members: Vec<MembersFrom>,
-    /// Run the credential plugins that FILE lists for access providers, in the format of inventory consumers:
-    /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. A plugin runs on this
-    /// machine for each profile with its provider; its credential is tested on the member and used to query it
+    /// Run the credential plugins that FILE lists
+    ///
+    /// In the format of inventory consumers: `providers: [{name, execConfig: {apiVersion, command, args, env,
+    /// provideClusterInfo}}]`. A plugin runs on this machine for each profile with its provider; its credential is tested on the
+    /// member and used to query it.
     #[arg(long, value_name = "FILE")]
     pub provider_file: Option<PathBuf>,
-    /// Read the audit log of the hub's API server after the run: a file, or a folder with all its files, compressed with
-    /// gzip or not. Repeatable. `none` reads none [default: none; on a test hub, its own]
-    #[arg(long = "audit-log", value_name = "PATH|none")]
+    /// Read the audit log of the hub's API server (repeatable)
+    ///
+    /// After the run: a file, or a folder with all its files, compressed with gzip or not. `none` reads none. The default is none;
+    /// on a test hub, its own log.
+    #[arg(long = "audit-log", value_name = "PATH")]
     pub audit_logs: Vec<PathBuf>,
-    /// Require the dry-run probe: its rules are inconclusive if it is unavailable
+    /// Require the dry-run writes: without them, their rules are inconclusive
     #[arg(long, conflicts_with = "no_probe")]
     pub probe: bool,
     /// Send no dry-run writes
@@ -60,16 +69,16 @@ pub struct PlanFlags {
 
 /// Why a run that judges no manager reads no Secrets and sends no dry runs.
 const NO_MANAGER: &str = "only rules on cluster managers need it";
-/// The longest grace, and how late a watch may tell.
+/// The longest grace period of a state, and the greatest delay of a watch.
 const LONGEST_SETTLE: Duration = Duration::from_secs(130);
 
-/// How long profiles are watched that the run itself shows to a consumer, at least.
-const OF_STAGE: Duration = Duration::from_secs(10);
+/// The least duration of a watch with a testbed, which otherwise takes as long as its scenarios.
+const OF_TESTBED: Duration = Duration::from_secs(10);
 
 /// A profile may differ from its member for a grace period, of 5 minutes at most.
 const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
 
-/// What a test hub brings to the evidence by itself.
+/// Which evidence of its own a test hub adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
     /// Its members.
@@ -79,7 +88,7 @@ pub struct Own {
 }
 
 impl PlanFlags {
-    /// What is taken of that which a test hub brings: all but what the user leaves out.
+    /// The evidence of a test hub that the user does not replace.
     pub fn own(&self) -> Own {
         Own {
             members: self.members.is_empty(),
@@ -98,9 +107,8 @@ impl PlanFlags {
         target: &Target,
         members: Members,
     ) -> Result<Plan, Failure> {
-        // A testbed takes as long as its scenes.
         let observe = if claim.edition_of(Role::Consumer).is_some() {
-            OF_STAGE
+            OF_TESTBED
         } else {
             target.default_observe()
         };
@@ -147,25 +155,23 @@ impl PlanFlags {
     }
 }
 
-/// Why the value of `--settle` is none.
+/// Why a value of `--settle` is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 enum SettleError {
     #[error(transparent)]
     Duration(#[from] DurationError),
-    #[error("give at most 130s: by then each fault is older than its grace of 2 min")]
+    #[error("give at most 130s: by then each violation is older than its grace period of 2 min")]
     TooLong,
 }
 
-/// Reads how long to look on after the window.
 fn settle(given: &str) -> Result<Duration, SettleError> {
-    let settle = duration::parse(given, "no look after the window")?;
+    let settle = duration(given, "no wait")?;
     if settle > LONGEST_SETTLE {
         return Err(SettleError::TooLong);
     }
     Ok(settle)
 }
 
-/// Reads how long to watch.
 fn observe(given: &str) -> Result<Duration, DurationError> {
-    duration::parse(given, "a single snapshot")
+    duration(given, "a single snapshot")
 }

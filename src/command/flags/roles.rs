@@ -65,7 +65,7 @@ pub fn apply(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Res
     Ok(())
 }
 
-/// Flags that one role alone has a use for, by their ids.
+/// Flags that apply to one role only, by their ids.
 const FLAGS: [(&str, Role); 18] = [
     ("scheduler", Role::Scheduler),
     ("scheduler_users", Role::Scheduler),
@@ -87,31 +87,20 @@ const FLAGS: [(&str, Role); 18] = [
     ("consumer_agents", Role::Consumer),
 ];
 
-/// The role that alone has a use for a flag, if it is such a flag.
-fn of_flag(id: &str) -> Option<Role> {
-    FLAGS.iter().find(|(flag, _)| *flag == id).map(|(_, role)| *role)
+/// Why a run of these roles does not use a flag.
+pub fn unused(id: &str, judged: &[Role]) -> Option<String> {
+    if judged.contains(&Role::Consumer) {
+        match id {
+            "namespaces" => return Some("the driver file names the namespaces of a consumer".to_owned()),
+            "observe" => return Some("the scenarios of a consumer set the duration".to_owned()),
+            _ => {}
+        }
+    }
+    let (_, role) = FLAGS.iter().find(|(flag, _)| *flag == id)?;
+    (!judged.contains(role)).then(|| format!("it applies only to --role {role}"))
 }
 
-/// The role of a flag that the run has no use for, as it judges others; none where it has, or where evidence that is read
-/// says what was judged.
-pub fn useless_for(id: &str, flags: &ArgMatches) -> Option<Role> {
-    let role = of_flag(id)?;
-    let judged = judged(flags)?;
-    (!judged.contains(&role)).then_some(role)
-}
-
-/// Why a run of a consumer does not take a flag: the testbed sets it. None if the run takes it.
-pub fn set_by_testbed(id: &str, flags: &ArgMatches) -> Option<(String, String)> {
-    let reason = match id {
-        "namespaces" => "is not for the role consumer, whose driver file names the namespaces",
-        "observe" => "is not for the role consumer: the run lasts as long as its scenarios",
-        _ => return None,
-    };
-    let is_consumer = judged(flags)?.contains(&Role::Consumer);
-    is_consumer.then(|| (reason.to_owned(), String::new()))
-}
-
-/// The roles that flags name; none where evidence that is read says what was judged.
+/// The roles that a run judges. None if evidence that is read says it.
 pub fn judged(flags: &ArgMatches) -> Option<Vec<Role>> {
     let has = |id| flags.try_contains_id(id).unwrap_or_default();
     if has("roles") {
@@ -122,12 +111,6 @@ pub fn judged(flags: &ArgMatches) -> Option<Vec<Role>> {
     }
     let is_read = has("from") || has("evidence");
     (!is_read).then(|| vec![Role::default()])
-}
-
-/// The role of a flag that recorded evidence has no use for, as it is judged by the rules of others.
-pub fn useless_for_claim(id: &str, claim: &Claim) -> Option<Role> {
-    let role = of_flag(id)?;
-    claim.edition_of(role).is_none().then_some(role)
 }
 
 #[cfg(test)]

@@ -54,13 +54,6 @@ pub fn manager(given: &str) -> Result<String, NameError> {
 }
 
 impl ScopeFlags {
-    /// The flags that were given and that one API alone has a use for, by their ids.
-    pub fn given(&self) -> impl Iterator<Item = &'static str> {
-        let manager = self.cluster_manager.as_ref().map(|_| "cluster_manager");
-        let scheduler = self.scheduler.as_ref().map(|_| "scheduler");
-        manager.into_iter().chain(scheduler)
-    }
-
     /// Overrides a scope with what the flags say.
     pub fn apply(&self, scope: &mut Scope) {
         if !self.namespaces.is_empty() {

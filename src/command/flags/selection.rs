@@ -15,7 +15,9 @@ use crate::command::terminal::exit::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Rules")]
 pub struct SelectionFlags {
-    /// Judge only rules whose id contains one of these, such as `identity/` or `label`
+    /// Judge only rules whose id contains one of these
+    ///
+    /// For example `identity/` or `label`.
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
     /// Match FILTER and --skip against whole ids
@@ -24,8 +26,9 @@ pub struct SelectionFlags {
     /// Skip rules whose id contains this
     #[arg(long, value_name = "FILTER")]
     skip: Vec<String>,
-    /// Judge only rules of this basis in the edition: `explicit` rules demand what the documents state. The
-    /// others are deselected
+    /// Judge only rules of this basis
+    ///
+    /// `explicit` rules demand what the documents state in the keyword or in equal words.
     #[arg(long, value_enum)]
     basis: Option<OnlyBasis>,
 }

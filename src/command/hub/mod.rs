@@ -1,5 +1,4 @@
 //! Test hubs, and the reference implementations on them.
 
-pub mod reference;
 pub mod serve;
 pub mod start;

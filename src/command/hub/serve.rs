@@ -2,23 +2,27 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf, absolute},
+    path::{PathBuf, absolute},
+    time::Duration,
 };
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
-use collect::{clock::Clock, driver::replace_private_file};
-use evidence::Claim;
+use collect::{Plan, clock::Clock, driver::replace_private_file};
+use evidence::api::Role;
 use lab::{
-    hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
+    hub::{ApiServer, AuditLevel, Hub, HubError, Loopback},
     manager::hub_definitions,
     member::{FakeMember, MemberState, Property, Served},
 };
 use tokio::runtime::Builder;
 
-use super::{reference::play, start::tell_of_k3s};
+use super::start::{set_up, start};
 use crate::command::{
-    flags::target::Reference,
+    flags::{
+        plan::Own,
+        target::{Reference, TestHub},
+    },
     terminal::{
         exit::{Exit, Failure},
         print::print,
@@ -45,7 +49,7 @@ Examples:
 pub struct ServeHub {
     /// Which hub to serve
     #[arg(long, value_enum, default_value_t)]
-    hub: OwnHub,
+    hub: TestHub,
     /// Run the reference manager on it: reference, or reference=FAULT,… to break rules
     #[arg(long, value_name = "MANAGER")]
     manager: Option<Reference>,
@@ -70,18 +74,6 @@ pub struct ServeHub {
     /// The port to listen on, at 127.0.0.1 (lab only) [default: a free one]
     #[arg(long)]
     port: Option<u16>,
-}
-
-/// A test hub.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum OwnHub {
-    /// In this process
-    #[default]
-    Lab,
-    /// A real kube-apiserver on this machine, from envtest binaries
-    Envtest,
-    /// A real Kubernetes in a container (in builds with the feature k3s)
-    K3s,
 }
 
 /// How much an audit log records of a write; for Secrets, the first level at most.
@@ -112,14 +104,14 @@ impl ServeHub {
     /// When the flags conflict, the hub does not start, or its kubeconfig cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let elsewhere = match self.hub {
-            OwnHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
-            OwnHub::K3s if self.audit_log_out.is_some() => {
+            TestHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
+            TestHub::K3s if self.audit_log_out.is_some() => {
                 Some("--audit-log-out is for --hub lab or envtest")
             }
-            OwnHub::Envtest | OwnHub::K3s if self.audit_level.is_some() => {
+            TestHub::Envtest | TestHub::K3s if self.audit_level.is_some() => {
                 Some("--audit-level is for --hub lab")
             }
-            OwnHub::Envtest | OwnHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
+            TestHub::Envtest | TestHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
             _ => None,
         };
         if let Some(reason) = elsewhere {
@@ -138,70 +130,65 @@ impl ServeHub {
         })
     }
 
-    /// Serves for ever; returns only an error.
+    /// Serves until an error.
     async fn serve(self) -> Result<Exit, Failure> {
-        if let Some(reference) = &self.manager
-            && !reference.scheduler_faults.is_empty()
-        {
+        let reference = self.manager.clone().unwrap_or_default();
+        if reference.faults_of(Role::Manager).len() < reference.faults.len() {
             return Err(Failure::usage(anyhow!(
-                "this hub runs the reference manager alone: leave out the faults of the scheduler"
+                "this hub runs the reference manager only: leave out the faults of other roles"
             )));
         }
-        let faults = self.manager.as_ref().map(|reference| &*reference.faults);
         let definitions = if self.no_crds {
             Vec::new()
         } else {
-            hub_definitions(faults.unwrap_or_default())
+            hub_definitions(&reference.faults)
         };
         let _members = self.serve_members().await?;
-        match self.hub {
-            OwnHub::Lab => {
-                let hub = Hub::lab_with(Clock::system(), &definitions)
-                    .await
-                    .map_err(Failure::no_hub)?;
-                let loopback = Loopback::bind("lab", self.port.unwrap_or_default())
-                    .await
-                    .context("failed to listen: choose another --port")
-                    .map_err(Failure::could_not_run)?;
-                let kubeconfig = loopback.endpoint().kubeconfig_as(ADMIN);
-                let server = hub.as_lab().expect("it is the lab").clone();
-                self.log_requests(&server)?;
-                self.tell(&kubeconfig, &loopback.endpoint().server())?;
-                tokio::select! {
-                    () = loopback.serve(server) => Ok(Exit::Success),
-                    failed = manage(&hub, self.manager) => Err(failed),
-                }
+        let mut flags = Vec::new();
+        if let Some(path) = &self.audit_log_out {
+            let path = absolute(path).context("failed to find the audit log's folder");
+            let path = path.map_err(Failure::usage)?;
+            flags.push(format!("--audit-log-path={}", path.display()));
+        }
+        let clock = Clock::system();
+        let hub = start(self.hub, &definitions, flags, clock).await?;
+        if let Some(server) = hub.as_lab() {
+            let loopback = Loopback::bind("lab", self.port.unwrap_or_default())
+                .await
+                .context("failed to listen: choose another --port")
+                .map_err(Failure::could_not_run)?;
+            self.log_requests(server)?;
+            self.print_kubeconfig(
+                &loopback.endpoint().kubeconfig_as(ADMIN),
+                &loopback.endpoint().server(),
+            )?;
+            tokio::select! {
+                () = loopback.serve(server.clone()) => Ok(Exit::Success),
+                failure = self.manage(&hub) => Err(failure),
             }
-            OwnHub::Envtest => {
-                let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
-                let mut options = envtest_options();
-                if let Some(path) = &self.audit_log_out {
-                    let path = absolute(path).context("failed to find the audit log's folder");
-                    let path = path.map_err(Failure::usage)?;
-                    // Of a flag that is given twice, the last one counts.
-                    options
-                        .api_server_flags
-                        .push(format!("--audit-log-path={}", path.display()));
-                }
-                let hub = Hub::envtest_with(&assets, options, &definitions)
-                    .await
-                    .map_err(Failure::no_hub)?;
-                self.listening(hub).await
+        } else {
+            // Other hubs listen by themselves.
+            if let Some(access) = hub.handout_as(ADMIN).map_err(Failure::no_hub)? {
+                self.print_kubeconfig(&access.kubeconfig, &access.server)?;
             }
-            OwnHub::K3s => {
-                tell_of_k3s();
-                let hub = Hub::k3s_with(&definitions).await.map_err(Failure::no_hub)?;
-                self.listening(hub).await
-            }
+            Err(self.manage(&hub).await)
         }
     }
 
-    /// The same for a hub that listens by itself.
-    async fn listening(self, hub: Hub) -> Result<Exit, Failure> {
-        if let Some(way) = hub.handout_as(ADMIN).map_err(Failure::no_hub)? {
-            self.tell(&way.kubeconfig, &way.server)?;
+    /// Runs the reference manager, if it is requested; returns only when it fails.
+    async fn manage(&self, hub: &Hub) -> Failure {
+        let Some(reference) = &self.manager else {
+            return std::future::pending().await;
+        };
+        let own = Own {
+            members: false,
+            audit_log: false,
+        };
+        let mut plan = Plan::watching(Duration::ZERO);
+        match set_up(hub, reference, &mut plan, own, None, Clock::system()).await {
+            Ok(running) => running.await,
+            Err(failure) => failure,
         }
-        Err(manage(&hub, self.manager).await)
     }
 
     /// Makes the lab write its audit log, where one is requested.
@@ -237,7 +224,7 @@ impl ServeHub {
     }
 
     /// Writes the kubeconfig and prints its path.
-    fn tell(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
+    fn print_kubeconfig(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
         replace_private_file(&self.kubeconfig_out, kubeconfig)
             .with_context(|| {
                 format!(
@@ -267,12 +254,4 @@ fn one_of_several(number: u32, name: &str) -> MemberState {
         ],
         ..MemberState::default()
     }
-}
-
-/// Runs the reference manager, where one is requested; returns only when it fails.
-async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
-    let Some(reference) = manager else {
-        return std::future::pending().await;
-    };
-    play(hub, reference, &Claim::default(), Clock::system()).await
 }

@@ -44,7 +44,7 @@ const TABLE: [Published; 6] = [
         title: "Configuration",
         version: "v1",
         description: "What `run` and `replay` read with --config: flags, and who made the implementation",
-        make: config::schema::schema,
+        make: config::schema,
     },
     Published {
         name: "waivers",

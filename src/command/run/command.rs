@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command};
+use clap::Args;
 use evidence::{Claim, Input, Limits, Scope};
-use judge::Judgement;
 use report::escape;
 
 use super::{
@@ -14,19 +13,18 @@ use super::{
     recording::{RecordPart, Watching},
 };
 use crate::command::{
+    config::ConfigFlags,
     flags::{
         audit,
         claim::ClaimFlags,
-        config::ConfigFlags,
         driver::DriverFlags,
         input::{InputFlags, read_evidence},
         members,
         output::OutputFlags,
         plan::PlanFlags,
-        roles::useless_for_claim,
         scope::ScopeFlags,
         selection::SelectionFlags,
-        target::{Reference, TargetFlags},
+        target::TargetFlags,
         waivers,
     },
     terminal::{
@@ -52,17 +50,19 @@ Exit codes: 0 conformant, or no violation found, 1 not conformant, 2 bad usage o
 
 /// Judge a hub, or a file with its state
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "--help shows all flags and examples.", after_long_help = EXAMPLES)]
 pub struct Run {
     #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
     pub config: ConfigFlags,
-    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub
+    /// Judge a kubectl dump or an evidence file, without a hub
+    ///
+    /// A file, a folder, or - for standard input.
     #[arg(
         long,
         value_name = "PATH",
-        help_heading = "Target",
+        help_heading = "Hub",
         conflicts_with_all = [
             "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "settle", "wait", "members",
             "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
@@ -98,7 +98,7 @@ impl Run {
     /// # Errors
     /// When the flags conflict, the hub is unavailable, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(shown) = &self.config.shown {
+        if let Some(shown) = &self.config.printed {
             return print(shown).map(|()| Exit::Success);
         }
         let Some(from) = &self.from else {
@@ -114,7 +114,7 @@ impl Run {
             &self.scope,
             &self.claim,
             &self.outputs,
-            self.config.file(),
+            &self.config,
         )
     }
 
@@ -146,7 +146,6 @@ impl Run {
         let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
         let mut outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
-        let reference = target.reference().cloned();
         let watching = Watching {
             selection: &selection,
             waivers: waivers.as_ref(),
@@ -159,8 +158,8 @@ impl Run {
         match observe(&target, plan, sources, &watching) {
             Ok(mut evidence) => {
                 let judged = Judged::of(&mut evidence, &selection);
-                if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
-                    tell_of_faults(&reference, &judged.judgement);
+                if let Some(reference) = target.reference() {
+                    reference.note_faults(&judged.judgement);
                 }
                 conclude(judged, waivers.as_ref(), outputs, None, &self.outputs)
             }
@@ -171,24 +170,6 @@ impl Run {
                 Err(conclude_without_evidence(failure, claim, &source, outputs))
             }
         }
-    }
-}
-
-/// Says which faults do not fail the run. Faults may undo each other: one that does not show must not pass for one that the
-/// suite misses. Others only warn.
-fn tell_of_faults(reference: &Reference, judgement: &Judgement) {
-    if reference.faults().count() > 1 {
-        for fault in reference.hidden(judgement) {
-            anstream::eprintln!(
-                "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
-            );
-        }
-    }
-    for fault in reference.not_judged(judgement) {
-        anstream::eprintln!("note: fault {fault} is not judged: its rule is not selected");
-    }
-    for (fault, why) in reference.only_warn(judgement) {
-        anstream::eprintln!("note: fault {fault} only warns: {why}");
     }
 }
 
@@ -213,7 +194,7 @@ pub fn from_file(
     scope: &ScopeFlags,
     claim: &ClaimFlags,
     flags: &OutputFlags,
-    config: Option<&Path>,
+    config: &ConfigFlags,
 ) -> Result<Exit, Failure> {
     let File {
         path,
@@ -222,7 +203,7 @@ pub fn from_file(
     } = file;
     let waivers = waivers::read(claim.waivers.as_deref())?;
     let inputs = audit_logs.iter().map(PathBuf::as_path).chain([path]);
-    let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
+    let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config.file()))?;
     let limits = input.limits();
     let input = match read(path, audit_logs, &limits, claim) {
         Ok(input) => input,
@@ -237,7 +218,7 @@ pub fn from_file(
         anstream::eprintln!("note: {}", escape::line(note));
     }
     let mut evidence = input.evidence;
-    note_useless(claim, scope, &evidence.header.claim);
+    config.note_unused(&evidence.header.claim);
     scope.apply(&mut evidence.header.scope);
     flags.check(&evidence.header.claim)?;
     let selection = selection.resolve(&evidence.header.claim)?;
@@ -253,21 +234,6 @@ pub fn from_file(
         Some(from),
         flags,
     )
-}
-
-/// Tells which flags count for nothing, as they are of a role that the evidence is not judged for. A configuration file may
-/// serve runs of other roles, so this is no error.
-fn note_useless(claim: &ClaimFlags, scope: &ScopeFlags, judged: &Claim) {
-    let flags = ScopeFlags::augment_args(ClaimFlags::augment_args(Command::new("")));
-    for id in claim.given().chain(scope.given()) {
-        let flag = flags.get_arguments().find(|flag| flag.get_id() == id);
-        let name = flag.and_then(|flag| flag.get_long()).unwrap_or(id);
-        if let Some(role) = useless_for_claim(id, judged) {
-            anstream::eprintln!(
-                "note: --{name} counts for nothing: it is for the role {role}, which is not judged here"
-            );
-        }
-    }
 }
 
 fn read(path: &Path, audit_logs: &[PathBuf], limits: &Limits, claim: &ClaimFlags) -> Result<Input, Failure> {

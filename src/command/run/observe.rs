@@ -18,10 +18,7 @@ use crate::command::{
         plan::Own,
         target::{Reference, Target},
     },
-    hub::{
-        reference::References,
-        start::{runtime, start},
-    },
+    hub::start::{runtime, set_up, start},
     terminal::{exit::Failure, signals},
 };
 
@@ -47,16 +44,17 @@ pub fn observe(
     let runtime = runtime(target)?;
     runtime.block_on(async {
         let clock = Clock::system();
-        let reference = match target {
+        let (hub, reference) = match target {
             Target::Kubeconfig(options) => {
                 return observe_kubeconfig(options, plan, sources.driving, clock, watching).await;
             }
-            Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => reference.clone(),
+            Target::Test(hub, reference) => (*hub, reference),
         };
+        let definitions = reference.hub_definitions(&plan.claim);
         let stop = signals::stop();
         // A signal must not leave a container behind.
         let hub = tokio::select! {
-            hub = start(target, &plan.claim, clock) => hub?,
+            hub = start(hub, &definitions, Vec::new(), clock) => hub?,
             () = stop.cancelled() => return Err(Failure::stopped()),
         };
         observe_test_hub(hub, reference, plan, sources, clock, watching, stop).await
@@ -76,13 +74,13 @@ async fn observe_kubeconfig(
         .map_err(Failure::no_connection)?;
     match driving {
         Some(driving) if plan.claim.edition_of(Role::Consumer).is_some() => {
-            plan.testbed = driving.stage_by_file(&hub, clock).await?;
+            plan.testbed = driving.testbed_by_file(&hub, clock).await?;
             driving.name_consumer(&mut plan.claim);
         }
         Some(driving) => plan.driver = driving.by_file(&hub, clock)?,
         None => {}
     }
-    watch_stage_namespaces(&mut plan);
+    watch_testbed_namespaces(&mut plan);
     let stop = signals::stop();
     let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
@@ -95,7 +93,7 @@ async fn observe_kubeconfig(
 /// Collects evidence from the reference implementations on a test hub.
 async fn observe_test_hub(
     hub: Hub,
-    reference: Reference,
+    reference: &Reference,
     plan: Plan,
     sources: Sources<'_>,
     clock: Clock,
@@ -122,30 +120,27 @@ async fn observe_test_hub(
 /// Collects evidence while the reference implementations run. They end only when they fail.
 async fn observe_references(
     hub: &Hub,
-    reference: Reference,
+    reference: &Reference,
     mut plan: Plan,
     Sources { driving, own }: Sources<'_>,
     clock: Clock,
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let references = References::set_up(hub, reference, &plan.claim, clock).await?;
-    references.complete(&mut plan, own);
-    plan.driver = driving.and_then(|driving| references.driver(driving, clock));
-    plan.testbed = references.testbed();
-    watch_stage_namespaces(&mut plan);
+    let running = set_up(hub, reference, &mut plan, own, driving, clock).await?;
+    watch_testbed_namespaces(&mut plan);
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
             seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
         }
-        failure = references.run() => Err(failure),
+        failure = running => Err(failure),
     }
 }
 
 /// Restricts a run with a testbed to the namespaces of the testbed.
-fn watch_stage_namespaces(plan: &mut Plan) {
+fn watch_testbed_namespaces(plan: &mut Plan) {
     if let Some(testbed) = &plan.testbed {
         plan.scope.namespaces = testbed.namespaces();
         // The run creates the objects that the scope names.

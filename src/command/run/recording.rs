@@ -46,7 +46,7 @@ impl RecordPart {
     /// Prepares the part of a run's record, and sets aside the one that a killed run has left. Returns `None` if the run has
     /// no record in a file, or takes no time: a single snapshot, or the lab, whose time is simulated.
     pub fn begin(outputs: &mut Prepared, target: &Target, observe: Duration) -> Option<Self> {
-        if observe.is_zero() || matches!(target, Target::Lab(_)) {
+        if observe.is_zero() || target.is_lab() {
             return None;
         }
         let record = outputs.0.get_mut(&Form::Record)?;

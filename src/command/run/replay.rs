@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::command::{File, from_file};
 use crate::command::{
+    config::ConfigFlags,
     flags::{
-        claim::ClaimFlags, config::ConfigFlags, input::InputFlags, output::OutputFlags, scope::ScopeFlags,
+        claim::ClaimFlags, input::InputFlags, output::OutputFlags, scope::ScopeFlags,
         selection::SelectionFlags,
     },
     terminal::{
@@ -45,7 +46,7 @@ impl Replay {
     /// # Errors
     /// When the file cannot be used, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(shown) = &self.config.shown {
+        if let Some(shown) = &self.config.printed {
             return print(shown).map(|()| Exit::Success);
         }
         from_file(
@@ -58,7 +59,7 @@ impl Replay {
             &self.scope,
             &self.claim,
             &self.outputs,
-            self.config.file(),
+            &self.config,
         )
     }
 }

@@ -61,6 +61,9 @@ pub fn nothing_seen(error: &CollectError, address: Option<&str>) -> String {
              add --wait to watch until there is one"
                 .to_owned()
         }
+        CollectError::NoProfiles => {
+            "; let the manager publish one first, or add --wait to watch until there is one".to_owned()
+        }
         _ => String::new(),
     }
 }

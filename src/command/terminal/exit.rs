@@ -87,10 +87,10 @@ impl Failure {
     }
 
     /// The run collected no evidence of that hub: collecting failed, or the run was stopped first. A scope without objects is
-    /// a slip of the command line.
+    /// a mistake in the command line; a hub without profiles is inconclusive.
     pub fn no_evidence(error: CollectError, hub: &Connection) -> Self {
         let exit = match error {
-            CollectError::Stopped => Exit::Inconclusive,
+            CollectError::Stopped | CollectError::NoProfiles => Exit::Inconclusive,
             CollectError::NothingInScope { .. } => Exit::Usage,
             _ => Exit::CouldNotRun,
         };
