@@ -107,7 +107,7 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
             "--report-format",
             "sig-multicluster",
         ],
-        &["--report <FILE>"],
+        &["--report-format needs --report FILE"],
     );
 }
 

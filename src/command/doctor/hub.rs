@@ -4,8 +4,9 @@ use collect::{CollectError, Inventory, Plan, Survey, connect::Connection};
 use evidence::{api::Role, redact::without_credentials};
 use jiff::SignedDuration;
 use report::count;
+use serde_json::{Value, json};
 
-use super::{check::Check, document::Hub};
+use super::diagnosis::Check;
 use crate::command::terminal::exit::Failure;
 
 /// The largest skew of the clocks that is not a warning.
@@ -17,25 +18,28 @@ const ANONYMOUS: &str = "system:anonymous";
 pub const ROLE: &str = "grant it: `clusterprofile-conformance rbac` prints the role";
 pub const OTHER_HUB: &str = "remove the cause, or choose another hub with --context";
 
-pub fn describe(connection: &Connection, survey: &Survey) -> Hub {
-    let header = &survey.evidence.header.hub;
-    Hub {
-        source: header.source.clone(),
-        server_version: header.server_version.clone(),
-        user: survey.user.clone(),
-        api_version: header.api_version.clone(),
-        profiles: survey.inventory.as_ref().ok().map(|found| found.profiles),
-        ..unsurveyed(connection)
+/// What is known of the hub.
+pub fn describe(connection: &Connection, survey: Option<&Survey>) -> Value {
+    let header = survey.map(|survey| &survey.evidence.header.hub);
+    let inventory = survey.and_then(|survey| survey.inventory.as_ref().ok());
+    let mut hub = json!({
+        "source": connection.source,
+        "server": server(connection),
+        "serverVersion": header.and_then(|header| header.server_version.as_ref()),
+        "user": survey.and_then(|survey| survey.user.as_ref()),
+        "apiVersion": header.and_then(|header| header.api_version.as_ref()),
+        "profiles": inventory.map(|inventory| inventory.profiles),
+    });
+    if let Value::Object(hub) = &mut hub {
+        hub.retain(|_, value| !value.is_null());
     }
+    hub
 }
 
-/// Describes a hub of which only the address is known. A test hub of the suite has none.
-pub fn unsurveyed(connection: &Connection) -> Hub {
-    let access = connection.access();
-    Hub {
-        server: access.map(|access| without_credentials(&access.server).into_owned()),
-        ..Hub::default()
-    }
+/// The address of the API server. A test hub of the suite has none.
+fn server(connection: &Connection) -> Option<String> {
+    let access = connection.access()?;
+    Some(without_credentials(&access.server).into_owned())
 }
 
 /// Checks a hub of which a run could not read anything.
@@ -86,8 +90,7 @@ pub fn checks(
 }
 
 fn answers(connection: &Connection, version: Option<&str>) -> Check {
-    let address = unsurveyed(connection).server;
-    let address = address.map_or_else(String::new, |address| format!(" at {address}"));
+    let address = server(connection).map_or_else(String::new, |address| format!(" at {address}"));
     let version = version.map_or_else(String::new, |version| format!(", Kubernetes {version}"));
     Check::ok(
         "hub/reached",
@@ -138,32 +141,24 @@ fn profiles(found: &Inventory, plan: &Plan) -> Vec<Check> {
     const CHECK: &str = "hub/profiles";
     let is_consumer = plan.claim.edition_of(Role::Consumer).is_some();
     if found.profiles == 0 {
-        return match &plan.scope.cluster_manager {
-            // The run publishes the profiles of a consumer.
-            _ if is_consumer => Vec::new(),
-            Some(manager) if found.left_out > 0 => {
-                let fact =
-                    format!("no ClusterProfile is of the manager `{manager}`; other managers have some");
-                vec![Check::warn(CHECK, &fact, "check the name of --cluster-manager")]
-            }
-            _ if plan.wait => vec![Check::warn(
-                CHECK,
-                "there is no ClusterProfile yet; a run waits for the first one",
-                "let the manager publish a profile",
-            )],
-            _ => {
-                let fact = match (found.is_whole, found.left_out + found.unreadable) {
-                    (false, _) => "the hub did not list a ClusterProfile in time".to_owned(),
-                    (true, 0) => "there is no ClusterProfile, so every rule would be inconclusive".to_owned(),
-                    (true, others) => format!(
-                        "no ClusterProfile would be judged: {} cannot be read, or belong to another run",
-                        count(others, "profile")
-                    ),
-                };
-                let remedy = "let the manager publish a profile first, add --wait, or check --namespace";
-                vec![Check::warn(CHECK, &fact, remedy)]
-            }
+        // The run publishes the profiles of a consumer.
+        if is_consumer {
+            return Vec::new();
+        }
+        let left_out = found.left_out + found.unreadable;
+        let (fact, remedy) = if !found.is_whole {
+            let fact = "the hub did not list a ClusterProfile in time".to_owned();
+            (fact, "give a slow hub more time with --request-timeout")
+        } else if left_out > 0 {
+            let left_out = count(left_out, "profile");
+            let fact =
+                format!("no ClusterProfile would be judged: {left_out} cannot be read, or belong to others");
+            (fact, "check --cluster-manager and --namespace")
+        } else {
+            let fact = "there is no ClusterProfile yet; a run waits for the first one".to_owned();
+            (fact, "let the manager publish a profile")
         };
+        return vec![Check::warn(CHECK, &fact, remedy)];
     }
     let least = if found.is_whole { "" } else { "at least " };
     let mut fact = format!(

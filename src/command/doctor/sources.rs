@@ -1,6 +1,6 @@
 //! Checks of the sources of evidence: members, the driver, the audit log, and the clients that write.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use collect::{
@@ -15,32 +15,49 @@ use evidence::{
 use jiff::SignedDuration;
 use report::count;
 
-use super::check::Check;
+use super::{
+    diagnosis::Check,
+    evidence::{AUDIT_LOG, DRIVER, MEMBERS, hooks, without_remedy},
+};
 use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 
 /// How many members with missing answers are listed.
 const LISTED_MEMBERS: usize = 20;
 /// The greatest age of the last event of a log that is still written.
 const MAX_LOG_AGE: SignedDuration = SignedDuration::from_mins(10);
-pub const AUDIT_LOG: &str = "evidence/audit-log";
-pub const DRIVER: &str = "evidence/driver";
+pub const OTHER_LOG: &str = "pass the API server's log, or leave out --audit-log";
 const POLICY: &str =
     "log clusterprofiles of the group multicluster.x-k8s.io at level RequestResponse in the audit policy";
 
-/// A reason without what to do about it.
-pub fn without_remedy(reason: &str) -> String {
-    reason.split(": grant ").next().unwrap_or(reason).to_owned()
-}
-
-/// Lists the members that do not answer, or not with all that rules need.
-pub fn incomplete_members(reached: &[Reached]) -> Vec<Check> {
-    let mut checks: Vec<Check> = reached.iter().filter_map(incomplete_member).collect();
-    let more = checks.len().saturating_sub(LISTED_MEMBERS);
-    checks.truncate(LISTED_MEMBERS);
+/// Checks whether the members answer, and lists those that do not, or not with all that rules need.
+pub fn members(plan: &Plan, reached: &[Reached]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if plan.members.from_secrets {
+        checks.push(Check::ok(
+            MEMBERS,
+            "a run tries the kubeconfigs of the consumers' Secrets",
+        ));
+    }
+    if reached.is_empty() {
+        return checks;
+    }
+    let incomplete: Vec<Check> = reached.iter().filter_map(incomplete_member).collect();
+    let answering = reached.len() - incomplete.len();
+    let all = count(reached.len(), "member");
+    let fact = format!("{answering} of {all} answer with all that rules need");
+    checks.insert(
+        0,
+        match answering {
+            0 => Check::warn(MEMBERS, &fact, "fix the members that are listed below"),
+            _ => Check::ok(MEMBERS, &fact),
+        },
+    );
+    let more = incomplete.len().saturating_sub(LISTED_MEMBERS);
+    checks.extend(incomplete.into_iter().take(LISTED_MEMBERS));
     if more > 0 {
         let fact = format!("{} more do not answer, or not completely", count(more, "member"));
         checks.push(Check::warn(
-            "evidence/members",
+            MEMBERS,
             &fact,
             "fix the first ones, then check again",
         ));
@@ -70,32 +87,23 @@ fn incomplete_member(reached: &Reached) -> Option<Check> {
     } else {
         "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
     };
-    Some(Check::warn("evidence/members", &fact, remedy))
+    Some(Check::warn(MEMBERS, &fact, remedy))
 }
 
-/// Checks the programs of the driver file, its journal, and the permission to write.
+/// Checks the programs of the driver file, and the permission to write.
 pub fn driver(driving: &Driving, permissions: &[Permission]) -> Vec<Check> {
     let mut checks = Vec::new();
-    if let Driving::File { file, journals, .. } = driving {
-        for (action, flaw) in file.missing_programs() {
-            let error = anyhow!("the driver file's hook {action}: {flaw}; install it, or give its path");
+    if let Driving::File { file, .. } = driving {
+        if file.consumer.is_none() {
+            checks.push(Check::ok(DRIVER, &hooks(file)));
+        }
+        for (action, reason) in file.missing_programs() {
+            let error = anyhow!("the driver file's hook {action}: {reason}; install it, or give its path");
             checks.push(Check::error(DRIVER, &Failure::usage(error), ""));
         }
-        checks.extend(journal(journals));
     }
     checks.push(mutations(driving.mutations(), permissions));
     checks
-}
-
-/// Whether the journal of changes to undo can be written below the nearest folder that exists.
-fn journal(folder: &Path) -> Option<Check> {
-    let existing = folder.ancestors().find(|folder| folder.is_dir())?;
-    let source = tempfile::tempfile_in(existing).err()?;
-    let error = anyhow!(
-        "failed to write the log of changes to undo in {}: {source}; set XDG_STATE_HOME to a writable folder",
-        folder.display()
-    );
-    Some(Check::error(DRIVER, &Failure::could_not_run(error), ""))
 }
 
 /// Whether the flags and the hub allow the driver to write.
@@ -146,8 +154,7 @@ pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
         }
         Err(error) => {
             let failure = Failure::usage(anyhow!("{error}"));
-            let remedy = "pass the API server's log, or leave out --audit-log";
-            return vec![Check::error(AUDIT_LOG, &failure, remedy)];
+            return vec![Check::error(AUDIT_LOG, &failure, OTHER_LOG)];
         }
     };
     let mut checks = vec![logged_writes(log)];
@@ -239,7 +246,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::command::doctor::check::State;
+    use crate::command::doctor::diagnosis::State;
 
     #[test]
     fn refused_writes_of_the_driver_are_listed_once() {
