@@ -163,7 +163,7 @@ impl Diagnosis {
         }
         page.gap();
         let (state, label, rest) = self.conclusion();
-        page.sentence(label, state.shown().1, &rest);
+        page.hanging(&format!("{label} {rest}"), state.shown().1);
         page.into_text()
     }
 
