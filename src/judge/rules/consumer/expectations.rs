@@ -98,7 +98,7 @@ fn without_failed_plugin(case: &Case) -> Option<Reason> {
             PluginAnswer::Failed {} | PluginAnswer::Hung {} | PluginAnswer::Garbage {}
         )
     });
-    (!has_failed).then(|| "the consumer ran no plugin that was told to fail".into())
+    (!has_failed).then(|| "the consumer ran no plugin that was configured to fail".into())
 }
 
 /// The consumer may not have been stopped.

@@ -17,7 +17,7 @@ const BEFORE: [(&str, &str); 6] = [
     ("placement-references/resolve", "a profile that is deleted later"),
     (
         "placement-references/resolve",
-        "a list with a deleted profile is written again",
+        "the scheduler writes a list with a deleted profile again",
     ),
     (
         "placement-references/resolve",
@@ -34,7 +34,7 @@ const BEFORE: [(&str, &str); 6] = [
     ),
     (
         "placement-updates/no-empty-writes",
-        "several users who may be the scheduler's",
+        "two users who may be the scheduler",
     ),
 ];
 

@@ -22,15 +22,15 @@ const MATTERS: [(&str, &str); 8] = [
         "twelve writes with server timestamps 30 s apart that arrive together",
     ),
     // Something was written, so that there is something to examine.
-    (
-        "conditions/transition-time-kept",
-        "nothing changed while it was watched",
-    ),
+    ("conditions/transition-time-kept", "no change during the watch"),
     // Whoever writes to the profile of another manager deserves a hint.
-    ("lifecycle/foreign-profiles-untouched", "nobody touches it"),
     (
         "lifecycle/foreign-profiles-untouched",
-        "the run fills in its status, and takes it away in the end",
+        "no client changes the profile",
+    ),
+    (
+        "lifecycle/foreign-profiles-untouched",
+        "the run fills the status, and deletes the profile at the end",
     ),
     (
         "lifecycle/foreign-profiles-untouched",
@@ -38,11 +38,11 @@ const MATTERS: [(&str, &str); 8] = [
     ),
     (
         "lifecycle/foreign-profiles-untouched",
-        "the hub stores it anew, and nothing has changed",
+        "a new resourceVersion without a change",
     ),
     (
         "lifecycle/foreign-profiles-untouched",
-        "the manager's own profiles change meanwhile",
+        "the manager's own profiles change in the meantime",
     ),
     (
         "lifecycle/foreign-profiles-untouched",

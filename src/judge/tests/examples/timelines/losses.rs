@@ -35,7 +35,7 @@ const IN_TIME: [(&str, &str); 6] = [
     ),
     (
         "lifecycle/join-fills-status",
-        "seen to be filled eight seconds after the time",
+        "the watch reports the filled status eight seconds after the deadline",
     ),
     (
         "conditions/joined-follows-leave",
@@ -60,7 +60,7 @@ const KEPT: [(&str, &str); 5] = [
     ),
     (
         "conditions/status-follows-joined",
-        "the version comes when the health goes",
+        "the health disappears when the version appears",
     ),
     // The profile may have changed so lately that the Secret is excused.
     (
@@ -74,7 +74,7 @@ const KEPT: [(&str, &str); 5] = [
     ),
     (
         "placement-updates/no-torn-reschedule",
-        "a slice is deleted before its clusters are elsewhere",
+        "a slice is deleted before its clusters are in another slice",
     ),
 ];
 
