@@ -32,11 +32,11 @@ pub mod testbed;
 mod watch;
 
 pub use hub::{
-    digester::new_digester,
     error::CollectError,
     missing,
-    rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to},
-    wanted::Wish,
+    missing::Wish,
+    rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest},
+    secrets::new_digester,
 };
 pub use members::{
     Dial, MemberWay, Members, MembersError, Network, Reached, members_schema, reach_members, read_members,

@@ -1,16 +1,13 @@
 //! A run: the road from a plan to evidence.
 
-mod after_window;
-mod header;
+mod other_evidence;
 pub(crate) mod patience;
 pub(crate) mod plan;
 mod profiles;
 mod settle;
-mod side_by_side;
 mod snapshot;
 pub(crate) mod state;
 pub(crate) mod survey;
-mod testbed;
 mod watches;
 
 use evidence::Evidence;
@@ -24,7 +21,7 @@ use crate::{
 };
 
 /// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far. It ends
-/// too where the hub does not finish its answers: beside the window, the run waits for it no longer than a list may take
+/// too if the hub does not finish its answers: besides the window, the run waits for it no longer than a list may take
 /// and 20 s.
 ///
 /// # Errors

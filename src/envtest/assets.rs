@@ -1,11 +1,8 @@
 //! Finds the folder of programs, and checks that they are in it.
 
 use std::{
-    env,
-    ffi::OsString,
-    fs, iter,
-    path::{Path, PathBuf},
-    time::SystemTime,
+    env, fs, iter,
+    path::{self, Path, PathBuf},
 };
 
 use crate::EnvtestError;
@@ -29,11 +26,8 @@ impl Assets {
     /// # Errors
     /// [`EnvtestError::AssetsMissing`], which lists where it looked.
     pub fn find(builds: Option<&Path>) -> Result<Self, EnvtestError> {
-        Self::find_among(
-            env::var_os(ENVIRONMENT_VARIABLE),
-            Path::new(SYSTEM_FOLDER),
-            builds,
-        )
+        let named = env::var_os(ENVIRONMENT_VARIABLE).filter(|value| !value.is_empty());
+        Self::find_among(named.map(PathBuf::from), Path::new(SYSTEM_FOLDER), builds)
     }
 
     /// The programs in this folder.
@@ -41,34 +35,28 @@ impl Assets {
     /// # Errors
     /// [`EnvtestError::AssetsMissing`] when one is not there.
     pub fn in_folder(folder: &Path) -> Result<Self, EnvtestError> {
-        Self::first_of([(folder.to_owned(), String::new())])
+        Self::find_among(Some(folder.to_owned()), Path::new(""), None)
     }
 
     fn find_among(
-        environment: Option<OsString>,
+        named: Option<PathBuf>,
         system: &Path,
         builds: Option<&Path>,
     ) -> Result<Self, EnvtestError> {
-        if let Some(folder) = environment.filter(|value| !value.is_empty()) {
-            return Self::first_of([(PathBuf::from(folder), format!(" (from {ENVIRONMENT_VARIABLE})"))]);
-        }
         let newest = builds.map(|builds| newest_build(builds).unwrap_or_else(|| builds.join("*")));
-        let folders = iter::once(system.to_owned()).chain(newest);
-        Self::first_of(folders.map(|folder| (folder, String::new())))
-    }
-
-    /// The first of these folders that has the programs. Each comes with words on why it is considered.
-    fn first_of(folders: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, EnvtestError> {
+        let folders = match named {
+            Some(folder) => vec![folder],
+            None => iter::once(system.to_owned()).chain(newest).collect(),
+        };
         let mut looked_in = Vec::new();
-        for (folder, origin) in folders {
-            match missing_programs(&folder) {
-                None => {
-                    return Ok(Self {
-                        folder: absolute(folder),
-                    });
-                }
-                Some(missing) => looked_in.push(format!("{}{origin}: {missing}", folder.display())),
+        for folder in folders {
+            let missing = missing_programs(&folder);
+            if missing.is_empty() {
+                // The servers run in another folder, where a relative path would not lead to the programs.
+                let folder = path::absolute(&folder).unwrap_or(folder);
+                return Ok(Self { folder });
             }
+            looked_in.push(format!("{}: no {}", folder.display(), missing.join(", no ")));
         }
         Err(EnvtestError::AssetsMissing { looked_in })
     }
@@ -78,50 +66,30 @@ impl Assets {
         &self.folder
     }
 
-    /// The etcd program.
-    pub fn etcd(&self) -> PathBuf {
-        self.folder.join("etcd")
-    }
-
-    /// The kube-apiserver program.
-    pub fn kube_apiserver(&self) -> PathBuf {
-        self.folder.join("kube-apiserver")
-    }
-
     /// The kubectl program, if the folder has one.
     pub fn kubectl(&self) -> Option<PathBuf> {
         Some(self.folder.join("kubectl")).filter(|path| path.is_file())
     }
 }
 
-fn missing_programs(folder: &Path) -> Option<String> {
-    if !folder.is_dir() {
-        return Some("no such folder".to_owned());
-    }
-    let missing: Vec<&str> = ["etcd", "kube-apiserver"]
-        .into_iter()
-        .filter(|program| !folder.join(program).is_file())
-        .collect();
-    (!missing.is_empty()).then(|| format!("no {} in it", missing.join(", no ")))
+fn missing_programs(folder: &Path) -> Vec<&'static str> {
+    let mut programs = vec!["etcd", "kube-apiserver"];
+    programs.retain(|program| !folder.join(program).is_file());
+    programs
 }
 
 /// The folder whose kube-apiserver was written last. An interrupted build has none.
 fn newest_build(builds: &Path) -> Option<PathBuf> {
-    let written = |folder: &Path| -> Option<SystemTime> {
+    let written = |folder: &PathBuf| {
         fs::metadata(folder.join("kube-apiserver"))
             .and_then(|file| file.modified())
             .ok()
     };
-    fs::read_dir(builds)
+    let folders = fs::read_dir(builds)
         .ok()?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|folder| missing_programs(folder).is_none())
-        .max_by_key(|folder| written(folder))
-}
-
-/// The servers run in another folder, where a relative path would not lead to the programs.
-fn absolute(folder: PathBuf) -> PathBuf {
-    std::path::absolute(&folder).unwrap_or(folder)
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    let complete = folders.filter(|folder| missing_programs(folder).is_empty());
+    complete.max_by_key(written)
 }
 
 #[cfg(test)]
@@ -144,8 +112,7 @@ mod tests {
         let other = folder_with(place.path(), "other", &["etcd", "kube-apiserver", "kubectl"]);
         let half = folder_with(place.path(), "half", &["kube-apiserver"]);
         let find = |environment: Option<&Path>| {
-            let environment = environment.map(|path| path.as_os_str().to_owned());
-            Assets::find_among(environment, &whole, Some(place.path()))
+            Assets::find_among(environment.map(Path::to_owned), &whole, Some(place.path()))
         };
 
         assert_eq!(find(Some(&other)).unwrap().kubectl(), Some(other.join("kubectl")));
@@ -153,15 +120,12 @@ mod tests {
         assert_eq!(find(None).unwrap().kubectl(), None);
 
         let error = find(Some(&half)).unwrap_err().to_string();
-        let expected = format!("{} (from KUBEBUILDER_ASSETS): no etcd in it", half.display());
+        let expected = format!("{}: no etcd", half.display());
         assert!(error.contains(&expected), "{error}");
 
         assert_eq!(Assets::in_folder(&other).unwrap().folder(), other);
         let error = Assets::in_folder(&half).unwrap_err().to_string();
-        assert!(
-            error.contains(&format!("{}: no etcd in it", half.display())),
-            "{error}"
-        );
+        assert!(error.contains(&format!("{}: no etcd", half.display())), "{error}");
     }
 
     #[test]
@@ -174,7 +138,7 @@ mod tests {
                 .write(true)
                 .open(folder.join("kube-apiserver"))
                 .unwrap();
-            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
                 .unwrap();
         };
 
@@ -182,8 +146,8 @@ mod tests {
             .unwrap_err()
             .to_string();
         for expected in [
-            format!("{}: no such folder", nowhere.display()),
-            format!("{}: no such folder", builds.join("*").display()),
+            format!("{}: no etcd, no kube-apiserver", nowhere.display()),
+            format!("{}: no etcd, no kube-apiserver", builds.join("*").display()),
             "KUBEBUILDER_ASSETS".to_owned(),
         ] {
             assert!(error.contains(&expected), "{error}");
@@ -193,7 +157,7 @@ mod tests {
         age(&folder_with(&builds, "b", &["etcd", "kube-apiserver"]), 300);
         age(&folder_with(&builds, "c", &["etcd", "kube-apiserver"]), 200);
         age(&folder_with(&builds, "interrupted", &["kube-apiserver"]), 400);
-        let found = Assets::find_among(Some(OsString::new()), &nowhere, Some(&builds)).unwrap();
+        let found = Assets::find_among(None, &nowhere, Some(&builds)).unwrap();
         assert_eq!(found.folder(), builds.join("b"));
     }
 }

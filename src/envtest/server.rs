@@ -207,12 +207,10 @@ impl Envtest {
             "certificate-authority-data": BASE64.encode(&self.certificates),
         });
         let kubeconfig = json!({
-            "apiVersion": "v1",
-            "kind": "Config",
+            "apiVersion": "v1", "kind": "Config", "current-context": "envtest",
             "clusters": [{"name": "envtest", "cluster": cluster}],
             "users": [{"name": user, "user": {"token": self.users.token(user)}}],
             "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": user}}],
-            "current-context": "envtest",
         });
         format!("{kubeconfig:#}\n")
     }
@@ -274,21 +272,23 @@ fn free_ports() -> Result<[u16; 2], EnvtestError> {
     ports().map_err(EnvtestError::system("find a free port on 127.0.0.1"))
 }
 
-/// A command that runs in `folder` with an empty environment: etcd takes settings from variables named `ETCD_…`.
-fn command(program: PathBuf, folder: &Path) -> Command {
-    let mut command = Command::new(program);
+/// A program that runs in `folder` with an empty environment: etcd takes settings from variables named `ETCD_…`.
+fn program(assets: &Assets, name: &str, folder: &Path) -> Command {
+    let mut command = Command::new(assets.folder().join(name));
     command.current_dir(folder).env_clear().env("HOME", folder);
     command
 }
 
 /// The data lives for one run, so etcd need not wait for the disk. The peer port is never used; the system picks it.
 fn etcd(assets: &Assets, folder: &Path, port: u16) -> Command {
-    let mut etcd = command(assets.etcd(), folder);
-    etcd.arg("--data-dir").arg(folder.join("etcd"));
+    let mut etcd = program(assets, "etcd", folder);
+    etcd.args([
+        "--data-dir=etcd",
+        "--listen-peer-urls=http://127.0.0.1:0",
+        "--unsafe-no-fsync",
+    ]);
     etcd.arg(format!("--listen-client-urls=http://127.0.0.1:{port}"));
     etcd.arg(format!("--advertise-client-urls=http://127.0.0.1:{port}"));
-    etcd.arg("--listen-peer-urls=http://127.0.0.1:0");
-    etcd.arg("--unsafe-no-fsync");
     // The default of 2 GiB is soon full when a test writes a hundred thousand objects again and again.
     etcd.arg(format!("--quota-backend-bytes={}", 8_u64 << 30));
     etcd
@@ -296,31 +296,30 @@ fn etcd(assets: &Assets, folder: &Path, port: u16) -> Command {
 
 /// Only flags that kube-apiserver has had since 1.29 or earlier.
 fn api_server(assets: &Assets, folder: &Path, etcd_port: u16, port: u16) -> Command {
-    let file = |name: &str| folder.join(name).display().to_string();
-    let mut server = command(assets.kube_apiserver(), folder);
+    let mut server = program(assets, "kube-apiserver", folder);
+    server.arg(format!("--etcd-servers=http://127.0.0.1:{etcd_port}"));
+    server.arg(format!("--secure-port={port}"));
     server.args([
-        format!("--etcd-servers=http://127.0.0.1:{etcd_port}"),
-        "--bind-address=127.0.0.1".to_owned(),
+        "--bind-address=127.0.0.1",
         // Without it the server looks for a default route, which a machine without a network lacks.
-        "--advertise-address=127.0.0.1".to_owned(),
-        format!("--secure-port={port}"),
-        format!("--cert-dir={}", folder.display()),
-        format!("--token-auth-file={}", file("tokens.csv")),
-        "--anonymous-auth=false".to_owned(),
-        "--authorization-mode=RBAC".to_owned(),
-        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-        // The key of the certificate that the server makes for itself.
-        format!("--service-account-key-file={}", file("apiserver.key")),
-        format!("--service-account-signing-key-file={}", file("apiserver.key")),
-        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        "--advertise-address=127.0.0.1",
+        // It makes a certificate there, whose key serves for service accounts, too.
+        "--cert-dir=.",
+        "--service-account-key-file=apiserver.key",
+        "--service-account-signing-key-file=apiserver.key",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--token-auth-file=tokens.csv",
+        "--anonymous-auth=false",
+        "--authorization-mode=RBAC",
+        "--service-cluster-ip-range=10.0.0.0/24",
         // It waits for service accounts, which no controller creates here.
-        "--disable-admission-plugins=ServiceAccount".to_owned(),
+        "--disable-admission-plugins=ServiceAccount",
         // The `kubernetes` service needs no endpoints, and refuses loopback ones.
-        "--endpoint-reconciler-type=none".to_owned(),
-        format!("--audit-policy-file={}", file("audit-policy.yaml")),
-        format!("--audit-log-path={}", file("audit.log")),
+        "--endpoint-reconciler-type=none",
+        "--audit-policy-file=audit-policy.yaml",
+        "--audit-log-path=audit.log",
         // In MiB: the log is one file, however long the run.
-        "--audit-log-maxsize=100000".to_owned(),
+        "--audit-log-maxsize=100000",
     ]);
     server
 }

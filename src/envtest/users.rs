@@ -1,7 +1,5 @@
 //! The API server's static users, each with a token drawn again at every start.
 
-use std::fmt::Write as _;
-
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// The user that every server has.
@@ -54,27 +52,23 @@ impl Users {
     /// # Panics
     /// When there is no such user: the caller named them all, so this is a mistake in its code.
     pub fn token(&self, name: &str) -> &str {
-        if let Some((_, token)) = self.0.iter().find(|(user, _)| user.name == name) {
-            return token;
-        }
-        let known: Vec<&str> = self.0.iter().map(|(user, _)| user.name.as_str()).collect();
-        panic!("the API server has no user {name:?}; it has {}", known.join(", "))
+        let user = self.0.iter().find(|(user, _)| user.name == name);
+        let (_, token) = user.unwrap_or_else(|| panic!("the API server has no user {name:?}"));
+        token
     }
 
     /// The users in the format of kube-apiserver's `--token-auth-file`: token, name, uid, "group,group". An empty last
     /// column would be a group without a name.
     pub fn token_file(&self) -> String {
-        let mut lines = String::new();
-        for (user, token) in &self.0 {
+        let line = |(user, token): &(User, String)| {
             let name = quoted(&user.name);
-            write!(lines, "{token},{name},{name}").expect("a string takes all that is written");
-            if !user.groups.is_empty() {
-                lines.push(',');
-                lines.push_str(&quoted(&user.groups.join(",")));
-            }
-            lines.push('\n');
-        }
-        lines
+            let groups = match user.groups.as_slice() {
+                [] => String::new(),
+                groups => format!(",{}", quoted(&groups.join(","))),
+            };
+            format!("{token},{name},{name}{groups}\n")
+        };
+        self.0.iter().map(line).collect()
     }
 }
 

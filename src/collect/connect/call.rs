@@ -13,9 +13,9 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::{
+    connection::RequestCost,
     failure::{Failure, read_status},
     own_credentials::OwnCredentials,
-    request_cost::RequestCost,
 };
 
 /// How long an answer may take until its end, unless the caller says otherwise.
@@ -155,7 +155,7 @@ pub(crate) async fn send(
     Err(Failure::Status { status, retry_after })
 }
 
-/// The largest answer that is read at once: etcd holds no object of more than a few megabytes.
+/// The largest answer that is read as a whole: etcd holds no object of more than a few megabytes.
 const LARGEST: usize = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
@@ -214,7 +214,7 @@ pub(crate) async fn call<T: DeserializeOwned>(
     .await
 }
 
-/// Sends a question that stores nothing, and reads its small answer. Asks once more where the connection breaks off.
+/// Sends a question that stores nothing, and reads its small answer. Asks again if the connection breaks off once.
 pub(crate) async fn ask<T: DeserializeOwned>(
     client: &TimedClient,
     path: &str,
@@ -266,7 +266,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
         .map_err(|_| Failure::broken(format!("the answer to {path} cannot be read")))
 }
 
-/// Reads an object. Asks once more where the connection breaks off.
+/// Reads an object. Asks again if the connection breaks off once.
 pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
     retry(ATTEMPTS, ailing_or_cut_off_once(), || {
         once(client, Method::GET, path, "application/json", None)

@@ -19,13 +19,13 @@ use tokio::{process::Command, sync::Mutex};
 use tokio_util::sync::CancellationToken;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::error::{ClientError, one_line};
+use super::failure::{ClientError, one_line};
 use crate::{
     clock::Clock,
     subprocess::{End, Sink, Subprocess, Subprocesses},
 };
 
-/// How long a plugin may take, unless a request may take longer: somebody may have to log in by it.
+/// How long a plugin may take, unless a request may take longer: the user may have to log in by it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How long before its end a token is renewed.
 const RENEWAL: SignedDuration = SignedDuration::from_secs(60);
@@ -431,11 +431,11 @@ mod tests {
         assert!(
             crate::connect::cause(&error).contains(
                 "the kubeconfig's credential plugin `sh` gave no credential within 2 s and was ended; it may wait for \
-                 somebody to log in"
+                 the user to log in"
             ),
             "{error}"
         );
-        assert!(!crate::connect::error::is_cut_off(&error));
+        assert!(!crate::connect::failure::is_cut_off(&error));
         assert!(shown.lock().is_empty());
     }
 

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use super::{
     call::REQUEST_TIMEOUT,
     client,
-    error::{ClientError, ConnectError, ConnectFault},
     exec::{self, Hidden},
+    failure::{ClientError, ConnectError, ConnectFault},
 };
 
 /// Where a pod finds its service account.
@@ -223,37 +223,26 @@ fn existing_context(
     place: &str,
     given: Option<&str>,
 ) -> Result<String, ConnectError> {
-    let known = || kubeconfig.contexts.iter().map(|context| context.name.as_str());
+    let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
     let current = kubeconfig.current_context.as_deref();
-    let listed = || {
-        if known().next().is_none() {
-            return "it has no contexts".to_owned();
-        }
-        let names: Vec<_> = known().take(SHOWN).map(|name| format!("`{name}`")).collect();
-        let more = match known().count().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("its contexts: {}{more}", names.join(", "))
-    };
+    let shown: Vec<_> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = if known.len() > SHOWN { ", …" } else { "" };
+    let listed = format!("{}{more}", shown.join(", "));
     let (fault, message) = match given.or(current.filter(|name| !name.is_empty())) {
-        Some(context) if known().any(|name| name == context) => return Ok(context.to_owned()),
+        Some(context) if known.contains(&context) => return Ok(context.to_owned()),
         Some(context) => {
-            let nearest = UnknownName::among("context", context, known()).nearest;
-            let nearest = nearest
-                .map(|name| format!(": did you mean `{name}`?"))
-                .unwrap_or_default();
-            let message = format!("no context `{context}` in {place}{nearest}; {}", listed());
+            let unknown = UnknownName::among("context", context, known);
+            let message = format!("{unknown}; {place} has the contexts {listed}");
             (ConnectFault::UnknownContext, message)
         }
-        None if known().next().is_none() => (
-            ConnectFault::Empty,
-            format!("{place} has no contexts: it may not be a kubeconfig"),
-        ),
-        None => (
-            ConnectFault::NoContext,
-            format!("{place} sets no current-context; {}", listed()),
-        ),
+        None if known.is_empty() => {
+            let message = format!("{place} has no contexts: it may not be a kubeconfig");
+            (ConnectFault::Empty, message)
+        }
+        None => {
+            let message = format!("{place} sets no current-context; its contexts: {listed}");
+            (ConnectFault::NoContext, message)
+        }
     };
     Err(ConnectError::new(fault, message))
 }

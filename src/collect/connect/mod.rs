@@ -2,14 +2,11 @@
 
 pub(crate) mod call;
 pub(crate) mod connection;
-pub(crate) mod error;
 pub(crate) mod exec;
 pub(crate) mod failure;
 mod kubeconfig;
 pub(crate) mod own_credentials;
-pub(crate) mod request_cost;
 
 pub use connection::{Connection, USER_AGENT, client};
-pub(crate) use error::is_tls;
-pub use error::{ClientError, ConnectError, ConnectFault, cause, root};
+pub use failure::{ClientError, ConnectError, ConnectFault, cause, root};
 pub use kubeconfig::{HubAccess, KubeconfigOptions, alone, config, read};

@@ -93,7 +93,7 @@ pub(crate) fn secrets_in(kubeconfig: &str) -> Vec<String> {
     credentials_under(kubeconfig, names_a_secret)
 }
 
-/// Whether a value of that name is a secret, such as `id-token` or `AWS_SECRET_ACCESS_KEY`.
+/// Whether a value of that name is a secret, for example `id-token` or `AWS_SECRET_ACCESS_KEY`.
 fn names_a_secret(name: &str) -> bool {
     const WORDS: [&str; 7] = [
         "token",

@@ -27,8 +27,8 @@ use super::{
 };
 use crate::{
     hub::{
+        missing::Wish,
         secrets::{places, selected},
-        wanted::Wish,
     },
     watch::{
         list::{METADATA, list_with},

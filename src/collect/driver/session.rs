@@ -22,9 +22,9 @@ use crate::{
     clock::Clock,
     connect::call::TimedClient,
     hub::{
+        missing::Wish,
         permissions::{Permissions, written},
         target::Target,
-        wanted::Wish,
     },
     progress::Progress,
     watch::{record::Record, timeline},

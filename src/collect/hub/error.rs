@@ -157,7 +157,7 @@ impl CollectError {
         CollectError::Forbidden {
             kind,
             message,
-            manifest: grants.manifest(),
+            manifest: grants.manifest(None),
         }
     }
 }

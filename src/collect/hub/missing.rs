@@ -1,8 +1,9 @@
-//! Why evidence is missing: the plan did not ask for it, or a permission lacks. Callers may add what to do about it.
+//! What evidence is requested, and why it is missing: the plan did not ask for it, or a permission lacks. Callers may add
+//! what to do about it.
 
 /// The plan names no audit log: the same as for a dump.
 pub use evidence::dump::NO_AUDIT_LOG;
-use evidence::{Reason, ReasonId};
+use evidence::{Asked, Gap, Kind, Reason, ReasonId};
 
 /// The hub is listed once, so that there is no timeline.
 pub(crate) const ONE_LOOK: Reason =
@@ -50,3 +51,26 @@ pub(super) const NO_DRY_RUN: Reason = Reason::known(
     "the runner may not change ClusterProfiles, not even in a dry run: grant get, update and patch \
                               on clusterprofiles",
 );
+
+/// How much a kind of evidence is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// It was asked for: what is unavailable is a gap.
+    Asked,
+    /// By default: what the runner may not have counts as not asked for.
+    IfAllowed,
+    /// It is not wanted, and why.
+    No(Reason),
+}
+
+impl Wish {
+    /// Whether a kind of evidence counts as requested, and the gap if it is requested but not allowed.
+    pub(crate) fn asked(&self, is_allowed: bool, kind: Kind, not_allowed: Reason) -> (Asked, Option<Gap>) {
+        match self {
+            Wish::No(reason) => (Asked::No(reason.clone()), None),
+            Wish::Asked if !is_allowed => (Asked::Yes, Some(Gap::of(kind, not_allowed))),
+            Wish::IfAllowed if !is_allowed => (Asked::No(not_allowed), None),
+            Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
+        }
+    }
+}

@@ -1,6 +1,5 @@
-//! What a hub serves and allows, and what is read of it beside profiles and slices.
+//! What a hub serves and allows, and what is read of it besides profiles and slices.
 
-pub(crate) mod digester;
 pub(crate) mod error;
 pub mod missing;
 pub(crate) mod namespaces;
@@ -9,4 +8,3 @@ pub(crate) mod probe;
 pub(crate) mod rbac;
 pub(crate) mod secrets;
 pub(crate) mod target;
-pub(crate) mod wanted;

@@ -70,21 +70,15 @@ impl Permissions {
         }
         let count = u32::try_from(questions.len()).unwrap_or(u32::MAX);
         let mut answers = Vec::new();
-        // A hub that does not answer the first one is not asked the others, and what is answered in time counts.
-        let _ = timeout(ANSWERS + ANSWER.saturating_mul(count), async {
-            let mut questions = questions.into_iter();
-            let Some(first) = questions.next() else { return };
-            let Some(first) = answer(client, first).await else {
-                return;
-            };
-            answers.push(first);
-            let mut others =
-                stream::iter(questions.map(|question| answer(client, question))).buffered(AT_ONCE);
-            while let Some(other) = others.next().await {
-                answers.extend(other);
+        let mut asking =
+            stream::iter(questions.into_iter().map(|question| answer(client, question))).buffered(AT_ONCE);
+        let asking = async {
+            while let Some(answer) = asking.next().await {
+                answers.extend(answer);
             }
-        })
-        .await;
+        };
+        // What is answered in time counts.
+        let _ = timeout(ANSWERS + ANSWER.saturating_mul(count), asking).await;
         Self(answers)
     }
 

@@ -17,7 +17,7 @@ use crate::{
         call::{TimedClient, get, once, segment},
         failure::Failure,
     },
-    hub::wanted::Wish,
+    hub::missing::Wish,
 };
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.
@@ -33,7 +33,7 @@ const OTHER_MANAGERS: [&str; 2] = ["conformance-probe", "conformance-probe-2"];
 pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
     let everywhere = [String::new()];
     let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
-    // Only where the hub says so: a probe that is refused for want of rights tells nothing.
+    // Only where the hub says so: a probe that RBAC refuses shows nothing.
     let allowed = namespaces.iter().any(|namespace| may(permissions, namespace));
     wish.asked(allowed, Kind::Probe, NO_DRY_RUN)
 }

@@ -44,28 +44,16 @@ const OUTPUTS: &str = "clusterprofile-conformance-outputs";
 const MEMBER: &str = "clusterprofile-conformance-member";
 
 impl Grants {
-    /// Writes the roles in YAML: one for each namespace, or one for the cluster. A comment shows how to bind them.
-    pub fn manifest(&self) -> String {
-        let roles = self.roles();
-        let unbound = roles
-            .iter()
-            .map(|role| role.unbound("Bind it to the user that runs the suite"));
-        unbound.collect()
-    }
-
-    /// Writes the roles, their bindings and the account that they are bound to.
-    pub fn manifest_bound_to(&self, account: &ServiceAccount) -> String {
-        account.bound(&self.roles())
-    }
-
-    fn roles(&self) -> Vec<RbacRole<'_>> {
+    /// Writes the roles in YAML: one for each namespace, or one for the cluster; with the account and their bindings to it
+    /// or, without one, a comment that shows how to bind them.
+    pub fn manifest(&self, account: Option<&ServiceAccount>) -> String {
         let namespaces = self.namespaces.iter().map(|namespace| self.role(Some(namespace)));
         let mut roles: Vec<RbacRole<'_>> = namespaces.collect();
         if roles.is_empty() {
             roles.push(self.role(None));
         }
         roles.extend(self.outputs.iter().filter_map(output_role));
-        roles
+        write_roles(&roles, account, "Bind it to the user that runs the suite")
     }
 
     fn role<'a>(&self, namespace: Option<&'a str>) -> RbacRole<'a> {
@@ -149,17 +137,16 @@ fn output_role(place: &OutputPlace) -> Option<RbacRole<'_>> {
     })
 }
 
-/// Writes the role for querying a member, in YAML. A comment shows how to bind it.
-pub fn member_manifest() -> String {
-    member_role().unbound("On each member. Bind it to the user that the suite queries it as")
+/// Writes roles with the account and their bindings to it or, without one, below a comment that shows how to bind them.
+fn write_roles(roles: &[RbacRole], account: Option<&ServiceAccount>, to_whom: &str) -> String {
+    match account {
+        Some(account) => account.bound(roles),
+        None => roles.iter().map(|role| role.unbound(to_whom)).collect(),
+    }
 }
 
-/// Writes that role, its binding and the account that it is bound to.
-pub fn member_manifest_bound_to(account: &ServiceAccount) -> String {
-    account.bound(&[member_role()])
-}
-
-fn member_role() -> RbacRole<'static> {
+/// Writes the role for querying a member, as [`Grants::manifest`] does.
+pub fn member_manifest(account: Option<&ServiceAccount>) -> String {
     let leases = "kube-controller-manager, kube-scheduler";
     let rules = [
         rule("", "nodes", "", "list"),
@@ -168,11 +155,16 @@ fn member_role() -> RbacRole<'static> {
         rule("coordination.k8s.io", "leases", leases, "get"),
         "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n".to_owned(),
     ];
-    RbacRole {
+    let role = RbacRole {
         of: MEMBER,
         namespace: None,
         rules: rules.concat(),
-    }
+    };
+    write_roles(
+        &[role],
+        account,
+        "On each member. Bind it to the user that the suite queries it as",
+    )
 }
 
 /// The ServiceAccount that roles are bound to. It parses from `NAMESPACE:NAME`.

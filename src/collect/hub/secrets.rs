@@ -1,14 +1,14 @@
 //! Lists the consumers' Secrets at the end, and keeps digests instead of values.
 
 use evidence::{
-    Asked, Gap, Kind, Secret, UnlabelledSecret, Unreadable,
+    Asked, Digester, Gap, Kind, Secret, UnlabelledSecret, Unreadable,
     api::names,
     lenient::{self, Untyped},
 };
+use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
 use super::{
-    digester::new_digester,
     missing::{self, NO_SECRETS},
     permissions::Permissions,
 };
@@ -17,7 +17,7 @@ use crate::{
         call::{TimedClient, segment},
         failure::Failure,
     },
-    hub::wanted::Wish,
+    hub::missing::Wish,
     watch::list::{fold_list, list},
 };
 
@@ -128,4 +128,16 @@ pub(crate) async fn unlabelled(
     let mut found = fold_list(client, &path_of_unlabelled(namespace), add).await?;
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
+}
+
+/// A digester with a new key, which nothing else knows.
+///
+/// # Panics
+/// When the system gives no random bytes, without which there is no TLS either.
+pub fn new_digester() -> Digester {
+    let mut key = [0; 32];
+    SystemRandom::new()
+        .fill(&mut key)
+        .expect("the system gives random bytes");
+    Digester::new(key)
 }

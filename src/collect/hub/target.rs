@@ -16,8 +16,7 @@ use crate::{
     clock::Clock,
     connect::{
         call::{ATTEMPTS, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send},
-        error::one_line,
-        failure::Failure,
+        failure::{Failure, one_line},
     },
     watch::skew::Skew,
 };
@@ -28,12 +27,12 @@ const DEFINITION: Duration = Duration::from_secs(10);
 const OTHER_VERSIONS: usize = 8;
 const LONGEST_VERSION: usize = 63;
 
-/// What was found out of the hub before anything is listed.
+/// What is known of the hub before anything is listed.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// The API server's version, where it tells.
+    /// The API server's version, if it reports it.
     pub server_version: Option<String>,
-    /// The version of ClusterProfile to read, such as `v1alpha1`.
+    /// The version of ClusterProfile to read, for example `v1alpha1`.
     pub version: String,
     /// What the CRD says of the versions; empty where it may not be read.
     pub served: Vec<ServedVersion>,
@@ -187,8 +186,8 @@ async fn first_served(
     Ok(None)
 }
 
-/// The versions that the CRD of a kind serves. Whoever may not read it (or finds the objects served by something else)
-/// learns nothing of its rules.
+/// The versions that the CRD of a kind serves; none if the runner may not read it, or if another API server serves the
+/// objects.
 async fn served_by_crd(client: &TimedClient, kind: ObjectKind) -> Vec<ServedVersion> {
     let path = format!(
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
@@ -216,7 +215,7 @@ fn texts<'v>(list: &'v Value, field: &'static str) -> impl Iterator<Item = &'v s
     items.filter_map(move |item| item[field].as_str())
 }
 
-/// Reads an object, and what the answer tells of the hub's clock.
+/// Reads an object, and notes the hub's clock.
 async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) -> Result<Value, Failure> {
     let (object, noted) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
         let (asked, mut noted) = (clock.now(), *skew);

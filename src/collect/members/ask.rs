@@ -12,13 +12,12 @@ use zeroize::Zeroizing;
 use super::look::LOOK;
 use crate::connect::{
     call::{TimedClient, answer, body, once, read, request, retry, send},
-    error::one_line,
-    failure::{Failure, How, code_name},
+    failure::{Failure, How, code_name, one_line},
     own_credentials::secrets_in,
 };
 
 /// How long a request may take in all.
-pub(super) const REQUEST: Duration = Duration::from_secs(10);
+const REQUEST: Duration = Duration::from_secs(10);
 /// How often a request is sent to a member that is busy or ailing.
 const ATTEMPTS: u32 = 2;
 /// The largest answer in bytes, and the largest list of metadata, whose items are not kept.

@@ -12,7 +12,7 @@ use futures::executor::block_on;
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::{
-    Config,
+    Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Value, json};
@@ -196,7 +196,7 @@ impl AccessSource {
             Self::Secret(kubeconfig) => kubeconfig
                 .as_ref()
                 .map_err(Clone::clone)
-                .and_then(|kubeconfig| config_of_secret(kubeconfig).map_err(str::to_owned))
+                .and_then(config_of_secret)
                 .and_then(|config| connect(config, &**dial)),
             Self::Plugin(request) => return open_by_plugin(request, &**dial, clock).await,
         };
@@ -205,10 +205,14 @@ impl AccessSource {
     }
 }
 
-/// Makes a client, without its credentials in the error.
+/// Connects, without credentials in the error.
 fn connect(config: Config, dial: &dyn Dial) -> Result<Asker, String> {
     let clean = Clean::of(&config.auth_info);
-    match dial.connect(config) {
+    asker(dial.connect(config), clean)
+}
+
+fn asker(connected: Result<Client, ClientError>, clean: Clean) -> Result<Asker, String> {
+    match connected {
         Ok(client) => Ok(Asker::new(client, clean)),
         Err(error) => Err(clean.words(&error.to_string())),
     }
@@ -220,9 +224,7 @@ fn connect(config: Config, dial: &dyn Dial) -> Result<Asker, String> {
 /// Why there is no client.
 pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
     let config = match &way.way {
-        Way::Client(client) => {
-            return Ok(Asker::new(client.clone(), Clean::default()));
-        }
+        Way::Client(client) => return Ok(Asker::new(client.clone(), Clean::default())),
         Way::Config(config) => config.clone(),
     };
     let (clean, dial) = (Clean::of(&config.auth_info), Arc::clone(dial));
@@ -230,10 +232,7 @@ pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<As
         let connected = spawn_blocking(move || dial.connect(config)).await;
         connected.unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())))
     });
-    match connected.await {
-        Ok(client) => Ok(Asker::new(client, clean)),
-        Err(error) => Err(clean.words(&error.to_string())),
-    }
+    asker(connected.await, clean)
 }
 
 /// Runs the plugin, and takes its credential to the profile's server.
@@ -263,16 +262,7 @@ async fn open_by_plugin(
 fn check_trust(request: &Request) -> Result<(), String> {
     let provider = &request.provider;
     let server = request.cluster["server"].as_str().unwrap_or_default();
-    if !Address::split(server).has_scheme("https") {
-        return Err(format!(
-            "the server of access provider {provider} is not reached over TLS, and no credential is sent without"
-        ));
-    }
-    if server.contains('@') {
-        return Err(format!(
-            "the server of access provider {provider} holds a user's name"
-        ));
-    }
+    check_server(server, &format!("the server of access provider {provider}"))?;
     if request.cluster["insecure-skip-tls-verify"] == true {
         return Err(format!(
             "access provider {provider} leaves the server's certificate unchecked, and no credential is sent to such a \
@@ -284,16 +274,29 @@ fn check_trust(request: &Request) -> Result<(), String> {
     })
 }
 
+/// Checks that a server is reached over TLS, and that its address holds no credential.
+fn check_server(server: &str, what: &str) -> Result<(), String> {
+    if !Address::split(server).has_scheme("https") {
+        return Err(format!(
+            "{what} is not reached over TLS, and no credential is sent without"
+        ));
+    }
+    if server.contains('@') {
+        return Err(format!("{what} holds a user's name"));
+    }
+    Ok(())
+}
+
 /// The configuration of a Secret's kubeconfig: its current context, or its only one.
 ///
 /// # Errors
 /// Why there is no credential in it to try; quotes nothing of it.
-fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, &'static str> {
+fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, String> {
     let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig.0.clone()).map_err(|_| MALFORMED)?;
     let current = match (&kubeconfig.current_context, &kubeconfig.contexts[..]) {
         (Some(current), _) if !current.is_empty() => current,
         (_, [only]) => &only.name,
-        _ => return Err(NO_CONTEXT),
+        _ => return Err(NO_CONTEXT.to_owned()),
     };
     let mut one = Kubeconfig {
         current_context: Some(current.clone()),
@@ -302,7 +305,7 @@ fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, &'static str> {
     let cluster = one.clusters.first_mut().and_then(|named| named.cluster.as_mut());
     let user = one.auth_infos.first().and_then(|named| named.auth_info.as_ref());
     let (Some(cluster), Some(user)) = (cluster, user) else {
-        return Err(NO_CONTEXT);
+        return Err(NO_CONTEXT.to_owned());
     };
     let files = [
         &cluster.certificate_authority,
@@ -311,13 +314,13 @@ fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, &'static str> {
         &user.client_key,
     ];
     if files.into_iter().flatten().any(|path| !path.is_empty()) {
-        return Err(FILE);
+        return Err(FILE.to_owned());
     }
     if user.exec.is_some() {
-        return Err("the kubeconfig runs a plugin, which is not run");
+        return Err("the kubeconfig runs a plugin, which is not run".to_owned());
     }
     if user.auth_provider.is_some() {
-        return Err("the kubeconfig uses an auth-provider, which is not run");
+        return Err("the kubeconfig uses an auth-provider, which is not run".to_owned());
     }
     let credentials = Hidden(serde_json::to_value(user).unwrap_or_default());
     let is_credential = |field: &str| credentials.0[field].as_str().is_some_and(|text| !text.is_empty());
@@ -325,17 +328,12 @@ fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, &'static str> {
         .into_iter()
         .any(is_credential)
     {
-        return Err("the kubeconfig holds no credential");
+        return Err("the kubeconfig holds no credential".to_owned());
     }
     let server = cluster.server.clone().unwrap_or_default();
-    if !Address::split(&server).has_scheme("https") {
-        return Err("the kubeconfig's server is not reached over TLS, and no credential is sent without");
-    }
-    if server.contains('@') {
-        return Err("the kubeconfig's server holds a user's name");
-    }
+    check_server(&server, "the kubeconfig's server")?;
     cluster.server = Some(with_small_scheme(&server));
-    load(one)
+    Ok(load(one)?)
 }
 
 /// The configuration of a cluster and, if given, a user in the format of a kubeconfig.

@@ -11,17 +11,20 @@ use evidence::{
     },
 };
 use futures::{StreamExt as _, stream};
-use http::{HeaderValue, Method, Request, header};
-use kube::{Config, client::Body};
+use http::{HeaderValue, Method, header};
+use kube::Config;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    ask::{Clean, REQUEST},
+    ask::{Asker, Clean},
     credentials::config_of,
     plan::{Dial, Members},
 };
-use crate::{clock::Clock, connect};
+use crate::{
+    clock::Clock,
+    connect::call::{answer, request},
+};
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;
@@ -111,7 +114,7 @@ impl Target {
         let at = clock.now();
         let (code, reason) = match endpoint.call(dial).await {
             Ok(code) => (Some(code), String::new()),
-            Err(error) => (None, Clean::default().words(&error)),
+            Err(error) => (None, error),
         };
         EndpointCall {
             at,
@@ -160,18 +163,13 @@ impl Endpoint {
         let client = dial
             .connect(self.config(url)?)
             .map_err(|error| error.to_string())?;
-        let mut request = Request::new(Body::empty());
-        *request.method_mut() = Method::GET;
-        *request.uri_mut() = http::Uri::from_static("/version");
+        let asker = Asker::new(client, Clean::default());
+        let mut request = request(Method::GET, "/version").map_err(|failure| failure.to_string())?;
         let close = HeaderValue::from_static("close");
         request.headers_mut().insert(header::CONNECTION, close);
-        match timeout(REQUEST, client.send(request)).await {
-            Ok(Ok(response)) => Ok(response.status().as_u16()),
-            Ok(Err(error)) if connect::is_tls(&error) => {
-                Err(format!("no secure connection: {}", connect::cause(&error)))
-            }
-            Ok(Err(error)) => Err(connect::cause(&error)),
-            Err(_) => Err(format!("no answer came for {} s", REQUEST.as_secs())),
+        match answer(&asker.client, request).await {
+            Ok(response) => Ok(response.status().as_u16()),
+            Err(failure) => Err(asker.describe(&failure, "").to_string()),
         }
     }
 

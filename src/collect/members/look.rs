@@ -25,19 +25,19 @@ use crate::{
     },
 };
 
-/// How long a look may take in all.
+/// How long a sample may take in all.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
-/// How many failing checks are told.
+/// How many failing checks are reported.
 const CHECKS: usize = 20;
 /// How many groups of custom resources are kept.
 const GROUPS: usize = 5000;
 
-/// The leases by which a control plane tells that it lives.
+/// The leases that a control plane renews while it runs.
 const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 const ABOUT: &str = "/apis/about.k8s.io";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Looks at a member.
+/// Takes a sample of a member.
 pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     let mut looking = Looking {
         asker,
@@ -64,7 +64,7 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     }
 }
 
-/// A look at a member to whom there is no way.
+/// The sample of a member that cannot be opened.
 pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
     nothing(clock, all_missing(&cause.to_owned().into()))
 }
@@ -77,7 +77,7 @@ fn nothing(clock: Clock, missing: BTreeMap<MemberPart, Reason>) -> Look {
     Look::without_answers(clock.now(), missing)
 }
 
-/// A look so far.
+/// A sample so far.
 struct Looking<'a> {
     asker: &'a Asker,
     clock: Clock,
@@ -141,7 +141,7 @@ impl Looking<'_> {
         Ok(leases.into())
     }
 
-    /// A lease with its age by the member's clock, where its answer tells the time: clocks need not agree.
+    /// A lease with its age by the member's clock, if its answer has a Date: clocks need not agree.
     async fn lease(&self, name: &str) -> Result<Option<Lease>, Failure> {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
         let (lease, headers) = match self.asker.get(&path).await {

@@ -6,12 +6,10 @@
 mod ask;
 mod credentials;
 pub(super) mod endpoints;
-mod file;
 mod look;
 mod plan;
 mod poll;
 
-pub use file::{MembersError, members_schema, read_members};
-pub use plan::{Dial, MemberWay, Members, Network};
+pub use plan::{Dial, MemberWay, Members, MembersError, Network, members_schema, read_members};
 pub(super) use poll::{MemberPoll, Sources};
 pub use poll::{Reached, reach_members};

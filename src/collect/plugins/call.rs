@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
+use super::file::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
 use crate::{clock::Clock, connect::exec::ExecCredential};
 
 /// The extension that a plugin gets as its configuration.

@@ -5,7 +5,6 @@
 
 mod call;
 mod file;
-mod plan;
 mod process;
 
 #[cfg(test)]
@@ -13,6 +12,8 @@ mod tests;
 
 pub(super) use call::Request;
 pub(crate) use file::find as find_program;
-pub use file::{NoProgram, ProvidersError, read_providers};
-pub use plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
+pub use file::{
+    ArgsPolicy, Call, EnvsPolicy, NoProgram, Output, Plugins, Protocol, Provider, ProvidersError, Ran,
+    Runner, read_providers,
+};
 pub use process::Processes;

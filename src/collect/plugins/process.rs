@@ -10,9 +10,9 @@ use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 use tokio::{process::Command, sync::Semaphore, time::timeout};
 
-use super::plan::{Call, Output, Ran, Runner};
+use super::file::{Call, Output, Ran, Runner};
 use crate::{
-    connect::{error::cut, exec::run_plugin},
+    connect::{exec::run_plugin, failure::cut},
     subprocess::{End, Sink, Subprocesses, Tail, with_last_words},
 };
 
@@ -114,10 +114,17 @@ fn last_words(said: &str, printed: &[u8]) -> String {
     let text = without_credentials(&text);
     let printed = String::from_utf8_lossy(printed);
     let ends = |c: char| c.is_whitespace() || "\"'`=,:;{}[]()<>\\/|".contains(c);
+    let long_enough = |word: &&str| word.len() >= SHORTEST;
+    let secrets: Vec<&str> = printed.split(ends).filter(long_enough).collect();
+    let is_secret = |word: &str| {
+        word.len() >= LIKE_A_TOKEN
+            || (word.len() >= SHORTEST && printed.contains(word))
+            || secrets.iter().any(|secret| word.contains(secret))
+    };
     let mut clean = String::new();
     for piece in text.split_inclusive(ends) {
         let word = piece.trim_end_matches(ends);
-        if word.len() >= LIKE_A_TOKEN || (word.len() >= SHORTEST && printed.contains(word)) {
+        if is_secret(word) {
             clean.extend([TAKEN, &piece[word.len()..]]);
         } else {
             clean.push_str(piece);
@@ -141,7 +148,7 @@ mod tests {
                 "no cluster /fleet/lisbon-1: try again",
             ),
             (
-                "got CANARY-token, CANARYline",
+                "got xCANARY-token, CANARYline",
                 r#"{"status": {"token": "CANARY-token", "clientKeyData": "-----BEGIN\nCANARYline\n"}}"#,
                 "got …, …",
             ),

@@ -8,7 +8,6 @@
 mod body;
 mod changes;
 mod coverage;
-mod event;
 mod events;
 mod log;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How long a run waits for its hub in all, beside the window.
+//! How long a run waits for its hub in all, besides the window.
 
 use std::{future::Future, time::Duration};
 
@@ -9,10 +9,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What a run waits for beside its longest list.
+/// What a run waits for besides its longest list.
 const BESIDE_LISTS: Duration = Duration::from_secs(20);
 
-/// How long a run that was stopped looks at the hub once more.
+/// How long a run that was stopped reads the hub a last time.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// The time that a run has for its hub's answers.
@@ -85,7 +85,7 @@ impl Patience {
         let outcome = select! {
             biased;
             () = stopped => Err(Unfinished::Stopped),
-            // A sleep beside work that never rests would not be looked at.
+            // `timeout` polls the work, which may never rest, before its own timer.
             outcome = timeout(most.min(left), work) => {
                 outcome.map_err(|_| if left < most { Unfinished::NoTime } else { Unfinished::Late(most) })
             }

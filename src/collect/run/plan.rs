@@ -1,15 +1,20 @@
-//! The plan of a run.
+//! The plan of a run, and the evidence header that follows from it.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use evidence::{
-    Claim, Scope,
+    Asked, Claim, FORMAT, Header, Kind, Reason, Scope,
     api::{Edition, Role},
 };
 
 use crate::{
+    connect::connection::Connection,
     driver::DriverPlan,
-    hub::{permissions::written, wanted::Wish},
+    hub::{missing, missing::Wish, permissions::written, target::Target},
     members::Members,
     testbed::TestbedPlan,
 };
@@ -19,13 +24,13 @@ use crate::{
 pub struct Plan {
     /// By which documents to judge; goes into the evidence as it is.
     pub claim: Claim,
-    /// Which profiles to look at.
+    /// Which profiles to judge.
     pub scope: Scope,
     /// The API version to read; none: the newest that the hub serves and the suite knows.
     pub api_version: Option<String>,
     /// How long to watch; zero: one look.
     pub observe: Duration,
-    /// How long to look on after the window, at most, for faults that are open when it ends; zero: not.
+    /// How long to watch after the window, at most, for violations that are open when it ends; zero: not at all.
     pub settle: Duration,
     /// Whether to go on although the hub has no profile yet, or the scope names what has no object yet.
     pub wait: bool,
@@ -94,5 +99,91 @@ impl Plan {
             .stages_placements()
             .then(|| Role::Scheduler.default_edition());
         self.claim.edition_of(Role::Scheduler).or(staged)
+    }
+}
+
+/// Builds the evidence header, without the window and the permissions.
+pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
+    let placements = target.placements.as_ref();
+    let mut claim = plan.claim.clone();
+    // What the hub does not serve is not judged, unless nothing else is.
+    claim.also = claim.also.filter(|_| placements.is_some());
+    let mut asked = plan.asked();
+    if placements.is_none() {
+        asked.remove(&Kind::PlacementDecisions);
+        asked.remove(&Kind::PlacementTimeline);
+    }
+    Header {
+        format: FORMAT.to_owned(),
+        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+        claim,
+        hub: evidence::Hub {
+            source: hub.source.clone(),
+            server_version: target.server_version.clone(),
+            api_version: Some(target.version.clone()),
+            served: target.served.clone(),
+            placement_version: placements.map(|target| target.version.clone()),
+            placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
+        },
+        scope: plan.scope.clone(),
+        window: None,
+        settled: None,
+        read_at: None,
+        cut_short: None,
+        clock_skew_ms: target.skew.millis(),
+        traffic: None,
+        permissions: Vec::new(),
+        asked,
+        other_runs: BTreeSet::new(),
+    }
+}
+
+impl Plan {
+    /// Which kinds of evidence a run asks for, if that does not depend on its permissions.
+    pub fn asked(&self) -> BTreeMap<Kind, Asked> {
+        let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { Asked::No(reason) };
+        let watches = !self.observe.is_zero();
+        let timeline = yes_if(watches, missing::ONE_LOOK);
+        let driver = match &self.driver {
+            Some(_) => yes_if(watches, missing::NO_WATCH),
+            None => Asked::No(missing::NO_DRIVER),
+        };
+        let mut asked = BTreeMap::from([
+            (Kind::Inventory, Asked::Yes),
+            (Kind::Timeline, timeline.clone()),
+            (
+                Kind::Requests,
+                yes_if(!self.audit_logs.is_empty(), missing::NO_AUDIT_LOG),
+            ),
+            (
+                Kind::Members,
+                yes_if(self.members.are_asked(), missing::NO_MEMBERS),
+            ),
+            (
+                Kind::Plugins,
+                yes_if(self.members.plugins.is_some(), missing::NO_PLUGINS),
+            ),
+            (Kind::Driver, driver),
+        ]);
+        let mut needs_placements = self.claim.edition_of(Role::Scheduler).is_some();
+        if self.claim.edition_of(Role::Consumer).is_some() {
+            let testbed = self.testbed.as_ref();
+            for kind in [
+                Kind::Testbed,
+                Kind::MemberCalls,
+                Kind::PluginCalls,
+                Kind::Mentions,
+            ] {
+                asked.insert(kind, yes_if(testbed.is_some(), missing::NO_STAGE));
+            }
+            let reads = testbed.is_some_and(|testbed| !testbed.outputs.is_empty());
+            asked.insert(Kind::Outputs, yes_if(reads, missing::NO_OUTPUTS));
+            needs_placements |= self.stages_placements();
+        }
+        if needs_placements {
+            asked.insert(Kind::PlacementDecisions, Asked::Yes);
+            asked.insert(Kind::PlacementTimeline, timeline);
+        }
+        asked
     }
 }

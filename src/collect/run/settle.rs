@@ -107,7 +107,7 @@ impl Seen {
 }
 
 impl Run<'_> {
-    /// What is open now that the window has ended; none if nothing is, or if the run does not look on.
+    /// What is open now that the window has ended; none if nothing is, or if the run does not wait.
     pub(super) fn open(&mut self) -> Option<Open> {
         let (watches, slices) = self.left.take()?;
         let window_end = self.evidence.header.window?.until;
@@ -145,9 +145,9 @@ impl Run<'_> {
         })
     }
 
-    /// Looks on until nothing is open, or for as long as the plan says.
+    /// Watches until nothing is open, or for as long as the plan says.
     pub(super) async fn settle(&mut self, mut open: Open) {
-        self.progress.phase("waiting for open faults to settle");
+        self.progress.phase("waiting for open violations to settle");
         let Open {
             watches,
             slices,
@@ -193,7 +193,7 @@ impl Run<'_> {
         }
     }
 
-    /// Compares lists with what the watches have brought since the window ended. Without that, nobody knows whether they
+    /// Compares lists with what the watches have brought since the window ended. Without that, it is unknown whether they
     /// were right.
     async fn confirm_settled(&mut self, open: &mut Open) {
         let ended = self.clock.now();

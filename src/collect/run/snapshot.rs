@@ -9,9 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::state::Run;
 use crate::{
-    hub::{missing::ONE_LOOK, wanted::Wish},
+    hub::missing::{ONE_LOOK, Wish},
     watch::{
-        seen::add_watched,
+        record::add_watched,
         timeline::{self, gap},
     },
 };

@@ -7,9 +7,8 @@ use tokio::select;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    header::header,
     patience::{Patience, Unfinished},
-    plan::Plan,
+    plan::{Plan, header},
     watches::{Watches, watched_namespaces},
 };
 use crate::{
@@ -30,7 +29,7 @@ use crate::{
 
 /// Interval of progress reports.
 pub(super) const TICK: Duration = Duration::from_secs(1);
-/// How often a list beside the profiles is tried.
+/// How often a list besides the profiles is tried.
 pub(super) const ATTEMPTS: u32 = 3;
 
 /// One run of one plan.
@@ -117,7 +116,7 @@ impl<'a> Run<'a> {
 }
 
 impl Run<'_> {
-    /// Notes which kinds of evidence the run asks for, as far as that depends on permissions.
+    /// Notes which kinds of evidence the run asks for, if that depends on permissions.
     fn ask_for_allowed(&mut self) {
         let (plan, permissions) = (self.plan, &self.permissions);
         let scope = &plan.scope.namespaces;

@@ -25,12 +25,12 @@ use crate::{
     connect::{call::ask, connection::Connection, failure::Failure},
     hub::error::CollectError,
     progress::Quiet,
-    watch::seen::asked_for_writers,
+    watch::record::asked_for_writers,
 };
 
 /// Where the hub reports the user of a request.
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-/// The number of managers that are told apart.
+/// The number of managers that are counted.
 const MANAGERS: usize = 100;
 
 /// What a run on the hub would begin with.

@@ -4,7 +4,6 @@
 //! leave processes running. One that is ended takes its process group along, and so does the end of this process.
 
 mod output;
-mod processes;
 mod run;
 
 #[cfg(all(test, unix))]

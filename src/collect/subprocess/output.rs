@@ -4,7 +4,7 @@ use std::{collections::VecDeque, process::Stdio, sync::Arc};
 
 use evidence::redact::without_credentials;
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
 use super::run::End;
 
@@ -48,7 +48,7 @@ impl Sink<'_> {
     /// # Errors
     /// As soon as it is too large.
     pub(super) async fn read(self, output: Option<impl AsyncRead + Unpin>) -> Result<(), End> {
-        let Some(mut output) = output else {
+        let Some(output) = output else {
             return Ok(());
         };
         match self {
@@ -59,11 +59,18 @@ impl Sink<'_> {
                 }
             }
             Sink::Tail(tail) => {
-                let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
-                while let Ok(size @ 1..) = output.read(&mut buffer).await {
-                    tail.lock().take(&mut cutter, &buffer[..size]);
+                let (mut output, mut line, mut is_rest) = (BufReader::new(output), Vec::new(), false);
+                let longest = LONGEST as u64;
+                while let Ok(1..) = (&mut output).take(longest).read_until(b'\n', &mut line).await {
+                    let is_cut = line.last() != Some(&b'\n') && line.len() >= LONGEST;
+                    if is_cut && !is_rest {
+                        tail.lock().keep(TOO_LONG.to_owned());
+                    } else if !is_rest {
+                        tail.lock().line(&line);
+                    }
+                    is_rest = is_cut;
+                    line.clear();
                 }
-                tail.lock().end(&mut cutter);
             }
             Sink::Ours | Sink::Nowhere => {}
         }
@@ -86,13 +93,6 @@ pub(crate) struct Tail {
 /// Is called with each line.
 type LineReader = Box<dyn FnMut(&str) + Send>;
 
-/// The lines of one of the two outputs, while they arrive.
-#[derive(Default)]
-struct Cutter {
-    line: Vec<u8>,
-    too_long: bool,
-}
-
 impl Tail {
     /// An empty tail that redacts these secrets.
     pub fn without(secrets: Arc<Vec<String>>) -> Self {
@@ -109,35 +109,15 @@ impl Tail {
         self
     }
 
-    /// Takes what has arrived of one output.
-    fn take(&mut self, cutter: &mut Cutter, mut piece: &[u8]) {
-        while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
-            cutter.extend(&piece[..end]);
-            self.line(cutter);
-            piece = &piece[end + 1..];
-        }
-        cutter.extend(piece);
-    }
-
-    /// Takes what has arrived of an output that has ended.
-    fn end(&mut self, cutter: &mut Cutter) {
-        if !cutter.line.is_empty() || cutter.too_long {
-            self.line(cutter);
-        }
-    }
-
     /// The kept lines.
     pub fn finish(self) -> String {
         Vec::from(self.lines).join("\n")
     }
 
-    fn line(&mut self, cutter: &mut Cutter) {
-        let line = std::mem::take(&mut cutter.line);
-        if std::mem::take(&mut cutter.too_long) {
-            return self.keep(TOO_LONG.to_owned());
-        }
-        let line = String::from_utf8_lossy(&line);
-        let line = line.trim_end_matches('\r');
+    /// Takes a line of one of the two outputs.
+    fn line(&mut self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches(['\n', '\r']);
         if let Some(reader) = &mut self.reader {
             reader(line);
         }
@@ -167,17 +147,6 @@ impl Tail {
     }
 }
 
-impl Cutter {
-    fn extend(&mut self, piece: &[u8]) {
-        self.too_long |= self.line.len() + piece.len() > LONGEST;
-        if self.too_long {
-            self.line.clear();
-        } else {
-            self.line.extend_from_slice(piece);
-        }
-    }
-}
-
 fn begins_key(line: &str) -> bool {
     line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----")
 }
@@ -190,32 +159,24 @@ fn ends_key(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn kept(text: &str, piece: usize) -> String {
+    fn kept(text: &str) -> String {
         let secrets = vec!["CANARY-token".to_owned()];
-        let (mut tail, mut cutter) = (Tail::without(Arc::new(secrets)), Cutter::default());
-        for piece in text.as_bytes().chunks(piece) {
-            tail.take(&mut cutter, piece);
-        }
-        tail.end(&mut cutter);
-        tail.finish()
+        let tail = Mutex::new(Tail::without(Arc::new(secrets)));
+        let reading = Sink::Tail(&tail).read(Some(text.as_bytes()));
+        futures::executor::block_on(reading).expect("it is not too large");
+        tail.into_inner().finish()
     }
 
     #[test]
     fn keeps_the_end_and_no_credential() {
         let key = "-----BEGIN PRIVATE KEY-----\nCANARY\n-----END PRIVATE KEY-----";
         let text = format!("token CANARY-token, twice CANARY-token\n{key}\nhttps://u:CANARY@host/\r\nend");
-        for piece in 1..40 {
-            let kept = kept(&text, piece);
-            assert_eq!(
-                kept, "token …, twice …\n…\nhttps://…@host/\nend",
-                "in pieces of {piece}"
-            );
-        }
+        assert_eq!(kept(&text), "token …, twice …\n…\nhttps://…@host/\nend");
         // A key that breaks off, and one in a line that says more.
-        assert_eq!(kept("-----BEGIN RSA PRIVATE KEY-----\nCANARY", 9), "…");
+        assert_eq!(kept("-----BEGIN RSA PRIVATE KEY-----\nCANARY"), "…");
 
         let many = "0123456789\n".repeat(10_000);
-        let end = kept(&many, 4096);
+        let end = kept(&many);
         assert!(end.len() <= KEPT && end.len() > KEPT - 20, "{}", end.len());
         assert!(end.starts_with("0123456789\n") && end.ends_with("0123456789"));
     }
@@ -227,7 +188,7 @@ mod tests {
             "x".repeat(LONGEST - 6),
             "y".repeat(LONGEST * 4)
         );
-        assert_eq!(kept(&long, 1000), format!("{TOO_LONG}\nshort"));
-        assert_eq!(kept(&"x".repeat(LONGEST * 9), 5000), TOO_LONG);
+        assert_eq!(kept(&long), format!("{TOO_LONG}\nshort"));
+        assert_eq!(kept(&"x".repeat(LONGEST * 9)), TOO_LONG);
     }
 }

@@ -1,7 +1,7 @@
 //! Exponential backoff with jitter, reset by progress.
 //!
 //! Progress of a watch is a version that the record lacked, or a watch that has stayed open for a while. An answer with
-//! status 200 is none, nor is a bookmark: a hub that ends each watch after one would be asked without a pause.
+//! status 200 is not, nor is a bookmark: a hub that ends each watch after one would be asked without a pause.
 
 use std::time::Duration;
 

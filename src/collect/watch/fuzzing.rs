@@ -38,7 +38,7 @@ pub async fn list(body: &[u8]) {
     record.take();
 }
 
-/// Reads a watch up to the first line that is no event.
+/// Reads a watch up to the first line that is not an event.
 pub async fn watch(body: &[u8]) {
     let (mut lines, mut record) = (
         Lines::new(

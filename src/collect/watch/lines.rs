@@ -41,7 +41,7 @@ pub(crate) enum Event<'a> {
     Modified(&'a [u8]),
     /// An object is gone; the JSON of its last state.
     Deleted(&'a [u8]),
-    /// All up to this resourceVersion was told.
+    /// Everything up to this resourceVersion was sent.
     Bookmark {
         /// From here a watch may go on.
         resource_version: String,
@@ -113,7 +113,7 @@ impl Lines {
     }
 }
 
-/// Whether a line tells of a failure.
+/// Whether a line reports a failure.
 fn is_failure(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Head<'a> {
@@ -131,7 +131,7 @@ impl<'a> Event<'a> {
     /// Reads one line.
     ///
     /// # Errors
-    /// When the hub tells of an error in the event's place, or the line is no event.
+    /// When the hub reports an error instead, or the line is not an event.
     pub fn read(line: &'a [u8]) -> Result<Self, Failure> {
         #[derive(Deserialize)]
         struct Raw<'a> {
@@ -152,17 +152,17 @@ impl<'a> Event<'a> {
             annotations: Option<BTreeMap<String, String>>,
         }
         let broken = || Failure::broken("an event of the watch cannot be read");
-        // Bytes that are no UTF-8 spoil the object that they are in, not the watch.
+        // Bytes that are not UTF-8 spoil the object that they are in, not the watch.
         let masked = masked(line);
         let raw: Raw = serde_json::from_str(&masked).map_err(|_| broken())?;
         if raw.kind == "ERROR" {
             let status = Box::new(read_status(raw.object.get()));
             if status.code == 0 {
-                let said = match status.message.as_str() {
+                let detail = match status.message.as_str() {
                     "" => "without saying which".to_owned(),
                     message => format!("without a code: {message}"),
                 };
-                return Err(Failure::broken(format!("the watch told of an error {said}")));
+                return Err(Failure::broken(format!("the watch reported an error {detail}")));
             }
             return Err(Failure::Status {
                 status,
@@ -197,15 +197,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_without_a_code_is_told_without_one() {
-        for (line, told) in [
+    fn a_failure_without_a_code_is_reported() {
+        for (line, expected) in [
             (
                 r#"{"type":"ERROR","object":{"kind":"Status","message":"too old"}}"#,
-                "the watch told of an error without a code: too old",
+                "the watch reported an error without a code: too old",
             ),
             (
                 r#"{"type":"ERROR","object":{}}"#,
-                "the watch told of an error without saying which",
+                "the watch reported an error without saying which",
             ),
             (
                 r#"{"type":"ERROR","object":{"code":410,"message":"too old"}}"#,
@@ -213,7 +213,7 @@ mod tests {
             ),
         ] {
             let failure = Event::read(line.as_bytes()).expect_err("a failure");
-            assert_eq!(failure.to_string(), told);
+            assert_eq!(failure.to_string(), expected);
         }
     }
 }

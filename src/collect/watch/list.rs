@@ -1,7 +1,11 @@
-//! Lists, page by page.
+//! Lists, page by page, and how they show that a hub was restored from a backup: its history is a new one, and gives
+//! resourceVersions out again.
+//!
+//! A watch from a resourceVersion that such a hub has not reached yet brings nothing, not even a bookmark, and so looks like
+//! a quiet hub. A list shows how far the hub has come.
 
 use bytes::BytesMut;
-use evidence::lenient::masked;
+use evidence::{Reason, ReasonId, lenient::masked};
 use http::{HeaderName, HeaderValue, Method, Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -10,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio::{task::coop::consume_budget, time::timeout};
 
 use crate::connect::{
-    call::{ListBudget, TimedClient, request, segment, send},
+    call::{ATTEMPTS, ListBudget, TimedClient, request, retry, segment, send},
     failure::Failure,
 };
 
@@ -202,6 +206,39 @@ async fn whole(
     Ok(whole)
 }
 
+/// Checks that the hub at `path` still has the history in which it has given out `known`.
+///
+/// # Errors
+/// When it has not, or does not answer.
+pub(super) async fn check_history(client: &TimedClient, path: &str, known: &str) -> Result<(), Failure> {
+    let limit = client.request_timeout;
+    let late = |_| Err(Failure::silent("no answer came", limit));
+    let asking = retry(ATTEMPTS, Failure::may_pass, || list_head(client, path));
+    let (newest, _) = timeout(limit, asking).await.unwrap_or_else(late)?;
+    check_newer(known, &newest.resource_version)
+}
+
+/// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are no numbers cannot be
+/// compared.
+///
+/// # Errors
+/// When the newest one is older.
+pub(super) fn check_newer(known: &str, newest: &str) -> Result<(), Failure> {
+    match (known.parse::<u64>(), newest.parse::<u64>()) {
+        (Ok(known), Ok(newest)) if newest < known => Err(Failure::restored(known, newest)),
+        _ => Ok(()),
+    }
+}
+
+/// Why changes are missing, if the hub has a new history.
+pub(super) fn missed_reason(words: String, failure: &Failure) -> Reason {
+    if failure.is_restored() {
+        Reason::of(ReasonId::HubRestored, words)
+    } else {
+        words.into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{convert::Infallible, sync::Arc};
@@ -212,6 +249,19 @@ mod tests {
 
     use super::*;
     use crate::connect::call::REQUEST_TIMEOUT;
+
+    #[test]
+    fn only_a_lesser_number_is_a_new_history() {
+        for (known, newest) in [("9", "10"), ("10", "10"), ("x9", "x8"), ("", "7"), ("7", "")] {
+            assert!(check_newer(known, newest).is_ok(), "{known} {newest}");
+        }
+        let failure = check_newer("10", "9").expect_err("it went back");
+        assert!(failure.is_restored());
+        assert_eq!(
+            failure.to_string(),
+            "the hub's resourceVersion went back from 10 to 9, as after a restored backup"
+        );
+    }
 
     /// A hub whose pages, of a hundred items each, do not end.
     fn endless() -> TimedClient {

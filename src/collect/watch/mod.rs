@@ -6,7 +6,5 @@ pub mod fuzzing;
 pub(crate) mod lines;
 pub(crate) mod list;
 pub(crate) mod record;
-pub(crate) mod restored;
-pub(crate) mod seen;
 pub(crate) mod skew;
 pub(crate) mod timeline;

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 mod recorded;
 
-pub(crate) use self::recorded::Recorded;
+pub(crate) use self::recorded::{add_watched, asked_for_writers};
 
 /// The histories so far.
 #[derive(Default)]
@@ -167,7 +167,7 @@ impl<T: Tracked> Record<T> {
         self.histories.is_empty() && self.unreadable.is_empty()
     }
 
-    /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
+    /// Whether the record has that version. An unreadable object is not part of it, and is reported as unreadable.
     pub fn has_version(&self, object: &ObjectRef) -> bool {
         let is_it =
             |version: &Version<T>| version.object.metadata().resource_version == object.resource_version;
@@ -203,7 +203,7 @@ impl<T: Tracked> Record<T> {
         self.places.get(key).map(|place| &self.histories[place.index])
     }
 
-    /// Begins anew with what a window ended with: the last versions of the objects that exist, and those that were
+    /// Starts with what a window ended with: the last versions of the objects that exist, and those that were
     /// unreadable then.
     pub fn go_on<'a>(
         &mut self,
@@ -318,7 +318,7 @@ impl<T: Tracked> Record<T> {
         self.put_version(object, origin, at, false);
     }
 
-    /// Does the same. In a new history, a resourceVersion that is known already tells nothing of the version.
+    /// Does the same. In a new history, a known resourceVersion does not identify the version.
     fn put_version(&mut self, mut object: T, origin: Origin, at: Timestamp, is_of_new_history: bool) {
         let key = self.key(&object);
         if !self.unreadable.is_empty() {
@@ -361,7 +361,7 @@ impl<T: Tracked> Record<T> {
     }
 }
 
-/// Whether an older version comes once more: a hub may begin a watch too early. Only an older one can, so that the
+/// Whether an older version comes again: a hub may begin a watch too early. Only an older one can, so that the
 /// versions of a long history are not searched for each new one.
 fn is_repeated<T: Tracked>(history: &History<T>, object: &T) -> bool {
     let number = |object: &T| object.metadata().resource_version.parse::<u64>().ok();

@@ -24,12 +24,12 @@ impl Skew {
             Some((lowest, highest)) if low.max(lowest) <= high.min(highest) => {
                 Some((low.max(lowest), high.min(highest)))
             }
-            // A clock that was set between two answers: the later one tells.
+            // A clock that was set between two answers: the later one counts.
             _ => Some((low, high)),
         };
     }
 
-    /// In milliseconds: 0 where clocks that agree explain the answers, and none where no answer told the time.
+    /// In milliseconds: 0 where clocks that agree explain the answers, and none if no answer has a Date.
     pub fn millis(&self) -> Option<i64> {
         let (low, high) = self.0?;
         let agree = low <= SignedDuration::ZERO && high >= SignedDuration::ZERO;

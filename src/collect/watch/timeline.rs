@@ -3,7 +3,7 @@
 //! The loop is our own: a client library's retries hide what rules must know, which is what was missed and when.
 //!
 //! A hub that ends each watch early is asked again more and more seldom, until there is progress (see
-//! [`backoff`](super::backoff)). What it tells late for that reason is recorded late, and leaves a gap where rules would
+//! [`backoff`](super::backoff)). What it sends late for that reason is recorded late, and leaves a gap where rules would
 //! notice.
 
 mod confirm;
@@ -22,9 +22,8 @@ use self::stream::{Ended, Stream};
 use super::{
     backoff::Backoff,
     lines::{Event, Lines},
-    list::list,
+    list::{check_history, list, missed_reason},
     record::{Pass, Record},
-    restored,
 };
 use crate::{
     clock::Clock,
@@ -71,7 +70,7 @@ pub(crate) struct Watch<T: Tracked = ClusterProfile> {
     streams: bool,
     resource_version: String,
     stream: Option<Stream>,
-    /// Whether a list has just told the resourceVersion.
+    /// Whether the resourceVersion is that of a list just read.
     is_just_listed: bool,
     /// When it was last checked that the hub has the history that is known.
     checked: Option<Instant>,
@@ -297,7 +296,7 @@ impl<T: Tracked> Watch<T> {
         let is_due = self.checked.is_none_or(|at| at.elapsed() >= CHECKED_AGAIN);
         if !is_checked && is_due {
             // Not before: a restore ends all watches, this one too.
-            restored::check(&self.client, &self.path, &self.resource_version).await?;
+            check_history(&self.client, &self.path, &self.resource_version).await?;
             self.checked = Some(Instant::now());
         }
         self.stream = Some(Stream::resumed(
@@ -364,7 +363,7 @@ impl<T: Tracked> Watch<T> {
             self.place(),
             gone
         );
-        let reason = restored::reason(reason, gone);
+        let reason = missed_reason(reason, gone);
         self.record.lock().gaps.push(gap::<T>(self.heard, now, reason));
         self.hear(now);
     }
@@ -459,7 +458,7 @@ impl<T: Tracked> Watch<T> {
         pass
     }
 
-    /// A whole list has told that resourceVersion.
+    /// A whole list has that resourceVersion.
     fn go_on_from(&mut self, resource_version: String) {
         self.resource_version = resource_version;
         self.restores += usize::from(mem::take(&mut self.is_restored));

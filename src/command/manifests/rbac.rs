@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use collect::{Grants, ServiceAccount, driver::DriverFile, member_manifest, member_manifest_bound_to};
+use collect::{Grants, ServiceAccount, driver::DriverFile, member_manifest};
 use evidence::api::Role;
 
 use crate::command::{
@@ -72,11 +72,11 @@ impl Rbac {
             own_namespace: self.allow_mutations && file.own_namespace.is_some(),
             outputs: consumer.outputs,
         };
-        let manifest = match (&self.bind, self.members) {
-            (None, false) => grants.manifest(),
-            (None, true) => member_manifest(),
-            (Some(account), false) => grants.manifest_bound_to(account),
-            (Some(account), true) => member_manifest_bound_to(account),
+        let account = self.bind.as_ref();
+        let manifest = if self.members {
+            member_manifest(account)
+        } else {
+            grants.manifest(account)
         };
         print(&manifest).map(|()| Exit::Success)
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 
 fn rules(grants: &Grants) -> Vec<Value> {
-    serde_saphyr::from_multiple(&grants.manifest()).expect("YAML")
+    serde_saphyr::from_multiple(&grants.manifest(None)).expect("YAML")
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn what_a_consumer_makes_has_a_role_where_it_is() {
     assert_eq!(place(&roles[1]), ("Role".to_owned(), "argocd".to_owned()));
     assert_eq!(place(&roles[2]), ("ClusterRole".to_owned(), String::new()));
     let account = "ci:runner".parse().expect("an account");
-    let bound: Vec<Value> = serde_saphyr::from_multiple(&grants.manifest_bound_to(&account)).expect("YAML");
+    let bound: Vec<Value> = serde_saphyr::from_multiple(&grants.manifest(Some(&account))).expect("YAML");
     let names: std::collections::BTreeSet<String> = bound
         .iter()
         .map(|object| format!("{} {}", object["kind"], object["metadata"]))
@@ -77,7 +77,7 @@ fn asks_for_no_more_than_is_used() {
 
 #[test]
 fn a_member_s_reader_only_reads() {
-    let roles: Vec<Value> = serde_saphyr::from_multiple(&member_manifest()).expect("YAML");
+    let roles: Vec<Value> = serde_saphyr::from_multiple(&member_manifest(None)).expect("YAML");
     let rules = roles[0]["rules"].as_array().expect("rules");
     let verbs = rules
         .iter()
@@ -94,7 +94,7 @@ fn an_account_is_bound_to_each_role() {
         ..Grants::default()
     };
     let unbound = rules(&grants);
-    let bound: Vec<Value> = serde_saphyr::from_multiple(&grants.manifest_bound_to(&account)).expect("YAML");
+    let bound: Vec<Value> = serde_saphyr::from_multiple(&grants.manifest(Some(&account))).expect("YAML");
     assert_eq!(bound.len(), 5);
     assert_eq!(bound[0]["kind"], "ServiceAccount");
     for (number, (role, binding)) in [(1, 2), (3, 4)].into_iter().enumerate() {
@@ -119,7 +119,7 @@ fn an_account_is_bound_to_each_role() {
             bound[0]["metadata"]["namespace"]
         );
     }
-    let member = member_manifest_bound_to(&account);
+    let member = member_manifest(Some(&account));
     assert!(member.contains("kind: ClusterRoleBinding") && member.contains("nonResourceURLs"));
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use apiserver::User;
-use collect::{Grants, ServiceAccount, member_manifest_bound_to};
+use collect::{Grants, ServiceAccount, member_manifest};
 use evidence::api::Edition;
 
 use super::{
@@ -128,7 +128,7 @@ impl Bound {
     }
 
     async fn granting(world: World, grants: &Grants) -> Self {
-        Self::to(world, |account| grants.manifest_bound_to(account)).await
+        Self::to(world, |account| grants.manifest(Some(account))).await
     }
 
     /// Collects as the runner, and compares.
@@ -235,7 +235,7 @@ async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
 async fn a_member_is_asked_for_what_its_role_grants() {
     let hub = world().await;
     let member = World::new().await;
-    let bound = Bound::to(member, member_manifest_bound_to).await;
+    let bound = Bound::to(member, |account| member_manifest(Some(account))).await;
     let ways = vec![way("a", bound.world.hub.connection.client.clone())];
     hub.collect(&asking(60, ways), async {}).await.expect("evidence");
     bound.compare();

@@ -18,10 +18,13 @@ use crate::{
         call::{TimedClient, retry},
         failure::Failure,
     },
-    watch::{list::list, record::Record, restored},
+    watch::{
+        list::{check_newer, list, missed_reason},
+        record::Record,
+    },
 };
 
-/// How long the watch may take to bring what the list shows. A shorter delay is no interruption either.
+/// How long the watch may take to bring what the list shows. A shorter delay is not an interruption either.
 const CATCH_UP: Duration = Duration::from_secs(10);
 /// Interval of comparing what the watch has brought.
 const TICK: Duration = Duration::from_millis(50);
@@ -30,13 +33,13 @@ const ATTEMPTS: u32 = 3;
 
 /// What a list shows, and the watch has not brought yet.
 #[derive(Default)]
-struct Untold {
+struct Unseen {
     versions: Vec<ObjectRef>,
     /// Keys of profiles that are gone.
     deletions: Vec<Arc<str>>,
 }
 
-impl Untold {
+impl Unseen {
     /// Drops what the watch has brought meanwhile. Returns whether nothing is left.
     fn settle(&mut self, record: &Record<impl Tracked>) -> bool {
         self.versions.retain(|object| !record.has_version(object));
@@ -96,7 +99,7 @@ impl<T: Tracked> Watch<T> {
             self.stream = None;
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
         }
-        // A doubt is no failure of the hub yet.
+        // A doubt is not a failure of the hub yet.
         let attempts = if self.outage.is_some() && !doubtful {
             1
         } else {
@@ -114,8 +117,8 @@ impl<T: Tracked> Watch<T> {
             compared = comparing => compared,
             never = self.follow() => match never {},
         };
-        let mut untold = match compared {
-            Ok(untold) => untold,
+        let mut missing = match compared {
+            Ok(missing) => missing,
             // The watch has noticed it meanwhile, and has listed all.
             Err(failure) if failure.is_restored() && self.restores > restores => return true,
             Err(failure) if failure.is_restored() => return self.take_new_history(&failure).await,
@@ -125,7 +128,7 @@ impl<T: Tracked> Watch<T> {
             }
         };
         let settled = async {
-            while !untold.settle(&record.lock()) {
+            while !missing.settle(&record.lock()) {
                 sleep(TICK).await;
             }
         };
@@ -141,7 +144,7 @@ impl<T: Tracked> Watch<T> {
                 never = self.follow() => match never {},
             }
         };
-        // A sleep beside a watch that never rests would not be looked at.
+        // `timeout` polls the watch, which may never rest, before its own timer.
         let settled = timeout(CATCH_UP, settling).await.is_ok();
         let now = self.clock.now();
         let is_current = |stream: &Stream| stream.has_caught_up(now);
@@ -149,7 +152,7 @@ impl<T: Tracked> Watch<T> {
             // The list began then. Hubs send a watch nothing while nothing changes, some not even bookmarks.
             self.hear(self.heard.max(ended));
         }
-        settled || self.take_list(&untold).await
+        settled || self.take_list(&missing).await
     }
 
     /// Whether nothing came for so long that the connection may be dead.
@@ -169,10 +172,10 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// The watch has missed something: takes a new list into the record, and notes the gap.
-    async fn take_list(&mut self, untold: &Untold) -> bool {
+    async fn take_list(&mut self, missing: &Unseen) -> bool {
         let (from, example) = {
             let record = self.record.lock();
-            let known = untold.known_until(&record).unwrap_or(self.began);
+            let known = missing.known_until(&record).unwrap_or(self.began);
             let from = match (&self.outage, self.late) {
                 // Until an interruption, the watch was right.
                 (Some(_), None) => self.heard,
@@ -180,13 +183,13 @@ impl<T: Tracked> Watch<T> {
                 (_, Some(_)) => self.heard.min(known),
                 (None, None) => known,
             };
-            (from, untold.example(&record))
+            (from, missing.example(&record))
         };
         let listed = self.list_patiently().await;
         let now = self.clock.now();
         self.late = None;
         let mut reason = format!(
-            "the watch{} missed changes that a later list shows, such as of {example}",
+            "the watch{} missed changes that a later list shows, for example of {example}",
             self.place()
         );
         if let Some(cause) = self.outage.take() {
@@ -206,7 +209,7 @@ impl<T: Tracked> Watch<T> {
         self.late = None;
         self.outage = None;
         let reason = format!("the watch{} missed changes: {restored}", self.place());
-        let reason = restored::reason(reason, restored);
+        let reason = missed_reason(reason, restored);
         self.record
             .lock()
             .gaps
@@ -236,15 +239,15 @@ async fn compare<T: Tracked>(
     record: &Shared<T>,
     namespace: Option<&str>,
     known: &str,
-) -> Result<Untold, Failure> {
+) -> Result<Unseen, Failure> {
     let pass = record.lock().begin(Origin::Relisted);
     let mut versions = Vec::new();
     let newest = list(client, path, |json| {
         versions.extend(record.lock().compare(json, pass))
     })
     .await?;
-    restored::compare(known, &newest)?;
-    Ok(Untold {
+    check_newer(known, &newest)?;
+    Ok(Unseen {
         versions,
         deletions: record.lock().unmet(pass, namespace),
     })

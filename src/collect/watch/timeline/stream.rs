@@ -10,14 +10,14 @@ const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
 const LASTING: SignedDuration = SignedDuration::from_secs(10);
 /// A stream that lasts so long shows that the hub keeps its history for a while.
 const WITH_HISTORY: SignedDuration = SignedDuration::from_secs(30);
-/// A stream that lasts so long may be followed by the next one at once.
+/// A stream that lasts so long may be followed by the next one immediately.
 const OLD: SignedDuration = SignedDuration::from_secs(60);
 
 /// A stream of events.
 pub(super) struct Stream {
     pub lines: Lines,
     opened: Timestamp,
-    /// Whether the hub has told everything until some moment of this stream.
+    /// Whether the hub has sent everything until some moment of this stream.
     pub is_current: bool,
     /// Whether it has brought what the record lacked.
     pub has_new_versions: bool,

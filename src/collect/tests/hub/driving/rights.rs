@@ -18,7 +18,7 @@ async fn drive_manager(mutations: bool) {
         mutations: written.into_iter().collect(),
         ..Grants::default()
     };
-    let bound = Bound::to(world, |account| grants.manifest_bound_to(account)).await;
+    let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
     let mut plan = driving(&manager);
     plan.driver.as_mut().expect("a driver").mutations = mutations;
     let seen = run(&bound.world, &manager, &plan).await;
@@ -51,7 +51,7 @@ async fn a_driver_of_placements_uses_exactly_its_role() {
         mutations: vec![Role::Scheduler],
         ..Grants::default()
     };
-    let bound = Bound::to(world, |account| grants.manifest_bound_to(account)).await;
+    let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
     let seen = run_scheduler(&bound.world, &scheduler, &plan, future::pending()).await;
     assert!(seen.driver().lacking.is_empty(), "{:?}", seen.driver().lacking);
     bound.compare();
