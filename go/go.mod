@@ -1,6 +1,6 @@
 module github.com/clusterprofile-conformance/clusterprofile-conformance/go
 
-go 1.24.0
+go 1.26.0
 
 require k8s.io/client-go v0.34.0
 

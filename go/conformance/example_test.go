@@ -19,25 +19,22 @@ var (
 )
 
 func ExampleRun() {
-	conformance.Run(t, cfg, conformance.Observe(time.Minute))
+	conformance.Run(t, cfg, conformance.Options{Observe: 3 * time.Minute})
 }
 
 func ExampleRun_options() {
-	conformance.Run(t, cfg,
-		conformance.Namespace("fleet"),
-		conformance.ClusterManager("hangar"),
-		conformance.Waivers("waivers.yaml"),
-		conformance.Artifacts(os.Getenv("ARTIFACTS")),
-		// Everything else that `clusterprofile-conformance run` takes.
-		conformance.Args("--feature", "consumer-secrets", "--skip", "lifecycle/"),
-	)
+	conformance.Run(t, cfg, conformance.Options{
+		Artifacts: os.Getenv("ARTIFACTS"),
+		// Everything that `clusterprofile-conformance run` takes.
+		Args: []string{"--cluster-manager=hangar", "--waivers=waivers.yaml", "--skip=lifecycle/"},
+	})
 }
 
 func ExampleJudge() {
 	defer exampleSuite()()
 	cfg := &rest.Config{Host: "https://hub.example:6443", BearerToken: "…"}
 
-	report, err := conformance.Judge(context.Background(), cfg)
+	report, err := conformance.Judge(context.Background(), cfg, conformance.Options{})
 	if err != nil {
 		fmt.Println("no verdict:", err)
 		return

@@ -3,13 +3,11 @@ package conformance_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,17 +20,13 @@ import (
 const (
 	// That this process is the fake suite.
 	fakeVariable = "FAKE_SUITE"
-	// The version that it prints; [conformance.Version] unless set.
-	fakeVersion = "FAKE_SUITE_VERSION"
 	// Changes to testdata/report.json: a JSON object.
 	fakeChanges = "FAKE_SUITE_CHANGES"
 	// Its exit code, and what it prints to standard error.
 	fakeExit   = "FAKE_SUITE_EXIT"
 	fakeStderr = "FAKE_SUITE_STDERR"
-	// Whether it runs until it gets SIGTERM. Then its report is partial.
+	// Whether it runs until it is interrupted. Then its report is partial.
 	fakeWaits = "FAKE_SUITE_WAITS"
-	// An address that it calls while it runs, and tells that it was stopped.
-	fakeCalls = "FAKE_SUITE_CALLS"
 	// The folder for a copy of its arguments, environment and kubeconfig.
 	fakeSeen = "FAKE_SUITE_SEEN"
 )
@@ -46,14 +40,6 @@ func TestMain(m *testing.M) {
 }
 
 func playSuite(arguments []string) int {
-	if arguments[0] == "--version" {
-		version := os.Getenv(fakeVersion)
-		if version == "" {
-			version = "clusterprofile-conformance " + conformance.Version
-		}
-		fmt.Println(version)
-		return 0
-	}
 	flags := make(map[string]string)
 	for _, argument := range arguments {
 		name, value, _ := strings.Cut(argument, "=")
@@ -77,22 +63,14 @@ func playSuite(arguments []string) int {
 	check(err)
 	var report map[string]any
 	check(json.Unmarshal(content, &report))
+	report["suite"] = map[string]any{"version": conformance.Version}
 	if changes := os.Getenv(fakeChanges); changes != "" {
 		check(json.Unmarshal([]byte(changes), &report))
 	}
 	if os.Getenv(fakeWaits) != "" {
 		stopped := make(chan os.Signal, 1)
-		signal.Notify(stopped, syscall.SIGTERM)
+		signal.Notify(stopped, os.Interrupt)
 		fmt.Fprintln(os.Stderr, "watching for 1h: 2 profiles, 0 writes")
-		if address := os.Getenv(fakeCalls); address != "" {
-			caller, err := net.Dial("tcp", address)
-			check(err)
-			defer caller.Close()
-			<-stopped
-			_, err = caller.Write([]byte("stopped"))
-			check(err)
-			return 3
-		}
 		<-stopped
 		report["partial"] = true
 	}
@@ -133,7 +111,7 @@ func self(t *testing.T) string {
 	return path
 }
 
-// hub is a hub that nobody asks.
+// hub is a hub that is never called.
 func hub() *rest.Config { return &rest.Config{Host: "https://hub.example:6443"} }
 
 // withoutViolation makes the fake's report one of a hub without a violation.
@@ -148,14 +126,11 @@ func TestInner(t *testing.T) {
 		t.Skip("other tests start this one")
 	}
 	t.Setenv(fakeVariable, "1")
-	var options []conformance.Option
-	switch os.Getenv(innerVariable) {
-	case "allow-inconclusive":
-		options = append(options, conformance.AllowInconclusive())
-	case "observe":
-		options = append(options, conformance.Observe(3*time.Minute))
+	options := conformance.Options{AllowInconclusive: os.Getenv(innerVariable) == "allow-inconclusive"}
+	if os.Getenv(innerVariable) == "observe" {
+		options.Observe = 3 * time.Minute
 	}
-	report := conformance.Run(t, hub(), options...)
+	report := conformance.Run(t, hub(), options)
 	t.Logf("returned a report on %d profiles", report.Profiles)
 }
 

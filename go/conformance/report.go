@@ -1,75 +1,59 @@
 package conformance
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 )
 
-// Decision is the suite's decision on the implementation.
-type Decision string
-
 // The decisions.
 const (
 	// Conformant: no MUST rule fails, none is inconclusive, and at least one was judged.
-	Conformant Decision = "conformant"
+	Conformant = "conformant"
 	// NoViolation: no MUST rule fails, but some were not judged.
-	NoViolation Decision = "no-violation"
-	// Inconclusive: no rule fails, but a MUST rule is inconclusive or none was judged.
-	Inconclusive Decision = "inconclusive"
+	NoViolation = "no-violation"
 	// NotConformant: a rule fails.
-	NotConformant Decision = "not-conformant"
+	NotConformant = "not-conformant"
 )
 
-// Outcome is the suite's verdict on one rule.
-type Outcome string
-
-// The outcomes.
+// The verdicts on a rule. [Inconclusive] is also a decision: no rule fails, but a MUST rule is inconclusive, or none was
+// judged.
 const (
-	// Pass: the rule examined something and found no violation.
-	Pass Outcome = "pass"
-	// Fail: the rule is broken, and it counts: a MUST rule, or a SHOULD rule with [Strict].
-	Fail Outcome = "fail"
-	// Warn: the rule is broken or in doubt, and it does not count.
-	Warn Outcome = "warn"
+	Pass = "pass"
+	// Fail: the rule is broken, and it counts: a MUST rule, or a SHOULD rule with --strict.
+	Fail = "fail"
+	// Warn: the rule is broken, and it does not count.
+	Warn = "warn"
 	// Waived: the rule is broken, and a waiver covers each violation.
-	Waived Outcome = "waived"
-	// Unjudged: evidence was requested but unavailable, or there was no profile to examine.
-	Unjudged Outcome = "inconclusive"
-	// NotApplicable: nothing on the hub that the rule applies to.
-	NotApplicable Outcome = "not-applicable"
+	Waived = "waived"
+	// Inconclusive: evidence was requested but unavailable, or there was no profile to examine.
+	Inconclusive = "inconclusive"
+	// NotApplicable: the hub has nothing that the rule applies to.
+	NotApplicable = "not-applicable"
 	// Skipped: the rule was deselected, or the evidence that it needs was not requested.
-	Skipped Outcome = "skipped"
+	Skipped = "skipped"
 )
+
+// ErrInconclusive is what [Report.Err] returns if the run proves nothing.
+var ErrInconclusive = errors.New("inconclusive")
 
 // Report is the suite's JSON report, in the parts that a test needs. The file report.json has all of it, as
 // docs/schemas/json-report.v1.schema.json describes it.
 type Report struct {
 	// The folder of report.json, report.html, report.yaml and evidence.jsonl.zst; empty if they were not kept.
-	Folder string `json:"-"`
-
-	APIVersion string    `json:"apiVersion"`
-	Suite      Suite     `json:"suite"`
-	JudgedAt   time.Time `json:"judgedAt"`
-	// Who was judged: manager, scheduler, consumer.
-	Roles   []string `json:"roles"`
-	Edition string   `json:"edition"`
+	Folder   string    `json:"-"`
+	Suite    Suite     `json:"suite"`
+	JudgedAt time.Time `json:"judgedAt"`
+	Edition  string    `json:"edition"`
 	// The number of profiles in scope.
 	Profiles int `json:"profiles"`
-	// Whether the profiles were watched, rather than read as a single snapshot.
-	Watched bool `json:"watched"`
 	// Whether the run was cut short, so that evidence may be missing.
-	Partial  bool     `json:"partial"`
-	Decision Decision `json:"decision"`
-	// Kinds of evidence that were not requested, each with the reason.
-	NotAsked map[string]string `json:"notAsked"`
+	Partial  bool   `json:"partial"`
+	Decision string `json:"decision"`
 	// Every rule of the edition.
 	Verdicts []Verdict `json:"verdicts"`
-	// The waivers, if there are any.
-	Waivers []Waiver `json:"waivers"`
+	Waivers  []Waiver  `json:"waivers"`
 }
 
 // Suite is the suite that judged.
@@ -83,23 +67,15 @@ type Verdict struct {
 	Rule  string `json:"rule"`
 	Title string `json:"title"`
 	// MUST, SHOULD or MAY.
-	Level string `json:"level"`
-	// Explicit if the documents state the rule, derived if it follows from them.
-	Basis string `json:"basis"`
-	// Document and section.
-	Source  string  `json:"source"`
-	Outcome Outcome `json:"verdict"`
-	// How many things the rule examined.
-	Examined int `json:"examined"`
+	Level   string `json:"level"`
+	Outcome string `json:"verdict"`
 	// Why the rule neither passed nor failed nor warned.
 	Reason string `json:"reason"`
 	// The violations, except those that are waived.
 	Findings []Finding `json:"findings"`
 	// The violations that are waived.
-	Waived []WaivedFinding `json:"waived"`
-	Notes  []string        `json:"notes"`
-	// What to do about the findings.
-	Remedy string `json:"remedy"`
+	Waived []Finding `json:"waived"`
+	Remedy string    `json:"remedy"`
 }
 
 // Finding is one violation. Its text comes from the hub and is not escaped.
@@ -109,127 +85,99 @@ type Finding struct {
 	Expected string `json:"expected"`
 	Observed string `json:"observed"`
 	Message  string `json:"message"`
-	// Whether it is a warning only, even for a MUST rule.
-	Advisory bool `json:"advisory"`
-}
-
-// WaivedFinding is a violation that a waiver covers.
-type WaivedFinding struct {
-	Finding
-	// The place of its waiver in Report.Waivers.
-	Waiver int `json:"waiver"`
 }
 
 // Object names the object of a finding.
 type Object struct {
 	Kind string `json:"kind"`
 	// Empty for a cluster-scoped object.
-	Namespace       string `json:"namespace"`
-	Name            string `json:"name"`
-	UID             string `json:"uid"`
-	ResourceVersion string `json:"resourceVersion"`
-}
-
-// String returns kind, namespace and name.
-func (o Object) String() string {
-	if o.Namespace == "" {
-		return o.Kind + " " + o.Name
-	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // Waiver is the outcome of a waiver.
 type Waiver struct {
-	Rule   string `json:"rule"`
-	Object string `json:"object"`
-	Reason string `json:"reason"`
-	Link   string `json:"link"`
-	// The last day on which it counts, in UTC, as 2027-03-31.
-	Expires string `json:"expires"`
-	// How many violations it has waived.
-	Waived  int  `json:"waived"`
-	Expired bool `json:"expired"`
+	Rule string `json:"rule"`
 	// What is wrong with the waiver itself.
 	Complaint string `json:"complaint"`
 }
 
-// ErrInconclusive is what [Report.Err] returns if the run proves nothing: a MUST rule could not be judged, none was, or
-// the run was cut short.
-var ErrInconclusive = errors.New("inconclusive")
+// String returns kind, namespace and name.
+func (o Object) String() string {
+	return strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
+}
+
+// String describes the verdict with its findings and the remedy, in escaped lines.
+func (v *Verdict) String() string {
+	lines := []string{fmt.Sprintf("%s: [%s] %s", strings.ReplaceAll(v.Outcome, "-", " "), v.Level, escape(v.Title))}
+	add := func(name, value string) {
+		if value != "" {
+			lines = append(lines, fmt.Sprintf("%-10s%s", name, escape(value)))
+		}
+	}
+	add("reason", v.Reason)
+	findings := append(v.Findings[:len(v.Findings):len(v.Findings)], v.Waived...)
+	for place, finding := range findings {
+		if place == shownFindings {
+			lines = append(lines, fmt.Sprintf("… and %d more, in report.json", len(findings)-place))
+			break
+		}
+		add("finding", finding.Message)
+		add("object", finding.Object.String())
+		add("path", finding.Path)
+		add("expected", finding.Expected)
+		add("observed", finding.Observed)
+	}
+	if len(findings) > 0 {
+		add("remedy", v.Remedy)
+		add("explain", program+" explain "+v.Rule)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// The most findings of a rule to show; report.json has all of them.
+const shownFindings = 10
 
 // Failed returns the verdicts of the broken rules that count.
 func (r *Report) Failed() []Verdict { return r.with(Fail) }
 
+func (r *Report) with(outcome string) []Verdict {
+	var verdicts []Verdict
+	for _, verdict := range r.Verdicts {
+		if verdict.Outcome == outcome {
+			verdicts = append(verdicts, verdict)
+		}
+	}
+	return verdicts
+}
+
 // Err returns nil if the hub conforms, and an error that lists the broken or inconclusive rules if it does not.
 func (r *Report) Err() error {
 	switch {
-	case r.Partial && r.Decision != NotConformant:
-		return fmt.Errorf("%w: the run was cut short, so its reports are partial", ErrInconclusive)
+	case r.Decision == NotConformant:
+		lines := []string{"not conformant with edition " + escape(r.Edition)}
+		for _, verdict := range r.Failed() {
+			lines = append(lines, verdict.Rule, verdict.String())
+		}
+		for _, waiver := range r.Waivers {
+			if waiver.Complaint != "" {
+				lines = append(lines, "waiver for "+escape(waiver.Rule)+": "+escape(waiver.Complaint))
+			}
+		}
+		return errors.New(strings.Join(lines, "\n"))
+	case r.Partial:
+		return fmt.Errorf("%w: the run was cut short", ErrInconclusive)
 	case r.Decision == Conformant || r.Decision == NoViolation:
 		return nil
-	case r.Decision == NotConformant:
-		return r.violations()
 	case r.Decision == Inconclusive:
-		return fmt.Errorf("%w: %s", ErrInconclusive, r.doubts())
+		err := fmt.Errorf("%w: a MUST rule could not be judged, or none was", ErrInconclusive)
+		for _, verdict := range r.with(Inconclusive) {
+			if verdict.Level == "MUST" {
+				err = fmt.Errorf("%w\n%s: %s", err, verdict.Rule, escape(verdict.Reason))
+			}
+		}
+		return err
 	default:
-		return fmt.Errorf("the report has a decision that this package does not know: %q", r.Decision)
+		return fmt.Errorf("unknown decision %q", r.Decision)
 	}
-}
-
-func (r *Report) violations() error {
-	var text strings.Builder
-	text.WriteString("not conformant with edition " + escape(r.Edition))
-	if r.Partial {
-		text.WriteString("; the run was cut short, so its reports are partial")
-	}
-	for _, verdict := range r.Failed() {
-		text.WriteString("\n\n" + verdict.Rule + "\n" + strings.Join(verdict.lines(), "\n"))
-	}
-	for _, waiver := range r.Waivers {
-		if waiver.Complaint != "" {
-			text.WriteString("\n\nwaiver for " + escape(waiver.Rule) + ": " + escape(waiver.Complaint))
-		}
-	}
-	return errors.New(text.String())
-}
-
-// doubts says why a run without a failure proves nothing.
-func (r *Report) doubts() string {
-	var doubts []string
-	for _, verdict := range r.with(Unjudged) {
-		if verdict.Level == "MUST" {
-			doubts = append(doubts, "\n  "+verdict.Rule+": "+escape(verdict.Reason))
-		}
-	}
-	switch len(doubts) {
-	case 0:
-		return "no MUST rule was judged"
-	case 1:
-		return "1 MUST rule could not be judged:" + doubts[0]
-	default:
-		return fmt.Sprintf("%d MUST rules could not be judged:%s", len(doubts), strings.Join(doubts, ""))
-	}
-}
-
-func (r *Report) with(outcome Outcome) []Verdict {
-	var found []Verdict
-	for _, verdict := range r.Verdicts {
-		if verdict.Outcome == outcome {
-			found = append(found, verdict)
-		}
-	}
-	return found
-}
-
-// readReport reads the suite's JSON report. Fields that this package does not know are fine: the suite may add some.
-func readReport(path string) (*Report, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the suite left no report: %w", err)
-	}
-	report := &Report{}
-	if err := json.Unmarshal(content, report); err != nil {
-		return nil, fmt.Errorf("failed to read the suite's report %s: %w", path, err)
-	}
-	return report, nil
 }

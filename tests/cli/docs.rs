@@ -219,7 +219,7 @@ const VERSIONED: &[&str] = &[
     "ci/node/README.md",
     "docs/ci.md",
     "docs/install.md",
-    "go/conformance/binary.go",
+    "go/conformance/conformance.go",
 ];
 
 #[test]

@@ -86,7 +86,7 @@ func TestABrokenManagerFailsItsRuleAlone(t *testing.T) {
 			expected := []string{"TestConformance", "TestConformance/" + fault}
 			if hangar.Warns(fault) {
 				expected = nil
-				if !strings.Contains(broken.printed, "warning: [SHOULD ") {
+				if !strings.Contains(broken.printed, "warn: [SHOULD]") {
 					t.Errorf("no warning in\n%s", broken.printed)
 				}
 			}

@@ -8,5 +8,5 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, cfg, conformance.Observe(3*time.Minute))
+	conformance.Run(t, cfg, conformance.Options{Observe: 3 * time.Minute})
 }
