@@ -231,8 +231,10 @@ fn existing_context(
     let (fault, message) = match given.or(current.filter(|name| !name.is_empty())) {
         Some(context) if known.contains(&context) => return Ok(context.to_owned()),
         Some(context) => {
-            let unknown = UnknownName::among("context", context, known);
-            let message = format!("{unknown}; {place} has the contexts {listed}");
+            let nearest = UnknownName::among("context", context, known).nearest;
+            let nearest = nearest.map(|name| format!(": did you mean `{name}`?"));
+            let nearest = nearest.unwrap_or_default();
+            let message = format!("no context `{context}` in {place}{nearest}; its contexts: {listed}");
             (ConnectFault::UnknownContext, message)
         }
         None if known.is_empty() => {

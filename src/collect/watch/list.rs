@@ -5,7 +5,7 @@
 //! a quiet hub. A list shows how far the hub has come.
 
 use bytes::BytesMut;
-use evidence::{Reason, ReasonId, lenient::masked};
+use evidence::{LARGEST_OBJECT, Reason, ReasonId, lenient::masked};
 use http::{HeaderName, HeaderValue, Method, Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -179,6 +179,9 @@ async fn page(
     let redaction = client.own.redaction();
     for item in &page.items {
         consume_budget().await;
+        if item.get().len() > LARGEST_OBJECT {
+            return Err(Failure::broken("an object of the list is too large"));
+        }
         // Masking keeps all bytes in their places.
         let start = item.get().as_ptr() as usize - text.as_ptr() as usize;
         each(&redaction.redact(&body[start..start + item.get().len()]));
