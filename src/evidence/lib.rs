@@ -7,7 +7,15 @@ pub mod api;
 pub mod dump;
 mod evidence;
 pub mod file;
-pub mod labels;
+/// The labels on all objects that the suite prints or creates, by which they are found and deleted.
+pub mod labels {
+    /// What the object is part of: [`SUITE`], on all of them.
+    pub const LABEL_PART_OF: &str = "app.kubernetes.io/part-of";
+    /// Which program the object is for: [`SUITE`] for runs, and other names that begin so.
+    pub const LABEL_NAME: &str = "app.kubernetes.io/name";
+    /// What the suite calls itself.
+    pub const SUITE: &str = "clusterprofile-conformance";
+}
 mod named;
 /// Profiles and slices over time, and references to any object.
 mod objects {

@@ -17,7 +17,7 @@ use super::{
     gather::{Gatherer, Types},
     source::{CUT_SHORT, Progress, Source},
 };
-use crate::{InputError, LARGEST_OBJECT, lenient, read::input::Place};
+use crate::{InputError, LARGEST_OBJECT, lenient, read::input::FilePlace};
 
 const DEEPEST: usize = 8;
 
@@ -88,7 +88,7 @@ fn json(
     if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
         return Err(why);
     }
-    let at = |line| Place { line, ..begins };
+    let at = |line| FilePlace { line, ..begins };
     if error.is_eof() {
         return Err(at(progress.last_line()).content(CUT_SHORT));
     }
@@ -143,7 +143,7 @@ fn yaml(
         serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a key is repeated".to_owned(),
         other => without_quotes(without_place(&other.to_string())),
     };
-    let place = Place {
+    let place = FilePlace {
         line: begins.line + line.max(1) - 1,
         ..begins
     };
@@ -154,7 +154,7 @@ fn yaml(
 }
 
 /// The error for text that cannot be parsed. The column counts from 1.
-fn syntax(place: Place<'_>, column: usize, language: &str, message: &str) -> InputError {
+fn syntax(place: FilePlace<'_>, column: usize, language: &str, message: &str) -> InputError {
     place.content(format_args!(
         ":{column} is not valid {language}: {message}; correct the file, or dump again"
     ))

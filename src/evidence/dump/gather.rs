@@ -7,14 +7,14 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::notes::{DumpContents, unknown_versions};
+use super::{DumpContents, unknown_versions};
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
     Origin, Tracked, Unreadable, Version,
     api::{ClusterProfile, ObjectKind, PlacementDecision, names},
     crd, lenient,
     lenient::Untyped,
-    read::input::{Counts, Place},
+    read::input::{Counts, FilePlace},
     runs::{left_out, of_other_runs},
 };
 
@@ -162,8 +162,8 @@ impl<'d> Gatherer<'d> {
         self.count = 0;
     }
 
-    pub fn place(&self, line: usize) -> Place<'_> {
-        Place {
+    pub fn place(&self, line: usize) -> FilePlace<'_> {
+        FilePlace {
             file: &self.file,
             line,
         }

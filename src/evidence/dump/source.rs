@@ -5,7 +5,7 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-use crate::{InputError, LimitError, Limits, read::input::Place};
+use crate::{InputError, LimitError, Limits, read::input::FilePlace};
 
 /// The largest part of a line that is read at once, in bytes.
 const PIECE: u64 = 1024;
@@ -118,8 +118,8 @@ impl<'f, R: Read> Source<'f, R> {
         }
     }
 
-    pub fn place(&self) -> Place<'f> {
-        Place {
+    pub fn place(&self) -> FilePlace<'f> {
+        FilePlace {
             file: self.file,
             line: self.progress.line(),
         }

@@ -19,7 +19,7 @@ use crate::{
     api::names,
     lenient,
     lenient::{Untyped, masked, without_values},
-    read::input::Place,
+    read::input::FilePlace,
 };
 
 /// Reads an unpacked evidence file line by line. A truncated one is read up to the cut, with a [`Gap`](crate::Gap) for
@@ -34,7 +34,7 @@ pub fn read_from(mut reader: impl BufRead, name: &str, limits: &Limits) -> Resul
     let mut whole = 0;
     loop {
         let number = whole + 1;
-        let place = Place {
+        let place = FilePlace {
             file: name,
             line: number,
         };
@@ -66,12 +66,12 @@ pub fn read_from(mut reader: impl BufRead, name: &str, limits: &Limits) -> Resul
         whole = number;
     }
     match whole {
-        0 => Err(no_header(Place { file: name, line: 1 })),
+        0 => Err(no_header(FilePlace { file: name, line: 1 })),
         _ => Ok(gathered.finish(whole)),
     }
 }
 
-fn no_header(place: Place<'_>) -> InputError {
+fn no_header(place: FilePlace<'_>) -> InputError {
     place.content(" is not the header of an evidence file")
 }
 
@@ -105,7 +105,7 @@ fn next_line<'a>(
 }
 
 /// Checks the version first: the header of another version may have any shape.
-fn check_format(line: &[u8], place: Place<'_>) -> Result<(), InputError> {
+fn check_format(line: &[u8], place: FilePlace<'_>) -> Result<(), InputError> {
     #[derive(Deserialize)]
     struct Head {
         header: Format,

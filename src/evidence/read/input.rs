@@ -53,19 +53,19 @@ impl InputError {
 
 /// A place in a file.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct FilePlace<'a> {
     pub file: &'a str,
     /// From 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FilePlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-impl Place<'_> {
+impl FilePlace<'_> {
     /// The error for a file that exceeds a limit here.
     pub fn too_large(&self, limit: LimitError) -> InputError {
         InputError::TooLarge {
