@@ -13,10 +13,7 @@ pub mod submitted;
 mod summary;
 mod text;
 
-pub use files::{
-    outputs::{Form, Output, OutputError, Outputs, Prepared},
-    part::Part,
-};
+pub use files::{Form, Output, OutputError, Outputs, Part, Prepared};
 pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, terminal, trials};
 pub use input::{Advice, Coverage, Report, no_advice};
 pub use summary::{

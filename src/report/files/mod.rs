@@ -1,5 +1,276 @@
-//! The files of a run, from their names to their content.
+//! The files of a run: checked before it starts, written atomically at its end.
 
-pub(crate) mod outputs;
-pub(crate) mod part;
-pub(crate) mod place;
+use std::{
+    collections::BTreeMap,
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+pub use self::place::Part;
+use self::place::{Place, Unwritten, folder_of};
+use crate::Format;
+
+mod place;
+
+/// What a file may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// The evidence.
+    Record,
+    /// The report in a format.
+    Format(Format),
+    /// The report that an implementer submits.
+    Report,
+    /// The same in the shape that the SIG's matrix of implementations is made from.
+    Matrix,
+}
+
+/// The requested files, at most one of each form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs(pub BTreeMap<Form, PathBuf>);
+
+/// The requested files, checked to be writable. Dropping it changes nothing.
+#[derive(Debug, Default)]
+pub struct Prepared(pub BTreeMap<Form, Output>);
+
+/// One file to be written.
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    path: PathBuf,
+    place: Place,
+    /// The part that a killed run leaves.
+    part: Option<Part>,
+}
+
+/// The variable with the path of a GitHub step's summary.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Why a file cannot be written, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct OutputError {
+    what: String,
+    #[source]
+    source: Option<io::Error>,
+}
+
+impl Outputs {
+    /// Checks before a run that every file can be written. `name` says what the user calls each.
+    ///
+    /// # Errors
+    /// When one cannot be written, or two are the same file.
+    pub fn prepare(self, name: impl Fn(Form) -> String) -> Result<Prepared, OutputError> {
+        let named: Vec<_> = self.0.iter().map(|(form, path)| (name(*form), path)).collect();
+        for (place, (second, path)) in named.iter().enumerate() {
+            if let Some((first, _)) = named[..place].iter().find(|(_, other)| is_same(path, other)) {
+                let path = path.display();
+                return Err(OutputError {
+                    what: format!("{first} and {second} both name {path}: give each a file of its own"),
+                    source: None,
+                });
+            }
+        }
+        let opened = self.0.into_iter().map(|(form, path)| {
+            // The text that other commands of the step have written into its summary is kept.
+            let is_summary = form == Form::Format(Format::Markdown)
+                && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
+            let place = if is_summary {
+                Place::after(&path)
+            } else {
+                Place::of(&path)
+            };
+            Ok((form, Output::at(name(form), path, place)?))
+        });
+        opened.collect::<Result<_, _>>().map(Prepared)
+    }
+}
+
+impl Output {
+    /// Checks that a file can be written. `name` is what the user calls it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
+        let place = Place::of(&path);
+        Self::at(name.to_owned(), path, place)
+    }
+
+    fn at(name: String, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
+        match place {
+            Ok(place) => Ok(Self {
+                name,
+                path,
+                place,
+                part: None,
+            }),
+            Err(source) => Err(OutputError {
+                what: format!(
+                    "failed to prepare {name} {}: {}",
+                    path.display(),
+                    advice(&path, &source)
+                ),
+                source: Some(source),
+            }),
+        }
+    }
+
+    /// The path as the user gave it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps a part of the content next to the file until the file is written. Returns `None` if it is not a regular
+    /// file, such as a pipe.
+    pub fn begin_part(&mut self) -> Option<Part> {
+        self.part = self.place.target().map(Part::of);
+        self.part.clone()
+    }
+
+    /// Writes the content atomically, and removes its part.
+    ///
+    /// # Errors
+    /// When the system cannot write it.
+    pub fn write(
+        self,
+        content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        let Self {
+            name,
+            path,
+            place,
+            part,
+        } = self;
+        let written = place.write(content);
+        if let (Ok(()), Some(part)) = (&written, part) {
+            part.remove();
+        }
+        written.map_err(|Unwritten { source, kept }| {
+            let advice = match (kept, source.kind()) {
+                (Some(kept), _) => format!("its content is in {}", kept.display()),
+                (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
+                (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+                    advice(&path, &source)
+                }
+                (None, _) => "check the space left on its disk".to_owned(),
+            };
+            OutputError {
+                what: format!("failed to write {name} {}: {advice}", path.display()),
+                source: Some(source),
+            }
+        })
+    }
+}
+
+/// Whether two paths lead to one regular file, which may not be there yet.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        fs::canonicalize(path).ok().or_else(|| {
+            let folder = fs::canonicalize(folder_of(path)).ok()?;
+            Some(folder.join(path.file_name()?))
+        })
+    };
+    // Two outputs can share what is no regular file, such as /dev/null.
+    let is_special = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file());
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => one == other && !is_special(&one),
+        _ => one == other,
+    }
+}
+
+fn advice(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound if fs::read_link(path).is_ok() => {
+            "it is a link into a missing folder: fix it".to_owned()
+        }
+        io::ErrorKind::NotFound => format!("create the folder {} first", folder_of(path).display()),
+        io::ErrorKind::IsADirectory => "it is a folder: name a file in it".to_owned(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "you may not write there: choose another path".to_owned()
+        }
+        _ => "choose another path".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(path: &Path) -> Output {
+        Output::open("the JSON report", path.to_owned()).expect("it can be written")
+    }
+
+    fn write(output: Output) -> Result<(), OutputError> {
+        output.write(|into| into.write_all(b"content"))
+    }
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    #[test]
+    fn a_folder_that_goes_during_the_run_is_told() {
+        let folder = folder();
+        let reports = folder.path().join("reports");
+        fs::create_dir(&reports).expect("created");
+        let output = output(&reports.join("report.json"));
+        fs::remove_dir_all(&reports).expect("removed");
+        let error = write(output).expect_err("nowhere to write").to_string();
+        assert!(
+            error.starts_with("failed to write the JSON report ")
+                && error.ends_with("report.json: its folder is gone"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn nothing_lies_beside_the_reports_while_a_run_takes_its_time() {
+        let folder = folder();
+        let output = output(&folder.path().join("report.json"));
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+        write(output).expect("written");
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_goes_during_the_run_is_written_anew() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        fs::write(&path, "of yesterday").expect("written");
+        let output = output(&path);
+        fs::remove_file(&path).expect("removed");
+        write(output).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "content");
+    }
+
+    #[test]
+    fn content_that_cannot_be_put_in_place_is_kept_beside_it() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        let output = output(&path);
+        // Nothing replaces a folder that is not empty.
+        fs::create_dir_all(path.join("full")).expect("created");
+        let error = write(output).expect_err("no place for it").to_string();
+        let (_, kept) = error.split_once("its content is in ").expect("where it is");
+        assert_eq!(fs::read_to_string(kept).expect("kept"), "content", "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_made_up_leaves_all_as_it_was() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        fs::write(&path, "of yesterday").expect("written");
+        let failed = output(&path).write(|into| {
+            into.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(
+            failed
+                .expect_err("no room")
+                .to_string()
+                .contains("check the space left")
+        );
+        assert_eq!(fs::read_to_string(&path).expect("there"), "of yesterday");
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
+    }
+}

@@ -50,14 +50,8 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
     let mut lines = vec![format!("{} ({})", facts.title, findings::extent(verdict))];
     for finding in verdict.findings.iter().take(FINDINGS) {
         let mut line = format!("{}: {}", finding.object, finding.message);
-        for (name, value) in [
-            ("at", &finding.path),
-            ("expected", &finding.expected),
-            ("observed", &finding.observed),
-        ] {
-            if !value.is_empty() {
-                line += &format!("; {name} {value}");
-            }
+        for (name, value) in findings::values(finding) {
+            line += &format!("; {name} {value}");
         }
         lines.push(escape::short(&line, LONGEST).into_owned());
     }

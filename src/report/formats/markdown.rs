@@ -4,7 +4,6 @@
 
 use std::{fmt::Write as _, io};
 
-use jiff::Timestamp;
 use judge::{
     Decision, RuleVerdict, Verdict,
     rules::{Finding, Level},
@@ -12,7 +11,6 @@ use judge::{
 
 use crate::{
     Report,
-    story::{Changed, Event, Stories, Story, representatives},
     summary::{decision, findings::extent, run, sources::cited},
     text::{escape, number::count},
 };
@@ -34,14 +32,13 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     }
     let tail = unjudged(report);
     let room = LONGEST.saturating_sub(tail.len());
-    let stories = Stories::of(report.evidence);
     let mut left_out = 0;
     for (heading, which) in [
         ("Failures", Verdict::Fail),
         ("Warnings", Verdict::Warn),
         ("Waived", Verdict::Waived),
     ] {
-        left_out += findings(&mut text, report, &stories, (heading, which), room);
+        left_out += findings(&mut text, report, heading, which, room);
     }
     if left_out > 0 {
         let more = count(left_out, "more rule");
@@ -101,37 +98,26 @@ fn counts(text: &mut String, report: &Report) {
     }
 }
 
-/// Lists the rules with that verdict while there is room, and counts the others. Stories take the first half at most: no
-/// rule is left out for them.
-fn findings(
-    text: &mut String,
-    report: &Report,
-    stories: &Stories,
-    (heading, which): (&str, Verdict),
-    room: usize,
-) -> usize {
+/// Lists the rules with that verdict while there is room, and counts the others.
+fn findings(text: &mut String, report: &Report, heading: &str, which: Verdict, room: usize) -> usize {
     let verdicts = report.judgement.verdicts.iter();
     let verdicts: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
     if !verdicts.is_empty() {
         let _ = writeln!(text, "### {heading}\n");
     }
     let mut left_out = 0;
-    for verdict in verdicts {
-        let with_stories = rule(verdict, Some(stories));
-        let without = || Some(rule(verdict, None)).filter(|rule| text.len() + rule.len() + 1000 <= room);
-        match Some(with_stories)
-            .filter(|rule| text.len() + rule.len() <= room / 2)
-            .or_else(without)
-        {
-            Some(rule) => *text += &rule,
-            None => left_out += 1,
+    for rule in verdicts.into_iter().map(rule) {
+        if text.len() + rule.len() + 1000 <= room {
+            *text += &rule;
+        } else {
+            left_out += 1;
         }
     }
     left_out
 }
 
-/// A rule and its findings, with their stories if those are given.
-fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
+/// A rule and its findings.
+fn rule(verdict: &RuleVerdict) -> String {
     let facts = &verdict.rule.facts;
     let open = if verdict.verdict == Verdict::Fail {
         " open"
@@ -172,12 +158,6 @@ fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
             count(hidden, "more finding")
         );
     }
-    if let Some(stories) = stories {
-        for finding in representatives(verdict) {
-            let story = stories.of_finding(finding);
-            text.extend(story.map(|story| story_table(finding, &story)));
-        }
-    }
     let _ = writeln!(
         text,
         "\n**Remedy**: {}\n\n**Source**: {}\n\n</details>\n",
@@ -185,63 +165,6 @@ fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
         source(verdict)
     );
     text
-}
-
-/// How an object came to a finding, as a table that a reader opens.
-fn story_table(finding: &Finding, story: &Story) -> String {
-    let mut text = format!(
-        "\n<details><summary>How it came about</summary>\n\n{} {}\n\n| time (UTC) | event | field | before | after |\n|---|---|---|---|---|\n",
-        code(&finding.object.to_string()),
-        code(&finding.path),
-    );
-    for event in &story.events {
-        event_rows(&mut text, event);
-    }
-    if let Some(note) = &story.note {
-        let _ = writeln!(text, "\n{note}");
-    }
-    text + "\n</details>\n"
-}
-
-/// Writes an event: a row for each field that changed.
-fn event_rows(text: &mut String, event: &Event) {
-    let at = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let mut when = event.at.map(at).unwrap_or_default();
-    let until = event.until.map(at).filter(|until| *until != when);
-    if let (false, Some(until)) = (when.is_empty(), until) {
-        let _ = write!(when, " to {until}");
-    }
-    let mark = if event.sets_field { " (sets the field)" } else { "" };
-    let mut first = format!(
-        "| {when} | {}",
-        code(&format!("{}{mark}", event.describe(str::to_owned)))
-    );
-    if event.changed.is_empty() {
-        let _ = writeln!(text, "{first} | | | |");
-    }
-    // An empty value would be invisible.
-    let value = |value: &Option<String>| match value.as_deref() {
-        None => "(absent)".to_owned(),
-        Some(text) if text.trim().is_empty() => code(&format!("{text:?}")),
-        Some(text) => code(text),
-    };
-    for Changed { path, before, after } in &event.changed {
-        let _ = writeln!(
-            text,
-            "{first} | {} | {} | {} |",
-            code(path),
-            value(before),
-            value(after)
-        );
-        first = "| |".to_owned();
-    }
-    if event.more_changed > 0 {
-        let _ = writeln!(
-            text,
-            "| | | … and {} | | |",
-            count(event.more_changed, "more field")
-        );
-    }
 }
 
 /// The rule's source, its documents as links; for a derived rule also the step from their words to it.

@@ -3,12 +3,11 @@
 
 use std::fmt::Write as _;
 
-use evidence::Reason;
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::{OwoColorize as _, Style};
 
 use crate::{
-    COMMAND, Coverage, Report,
+    COMMAND, Report,
     summary::{decision, findings, run},
     text::{escape, number::count, page::Page},
 };
@@ -92,7 +91,7 @@ fn style(verdict: Verdict) -> Style {
 pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: bool) -> String {
     let mut page = Page::new(width);
     if in_full {
-        not_asked(&mut page, report, command);
+        by_reason(&mut page, report, Verdict::Skipped, command, usize::MAX);
         by_reason(&mut page, report, Verdict::NotApplicable, command, usize::MAX);
         by_reason(&mut page, report, Verdict::Waived, command, usize::MAX);
         notes(&mut page, report, command);
@@ -172,7 +171,7 @@ fn notes(page: &mut Page, report: &Report, command: &str) {
 /// Shows the reasons of rules with that verdict, with at most so many rules each.
 fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str, most: usize) {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for verdict in with_verdict(report, which) {
+    for verdict in with_verdict(report, which).filter(|verdict| !verdict.is_deselected()) {
         let reason = report.reason(verdict);
         let reason = reason.unwrap_or_else(|| "no reason is known".to_owned());
         gather(&mut reasons, reason, verdict.rule.id);
@@ -185,44 +184,6 @@ fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str, mo
         }
     }
     list_reasons(page, which.words(), &reasons, command);
-}
-
-/// Shows evidence that was not requested, with the rules that were skipped for it. A rule that needs one of two kinds
-/// is under both.
-fn not_asked(page: &mut Page, report: &Report, command: &str) {
-    let mut skipped: Vec<&RuleVerdict> = with_verdict(report, Verdict::Skipped)
-        .filter(|verdict| !verdict.is_deselected())
-        .collect();
-    let not_asked = Coverage::of(report).not_asked;
-    let kinds: Vec<(String, Vec<&str>)> = not_asked
-        .iter()
-        .map(|(kind, why)| {
-            let rules = skipped.iter().filter(|verdict| is_skipped_for(verdict, why));
-            let rules: Vec<&str> = rules.map(|verdict| verdict.rule.id).collect();
-            let remark = if rules.is_empty() {
-                "; no rule is skipped for it"
-            } else {
-                ""
-            };
-            (
-                format!("{kind}: {}{remark}", report.with_advice(why, None)),
-                rules,
-            )
-        })
-        .collect();
-    // The others are skipped because of the claim.
-    skipped.retain(|verdict| !not_asked.values().any(|why| is_skipped_for(verdict, why)));
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for verdict in skipped {
-        let reason = report.reason(verdict).unwrap_or_default();
-        gather(&mut reasons, reason, verdict.rule.id);
-    }
-    reasons.extend(kinds);
-    list_reasons(page, "skipped (not requested)", &reasons, command);
-}
-
-fn is_skipped_for(verdict: &RuleVerdict, why: &Reason) -> bool {
-    verdict.reasons.iter().any(|reason| reason.contains(&**why))
 }
 
 /// The last lines: the decision by each edition, the decision, what it is based on, and what to add.

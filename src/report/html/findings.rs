@@ -10,6 +10,7 @@ use judge::{
 use super::{
     display::{Sign, shown, utc},
     excerpt::{self, Line},
+    page::listed,
     plot::{Plot, span},
 };
 use crate::{
@@ -30,9 +31,6 @@ const NAMED: usize = 20;
 
 /// How many changed fields are shown of an event that did not set the finding's field.
 const FOLDED_FIELDS: usize = 2;
-
-/// How many notes of a rule are shown.
-const NOTES: usize = 10;
 
 /// A rule with what was found.
 pub(super) struct RuleView<'a> {
@@ -76,18 +74,8 @@ impl<'a> RuleView<'a> {
         stories: &Stories,
         spendings: &Spendings,
     ) -> Self {
-        let mut notes: Vec<String> = verdict
-            .notes
-            .iter()
-            .take(NOTES)
-            .map(|note| shown(&report.with_advice(note, Some(verdict.rule))))
-            .collect();
-        if verdict.notes.len() > NOTES {
-            notes.push(format!(
-                "… and {}",
-                count(verdict.notes.len() - NOTES, "more note")
-            ));
-        }
+        let notes = verdict.notes.iter();
+        let notes = notes.map(|note| report.with_advice(note, Some(verdict.rule)));
         let waived = verdict.waived.iter().map(|(finding, _)| finding);
         let open = alike(&verdict.findings).into_iter().map(|group| {
             let remark = if group.first().advisory {
@@ -150,24 +138,13 @@ impl<'a> RuleView<'a> {
             source: cited(&verdict.applies.source, verdict.applies.edition),
             extent: extent(verdict),
             reason: report.reason(verdict).as_deref().map(shown),
-            notes,
+            notes: listed(notes),
             findings: views.collect(),
             hidden: (hidden > 0).then(|| count(hidden, "more finding")),
             is_open: verdict.verdict == Verdict::Fail,
             is_brief,
         }
     }
-}
-
-/// The values of a finding with their names.
-pub(crate) fn values(finding: &Finding) -> Vec<(&'static str, String)> {
-    let values = [
-        ("path", &finding.path),
-        ("expected", &finding.expected),
-        ("observed", &finding.observed),
-    ];
-    let values = values.into_iter().filter(|(_, value)| !value.is_empty());
-    values.map(|(name, value)| (name, shown(value))).collect()
 }
 
 /// Successive events that set the finding's field, or that did not.

@@ -8,7 +8,7 @@ mod excerpt;
 pub(crate) mod findings;
 mod page;
 mod plot;
-mod squares;
+pub(crate) mod squares;
 #[cfg(test)]
 mod tests;
 

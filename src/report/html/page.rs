@@ -13,7 +13,7 @@ use super::{
     display::{Sign, WORST_FIRST, page_style, policy, rank, shown, utc},
     excerpt::Line,
     findings::RuleView,
-    squares::{ObjectSquares, Suite, objects, suites},
+    squares::{ObjectSquares, objects},
 };
 use crate::{
     Coverage, Report,
@@ -25,7 +25,7 @@ use crate::{
 /// The style of the page, after the base.
 pub(super) const STYLE: &str = include_str!("../templates/report/style.css");
 
-/// The most lines of a list of limits.
+/// The most lines of a list.
 const LISTED: usize = 10;
 
 #[derive(Template)]
@@ -45,7 +45,7 @@ struct Page<'a> {
     sections: Vec<Section<'a>>,
     objects: Vec<ObjectSquares>,
     tally: Tally,
-    suites: Vec<Suite>,
+    suites: Vec<&'a [RuleVerdict]>,
     facts: Vec<(&'static str, String)>,
     limits: Vec<(&'static str, Vec<String>)>,
 }
@@ -69,7 +69,9 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let judgement = report.judgement;
     let style = page_style(STYLE);
     let tally = Tally::of(&judgement.verdicts);
-    let levels: Vec<Level> = tally.levels.iter().map(|(level, ..)| *level).collect();
+    let suites = judgement
+        .verdicts
+        .chunk_by(|one, next| one.rule.suite() == next.rule.suite());
     let page = Page {
         policy: policy(&style),
         style,
@@ -84,7 +86,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         sections: sections(report),
         objects: judgement.roles().map(|role| objects(report, role)).collect(),
         tally,
-        suites: suites(&judgement.verdicts, &levels),
+        suites: suites.collect(),
         facts: facts(report),
         limits: limits(report),
     };
@@ -297,7 +299,7 @@ fn waiver(outcome: &WaiverOutcome) -> String {
 }
 
 /// The first lines, each once, and the number of the others.
-fn listed(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+pub(super) fn listed(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let (mut first, mut more): (Vec<String>, usize) = (Vec::new(), 0);
     for line in lines {
         let line = shown(&line);

@@ -18,13 +18,13 @@ const SQUARES: usize = 600;
 const NO_FINDING: Sign = Sign::new("pass", "✓", "no finding");
 
 /// A square, with the rule that it links to.
-pub(super) struct Square {
+pub(crate) struct Square {
     pub(super) sign: Sign,
     pub(super) title: String,
     pub(super) rule: Option<&'static str>,
 }
 
-/// The squares of a namespace, or of the rules of one suite and level.
+/// The squares of a namespace.
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) squares: Vec<Square>,
@@ -40,47 +40,22 @@ pub(super) struct ObjectSquares {
     pub(super) hidden: Option<String>,
 }
 
-/// The rules of a suite, by the levels of the edition.
-pub(super) struct Suite {
-    pub(super) name: &'static str,
-    pub(super) levels: Vec<Vec<Square>>,
-}
-
 /// The worst verdict of a finding on an object, its rule, and the number of findings.
 type Worst = (Verdict, &'static str, usize);
 
-/// A square for each rule, by suite and by these levels.
-pub(super) fn suites(verdicts: &[RuleVerdict], levels: &[Level]) -> Vec<Suite> {
+/// A square for each of these rules that has that level.
+pub(crate) fn rules(verdicts: &[RuleVerdict], level: &Level) -> Vec<Square> {
+    let own = verdicts.iter().filter(|verdict| verdict.level() == *level);
     let square = |verdict: &RuleVerdict| {
         let (sign, id) = (Sign::of(verdict.verdict), verdict.rule.id);
+        let (weight, extent) = (verdict.applies.weight(), extent(verdict));
         Square {
             sign,
-            title: format!(
-                "{id} ({}): {}, {}",
-                verdict.applies.weight(),
-                sign.word,
-                extent(verdict)
-            ),
+            title: format!("{id} ({weight}): {}, {extent}", sign.word),
             rule: Some(id),
         }
     };
-    let suite = |verdicts: &[RuleVerdict]| {
-        let of_level = |level: &Level| {
-            verdicts
-                .iter()
-                .filter(|one| one.level() == *level)
-                .map(square)
-                .collect()
-        };
-        Suite {
-            name: verdicts[0].rule.suite(),
-            levels: levels.iter().map(of_level).collect(),
-        }
-    };
-    verdicts
-        .chunk_by(|one, next| one.rule.suite() == next.rule.suite())
-        .map(suite)
-        .collect()
+    own.map(square).collect()
 }
 
 /// A square for each object of a role, by namespace.

@@ -1,10 +1,391 @@
-//! The board: one HTML page that compares implementations by their submitted reports.
+//! The board: one HTML page that compares implementations by their submitted reports: for each role its versions, its
+//! rules, and their findings.
 //!
-//! Reports and evidence come from other people. The page escapes and shortens their text, runs no script, and shows a
-//! pass in green only if judging the evidence again reproduced the report.
+//! Reports and evidence come from other people. The page escapes and shortens their text, runs no script, and shows
+//! verdicts on rules only of evidence that was judged again: in green only if that reproduced the report.
 
-mod board;
 #[cfg(test)]
 mod tests;
 
-pub use board::{BoardEntry, EditionResult, write};
+use std::{collections::BTreeMap, io};
+
+use askama::Template;
+use evidence::api::{Edition, Role};
+use jiff::{Timestamp, civil::Date};
+use judge::{
+    Count, Decision, RuleVerdict, Verdict,
+    rules::{self, Finding, Level, Rule},
+};
+use semver::Version as Semver;
+
+use crate::{
+    EditionDecision, Report,
+    html::display::{Sign, page_style, policy, rank, shown},
+    submitted::{Document, Fitness, Submission, Unreadable, trend},
+    summary::{decision, findings::alike},
+};
+
+const STYLE: &str = include_str!("../templates/board.css");
+
+/// A pass in a report that its evidence does not reproduce.
+const UNPROVEN_PASS: Sign = Sign::new("none", "○", "pass, not verified");
+
+/// How many kinds of findings the board shows for a rule.
+const SHOWN_FINDINGS: usize = 5;
+
+#[derive(Template)]
+#[template(path = "board.html")]
+struct Page<'a> {
+    policy: String,
+    style: String,
+    suite_version: &'static str,
+    sections: Vec<Section<'a>>,
+    unreadable: &'a [Unreadable],
+}
+
+/// A submitted report and its verdicts.
+#[derive(Debug)]
+pub struct BoardEntry {
+    /// The report.
+    pub submission: Submission,
+    /// Its verdicts by the edition of the report, then by other editions of the same role, from the same evidence.
+    pub editions: Vec<EditionResult>,
+}
+
+/// The verdicts of one report by one edition.
+#[derive(Debug)]
+pub struct EditionResult {
+    decision: EditionDecision,
+    rules: BTreeMap<&'static str, RuleResult>,
+}
+
+/// The verdict on one rule.
+#[derive(Debug)]
+struct RuleResult {
+    verdict: Verdict,
+    reason: Option<String>,
+    /// The first finding of each kind, and how many more objects have the same.
+    findings: Vec<(Finding, usize)>,
+    /// How many findings are not in `findings`.
+    hidden: usize,
+}
+
+/// All that the page shows of a role.
+struct Section<'a> {
+    role: Role,
+    editions: Vec<Edition>,
+    versions: Vec<Version<'a>>,
+    /// The rules that fail, then those that differ between versions.
+    leading: Vec<&'static Rule>,
+    /// All other rules.
+    rest: Vec<&'static Rule>,
+}
+
+/// A version of an implementation.
+struct Version<'a> {
+    entry: &'a BoardEntry,
+    /// The report on the previous version.
+    previous: Option<&'a BoardEntry>,
+}
+
+/// A verdict on a rule, and the editions that share it.
+struct Mark {
+    sign: Sign,
+    /// `better` or `worse` than in the previous version; else empty.
+    trend: &'static str,
+    editions: String,
+}
+
+/// Writes the page. The same reports in any order give the same bytes.
+///
+/// # Errors
+/// When `into` fails.
+pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl io::Write) -> io::Result<()> {
+    let style = page_style(STYLE);
+    let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
+    let page = Page {
+        policy: policy(&style),
+        style,
+        suite_version: env!("CARGO_PKG_VERSION"),
+        sections: sections.filter(|section| !section.versions.is_empty()).collect(),
+        unreadable,
+    };
+    page.write_into(&mut into)
+}
+
+impl EditionResult {
+    /// The verdicts and findings of evidence that was judged again, decided by the rules until that day.
+    pub fn judged(report: &Report, rules_as_of: Option<Date>) -> Self {
+        let strict = report.evidence.header.claim.strict;
+        let verdicts = report.judgement.verdicts.iter();
+        Self {
+            decision: EditionDecision::of(report.judgement, strict, rules_as_of),
+            rules: verdicts
+                .map(|verdict| (verdict.rule.id, RuleResult::judged(report, verdict)))
+                .collect(),
+        }
+    }
+
+    /// The decision that a report without readable evidence claims.
+    pub fn claimed(document: &Document) -> Self {
+        Self {
+            decision: EditionDecision {
+                edition: document.edition,
+                decision: Some(document.decision),
+                decision_explicit: None,
+            },
+            rules: BTreeMap::new(),
+        }
+    }
+
+    /// The decision by explicit rules alone; empty if it is not known.
+    fn explicit(&self) -> String {
+        let decision = self.decision.decision_explicit;
+        decision.map_or_else(String::new, |decision| {
+            Sign::of_decision(decision).word.to_owned()
+        })
+    }
+}
+
+impl RuleResult {
+    fn judged(report: &Report, verdict: &RuleVerdict) -> Self {
+        let waived = verdict.waived.iter().map(|(finding, _)| finding);
+        let groups = alike(verdict.findings.iter().chain(waived));
+        let hidden = groups.iter().skip(SHOWN_FINDINGS);
+        let hidden: usize = hidden.map(|group| group.findings.len()).sum();
+        let shown_groups = groups.iter().take(SHOWN_FINDINGS);
+        let findings = shown_groups.map(|group| (group.first().clone(), group.findings.len() - 1));
+        Self {
+            verdict: verdict.verdict,
+            reason: report.reason(verdict).map(|reason| shown(&reason)),
+            findings: findings.collect(),
+            hidden,
+        }
+    }
+}
+
+impl<'a> Section<'a> {
+    fn new(role: Role, entries: &'a [BoardEntry]) -> Self {
+        let versions = versions(
+            entries
+                .iter()
+                .filter(|entry| entry.submission.document.edition.role() == role),
+        );
+        let is_judged = |edition: &Edition| {
+            versions
+                .iter()
+                .any(|version| version.entry.result(edition).is_some())
+        };
+        let editions = role.editions().filter(is_judged).collect();
+        let has_verdict = |rule: &&Rule| versions.iter().any(|version| !version.marks(rule).is_empty());
+        let rules = rules::all().iter().filter(has_verdict);
+        let (mut leading, others): (Vec<_>, Vec<_>) = rules.partition(|rule| fails(&versions, rule));
+        let (differing, rest): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|rule| differs(&versions, rule));
+        leading.extend(differing);
+        Self {
+            role,
+            editions,
+            versions,
+            leading,
+            rest,
+        }
+    }
+
+    /// The level of a rule; if the editions differ, all of its levels.
+    fn level(&self, rule: &Rule) -> String {
+        let editions = self.editions.iter();
+        let levels = editions.filter_map(|edition| Some(rule.facts.in_edition(*edition)?.level.name()));
+        let mut levels: Vec<&str> = levels.collect();
+        levels.dedup();
+        levels.join(" or ")
+    }
+}
+
+fn fails(versions: &[Version], rule: &Rule) -> bool {
+    let results = versions.iter().flat_map(|version| version.entry.results(rule));
+    results
+        .into_iter()
+        .any(|(_, result)| result.verdict == Verdict::Fail)
+}
+
+fn differs(versions: &[Version], rule: &Rule) -> bool {
+    let words = |version: &Version| Vec::from_iter(version.marks(rule).iter().map(|mark| mark.sign.word));
+    let words = versions.iter().map(words).filter(|words| !words.is_empty());
+    Vec::from_iter(words).windows(2).any(|pair| pair[0] != pair[1])
+}
+
+/// Sorts reports by implementation and version, and gives each the report on the previous version.
+fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<Version<'a>> {
+    let mut entries: Vec<&BoardEntry> = entries.collect();
+    entries.sort_by_cached_key(|entry| (entry.implementation(), entry.version_order()));
+    let mut previous: Option<&BoardEntry> = None;
+    let versions = entries.into_iter().map(|entry| Version {
+        entry,
+        previous: previous
+            .replace(entry)
+            .filter(|earlier| earlier.implementation() == entry.implementation()),
+    });
+    versions.collect()
+}
+
+impl BoardEntry {
+    fn holds(&self) -> bool {
+        self.submission.check.fitness == Fitness::Holds
+    }
+
+    fn result(&self, edition: &Edition) -> Option<&EditionResult> {
+        let mut results = self.editions.iter();
+        results.find(|result| result.decision.edition == *edition)
+    }
+
+    fn results(&self, rule: &Rule) -> Vec<(Edition, &RuleResult)> {
+        let editions = self.editions.iter();
+        let results = editions.filter_map(|of| Some((of.decision.edition, of.rules.get(rule.id)?)));
+        results.collect()
+    }
+
+    /// Identifies the implementation: its name in lower case to sort by, name, organization, and parent folder. The
+    /// folder prevents that a report elsewhere becomes a version of this implementation.
+    fn implementation(&self) -> [String; 4] {
+        let folder = &self.submission.folder;
+        let parent = folder.rsplit_once('/').map_or(&**folder, |(parent, _)| parent);
+        let about = self.submission.document.implementation.as_ref();
+        let project = about.map_or("", |about| about.project.trim());
+        let project = shown(if project.is_empty() { parent } else { project });
+        let organization = about.map_or_else(String::new, |about| shown(about.organization.trim()));
+        [project.to_lowercase(), project, organization, parent.to_owned()]
+    }
+
+    fn version(&self) -> &str {
+        let about = self.submission.document.implementation.as_ref();
+        about.map_or("", |about| about.version.trim())
+    }
+
+    /// Sorts by semantic version; versions that are not semantic come first, by date.
+    fn version_order(&self) -> (Option<Semver>, Timestamp, String) {
+        let version = self.version();
+        let semantic = Semver::parse(version.strip_prefix('v').unwrap_or(version)).ok();
+        (
+            semantic,
+            self.submission.document.date,
+            self.submission.folder.clone(),
+        )
+    }
+}
+
+impl Version<'_> {
+    fn name(&self) -> String {
+        let [_, project, ..] = self.entry.implementation();
+        format!("{project} {}", shown(self.entry.version()))
+    }
+
+    /// Encodes the folder in letters, digits, `.`, `-`, `/`, and `_`.
+    fn anchor(&self) -> String {
+        let encode = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'/' => char::from(byte).to_string(),
+            _ => format!("_{byte:02x}"),
+        };
+        self.entry.submission.folder.bytes().map(encode).collect()
+    }
+
+    fn submitter(&self) -> String {
+        let by = self.entry.submission.document.submitted_by.as_ref();
+        by.map_or("not stated".to_owned(), |by| shown(by.organization.trim()))
+    }
+
+    /// What was real of the hub, the members, and the agents.
+    fn environment(&self) -> [String; 3] {
+        let environment = self.entry.submission.document.environment.clone();
+        environment
+            .unwrap_or_default()
+            .parts()
+            .map(|(part, said)| match said {
+                Some(said) => format!("{part}: {}", shown(&said.to_string())),
+                None => format!("{part}: not stated"),
+            })
+    }
+
+    fn verification(&self) -> Sign {
+        match self.entry.submission.check.fitness {
+            Fitness::Holds => Sign::new("pass", "✓", "verified"),
+            Fitness::NotVerified => Sign::new("doubt", "?", "not verified"),
+            Fitness::DoesNotHold => Sign::new("fail", "✕", "does not hold"),
+        }
+    }
+
+    /// What keeps the report from being submitted.
+    fn obstacles(&self) -> Vec<String> {
+        let obstacles = self.entry.submission.check.obstacles.iter();
+        obstacles.map(|obstacle| shown(obstacle)).collect()
+    }
+
+    fn decision(&self, result: &EditionResult) -> Sign {
+        let decision = result.decision.decision.unwrap_or(Decision::Inconclusive);
+        let decision = Sign::of_decision(decision);
+        match self.entry.submission.check.fitness {
+            Fitness::Holds => decision,
+            Fitness::NotVerified => Sign::new("none", "○", decision.word),
+            Fitness::DoesNotHold => self.verification(),
+        }
+    }
+
+    fn marks(&self, rule: &Rule) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::new();
+        for (edition, result) in self.entry.results(rule) {
+            let sign = match result.verdict {
+                Verdict::Pass if !self.entry.holds() => UNPROVEN_PASS,
+                verdict => Sign::of(verdict),
+            };
+            let trend = self.trend(rule, edition, result.verdict);
+            match marks
+                .iter_mut()
+                .find(|mark| (mark.sign, mark.trend) == (sign, trend))
+            {
+                Some(mark) => mark.editions += &format!(", {edition}"),
+                None => marks.push(Mark {
+                    sign,
+                    trend,
+                    editions: edition.to_string(),
+                }),
+            }
+        }
+        marks
+    }
+
+    /// Compares with the previous version, if both reports are verified.
+    fn trend(&self, rule: &Rule, edition: Edition, verdict: Verdict) -> &'static str {
+        let previous = self
+            .previous
+            .filter(|previous| previous.holds() && self.entry.holds());
+        let result = previous.and_then(|previous| previous.result(&edition)?.rules.get(rule.id));
+        result.map_or("", |result| trend(result.verdict, verdict))
+    }
+
+    /// The different reasons and findings of a rule by all editions; empty if it passed or was not judged.
+    fn open_results(&self, rule: &Rule) -> Vec<&RuleResult> {
+        let mut open: Vec<&RuleResult> = Vec::new();
+        for (_, result) in self.entry.results(rule) {
+            let is_open = rank(result.verdict) < rank(Verdict::Pass);
+            let shown = (&result.findings, &result.reason);
+            if is_open && !open.iter().any(|other| (&other.findings, &other.reason) == shown) {
+                open.push(result);
+            }
+        }
+        open
+    }
+}
+
+impl EditionResult {
+    /// The verdicts on MUST rules, or on all others: `16 passed, 1 failed`.
+    fn counts(&self, is_must: bool) -> String {
+        let mut count = Count::default();
+        for (id, result) in &self.rules {
+            let applies = rules::find(id).and_then(|rule| rule.facts.in_edition(self.decision.edition));
+            if applies.is_some_and(|applies| (applies.level == Level::Must) == is_must) {
+                count.add(result.verdict);
+            }
+        }
+        decision::counts(&count)
+    }
+}

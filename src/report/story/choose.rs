@@ -6,8 +6,9 @@ use evidence::redact::redact_value;
 use serde_json::Value;
 
 use super::{
-    events::{Changed, Event, What, beginning, kept, size},
+    Changed, Event, What, beginning,
     gather::{Draft, Gathered, is_of},
+    kept, size,
 };
 use crate::text::{
     difference::{Difference, Masked, differences, leads},
@@ -162,7 +163,7 @@ fn without_credentials(value: &Value) -> Value {
 /// Replaces texts that take long to search for credentials by their length.
 fn shorten(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > super::events::SEARCHED => *text = size(text),
+        Value::String(text) if text.len() > super::SEARCHED => *text = size(text),
         Value::Array(items) => items.iter_mut().for_each(shorten),
         Value::Object(fields) => {
             for (key, value) in fields {

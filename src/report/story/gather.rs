@@ -11,10 +11,7 @@ use judge::{HistoryWriters, WriterNames, rules::Finding};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{
-    choose::first_value,
-    events::{Changed, Event, What, kept},
-};
+use super::{Changed, Event, What, choose::first_value, kept};
 use crate::text::difference::{Masked, differences, leads};
 
 /// How many versions around the finding's own version are compared.

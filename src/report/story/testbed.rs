@@ -6,8 +6,9 @@ use evidence::{CallEvent, Evidence, Expect, History, MemberCall, PluginAnswer, T
 use jiff::Timestamp;
 
 use super::{
-    events::{Event, What, kept},
+    Event, What,
     gather::{Draft, Gathered, StoryObject},
+    kept,
 };
 
 impl Gathered {

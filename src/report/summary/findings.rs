@@ -66,16 +66,13 @@ pub(crate) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
             escape::line(&object.to_string()),
             escape::line(&finding.message)
         );
-        for (name, value) in [
-            ("uid", &object.uid),
+        let version = [
+            ("uid", &*object.uid),
             ("resourceVersion", &object.resource_version),
-            ("path", &finding.path),
-            ("expected", &finding.expected),
-            ("observed", &finding.observed),
-        ] {
-            if !value.is_empty() {
-                let _ = writeln!(text, "  {name}: {}", escape::line(value));
-            }
+        ];
+        let version = version.into_iter().filter(|(_, value)| !value.is_empty());
+        for (name, value) in version.chain(values(finding)) {
+            let _ = writeln!(text, "  {name}: {}", escape::line(value));
         }
     }
     for note in &verdict.notes {
@@ -150,6 +147,12 @@ const PARTS: [Part; 3] = [
     ("expected", |finding| &finding.expected),
     ("observed", |finding| &finding.observed),
 ];
+
+/// The values of a finding that are not empty, with their names.
+pub(crate) fn values(finding: &Finding) -> Vec<(&'static str, &str)> {
+    let values = PARTS.iter().map(|(name, of)| (*name, &**of(finding)));
+    values.filter(|(_, value)| !value.is_empty()).collect()
+}
 
 fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]) {
     for (name, of) in parts {

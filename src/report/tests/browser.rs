@@ -8,10 +8,10 @@ use std::{
 };
 
 use evidence::{Digester, Evidence, Implementation, read_input};
-use judge::{Selection, judge};
+use judge::{Selection, judge, rules};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use report::{
-    Report, html,
+    Report, by_edition, html,
     site::{self, BoardEntry, EditionResult},
     submitted::{Check, Document, Proof, Submission, Unreadable, compose},
 };
@@ -245,13 +245,16 @@ fn recorded(path: &str) -> Evidence {
 
 fn with_report<T>(evidence: &Evidence, write: impl FnOnce(&Report) -> T) -> T {
     let selection = Selection::default();
+    let mut evidence = evidence.clone();
+    let judgement = judge(&evidence, &selection);
+    let editions = by_edition(&mut evidence, &judgement, &selection, None, rules::as_of());
     write(&Report {
-        evidence,
-        judgement: &judge(evidence, &selection),
+        evidence: &evidence,
+        judgement: &judgement,
         selection: &selection,
         judged_at: evidence.header.window.expect("it was watched").until,
         file: None,
-        editions: &[],
+        editions: &editions,
         advice: report::no_advice,
     })
 }
@@ -267,10 +270,12 @@ fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
     Ok(with_report(evidence, |report| compose(report, None)))
 }
 
-/// The board of reports of that document, without evidence.
+/// The board of reports of that document, with the findings in the recorded evidence.
 fn board(document: &Document, folders: &[&str], unreadable: &[Unreadable]) -> Result<String, Failed> {
     let entry = |folder: &&str| BoardEntry {
-        editions: vec![EditionResult::claimed(document)],
+        editions: vec![with_report(&recorded(RECORDED), |report| {
+            EditionResult::judged(report, document.rules_as_of)
+        })],
         submission: Submission {
             folder: (*folder).to_owned(),
             check: Check::of(document, &mut Proof::Missing, |_| {}),
