@@ -231,9 +231,8 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
 fn show(report: &Report, flags: &OutputFlags) -> Result<(), Failure> {
     if flags.format == Format::Json {
         // Standard output is then for a machine.
-        if trials::print_json(report).is_ok() {
-            anstream::eprint!("{}", terminal::decision(report, width()));
-        }
+        print(&trials::json_lines(report))?;
+        anstream::eprint!("{}", terminal::decision(report, width()));
         return Ok(());
     }
     let mut text = match flags.format {

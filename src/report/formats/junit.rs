@@ -141,7 +141,7 @@ pub(crate) fn message(report: &Report, verdict: &RuleVerdict) -> String {
     in_one_line(&match verdict.verdict {
         Verdict::Fail => format!("{extent}: {first}"),
         Verdict::Warn => format!("warning: {extent}: {first}"),
-        Verdict::Waived => decision::waived(report.judgement, verdict),
+        Verdict::Waived => report.reason(verdict).unwrap_or_default(),
         other => {
             let reason = report.reason(verdict);
             format!(

@@ -60,7 +60,7 @@ pub fn short_list(report: &Report) -> String {
 }
 
 /// The verdicts on the rules that the user selected.
-fn selected<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
+pub(super) fn selected<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
     let verdicts = report.judgement.verdicts.iter();
     verdicts.filter(|verdict| !verdict.is_deselected()).collect()
 }

@@ -259,14 +259,6 @@ fn limits(report: &Report) -> Vec<(&'static str, Vec<String>)> {
         format!("{kind}: {}{waiting}", report.with_advice(&reason, None))
     });
     let limits = [
-        (
-            "The run was cut short",
-            listed(report.cut_short().map(str::to_owned)),
-        ),
-        (
-            "Waivers to fix",
-            listed(waivers.iter().filter_map(WaiverOutcome::complaint)),
-        ),
         ("Requested but unavailable", listed(gaps)),
         (
             "Objects that could not be read",
@@ -283,10 +275,9 @@ fn limits(report: &Report) -> Vec<(&'static str, Vec<String>)> {
 
 fn waiver(outcome: &WaiverOutcome) -> String {
     let waiver = &outcome.waiver;
-    let effect = if outcome.expired {
-        "expired: no effect".to_owned()
-    } else {
-        format!("waives {}", count(outcome.waived, "finding"))
+    let effect = match outcome.complaint() {
+        Some(complaint) => complaint,
+        None => format!("waives {}", count(outcome.waived, "finding")),
     };
     format!(
         "{} on {}: {effect}; valid until {}; {} ({})",

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
 };
 
 use evidence::{Asked, Kind, ReasonId, api::Role, runs};
@@ -300,23 +300,6 @@ fn kind_in_words(kind: Kind) -> &'static str {
         Kind::PlacementDecisions => "placement decisions",
         other => other.name(),
     }
-}
-
-/// Describes what is waived of a rule, until when and why.
-pub(crate) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
-    let mut by_waiver: BTreeMap<usize, usize> = BTreeMap::new();
-    for (_, place) in &verdict.waived {
-        *by_waiver.entry(*place).or_default() += 1;
-    }
-    let parts = by_waiver.into_iter().map(|(place, number)| {
-        let waiver = &judgement.waivers[place].waiver;
-        let violations = count(number, "violation");
-        format!(
-            "{violations} until {}: {} ({})",
-            waiver.expires, waiver.reason, waiver.link
-        )
-    });
-    format!("waived: {}", parts.collect::<Vec<_>>().join("; "))
 }
 
 /// The number of rules with each verdict that occurs, such as `16 passed, 1 failed`.
