@@ -145,9 +145,9 @@ impl Output {
         if let (Ok(()), Some(part)) = (&written, part) {
             part.remove();
         }
-        written.map_err(|Unwritten { source, kept }| {
-            let advice = match (kept, source.kind()) {
-                (Some(kept), _) => format!("its content is in {}", kept.display()),
+        written.map_err(|Unwritten { source, copy }| {
+            let advice = match (copy, source.kind()) {
+                (Some(copy), _) => format!("its content is in {}", copy.display()),
                 (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
                 (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
                     advice(&path, &source)

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 #[derive(Debug)]
 pub(crate) enum Place {
     /// A file next to it, which replaces it atomically when complete.
-    Beside(PathBuf),
+    Replaced(PathBuf),
     /// Directly into what is no regular file, such as `/dev/stdout` or a pipe.
     Into(fs::File),
     /// After the file's content.
@@ -57,7 +57,7 @@ impl Place {
         };
         // Not kept during the run, so that nothing is left behind however the run ends.
         drop(temporary(&target)?);
-        Ok(Place::Beside(target))
+        Ok(Place::Replaced(target))
     }
 
     /// Finds the place after a file's content. Fails if it cannot be written.
@@ -69,7 +69,7 @@ impl Place {
     /// The file that is replaced, if it is one.
     pub(crate) fn target(&self) -> Option<&Path> {
         match self {
-            Place::Beside(target) => Some(target),
+            Place::Replaced(target) => Some(target),
             Place::Into(_) | Place::After(_) => None,
         }
     }
@@ -80,7 +80,7 @@ impl Place {
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), Unwritten> {
         match self {
-            Place::Beside(target) => {
+            Place::Replaced(target) => {
                 let mut file = temporary(&target)?;
                 buffered(file.as_file_mut(), content)?;
                 file.as_file().sync_all()?;
@@ -97,12 +97,12 @@ pub(crate) struct Unwritten {
     /// The system's error.
     pub(crate) source: io::Error,
     /// The file that holds the content instead.
-    pub(crate) kept: Option<PathBuf>,
+    pub(crate) copy: Option<PathBuf>,
 }
 
 impl From<io::Error> for Unwritten {
     fn from(source: io::Error) -> Self {
-        Self { source, kept: None }
+        Self { source, copy: None }
     }
 }
 
@@ -119,7 +119,7 @@ fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
     });
     copied.map_err(|_| Unwritten {
         source: unplaced.error,
-        kept: unplaced
+        copy: unplaced
             .file
             .keep()
             .ok()

@@ -54,7 +54,7 @@ struct Written {
 /// evidence does not have it.
 pub(super) fn object(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
     let is_it = |namespace: &str, name: &str| (namespace, name) == (&object.namespace, &object.name);
-    let mut found = match &*object.kind {
+    let mut value = match &*object.kind {
         names::KIND => in_full::<ClusterProfile>(evidence, object)?,
         names::PLACEMENT_KIND => in_full::<PlacementDecision>(evidence, object)?,
         "Namespace" => {
@@ -83,8 +83,8 @@ pub(super) fn object(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
         }
         _ => return None,
     };
-    redact_value(&mut found);
-    Some(found)
+    redact_value(&mut value);
+    Some(value)
 }
 
 fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {

@@ -69,15 +69,15 @@ pub(super) fn objects(report: &Report, role: Role) -> ObjectSquares {
     let mut counts: BTreeMap<usize, (Sign, usize)> = BTreeMap::new();
     let mut namespaces: Vec<Group> = Vec::new();
     for (place, (namespace, name)) in names.iter().enumerate() {
-        let found = worst.get(&(*namespace, *name));
-        let (sign, order) = found.map_or((NO_FINDING, WORST_FIRST.len()), |(verdict, ..)| {
+        let finding = worst.get(&(*namespace, *name));
+        let (sign, order) = finding.map_or((NO_FINDING, WORST_FIRST.len()), |(verdict, ..)| {
             (Sign::of(*verdict), rank(*verdict))
         });
         counts.entry(order).or_insert((sign, 0)).1 += 1;
         if place >= SQUARES {
             continue;
         }
-        let findings = found.map_or(String::new(), |(.., number)| {
+        let findings = finding.map_or(String::new(), |(.., number)| {
             format!(", {}", count(*number, "finding"))
         });
         let square = Square {
@@ -87,7 +87,7 @@ pub(super) fn objects(report: &Report, role: Role) -> ObjectSquares {
                 shown(&format!("{namespace}/{name}")),
                 sign.word
             ),
-            rule: found.map(|(_, rule, _)| *rule),
+            rule: finding.map(|(_, rule, _)| *rule),
         };
         let namespace = brief(namespace, 60);
         match namespaces.last_mut() {
@@ -129,15 +129,17 @@ fn worst_of<'e>(report: &Report<'e>, kind: &str) -> HashMap<(&'e str, &'e str), 
             .waived
             .iter()
             .map(|(finding, _)| (Verdict::Waived, finding));
-        for (found, finding) in open
+        for (verdict_of_finding, finding) in open
             .chain(waived)
             .filter(|(_, finding)| finding.object.kind == kind)
         {
             let name = (&*finding.object.namespace, &*finding.object.name);
-            let of_object = worst.entry(name).or_insert((found, verdict.rule.id, 0));
+            let of_object = worst
+                .entry(name)
+                .or_insert((verdict_of_finding, verdict.rule.id, 0));
             of_object.2 += 1;
-            if rank(found) < rank(of_object.0) {
-                (of_object.0, of_object.1) = (found, verdict.rule.id);
+            if rank(verdict_of_finding) < rank(of_object.0) {
+                (of_object.0, of_object.1) = (verdict_of_finding, verdict.rule.id);
             }
         }
     }

@@ -6,9 +6,9 @@ use evidence::redact::redact_value;
 use serde_json::Value;
 
 use super::{
-    Changed, Event, What, beginning,
+    Changed, Event, What, beginning, clean,
     gather::{Draft, Gathered, is_of},
-    kept, size,
+    size,
 };
 use crate::text::{
     difference::{Difference, Masked, differences, leads},
@@ -37,11 +37,11 @@ impl Gathered {
     /// The events of the story. Omitted events are counted in their place.
     pub(super) fn events(self) -> Vec<Event> {
         let folded = fold(self.drafts);
-        let kept = near(&folded);
+        let chosen = near(&folded);
         let mut events: Vec<Event> = Vec::new();
         let mut left_out = self.unread[0];
         for (place, draft) in folded.into_iter().enumerate() {
-            if kept.contains(&place) {
+            if chosen.contains(&place) {
                 events.extend(omission(left_out));
                 left_out = 0;
                 events.push(draft.into_event(&self.field));
@@ -126,18 +126,20 @@ impl Draft {
             value: &after,
             shown: &new,
         };
-        let mut found = differences(old, new);
-        found.sort_by_key(|Difference { path, .. }| {
+        let mut changes = differences(old, new);
+        changes.sort_by_key(|Difference { path, .. }| {
             let is_field = !field.is_empty() && is_of(path, field);
             let is_telling = FIRST.iter().any(|first| leads(first, path));
             (!is_field, !is_telling)
         });
-        event.more_changed = found.len().saturating_sub(FIELDS);
-        event.changed.extend(found.iter().take(FIELDS).map(|one| Changed {
-            path: kept(&one.path),
-            before: one.before.map(text),
-            after: one.after.map(text),
-        }));
+        event.more_changed = changes.len().saturating_sub(FIELDS);
+        event
+            .changed
+            .extend(changes.iter().take(FIELDS).map(|one| Changed {
+                path: clean(&one.path),
+                before: one.before.map(text),
+                after: one.after.map(text),
+            }));
         event
     }
 }
@@ -147,7 +149,7 @@ pub(super) fn first_value(value: &Value, field: &str) -> Option<Changed> {
     let shown = without_credentials(value);
     let masked = Masked { value, shown: &shown };
     Some(Changed {
-        path: kept(field),
+        path: clean(field),
         before: None,
         after: Some(text(masked.field(field)?)),
     })
@@ -180,7 +182,7 @@ fn shorten(value: &mut Value) {
 
 fn text(value: &Value) -> String {
     match value {
-        Value::String(text) => kept(text),
+        Value::String(text) => clean(text),
         other => beginning(&line(other)),
     }
 }

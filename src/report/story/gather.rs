@@ -11,7 +11,7 @@ use judge::{HistoryWriters, WriterNames, rules::Finding};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Changed, Event, What, choose::first_value, kept};
+use super::{Changed, Event, What, choose::first_value, clean};
 use crate::text::difference::{Masked, differences, leads};
 
 /// How many versions around the finding's own version are compared.
@@ -130,7 +130,7 @@ impl Gathered {
             gathered.drafts.push(Draft::from(Event {
                 at: gap.from.or(window.map(|window| window.from)),
                 until: gap.until.or(window.map(|window| window.until)),
-                detail: kept(&gap.reason),
+                detail: clean(&gap.reason),
                 ..Event::of(What::Unwatched)
             }));
         }
@@ -209,7 +209,7 @@ impl Gathered {
         {
             self.drafts.push(Draft::from(Event {
                 at: history.deleted,
-                by: kept_names(authors.of_history(history).of_deletion()),
+                by: clean_names(authors.of_history(history).of_deletion()),
                 ..Event::of(What::Deleted)
             }));
         }
@@ -227,7 +227,7 @@ impl Gathered {
                 values: Some((before.replace(answer.clone()), answer)),
                 ..Draft::from(Event {
                     at: Some(look.until),
-                    detail: kept(&member.way),
+                    detail: clean(&member.way),
                     ..Event::of(What::Member)
                 })
             });
@@ -254,7 +254,7 @@ fn version_draft<'e, T: StoryObject>(
     let after = value(object);
     let mut event = Event {
         at: *at,
-        resource_version: kept(&object.metadata().resource_version),
+        resource_version: clean(&object.metadata().resource_version),
         ..Event::of(What::Changed)
     };
     let Some(before) = history.before(place) else {
@@ -270,8 +270,8 @@ fn version_draft<'e, T: StoryObject>(
         );
         event.sets_field = !event.changed.is_empty();
         event.by = match history.origin {
-            Origin::Created => kept_names(writers.of_version(&history.versions[place])),
-            _ if event.sets_field => kept_names(owners(object, field)),
+            Origin::Created => clean_names(writers.of_version(&history.versions[place])),
+            _ if event.sets_field => clean_names(owners(object, field)),
             _ => Vec::new(),
         };
         return Draft::from(event);
@@ -283,7 +283,7 @@ fn version_draft<'e, T: StoryObject>(
     event.sets_field = !field.is_empty()
         && changed.iter().any(|one| is_of(&one.path, field))
         && (!changes_times_only || field.contains('['));
-    event.by = kept_names(writers.of_version(&history.versions[place]));
+    event.by = clean_names(writers.of_version(&history.versions[place]));
     Draft {
         fold_key: (changes_times_only && !event.sets_field).then(|| format!("times {}", event.by.join(", "))),
         values: Some((Some(before), after)),
@@ -291,8 +291,8 @@ fn version_draft<'e, T: StoryObject>(
     }
 }
 
-fn kept_names(names: BTreeSet<&str>) -> Vec<String> {
-    names.into_iter().map(kept).collect()
+fn clean_names(names: BTreeSet<&str>) -> Vec<String> {
+    names.into_iter().map(clean).collect()
 }
 
 /// An object as the hub has it, without what changes with each write.
@@ -365,15 +365,15 @@ fn step_event(step: &DriverStep) -> Event {
     Event {
         at: Some(step.from),
         until: (step.until > step.from).then_some(step.until),
-        detail: kept(&format!(
+        detail: clean(&format!(
             "{} ({}){failure}",
             step.action.name(),
             step.scenario.name()
         )),
         changed: Vec::from_iter(step.change.iter().map(|change| Changed {
-            path: kept(&change.path),
-            before: change.before.as_deref().map(kept),
-            after: change.after.as_deref().map(kept),
+            path: clean(&change.path),
+            before: change.before.as_deref().map(clean),
+            after: change.after.as_deref().map(clean),
         })),
         ..Event::of(What::Step)
     }

@@ -225,7 +225,7 @@ impl Event {
             What::Changed => "changed",
             What::Member => "member answered",
             What::Step => "driver",
-            What::Staged => "staged",
+            What::Staged => "testbed",
             What::Called if self.count > 1 => return format!("consumer called {} times, last", self.count),
             What::Called => "consumer called",
             What::Plugin if self.count > 1 => return format!("plugin ran {} times, last", self.count),
@@ -238,7 +238,7 @@ impl Event {
 }
 
 /// A text without credentials, shortened.
-fn kept(text: &str) -> String {
+fn clean(text: &str) -> String {
     if text.len() > SEARCHED {
         return size(text);
     }

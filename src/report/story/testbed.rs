@@ -6,9 +6,8 @@ use evidence::{CallEvent, Evidence, Expect, History, MemberCall, PluginAnswer, T
 use jiff::Timestamp;
 
 use super::{
-    Event, What,
+    Event, What, clean,
     gather::{Draft, Gathered, StoryObject},
-    kept,
 };
 
 impl Gathered {
@@ -37,9 +36,9 @@ impl Gathered {
             };
             let answer = match run.answer {
                 PluginAnswer::Credential { .. } => "a credential",
-                PluginAnswer::Failed {} => "failed, as staged",
-                PluginAnswer::Hung {} => "hung, as staged",
-                PluginAnswer::Garbage {} => "no credential, as staged",
+                PluginAnswer::Failed {} => "failed, as the testbed intended",
+                PluginAnswer::Hung {} => "hung, as the testbed intended",
+                PluginAnswer::Garbage {} => "no credential, as the testbed intended",
                 PluginAnswer::NoMember {} => "no member of that server",
             };
             self.drafts.push(Draft {
@@ -47,7 +46,7 @@ impl Gathered {
                 is_finding: observed.contains(&run.at.to_string()),
                 ..Draft::from(Event {
                     at: Some(run.at),
-                    detail: kept(&format!("{} for {}: {answer}", run.provider, cluster.server)),
+                    detail: clean(&format!("{} for {}: {answer}", run.provider, cluster.server)),
                     ..Event::of(What::Plugin)
                 })
             });
@@ -81,15 +80,15 @@ impl Gathered {
     fn add_staged(&mut self, from: Timestamp, until: Option<Timestamp>, what: &str) {
         self.drafts.push(Draft::from(Event {
             until,
-            ..staged(from, what)
+            ..testbed_event(from, what)
         }));
     }
 }
 
-fn staged(at: Timestamp, what: &str) -> Event {
+fn testbed_event(at: Timestamp, what: &str) -> Event {
     Event {
         at: Some(at),
-        detail: kept(what),
+        detail: clean(what),
         ..Event::of(What::Staged)
     }
 }
@@ -98,7 +97,9 @@ fn staged(at: Timestamp, what: &str) -> Event {
 fn call_draft(call: &MemberCall, observed: &str) -> Draft {
     let url = &call.url;
     let (words, has_succeeded) = match &call.what {
-        CallEvent::Closed {} => return Draft::from(staged(call.at, "the member ends its connections")),
+        CallEvent::Closed {} => {
+            return Draft::from(testbed_event(call.at, "the member ends its connections"));
+        }
         CallEvent::Failed { reason } => (format!("{url}: {reason}"), false),
         CallEvent::Connected {} => (url.clone(), true),
         CallEvent::Request {
@@ -111,7 +112,7 @@ fn call_draft(call: &MemberCall, observed: &str) -> Draft {
         is_finding: observed.contains(&call.at.to_string()),
         ..Draft::from(Event {
             at: Some(call.at),
-            detail: kept(&words),
+            detail: clean(&words),
             // A request follows on its connection.
             count: usize::from(!matches!(call.what, CallEvent::Connected {})),
             ..Event::of(What::Called)

@@ -382,15 +382,15 @@ fn calls_of_a_consumer_are_told_with_what_was_staged() {
     assert_eq!(
         told(&story),
         "\
-+0s staged: scenario the example
++0s testbed: scenario the example
 +0s first listed
 +2s consumer called: https://b.default.example:6443: GET /api, 200
 +2s plugin ran: secretreader for https://b.default.example:6443: a credential
 +7s consumer called 2 times, last: https://b.default.example:6443: GET /api, 200
-+20s staged: hook stop failed: no way in
-+1m staged: expected for consumer-change/profile-gone: it stops calling the member
++20s testbed: hook stop failed: no way in
++1m testbed: expected for consumer-change/profile-gone: it stops calling the member
 +1m deleted
-+1m 1s staged: scenario the example
++1m 1s testbed: scenario the example
 +1m 10s consumer called: https://b.default.example:6443: unknown authority
 +1m 11s consumer called 4 times, last: https://b.default.example:6443: GET /api, 200
 "

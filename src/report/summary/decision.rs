@@ -1,9 +1,6 @@
 //! The decision in words, with its basis.
 
-use std::{
-    cmp::Reverse,
-    collections::BTreeSet,
-};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use evidence::{Asked, Kind, ReasonId, api::Role, runs};
 use jiff::SignedDuration;

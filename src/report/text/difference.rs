@@ -43,16 +43,16 @@ impl<'v> Masked<'v> {
 /// Lists the fields in which two values differ, in the order of their paths. Items of lists are identified by their
 /// names; one that appears or disappears is one difference.
 pub(crate) fn differences<'v>(before: Option<Masked<'v>>, after: Masked<'v>) -> Vec<Difference<'v>> {
-    let mut found = Vec::new();
-    compare("", before, Some(after), &mut found);
-    found
+    let mut list = Vec::new();
+    compare("", before, Some(after), &mut list);
+    list
 }
 
 fn compare<'v>(
     path: &str,
     before: Option<Masked<'v>>,
     after: Option<Masked<'v>>,
-    found: &mut Vec<Difference<'v>>,
+    list: &mut Vec<Difference<'v>>,
 ) {
     let value = |side: Option<Masked<'v>>| side.map(|masked| masked.value);
     if value(before) == value(after) {
@@ -60,7 +60,7 @@ fn compare<'v>(
     }
     let (Some(mut old), Some(mut new)) = (parts(path, before), parts(path, after)) else {
         let shown = |side: Option<Masked<'v>>| side.map(|masked| masked.shown);
-        found.push(Difference {
+        list.push(Difference {
             path: path.to_owned(),
             before: shown(before),
             after: shown(after),
@@ -71,7 +71,7 @@ fn compare<'v>(
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        compare(&key.0, old.remove(&key), new.remove(&key), found);
+        compare(&key.0, old.remove(&key), new.remove(&key), list);
     }
 }
 
