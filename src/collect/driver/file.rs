@@ -82,26 +82,10 @@ pub struct Hook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span(Duration);
 
-/// Why a driver file cannot be used.
+/// Why a driver file cannot be used: what is wrong, where, and what to do. Quotes no value that may be a secret.
 #[derive(Debug, thiserror::Error)]
-pub enum DriverFileError {
-    /// It cannot be read.
-    #[error("failed to read the driver file {}: {source}", path.display())]
-    Read {
-        /// The file, as it was given.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Its content is not valid.
-    #[error("the driver file {} cannot be used: {reason}", path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, where, and what to do. Quotes no value that may be a secret.
-        reason: String,
-    },
-}
+#[error("{0}")]
+pub struct DriverFileError(String);
 
 impl DriverFile {
     /// Reads a file.
@@ -109,13 +93,14 @@ impl DriverFile {
     /// # Errors
     /// When it cannot be read, or is not valid.
     pub fn read(path: &Path) -> Result<Self, DriverFileError> {
-        let unread = |source| DriverFileError::Read {
-            path: path.to_owned(),
-            source,
-        };
+        let shown = path.display();
+        let unread =
+            |error: io::Error| DriverFileError(format!("failed to read the driver file {shown}: {error}"));
         let text = read_text(path, LARGEST_TEXT).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
-        Self::parse(&text, path.clone()).map_err(|reason| DriverFileError::Invalid { path, reason })
+        let shown = path.display().to_string();
+        Self::parse(&text, path)
+            .map_err(|reason| DriverFileError(format!("the driver file {shown} cannot be used: {reason}")))
     }
 
     /// The JSON Schema of such a file.
@@ -295,10 +280,8 @@ impl DriverFile {
 
 /// The message of the first problem that exists.
 pub(super) fn check(problems: &[(bool, &str)]) -> Result<(), String> {
-    match problems.iter().find(|(exists, _)| *exists) {
-        Some((_, message)) => Err((*message).to_owned()),
-        None => Ok(()),
-    }
+    let problem = problems.iter().find(|(exists, _)| *exists);
+    problem.map_or(Ok(()), |(_, message)| Err((*message).to_owned()))
 }
 
 impl<'de> Deserialize<'de> for Hook {
