@@ -101,9 +101,6 @@ impl ListBudget {
 }
 
 /// Sends a request and waits for the head of the answer, whatever its status.
-///
-/// # Errors
-/// When there is none.
 pub(crate) async fn answer(
     client: &TimedClient,
     request: Request<Body>,

@@ -183,9 +183,6 @@ async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, Clien
 }
 
 /// Runs a credential plugin to its end. Returns what it has printed on its standard output.
-///
-/// # Errors
-/// When it cannot be started.
 pub(crate) async fn run_plugin(
     subprocesses: &Subprocesses,
     command: Command,

@@ -43,9 +43,6 @@ pub(crate) fn allowed(permissions: &Permissions, scope: &[String]) -> bool {
 }
 
 /// All namespaces or, where these may not be listed, those of the scope. Sorted by name.
-///
-/// # Errors
-/// When the hub refuses or does not answer.
 pub(crate) async fn namespaces(
     client: &TimedClient,
     permissions: &Permissions,

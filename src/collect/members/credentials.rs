@@ -91,9 +91,6 @@ pub(super) async fn secret_attempts(
 }
 
 /// Lists the profiles at these paths, and returns the plugins to run for those in scope, sorted by namespace and name.
-///
-/// # Errors
-/// When the hub refuses or does not answer.
 pub(super) async fn plugin_attempts(
     hub: &TimedClient,
     paths: &[String],
@@ -219,9 +216,6 @@ fn asker(connected: Result<Client, ClientError>, clean: Clean) -> Result<Asker, 
 }
 
 /// Prepares a user's way, which may run a credential plugin.
-///
-/// # Errors
-/// Why there is no client.
 pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
     let config = match &way.way {
         Way::Client(client) => return Ok(Asker::new(client.clone(), Clean::default())),

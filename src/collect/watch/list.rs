@@ -90,9 +90,6 @@ pub(crate) async fn list(
 }
 
 /// Lists what is at `path`, and has `each` add the JSON of each item to the result.
-///
-/// # Errors
-/// When there is no whole list within the client's time.
 pub(crate) async fn fold_list<A: Default>(
     client: &TimedClient,
     path: &str,
@@ -150,9 +147,6 @@ async fn pages(
 }
 
 /// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
-///
-/// # Errors
-/// When the hub does not answer so.
 pub(crate) async fn list_head(client: &TimedClient, path: &str) -> Result<(ListMetadata, usize), Failure> {
     let path = format!("{path}?limit=1");
     page(client, &path, SMALL, client.list_budget(), &mut |_| {}).await
@@ -210,9 +204,6 @@ async fn whole(
 }
 
 /// Checks that the hub at `path` still has the history in which it has given out `known`.
-///
-/// # Errors
-/// When it has not, or does not answer.
 pub(super) async fn check_history(client: &TimedClient, path: &str, known: &str) -> Result<(), Failure> {
     let limit = client.request_timeout;
     let late = |_| Err(Failure::silent("no answer came", limit));
@@ -223,9 +214,6 @@ pub(super) async fn check_history(client: &TimedClient, path: &str, known: &str)
 
 /// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are no numbers cannot be
 /// compared.
-///
-/// # Errors
-/// When the newest one is older.
 pub(super) fn check_newer(known: &str, newest: &str) -> Result<(), Failure> {
     match (known.parse::<u64>(), newest.parse::<u64>()) {
         (Ok(known), Ok(newest)) if newest < known => Err(Failure::restored(known, newest)),
