@@ -1,5 +1,7 @@
 //! The API server's static users, each with a token drawn again at every start.
 
+use std::collections::BTreeSet;
+
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// The user that every server has.
@@ -44,6 +46,21 @@ impl Users {
     pub fn generate(others: &[User]) -> Self {
         let admin = User::admin(ADMIN);
         let users = std::iter::once(&admin).chain(others);
+        let mut names = BTreeSet::new();
+        for user in users.clone() {
+            assert!(
+                !user.name.is_empty() && names.insert(&user.name),
+                "user {:?} has no name, or that of another",
+                user.name
+            );
+            // A comma separates groups in the file.
+            let is_group = |group: &String| !group.is_empty() && !group.contains(',');
+            assert!(
+                user.groups.iter().all(is_group),
+                "user {:?} has an invalid group",
+                user.name
+            );
+        }
         Self(users.map(|user| (user.clone(), random_token())).collect())
     }
 
@@ -101,5 +118,17 @@ mod tests {
             format!("{viewer},\"viewer\",\"viewer\"\n"),
         ];
         assert_eq!(users.token_file(), expected.concat());
+    }
+
+    #[test]
+    #[should_panic(expected = "has an invalid group")]
+    fn a_group_with_a_comma_is_refused() {
+        Users::generate(&[User::new("a", ["b,system:masters"])]);
+    }
+
+    #[test]
+    #[should_panic(expected = "or that of another")]
+    fn two_users_of_one_name_are_refused() {
+        Users::generate(&[User::without_rights("a"), User::admin("a")]);
     }
 }

@@ -38,8 +38,10 @@ pub(crate) struct TimedClient {
     pub request_timeout: Duration,
     /// How long a list may take until the end of its last page.
     pub list_timeout: Duration,
-    /// How many bytes a list or another answer may have in all.
+    /// How many bytes a list may have in all.
     pub most_of_list: u64,
+    /// How many bytes another answer may have.
+    pub most_of_answer: u64,
     /// Counts and spaces the requests.
     pub cost: Arc<RequestCost>,
     /// The credentials that no answer may show.
@@ -56,6 +58,7 @@ impl TimedClient {
             request_timeout,
             list_timeout: request_timeout,
             most_of_list: Limits::default().whole,
+            most_of_answer: LARGEST,
             cost,
             own: OwnCredentials::default(),
             seed,
@@ -153,14 +156,12 @@ pub(crate) async fn send(
 }
 
 /// The largest answer that is read as a whole: etcd holds no object of more than a few megabytes.
-const LARGEST: usize = 64 << 20;
+const LARGEST: u64 = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
 pub(crate) async fn body(response: Response<AnswerBody>, client: &TimedClient) -> Result<Bytes, Failure> {
-    let largest = usize::try_from(client.most_of_list).unwrap_or(usize::MAX);
-    let body = Limited::new(response.into_body(), largest.min(LARGEST))
-        .collect()
-        .await;
+    let largest = usize::try_from(client.most_of_answer).unwrap_or(usize::MAX);
+    let body = Limited::new(response.into_body(), largest).collect().await;
     let body = body.map_err(|error| match error.downcast::<kube::Error>() {
         Ok(error) => Failure::from(*error),
         Err(_) => Failure::broken("the answer is too large"),

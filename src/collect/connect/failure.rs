@@ -5,6 +5,7 @@ use std::{error::Error, fmt, time::Duration};
 use evidence::redact::without_credentials;
 use http::StatusCode;
 use kube::{client::AuthError, core::Status};
+use serde_json::{Map, Value};
 
 /// The longest wait before a request is sent again.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(15);
@@ -46,9 +47,12 @@ pub(crate) enum How {
 /// How many characters of each of the hub's texts are kept.
 const LONGEST_TEXT: usize = 2000;
 
-/// Reads a `metav1.Status`, each of its texts as one redacted line; the default if it is not one.
+/// Reads a `metav1.Status`, each of its texts as one redacted line; the default if it is not one. Admission webhooks may
+/// set `status` to any text, and leave fields null.
 pub(crate) fn read_status(body: &str) -> Status {
-    let mut status: Status = serde_json::from_str(body).unwrap_or_default();
+    let mut object: Map<String, Value> = serde_json::from_str(body).unwrap_or_default();
+    object.retain(|name, value| name != "status" && name != "metadata" && !value.is_null());
+    let mut status: Status = serde_json::from_value(object.into()).unwrap_or_default();
     let causes = status.details.iter_mut().flat_map(|details| &mut details.causes);
     let causes = causes.flat_map(|cause| [&mut cause.reason, &mut cause.message, &mut cause.field]);
     for text in causes.chain([&mut status.reason, &mut status.message]) {
@@ -376,5 +380,12 @@ mod tests {
         assert!(!told.contains("CANARY"), "{told}");
         assert!(status.message.starts_with("no test result: ok … x"), "{told}");
         assert_eq!(status.message.chars().count(), LONGEST_TEXT + 1);
+    }
+
+    #[test]
+    fn the_status_of_a_webhook_is_read() {
+        let status = json!({"status": "Denied", "code": 403, "message": "no", "reason": null});
+        let status = read_status(&status.to_string());
+        assert_eq!((status.code, &*status.message), (403, "no"));
     }
 }

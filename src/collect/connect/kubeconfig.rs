@@ -234,7 +234,12 @@ fn existing_context(
             let nearest = UnknownName::among("context", context, known).nearest;
             let nearest = nearest.map(|name| format!(": did you mean `{name}`?"));
             let nearest = nearest.unwrap_or_default();
-            let message = format!("no context `{context}` in {place}{nearest}; its contexts: {listed}");
+            let contexts = if listed.is_empty() {
+                "it has no contexts".to_owned()
+            } else {
+                format!("its contexts: {listed}")
+            };
+            let message = format!("no context `{context}` in {place}{nearest}; {contexts}");
             (ConnectFault::UnknownContext, message)
         }
         None if known.is_empty() => {

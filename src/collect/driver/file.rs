@@ -59,9 +59,19 @@ pub struct DriverFile {
     /// A namespace that the run creates, and deletes with a member's profile in it. It must not exist before.
     pub own_namespace: Option<String>,
     /// The scale scenario. By default, many fake members join, and none of other members.
-    scale: Option<Scale>,
+    scale: FileScale,
     /// The consumer that `--role consumer` judges.
     pub consumer: Option<ConsumerFile>,
+}
+
+/// The scale scenario, as the file describes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct FileScale {
+    /// The number of members.
+    members: Option<usize>,
+    /// How many of them join, or leave, at the same time.
+    at_once: Option<usize>,
 }
 
 /// A command: its words alone, or with more.
@@ -115,8 +125,15 @@ impl DriverFile {
 
     /// The scale scenario, if there is one.
     pub fn scale(&self) -> Option<Scale> {
-        let usual = self.has_fake_members().then(Scale::default);
-        self.scale.or(usual).filter(|scale| scale.members > 0)
+        let usual = Scale::default();
+        let members = self
+            .scale
+            .members
+            .unwrap_or(if self.has_fake_members() { usual.members } else { 0 });
+        (members > 0).then_some(Scale {
+            members,
+            at_once: self.scale.at_once.unwrap_or(usual.at_once),
+        })
     }
 
     /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.
@@ -259,9 +276,10 @@ impl DriverFile {
                 return Err(format!("members: {name}: there is no kubeconfig {path}"));
             }
         }
-        let Some(Scale { members, at_once }) = self.scale else {
-            return Ok(());
-        };
+        if self.scale.at_once == Some(0) {
+            return Err("scale.atOnce is 0: no member could ever join".to_owned());
+        }
+        let members = self.scale.members.unwrap_or_default();
         let own = self.members.len();
         if own > 0 && members > own {
             return Err(format!("scale.members is {members}, and there are {own} members"));
@@ -270,9 +288,6 @@ impl DriverFile {
             return Err(format!(
                 "scale.members is {members}, and a run tries at most {MOST_MEMBERS}"
             ));
-        }
-        if at_once == 0 {
-            return Err("scale.atOnce is 0: no member could ever join".to_owned());
         }
         Ok(())
     }

@@ -27,6 +27,8 @@ pub struct Journal {
     file: Option<(PathBuf, File)>,
     /// The changes that are not undone, oldest first.
     pending: Mutex<Vec<UndoEntry>>,
+    /// Whether each line of the file was understood.
+    is_whole: bool,
 }
 
 /// Identifies the run, its hub and its driver file.
@@ -121,6 +123,7 @@ impl Journal {
         };
         write(&file, &Line::Run(head.clone()))?;
         Ok(Self {
+            is_whole: true,
             head,
             file: Some((path, file)),
             pending: Mutex::default(),
@@ -197,7 +200,7 @@ impl Drop for Journal {
         let Some((path, file)) = &self.file else {
             return;
         };
-        if self.pending.lock().is_empty() {
+        if self.pending.lock().is_empty() && self.is_whole {
             let _ = fs::remove_file(path);
         }
         // A program that is just being started shares the file and its lock briefly.
@@ -207,19 +210,22 @@ impl Drop for Journal {
 
 fn read(path: PathBuf, file: File) -> io::Result<Option<Journal>> {
     let text = read_text(&path, LARGEST_KUBECONFIG)?;
-    let mut lines = text.lines().map(serde_json::from_str::<Line>);
+    let mut lines = text.lines().map(serde_json::from_str::<Line>).peekable();
     let Some(Ok(Line::Run(head))) = lines.next() else {
         return Ok(None);
     };
-    let mut pending = Vec::new();
-    for line in lines.map_while(Result::ok) {
+    let (mut pending, mut is_whole) = (Vec::new(), true);
+    while let Some(line) = lines.next() {
         match line {
-            Line::Run(_) => {}
-            Line::Undo(entry) => pending.push(entry),
-            Line::Undone(entry) => pending.retain(|other| *other != entry),
+            Ok(Line::Run(_)) => {}
+            Ok(Line::Undo(entry)) => pending.push(entry),
+            Ok(Line::Undone(entry)) => pending.retain(|other| *other != entry),
+            // A killed run may leave half a line at the end: that change was never made.
+            Err(_) => is_whole &= lines.peek().is_none(),
         }
     }
     Ok(Some(Journal {
+        is_whole,
         head,
         file: Some((path, file)),
         pending: Mutex::new(pending),

@@ -355,20 +355,19 @@ async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<
         return None;
     }
     let selector = format!("{}={}", names::LABEL_SECRET_PROFILE, profile.name);
-    let count = Arc::<AtomicUsize>::default();
+    let mut count = 0;
     for place in places {
-        let (count, namespace) = (Arc::clone(&count), profile.namespace.clone());
-        let each = move |json: &[u8]| {
+        let each = |json: &[u8]| {
             let secret = serde_json::from_slice::<Value>(json).unwrap_or_default();
             let label = &secret["metadata"]["labels"][names::LABEL_SECRET_PROFILE_NAMESPACE];
             // The label for the namespace is optional.
-            let is_of_profile = label.is_null() || *label == *namespace;
-            count.fetch_add(usize::from(is_of_profile), Ordering::Relaxed);
+            let is_of_profile = label.is_null() || *label == *profile.namespace;
+            count += usize::from(is_of_profile);
         };
         let listed = list_with(context.client, &selected(&place, &selector), METADATA, each).await;
         listed.ok()?;
     }
-    Some(count.load(Ordering::Relaxed))
+    Some(count)
 }
 
 /// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.

@@ -92,8 +92,7 @@ pub struct Patience {
 }
 
 /// The scale scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// The number of members.
     pub members: usize,

@@ -207,24 +207,29 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Deletes the slices and profiles with the label of the run in these namespaces. Waits for their finalizers until
-    /// `is_over`, and then removes them.
+    /// Deletes the slices and profiles with the label of the run in these namespaces. Then waits for their finalizers, for
+    /// `patience` or until `is_stopped`, and removes them. A failure for one object does not stop the others.
     pub async fn delete_created(
         &self,
         run: &str,
         namespaces: &[String],
-        is_over: impl Fn() -> bool,
-    ) -> Result<Vec<Deleted>, Failure> {
+        patience: Duration,
+        is_stopped: impl Fn() -> bool,
+    ) -> (Vec<Deleted>, Result<(), Failure>) {
         let (mut waiting, mut failed) = (Vec::new(), None);
         for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
             for namespace in namespaces {
                 let created = match list_labelled(self.client, self.target, kind, namespace, Some(run)).await
                 {
+                    Ok(created) => created,
                     // A user who writes profiles need not read slices.
                     Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
                         continue;
                     }
-                    created => created?,
+                    Err(failure) => {
+                        failed = failed.or(Some(failure));
+                        continue;
+                    }
                 };
                 for object in created {
                     let object = ObjectRef::of_value(&object, kind.name());
@@ -236,23 +241,33 @@ impl<'a> Writes<'a> {
                 }
             }
         }
+        let deadline = Instant::now() + patience;
+        let is_over = || Instant::now() >= deadline || is_stopped();
         let mut deleted = Vec::new();
-        while let Some((kind, object)) = waiting.last() {
-            let finalizers = self.finalizers(*kind, object).await?;
-            if finalizers.is_some() && !is_over() {
-                sleep(FINALIZER_TICK).await;
-                continue;
+        for (kind, object) in waiting {
+            match self.wait_for_finalizers(kind, &object, is_over).await {
+                Ok(finalizers) => deleted.push(Deleted { object, finalizers }),
+                Err(failure) => failed = failed.or(Some(failure)),
             }
-            if finalizers.is_some() {
-                self.release(*kind, object).await?;
-            }
-            deleted.push(Deleted {
-                object: object.clone(),
-                finalizers: finalizers.unwrap_or_default(),
-            });
-            waiting.pop();
         }
-        failed.map_or(Ok(deleted), Err)
+        (deleted, failed.map_or(Ok(()), Err))
+    }
+
+    /// Waits until an object is gone, or removes its finalizers when the time is over. Returns what it removed.
+    async fn wait_for_finalizers(
+        &self,
+        kind: ObjectKind,
+        object: &ObjectRef,
+        is_over: impl Fn() -> bool,
+    ) -> Result<Vec<String>, Failure> {
+        while let Some(finalizers) = self.finalizers(kind, object).await? {
+            if is_over() {
+                self.release(kind, object).await?;
+                return Ok(finalizers);
+            }
+            sleep(FINALIZER_TICK).await;
+        }
+        Ok(Vec::new())
     }
 
     /// Undoes a change on the hub. Returns what was done, for a person; nothing if the entry is a hook.
@@ -265,10 +280,9 @@ impl<'a> Writes<'a> {
                 Ok(vec![format!("restored {} of {}", change.pointer, change.profile)])
             }
             UndoEntry::Objects { namespaces } => {
-                let deadline = Instant::now() + FINALIZER_PATIENCE;
-                let is_over = || Instant::now() >= deadline;
-                let deleted = self.delete_created(run, namespaces, is_over).await?;
-                Ok(deleted.iter().map(ToString::to_string).collect())
+                let deleting = self.delete_created(run, namespaces, FINALIZER_PATIENCE, || false);
+                let (deleted, outcome) = deleting.await;
+                outcome.map(|()| deleted.iter().map(ToString::to_string).collect())
             }
             UndoEntry::Namespace { name } => {
                 self.delete_namespace(name, run).await?;

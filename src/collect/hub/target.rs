@@ -1,6 +1,6 @@
 //! Finds the hub's version, and which versions of ClusterProfile it serves.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use evidence::{
     Claim, ServedVersion,
@@ -132,18 +132,20 @@ pub(crate) async fn target(
     let wanted = candidates(&listed, api_version, claim.edition);
     let version = first_served(client, &wanted, profiles).await;
     let Some(version) = version.map_err(|failure| failed(&failure))? else {
-        // Without ClusterProfiles in any of its versions, the group may have other kinds.
-        let others = listed
-            .iter()
-            .filter(|version| !wanted.contains(&version.as_str()));
-        let others = others
-            .take(OTHER_VERSIONS)
-            .map(|version| one_line(version, LONGEST_VERSION));
-        let served: Vec<String> = others.collect();
-        return Err(if wanted.is_empty() && !served.is_empty() {
-            not_served(served, api_version)
-        } else {
+        // Other APIs have versions in this group, too.
+        let others: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
+        let others = others.into_iter().filter(|version| !wanted.contains(version));
+        let mut served = Vec::new();
+        for version in others.take(OTHER_VERSIONS) {
+            let serves = serves(client, version, profiles).await;
+            if serves.map_err(|failure| failed(&failure))? {
+                served.push(one_line(version, LONGEST_VERSION));
+            }
+        }
+        return Err(if served.is_empty() {
             missing(profiles)
+        } else {
+            not_served(served, api_version)
         });
     };
     let are_judged = claim.edition_of(Role::Scheduler).is_some();

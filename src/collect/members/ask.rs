@@ -1,15 +1,15 @@
 //! Sends requests to a member, with limits of time and size.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use evidence::{Reason, ReasonId};
 use http::{HeaderMap, Method, StatusCode};
 use kube::{Client, config::AuthInfo};
 use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::look::LOOK;
 use crate::connect::{
     call::{TimedClient, answer, body, once, read, request, retry, send},
     failure::{Failure, How, code_name, one_line},
@@ -20,13 +20,20 @@ use crate::connect::{
 const REQUEST: Duration = Duration::from_secs(10);
 /// How often a request is sent to a member that is busy or ailing.
 const ATTEMPTS: u32 = 2;
-/// The largest answer in bytes, and the largest list of metadata, whose items are not kept.
-const LARGEST: u64 = 4 << 20;
+/// The largest answer in bytes, the largest list, and the largest list of metadata, whose items are not kept.
+const LARGEST: u64 = 1 << 20;
+const LARGEST_LIST: u64 = 4 << 20;
 const LARGEST_METADATA: u64 = 64 << 20;
 
 /// Why a member that does not accept the credential is missing.
 pub(super) const NOT_ACCEPTED: &str =
     "the member answered 401 Unauthorized: it does not accept the credential";
+
+/// Limits the time of a request, with its retries.
+async fn in_time<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let late = |_| Failure::silent("no whole answer came", REQUEST);
+    timeout(REQUEST, work).await.map_err(late)?
+}
 
 /// A member, as it is asked.
 pub(super) struct Asker {
@@ -40,8 +47,9 @@ impl Asker {
         let client = TimedClient::new(client, REQUEST, Arc::default(), 0);
         Self {
             client: TimedClient {
-                list_timeout: LOOK,
-                most_of_list: LARGEST,
+                list_timeout: REQUEST,
+                most_of_list: LARGEST_LIST,
+                most_of_answer: LARGEST,
                 ..client
             },
             clean,
@@ -61,8 +69,11 @@ impl Asker {
     /// # Errors
     /// When there is no whole answer.
     pub async fn answer(&self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
-        let response = answer(&self.client, request(Method::GET, path)?).await?;
-        Ok((response.status(), body(response, &self.client).await?))
+        in_time(async {
+            let response = answer(&self.client, request(Method::GET, path)?).await?;
+            Ok((response.status(), body(response, &self.client).await?))
+        })
+        .await
     }
 
     /// Reads the object at `path`, with the headers of the answer.
@@ -70,13 +81,13 @@ impl Asker {
     /// # Errors
     /// When there is none.
     pub async fn get(&self, path: &str) -> Result<(Value, HeaderMap), Failure> {
-        retry(ATTEMPTS, Failure::is_ailing, || async {
+        let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
             let response = send(&self.client, request(Method::GET, path)?).await?;
             let headers = response.headers().clone();
             let object: Map<String, Value> = read(response, path, &self.client).await?;
             Ok((object.into(), headers))
-        })
-        .await
+        });
+        in_time(attempts).await
     }
 
     /// Asks a question about oneself, which stores nothing.
@@ -84,10 +95,12 @@ impl Asker {
     /// # Errors
     /// When it is not answered.
     pub async fn review(&self, path: &str, review: &Value) -> Result<Value, Failure> {
-        retry(ATTEMPTS, Failure::is_ailing, || {
-            once(&self.client, Method::POST, path, "application/json", Some(review))
-        })
-        .await
+        let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
+            let answer: Map<String, Value> =
+                once(&self.client, Method::POST, path, "application/json", Some(review)).await?;
+            Ok(answer.into())
+        });
+        in_time(attempts).await
     }
 
     /// Why there is no answer to use, in one line. Holds nothing of what the member said. `right` is what would let the

@@ -8,6 +8,7 @@ use std::{
 use evidence::redact::without_credentials;
 use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::{process::Command, sync::Semaphore, time::timeout};
 
 use super::file::{Call, Output, Ran, Runner};
@@ -111,19 +112,26 @@ fn last_words(said: &str, printed: &[u8]) -> String {
     let mut last: Vec<&str> = lines.rev().take(LINES).collect();
     last.reverse();
     let text = last.join(" | ");
-    let text = without_credentials(&text);
+    let mut text = without_credentials(&text).into_owned();
+    each_text(
+        &serde_json::from_slice(printed).unwrap_or_default(),
+        &mut |printed| {
+            for word in printed.split_whitespace().filter(|word| word.len() >= SHORTEST) {
+                take_out(&mut text, word);
+            }
+        },
+    );
     let printed = String::from_utf8_lossy(printed);
-    let ends = |c: char| c.is_whitespace() || "\"'`=,:;{}[]()<>\\/|".contains(c);
     let long_enough = |word: &&str| word.len() >= SHORTEST;
-    let secrets: Vec<&str> = printed.split(ends).filter(long_enough).collect();
+    let secrets: Vec<&str> = printed.split(is_end_of_word).filter(long_enough).collect();
     let is_secret = |word: &str| {
         word.len() >= LIKE_A_TOKEN
             || (word.len() >= SHORTEST && printed.contains(word))
             || secrets.iter().any(|secret| word.contains(secret))
     };
     let mut clean = String::new();
-    for piece in text.split_inclusive(ends) {
-        let word = piece.trim_end_matches(ends);
+    for piece in text.split_inclusive(is_end_of_word) {
+        let word = piece.trim_end_matches(is_end_of_word);
         if is_secret(word) {
             clean.extend([TAKEN, &piece[word.len()..]]);
         } else {
@@ -131,6 +139,30 @@ fn last_words(said: &str, printed: &[u8]) -> String {
         }
     }
     cut(clean, LONGEST)
+}
+
+fn is_end_of_word(c: char) -> bool {
+    c.is_whitespace() || "\"'`=,:;{}[]()<>\\/|".contains(c)
+}
+
+/// Takes out each place of a secret, with the rest of the words that it begins and ends in.
+fn take_out(text: &mut String, secret: &str) {
+    while let Some(at) = text.find(secret) {
+        let before = text[..at].trim_end_matches(|c| !is_end_of_word(c)).len();
+        let after = &text[at + secret.len()..];
+        let end = text.len() - after.trim_start_matches(|c| !is_end_of_word(c)).len();
+        text.replace_range(before..end, TAKEN);
+    }
+}
+
+/// Calls `each` with every text in a JSON value.
+fn each_text(value: &Value, each: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, each)),
+        Value::Object(fields) => fields.values().for_each(|field| each_text(field, each)),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +174,11 @@ mod tests {
         for (said, printed, expected) in [
             ("", "", ""),
             ("one\n\ntwo\nthree\nfour\n", "", "two | three | four"),
+            (
+                "refused ab12:cd34:ef56:gh78:ij90 of s\u{e9}cr\u{e9}t-w\u{f6}rd",
+                r#"{"status": {"token": "ab12:cd34:ef56:gh78:ij90", "password": "s\u00e9cr\u00e9t-w\u00f6rd"}}"#,
+                "refused … of …",
+            ),
             (
                 "no cluster /fleet/lisbon-1: try again",
                 "",

@@ -60,9 +60,9 @@ impl Sink<'_> {
             }
             Sink::Tail(tail) => {
                 let (mut output, mut line, mut is_rest) = (BufReader::new(output), Vec::new(), false);
-                let longest = LONGEST as u64;
+                let longest = LONGEST as u64 + 1;
                 while let Ok(1..) = (&mut output).take(longest).read_until(b'\n', &mut line).await {
-                    let is_cut = line.last() != Some(&b'\n') && line.len() >= LONGEST;
+                    let is_cut = line.last() != Some(&b'\n') && line.len() > LONGEST;
                     if is_cut && !is_rest {
                         tail.lock().keep(TOO_LONG.to_owned());
                     } else if !is_rest {

@@ -29,7 +29,7 @@ const LAST_OUTPUT: Duration = Duration::from_millis(500);
 /// How long to wait for a killed program to end.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
-/// Runs subprocesses. They do not outlive it, nor this process.
+/// Runs subprocesses. Those with a process group of their own do not outlive it, nor this process.
 pub(crate) struct Subprocesses {
     reaper: Option<Reaper>,
 }

@@ -122,16 +122,16 @@ impl Player<'_> {
             Some(DriverAction::Uninstall) => Duration::ZERO,
             _ => self.settle(),
         };
-        let deadline = after(self.now(), patience);
-        let is_over = || self.now() >= deadline || self.is_stopped();
         let namespaces = self.plan.namespaces();
-        let deleting = self.writes.delete_created(&self.plan.run, &namespaces, is_over);
-        match deleting.await {
-            Ok(deleted) => {
-                let held = deleted.iter().filter(|object| !object.finalizers.is_empty());
-                held.for_each(|object| self.warn(&object.to_string()));
-                self.plan.journal.undone(&self.undo_entry());
-            }
+        let is_stopped = || self.is_stopped();
+        let deleting = self
+            .writes
+            .delete_created(&self.plan.run, &namespaces, patience, is_stopped);
+        let (deleted, outcome) = deleting.await;
+        let held = deleted.iter().filter(|object| !object.finalizers.is_empty());
+        held.for_each(|object| self.warn(&object.to_string()));
+        match outcome {
+            Ok(()) => self.plan.journal.undone(&self.undo_entry()),
             Err(failure) => {
                 self.warn(&format!("failed to delete the objects of the run: {failure}"));
                 if let Some(path) = self.plan.journal.path() {

@@ -20,6 +20,8 @@ use crate::connect::{
 
 /// How many items a page has at most, as with kubectl. Servers may send smaller ones.
 const PAGE: usize = 500;
+/// The largest page in bytes: a page is in memory as a whole.
+const LARGEST_PAGE: usize = 64 << 20;
 /// Pages with fewer items are not asked for immediately: the hub is spared.
 const SMALL_PAGE: usize = 100;
 
@@ -197,6 +199,9 @@ async fn whole(
         consume_budget().await;
         budget.check(&client.cost)?;
         if let Ok(piece) = frame?.into_data() {
+            if whole.len() + piece.len() > LARGEST_PAGE {
+                return Err(Failure::broken("a page of the list is too large"));
+            }
             whole.extend_from_slice(&piece);
         }
     }

@@ -76,6 +76,10 @@ fn own_members_replace_fake_members() {
     assert_eq!(file.members[1].name, "oslo");
     // A run joins many of them only if the file says so.
     assert_eq!((file.has_fake_members(), file.scale()), (false, None));
+    let file = parse(&format!(
+        "{PAIR}members: [{{name: lisbon}}]\nscale: {{atOnce: 2}}\n"
+    ));
+    assert_eq!(file.expect("a file").scale(), None);
 }
 
 #[test]

@@ -165,7 +165,7 @@ async fn one_part_that_fails_spoils_no_other() {
                 "/version" => (200, "x".repeat(2 << 20)),
                 _ => well(path),
             }),
-            "cannot be read",
+            "too large",
         ),
     ];
     let ways = cases
