@@ -39,10 +39,9 @@ pub(super) struct Gatherer<'d> {
     ambiguous: HashSet<Key>,
     /// The versions of the API that the profiles and the slices are in.
     versions: [BTreeSet<String>; 2],
-    /// The number of documents and objects, of YAML documents, and of objects without a kind.
+    /// The number of documents and objects, and of YAML documents.
     pub count: usize,
     pub documents: usize,
-    kindless: usize,
     ignored: Counts,
     contents: DumpContents,
     /// Why the dump lacks objects of some kinds.
@@ -148,7 +147,6 @@ impl<'d> Gatherer<'d> {
             versions: Default::default(),
             count: 0,
             documents: 0,
-            kindless: 0,
             ignored: Counts::default(),
             contents: DumpContents::default(),
             partial: Vec::new(),
@@ -184,8 +182,6 @@ impl<'d> Gatherer<'d> {
             LimitError::Count(count)
         } else if self.evidence.unreadable.len() > unreadable {
             LimitError::Unreadable(unreadable)
-        } else if self.kindless > unreadable {
-            LimitError::Kindless(unreadable)
         } else if self.documents > documents {
             LimitError::Documents(documents)
         } else {
@@ -274,10 +270,7 @@ impl<'d> Gatherer<'d> {
             ("", _, "Namespace") => self.take_namespace(json, line),
             ("", _, "Secret") => self.take_secret(json, line),
             ("apiextensions.k8s.io", _, "CustomResourceDefinition") => self.take_crd(json),
-            ("", _, "") => {
-                self.kindless += 1;
-                self.ignored.add("object without a kind");
-            }
+            ("", _, "") => self.ignored.add("object without a kind"),
             ("", _, kind) => self.ignored.add(kind),
             (group, _, kind) => self.ignored.add(&format!("{kind}.{group}")),
         }

@@ -723,9 +723,9 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
     for (text, expected) in [
         ("a", LimitError::Object(2_000)),
         ("[", LimitError::Object(2_000)),
-        ("{}", LimitError::Kindless(100)),
+        ("{}", LimitError::Count(10_000)),
         ("{\"kind\": \"Pod\"}", LimitError::Count(10_000)),
-        ("a: b\n---\n", LimitError::Kindless(100)),
+        ("a: b\n---\n", LimitError::Documents(1_000)),
         ("kind: Pod\n---\n", LimitError::Documents(1_000)),
         ("---\n", LimitError::Count(10_000)),
         ("--- a\n", LimitError::Unreadable(100)),

@@ -27,7 +27,7 @@ pub struct Limits {
     pub count: usize,
     /// The most documents of a YAML dump: one takes as long as a hundred bytes of another.
     pub documents: usize,
-    /// The most objects that cannot be read, and the most that have no kind.
+    /// The most objects that cannot be read.
     pub unreadable: usize,
     /// How many times as large as its file unpacked content may be.
     pub ratio: u64,
@@ -65,9 +65,6 @@ pub enum LimitError {
     /// It has too many YAML documents.
     #[error("it holds more than {0} YAML documents: dump one list with `kubectl get -o json`")]
     Documents(usize),
-    /// Too many of its objects have no kind.
-    #[error("more than {0} objects have no kind: is this the right file?")]
-    Kindless(usize),
     /// Too many of its objects cannot be read.
     #[error("more than {0} objects cannot be read: is this the right file?")]
     Unreadable(usize),

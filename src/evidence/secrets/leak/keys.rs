@@ -263,14 +263,8 @@ fn promise(key: &str) -> Option<Named> {
 }
 
 fn ends_in(text: &str, word: &str) -> bool {
-    let (text, word) = (text.as_bytes(), word.as_bytes());
-    let last = |text: &[u8]| text.last().map(u8::to_ascii_lowercase);
-    // Asked of every name for every word: the last letter alone rules out most.
-    last(text) == last(word)
-        && text
-            .len()
-            .checked_sub(word.len())
-            .is_some_and(|start| text[start..].eq_ignore_ascii_case(word))
+    let start = text.len().checked_sub(word.len());
+    start.is_some_and(|start| text.as_bytes()[start..].eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Splits a name into words in lower case: at signs, and where a capital follows a small letter.
