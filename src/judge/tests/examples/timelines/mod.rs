@@ -1,25 +1,22 @@
 //! The rules' examples, seen in other ways: what is said of a manager must not depend on when a run begins or ends, on its
-//! clock, on what it may not see, or on faults of the hub.
+//! clock, on what it may not see, on other programs, or on faults of the hub.
 
-mod absences;
-mod beginnings;
-mod bystanders;
-mod clocks;
-mod endings;
+mod disturbances;
 #[path = "../../support/less.rs"]
 mod less;
-mod losses;
-mod nothing;
-mod orders;
-mod timeline;
+mod other_runs;
+mod parts;
 
 use std::{collections::BTreeSet, env, fmt::Debug};
 
-use evidence::Evidence;
+use evidence::{Evidence, History};
+use jiff::{SignedDuration, Timestamp};
 use judge::{
     RuleVerdict, Selection, Verdict, judge,
     rules::{Rule, example::Example},
 };
+
+use crate::examples;
 
 /// `cargo test` tries one of this many cases of an example. `TIMELINES=all` tries all.
 const SAMPLE: usize = 6;
@@ -48,6 +45,28 @@ fn assert_exceptions<T: Ord + Debug>(found: &BTreeSet<T>, known: &BTreeSet<T>) {
     }
 }
 
+/// Examples by their rules and names.
+type Named = BTreeSet<(&'static str, String)>;
+
+/// The examples with a case for which something holds, and the number of cases that were tried.
+fn examples_with<T>(
+    cases: impl Fn(&Rule, &Evidence) -> Vec<T>,
+    holds: impl Fn(&Rule, &Evidence, T) -> bool,
+) -> (Named, usize) {
+    let mut found = Named::new();
+    let mut tried = 0;
+    for (rule, example) in examples() {
+        let evidence = example.evidence();
+        for case in sampled(example, cases(rule, evidence)) {
+            if holds(rule, evidence, case) {
+                found.insert((rule.id, example.name.clone()));
+            }
+            tried += 1;
+        }
+    }
+    (found, tried)
+}
+
 /// What is judged by one rule.
 fn judged(rule: &Rule, evidence: &Evidence) -> RuleVerdict {
     let selection = Selection {
@@ -70,9 +89,40 @@ fn finds(rule: &Rule, evidence: &Evidence) -> bool {
     judged.findings.iter().any(|finding| !finding.advisory)
 }
 
-fn named(examples: &[(&'static str, &str)]) -> BTreeSet<(&'static str, String)> {
+fn named(examples: &[(&'static str, &str)]) -> Named {
     examples
         .iter()
         .map(|(rule, example)| (*rule, (*example).to_owned()))
         .collect()
+}
+
+fn seconds(seconds: i64) -> SignedDuration {
+    SignedDuration::from_secs(seconds)
+}
+
+/// When to look after something has happened, in seconds.
+const AFTER: [i64; 12] = [0, 1, 5, 10, 31, 59, 61, 90, 119, 121, 299, 301];
+
+pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
+    histories.iter().flat_map(|history| {
+        let versions = history.versions.iter().filter_map(|version| version.at);
+        versions.chain(history.deleted)
+    })
+}
+
+/// The moments at which something happens to an object, some in between, and some after the last.
+pub fn moments(evidence: &Evidence) -> Vec<Timestamp> {
+    let Some(window) = evidence.header.window else {
+        return Vec::new();
+    };
+    let of_gaps = evidence.gaps.iter().flat_map(|gap| [gap.from, gap.until]);
+    let events = events(&evidence.profiles)
+        .chain(events(&evidence.slices))
+        .chain(of_gaps.flatten())
+        .chain([window.until]);
+    let events: BTreeSet<Timestamp> = events
+        .flat_map(|at| AFTER.map(|seconds| at + self::seconds(seconds)))
+        .filter(|at| (window.from..=window.until).contains(at))
+        .collect();
+    events.into_iter().collect()
 }
