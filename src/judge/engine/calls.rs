@@ -7,9 +7,12 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, Hub, at_end::MISSED, is_joined, is_reachable, judged::JudgedObject, state::GRACE,
-    unknowns::Unknowns,
 };
-use crate::{subjects::Findings, time::stamped, timeline::Timeline};
+use crate::{
+    subjects::{Findings, Unknowns},
+    time::stamped,
+    timeline::Timeline,
+};
 
 /// A call that the run made with what a profile reports.
 pub(crate) trait MemberCall: Sized + 'static {

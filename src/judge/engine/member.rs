@@ -16,11 +16,10 @@ use super::{
     is_joined, is_reachable,
     judged::{JudgedObject, is_any},
     state::GRACE,
-    unknowns::Unknowns,
 };
 use crate::{
     reasons::NO_MEMBER_ASKED,
-    subjects::Findings,
+    subjects::{Findings, Unknowns},
     time::{Micros, end, why_missed},
 };
 

@@ -25,7 +25,6 @@ mod stable;
 mod state;
 #[cfg(test)]
 mod tests;
-mod unknowns;
 mod untouched;
 mod violation;
 mod writes;

@@ -16,10 +16,9 @@ use super::{
     decisions::{DecisionSlices, NamedProfiles, NamingEntry, ProfileName, naming_entries},
     same_slice,
     state::{GRACE, UNSETTLED, is_settled},
-    unknowns::Unknowns,
 };
 use crate::{
-    subjects::{Finding, Findings},
+    subjects::{Finding, Findings, Unknowns},
     text::redacted_field,
     time::{Micros, SECOND, Set, timestamp},
     timeline::{Certainty, Intervals, Timeline},

@@ -4,15 +4,40 @@
 //! A rule is a pure function of the [`Evidence`](evidence::Evidence): no clock, no network, no state. It reports what it
 //! examined and found in [`Findings`]; the judge turns that into a verdict.
 
-pub(crate) mod consumer;
+/// The rules on consumers. Most are rows of expectations, without a function.
+mod consumer {
+    pub(super) mod expectations;
+    pub(super) mod hub;
+    pub(super) mod plugin;
+}
 pub mod example;
 mod facts;
+/// The rules on cluster managers.
 #[deny(clippy::too_many_lines)]
-mod manager;
+mod manager {
+    pub(super) mod access;
+    pub(super) mod access_content;
+    pub(super) mod clusters;
+    pub(super) mod clustersets;
+    pub(super) mod conditions;
+    pub(super) mod consumers;
+    pub(super) mod identity;
+    pub(super) mod kubeconfigs;
+    pub(super) mod lifecycle;
+    pub(super) mod members;
+    pub(super) mod outages;
+    pub(super) mod properties;
+    pub(super) mod updates;
+}
 mod prelude;
 mod registry;
+/// The rules on schedulers (KEP-5313).
 #[deny(clippy::too_many_lines)]
-mod scheduler;
+mod scheduler {
+    pub(super) mod decisions;
+    pub(super) mod placements;
+    pub(super) mod slices;
+}
 
 pub use facts::{Applies, Basis, Examples, Facts, FactsError, Level};
 pub(crate) use facts::{ExpectationWords, FindingWords};

@@ -3,17 +3,16 @@
 //! Authors are attributed by name. The user configures the names of the implementation, or the only writer of its objects
 //! is inferred to be the implementation. No source other than the audit log and managedFields counts.
 
-mod moment;
 mod names;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod writers;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ptr};
 
 use evidence::{
-    Evidence, History, Origin, Reason, ReasonId, Request, Tracked,
+    Evidence, History, Origin, Reason, ReasonId, Request, Tracked, Version,
     api::{Metadata, ObjectKind, Role},
     parse_time,
 };
@@ -21,18 +20,18 @@ use evidence::{
 pub(crate) use self::sources::ProgramFields;
 pub use self::writers::{HistoryWriters, WriterList, WriterNames, writers};
 pub(in crate::engine) use self::{
-    moment::{author_of_moment, not_begun_by_others},
     names::is_kubectl,
     sources::{creates, is_touched, owners, requests},
 };
 use self::{
     names::{ImplementationNames, WriterName},
-    sources::{RequestIndex, entries, field_managers, is_partly_removed, moved_entries},
+    sources::{RequestIndex, entries, field_managers, is_partly_removed, moved_entries, owning_entries},
     writers::Writers,
 };
 use crate::{
+    engine::{Hub, Judged},
     time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew},
-    timeline::Change,
+    timeline::{Change, Timeline},
 };
 
 /// The largest difference between the time of a request in the audit log and the change that it made.
@@ -161,12 +160,10 @@ impl<'e> Authors<'e> {
         if self.is_nothing_recorded(after) {
             return Attribution::unknown(NOTHING_RECORDED);
         }
-        let owners = if is_partly_removed(before, after, field) {
-            BTreeSet::new()
-        } else {
-            owners(after, field)
-        };
-        let by_owner = self.of_field_managers(owners);
+        let is_removed = is_partly_removed(before, after, field);
+        let by_owner = self
+            .of_field_managers(owners(after, field))
+            .filter(|_| !is_removed);
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
@@ -184,31 +181,23 @@ impl<'e> Authors<'e> {
 
     /// The only owner of a field in a first list or a dump.
     pub(crate) fn of_listed<T: Tracked>(&self, object: &'e T, field: &str) -> Attribution<'e> {
+        let is_recorded = !self.is_nothing_recorded(object);
+        let unknown = if is_recorded { NO_OWNER } else { NOTHING_RECORDED };
         let owner = self.of_field_managers(owners(object, field));
-        owner.unwrap_or_else(|| {
-            Attribution::unknown(if self.is_nothing_recorded(object) {
-                NOTHING_RECORDED
-            } else {
-                NO_OWNER
-            })
-        })
+        owner.unwrap_or_else(|| Attribution::unknown(unknown))
     }
 
     /// The author of an object's creation.
     pub(crate) fn of_creation<T: Tracked>(&self, life: &'e History<T>) -> Attribution<'e> {
-        let first = life.first();
-        let second = time_of(first.metadata().creation_timestamp.as_deref());
-        let by_time = second.and_then(|at| {
-            self.of_requests(self.logged(first.metadata(), second_of(at, LOG_TOLERANCE), creates))
-        });
+        let object = life.first().metadata();
+        let created = time_of(object.creation_timestamp.as_deref());
+        let requests = created.map(|at| self.logged(object, second_of(at, LOG_TOLERANCE), creates));
+        let by_time = requests.and_then(|requests| self.of_requests(requests));
         if life.origin != Origin::Created {
             return self.first_known([by_time]);
         }
-        self.first_known([
-            self.of_version(first.metadata()),
-            by_time,
-            self.of_field_managers(field_managers(entries(first))),
-        ])
+        let by_owners = self.of_field_managers(field_managers(entries(life.first())));
+        self.first_known([self.of_version(object), by_time, by_owners])
     }
 
     /// The author of an object's creation. The owner of a field counts for an object that was there from the beginning.
@@ -230,17 +219,14 @@ impl<'e> Authors<'e> {
         };
         let mut requests = self.logged(object, span, deletes);
         // The name may have been deleted and created again just before.
-        let created = self.created_at(life);
-        requests.retain(|request| created.is_none_or(|created| created <= request.at.as_microsecond()));
+        let created = self.created_at(life).unwrap_or(Micros::MIN);
+        requests.retain(|request| created <= request.at.as_microsecond());
         // A collection may have a selector, unless its namespace is deleted.
-        let is_certain =
-            |request: &&Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
-        let is_certain = requests.iter().any(is_certain);
+        let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
+        let is_certain = requests.iter().any(|request| is_certain(request));
         let by_time = self.of_requests(requests);
-        self.first_known([
-            terminating.and_then(|object| self.of_version(object)),
-            by_time.filter(|by| is_certain || by.author != Author::Other),
-        ])
+        let by_time = by_time.filter(|by| is_certain || by.author != Author::Other);
+        self.first_known([terminating.and_then(|object| self.of_version(object)), by_time])
     }
 
     /// When an object was deleted, by the requests in the log, on the runner's clock; none if the log has no such request.
@@ -270,10 +256,10 @@ impl<'e> Authors<'e> {
     /// The common sender of all requests that may have made a version.
     fn written_during(&self, object: &'e Metadata, at: Edge) -> Option<Attribution<'e>> {
         let log = self.log.as_ref()?;
-        let is_touched = || is_touched(self.evidence, self.kind, (&object.namespace, &object.name));
         let is_complete = log.covers(self.hub_span(at, 0))
             && !is_log_broken(self.evidence, at.earliest, at.latest)
-            && (log.has_suite_requests || !is_touched());
+            && (log.has_suite_requests
+                || !is_touched(self.evidence, self.kind, (&object.namespace, &object.name)));
         if !is_complete {
             return Some(Attribution::unknown(NOT_IN_LOG));
         }
@@ -302,16 +288,13 @@ impl<'e> Authors<'e> {
         log.map_or_else(Vec::new, |log| log.during(object, span, is_of_sort))
     }
 
-    fn first_known(&self, answers: impl IntoIterator<Item = Option<Attribution<'e>>>) -> Attribution<'e> {
-        let mut unknown = None;
-        for answer in answers.into_iter().flatten() {
-            if !matches!(answer.author, Author::Unknown(_)) {
-                return answer;
-            }
-            unknown.get_or_insert(answer);
-        }
+    /// The first answer that is known, or else the first one.
+    fn first_known<const N: usize>(&self, answers: [Option<Attribution<'e>>; N]) -> Attribution<'e> {
+        let mut answers: Vec<_> = answers.into_iter().flatten().collect();
+        answers.sort_by_key(|answer| matches!(answer.author, Author::Unknown(_)));
         let missing = if self.log.is_some() { NOT_IN_LOG } else { NO_LOG };
-        unknown.unwrap_or_else(|| Attribution::unknown(missing))
+        let first = answers.into_iter().next();
+        first.unwrap_or_else(|| Attribution::unknown(missing))
     }
 
     fn is_nothing_recorded<T: Tracked>(&self, object: &T) -> bool {
@@ -327,6 +310,69 @@ impl<'e> Authors<'e> {
             latest: at.latest.saturating_add(skew).saturating_add(error),
         }
     }
+}
+
+/// Who made the change of a field with which a moment began; none if no object that matters to the rule changed.
+pub(in crate::engine) fn author_of_moment<'e, T: Judged>(
+    hub: &Hub<'e>,
+    timeline: &Timeline<'e, T>,
+    place: usize,
+    field: &str,
+    is_member: &dyn Fn(&Version<T>) -> bool,
+) -> Option<Attribution<'e>> {
+    let authors = T::authors(hub);
+    let mut now = timeline.objects(place)?.to_vec();
+    now.retain(|version| is_member(version));
+    let Some(known) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
+        return author_of_listed(authors, &now, field);
+    };
+    let is_known = |version: &Version<T>| known.iter().any(|old| ptr::eq(*old, version));
+    let changed = now.into_iter().find(|version| !is_known(version))?;
+    Some(authors.of_change(&timeline.change_to(place, changed)?, field))
+}
+
+/// Who gave the objects of a list a field: the owner in the newest object, if the owners in all others wrote before it was
+/// created.
+fn author_of_listed<'e, T: Judged>(
+    authors: &Authors<'e>,
+    objects: &[&'e Version<T>],
+    field: &str,
+) -> Option<Attribution<'e>> {
+    let newest = objects.iter().max_by_key(|version| created(&version.object))?;
+    let is_older = |version: &&'e Version<T>| {
+        let entries = owning_entries(&version.object, field);
+        let written = entries
+            .map(|entry| time_of(entry.time.as_deref()))
+            .max()
+            .flatten();
+        ptr::eq(*version, *newest) || written.is_some_and(|at| Some(at) < created(&newest.object))
+    };
+    if objects.iter().all(is_older) {
+        return Some(authors.of_listed(&newest.object, field));
+    }
+    let owners = objects.iter();
+    Attribution::common(owners.map(|version| authors.of_listed(&version.object, field)))
+}
+
+fn created<T: Tracked>(object: &T) -> Option<Micros> {
+    time_of(object.metadata().creation_timestamp.as_deref())
+}
+
+/// The moments in which something holds that no other client began. Its first author counts for as long as it holds.
+pub(in crate::engine) fn not_begun_by_others(
+    moments: usize,
+    holds: impl Fn(usize) -> bool,
+    began_with_others: impl Fn(usize) -> bool,
+) -> Vec<bool> {
+    let mut is_of_others = None;
+    let is_counted = |place: usize| {
+        if !holds(place) {
+            is_of_others = None;
+            return false;
+        }
+        !*is_of_others.get_or_insert_with(|| began_with_others(place))
+    };
+    (0..moments).map(is_counted).collect()
 }
 
 fn time_of(timestamp: Option<&str>) -> Option<Micros> {

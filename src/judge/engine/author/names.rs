@@ -101,12 +101,11 @@ impl<'e> ImplementationNames<'e> {
     pub(super) fn of(evidence: &'e Evidence, role: Role, writers: &Writers<'e>) -> Self {
         let publishers = writers.iter().filter(|(_, written)| written.publishes);
         let publishers = publishers.map(|(name, _)| *name);
+        let publishers = publishers.filter(|name| !name.is_hub() && !name.is_suite());
         let mut names = Self {
             role,
             configured: configured(evidence, role),
-            publishers: publishers
-                .filter(|name| !name.is_hub() && !name.is_suite())
-                .collect(),
+            publishers: publishers.collect(),
             inferred: Vec::new(),
             doubtful: Vec::new(),
             excludes_kubectl: false,
@@ -178,23 +177,20 @@ impl<'e> ImplementationNames<'e> {
     }
 
     fn excludes_kubectl(&self, writers: &Writers<'e>) -> bool {
-        let Identity {
-            agents,
-            field_managers,
-            ..
-        } = &self.configured;
-        if !agents.is_empty() || !field_managers.is_empty() {
-            return !agents
-                .iter()
-                .chain(field_managers)
-                .any(|program| is_kubectl(program));
+        let mut programs = self
+            .configured
+            .agents
+            .iter()
+            .chain(&self.configured.field_managers)
+            .peekable();
+        if programs.peek().is_some() {
+            return !programs.any(|program| is_kubectl(program));
         }
         // A script that creates the objects with kubectl may be the implementation.
         let has_client = self.inferred.iter().any(|name| name.is_client());
-        let mut by_kubectl = writers
-            .iter()
-            .filter(|(name, _)| name.is_client() && name.is_kubectl());
-        let creates = by_kubectl.any(|(_, written)| written.counts.contains_key("create"));
+        let creates = writers.iter().any(|(name, written)| {
+            name.is_client() && name.is_kubectl() && written.counts.contains_key("create")
+        });
         has_client || (!self.inferred.is_empty() && !creates)
     }
 
@@ -229,15 +225,12 @@ impl<'e> ImplementationNames<'e> {
         if flags.is_empty() {
             return self.reason(words);
         }
-        let more = flags.len().saturating_sub(LISTED_WRITERS);
-        flags.truncate(LISTED_WRITERS);
-        if more > 0 {
+        if let Some(more @ 1..) = flags.len().checked_sub(LISTED_WRITERS) {
+            flags.truncate(LISTED_WRITERS);
             flags.push(format!("{more} more"));
         }
-        self.reason(format!(
-            "{words}; pass those that belong to it: {}",
-            flags.join(", ")
-        ))
+        let flags = flags.join(", ");
+        self.reason(format!("{words}; pass those that belong to it: {flags}"))
     }
 
     /// The flags that name a writer. A user needs an agent only if another program uses it too.
@@ -269,12 +262,10 @@ impl<'e> ImplementationNames<'e> {
             (Some(_), false, false) => &["user", "agent"],
         };
         let flags: Vec<String> = sorts.iter().map(|sort| self.flag(sort)).collect();
+        let (sort, role, flags) = (sorts[0].replace('-', " "), self.role.noun(), flags.join(" and "));
+        let writer = redacted(writer.text());
         self.reason(format!(
-            "none of the configured {}s of the {} wrote an object, but {} did: check {}",
-            sorts[0].replace('-', " "),
-            self.role.noun(),
-            redacted(writer.text()),
-            flags.join(" and "),
+            "none of the configured {sort}s of the {role} wrote an object, but {writer} did: check {flags}"
         ))
     }
 

@@ -157,11 +157,11 @@ impl<'e> Authors<'e> {
     pub(crate) fn owned_fields<'o>(&'o self, object: &'o Metadata) -> Option<Vec<ProgramFields<'o>>> {
         let entries = object.writers.as_deref()?.iter();
         let recorded = entries.filter(|entry| is_recorded_manager(&entry.manager));
-        let owned = recorded.map(|entry| ProgramFields {
+        let fields = recorded.map(|entry| ProgramFields {
             attribution: self.of_field_manager(&entry.manager),
             entry,
         });
-        Some(owned.collect())
+        Some(fields.collect())
     }
 
     /// Why no field manager is known to be the implementation's; none if one is.

@@ -52,10 +52,8 @@ fn of_histories<'e, T: Tracked>(
 ) -> Writers<'e> {
     let scope = &evidence.header.scope;
     let is_in_scope = |history: &&History<T>| {
-        history
-            .versions
-            .iter()
-            .any(|version| holds(scope, &version.object))
+        let mut versions = history.versions.iter();
+        versions.any(|version| holds(scope, &version.object))
     };
     let is_untouched = |history: &&History<T>| !is_touched(evidence, role.objects(), key(history));
     let mut counted: Vec<&History<T>> = histories.iter().filter(is_in_scope).collect();
@@ -88,9 +86,9 @@ fn of_histories<'e, T: Tracked>(
 fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, writers: &mut Writers<'e>) {
     let mut sections: BTreeSet<(WriterName, &str)> = BTreeSet::new();
     // Successive versions share what did not change.
-    let distinct = history
-        .versions
-        .chunk_by(|one, next| ptr::eq(entries(&one.object), entries(&next.object)));
+    let is_shared =
+        |one: &Version<T>, next: &Version<T>| ptr::eq(entries(&one.object), entries(&next.object));
+    let distinct = history.versions.chunk_by(is_shared);
     for entry in distinct.flat_map(|versions| entries(&versions[0].object)) {
         if is_recorded_manager(&entry.manager) {
             let name = WriterName::field_manager(&entry.manager);
@@ -100,12 +98,8 @@ fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, write
         }
     }
     for (name, section) in sections {
-        *writers
-            .entry(name)
-            .or_default()
-            .counts
-            .entry(section)
-            .or_default() += 1;
+        let counts = &mut writers.entry(name).or_default().counts;
+        *counts.entry(section).or_default() += 1;
     }
 }
 
@@ -154,29 +148,21 @@ pub fn writers(evidence: &Evidence, role: Role) -> WriterList {
 }
 
 fn line(writer: WriterName, author: &Author, written: &Written) -> String {
-    let name = match writer {
-        WriterName { user: None, program } => format!("field manager {}", redacted(program)),
-        WriterName {
-            user: Some(user),
-            program: "",
-        } => format!("user {}", redacted(user)),
-        WriterName {
-            user: Some(user),
-            program,
-        } => {
-            format!("user {}, agent {}", redacted(user), redacted(program))
-        }
+    let program = redacted(writer.program);
+    let name = match (writer.user, writer.program) {
+        (None, _) => format!("field manager {program}"),
+        (Some(user), "") => format!("user {}", redacted(user)),
+        (Some(user), _) => format!("user {}, agent {program}", redacted(user)),
     };
     let counts = written.counts.iter();
-    let counts: Vec<String> = counts
-        .map(|(what, count)| format!("{} {count}", redacted(what)))
-        .collect();
+    let counts = counts.map(|(what, count)| format!("{} {count}", redacted(what)));
+    let counts = Vec::from_iter(counts).join(", ");
     let author = match author {
         Author::Run => " (this suite)",
         _ if writer.is_hub() => " (the hub itself)",
         _ => "",
     };
-    format!("{name}{author}: {}", counts.join(", "))
+    format!("{name}{author}: {counts}")
 }
 
 /// The users or field managers that wrote objects, for reports that show the history of an object. No name means that the

@@ -1,7 +1,7 @@
 //! The kinds of objects in examples, and the defaults for what examples leave out: objects that keep every rule.
 
 use evidence::{
-    ObjectRef, Tracked,
+    ObjectKey, ObjectRef, Tracked,
     api::{ClusterProfile, Edition, PlacementDecision, names},
 };
 use jiff::SignedDuration;
@@ -202,6 +202,15 @@ pub(super) fn profiles_of(overlay: &Value) -> Vec<Value> {
         Some(json!({"metadata": {"name": name, "namespace": namespace.unwrap_or(&own)}}))
     });
     references.collect()
+}
+
+/// A name, or a namespace and a name.
+pub(super) fn path_key(path: &str) -> ObjectKey {
+    let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
+    ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
 }
 
 /// A reference to a profile of the example.

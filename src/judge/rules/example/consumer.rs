@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::{
+    conforming::path_key,
     error::{Flaw, strictly},
     time::{Repeats, ca_data, moment},
 };
@@ -128,18 +129,24 @@ impl<'e> PublishedObjects<'e> {
     }
 
     fn publications(&self, text: &TestbedText) -> Vec<Publication> {
-        let profiles = self.profiles.iter();
-        let profiles = profiles
-            .flat_map(|history| published(history, |profile| Published::Profile(Box::new(profile.clone()))));
-        let slices = self.slices.iter();
-        let slices =
-            slices.flat_map(|history| published(history, |slice| Published::Slice(Box::new(slice.clone()))));
-        let terminating = text.terminating.iter().map(|terminating| {
+        let mut all: Vec<Publication> = Vec::new();
+        for history in self.profiles {
+            all.extend(published(history, |profile| {
+                Published::Profile(profile.clone().into())
+            }));
+        }
+        for history in self.slices {
+            all.extend(published(history, |slice| Published::Slice(slice.clone().into())));
+        }
+        for terminating in &text.terminating {
             let finalizers = terminating.finalizers.clone();
             let state = Published::Terminating { finalizers };
-            publication(key(&terminating.profile), moment(terminating.at), state)
-        });
-        let mut all: Vec<Publication> = profiles.chain(slices).chain(terminating).collect();
+            all.push(publication(
+                path_key(&terminating.profile),
+                moment(terminating.at),
+                state,
+            ));
+        }
         all.sort_by_key(|publication| publication.answered);
         all
     }
@@ -147,23 +154,15 @@ impl<'e> PublishedObjects<'e> {
     /// Reads an expectation. The key that is none of the common ones says what is expected, its value the profile.
     fn expectation(&self, mut fields: Map<String, Value>) -> Result<Expectation, Flaw> {
         let common = ["from", "until", "rule", "url", "member", "warn", "void"];
-        let common: Map<String, Value> = common
-            .iter()
-            .filter_map(|key| fields.remove_entry(*key))
-            .collect();
-        let (old, other, writes) = (
-            fields.remove("old"),
-            fields.remove("other"),
-            fields.remove("writes"),
-        );
-        let (expect, profile) = fields
-            .iter()
-            .next()
-            .ok_or("an expectation says what is expected")?;
-        let profile = key(profile.as_str().ok_or("an expectation names a profile")?);
+        let common = common.iter().filter_map(|key| fields.remove_entry(*key));
+        let common: Map<String, Value> = common.collect();
+        let [old, other, writes] = ["old", "other", "writes"].map(|key| fields.remove(key));
+        let mut expected = fields.iter();
+        let (expect, profile) = expected.next().ok_or("an expectation says what is expected")?;
+        let profile = path_key(profile.as_str().ok_or("an expectation names a profile")?);
         let content = match &**expect {
             "moves" => json!({"from": old.unwrap_or_else(|| json!(self.servers(&profile).next()))}),
-            "calledAs" | "reports" => json!({"other": other.as_ref().and_then(Value::as_str).map(key)}),
+            "calledAs" | "reports" => json!({"other": other.as_ref().and_then(Value::as_str).map(path_key)}),
             "usesProxy" => json!({"proxy": "https://proxy.example:3128"}),
             "keepsConnections" => json!({"writes": repeated(writes)?}),
             _ => json!({}),
@@ -178,9 +177,9 @@ impl<'e> PublishedObjects<'e> {
 
     /// The servers of a profile, in order.
     fn servers(&self, profile: &ObjectKey) -> impl Iterator<Item = &'e str> {
-        let entries = self.entries().filter(move |(own, _)| {
-            *own.metadata.name == *profile.name && *own.metadata.namespace == *profile.namespace
-        });
+        let entries = self
+            .entries()
+            .filter(move |(own, _)| ObjectKey::of(*own) == *profile);
         entries.filter_map(|(_, entry)| entry.cluster.server.as_deref())
     }
 
@@ -208,13 +207,9 @@ impl<'e> PublishedObjects<'e> {
 
     /// The first entry of a profile; of the first profile without a name.
     fn entry(&self, profile: Option<&str>) -> Result<(&'e ClusterProfile, &'e AccessProvider), Flaw> {
-        let profile = profile.map(key);
-        let is_it = |own: &ClusterProfile| {
-            profile.as_ref().is_none_or(|key| {
-                *own.metadata.name == *key.name && *own.metadata.namespace == *key.namespace
-            })
-        };
-        let entry = self.entries().find(|(own, _)| is_it(own));
+        let profile = profile.map(path_key);
+        let is_wanted = |own: &ClusterProfile| profile.as_ref().is_none_or(|key| ObjectKey::of(own) == *key);
+        let entry = self.entries().find(|(own, _)| is_wanted(own));
         entry.ok_or_else(|| "a call is of a profile that has no access provider".into())
     }
 
@@ -269,11 +264,9 @@ impl<'e> PublishedObjects<'e> {
     fn member_call(&self, mut call: Map<String, Value>, number: u64) -> Result<MemberCall, Flaw> {
         let of = call.remove("of");
         let (profile, entry) = self.entry(of.as_ref().and_then(Value::as_str))?;
-        let url = call.remove("url").unwrap_or_else(|| json!(entry.cluster.server));
-        let member = call
-            .remove("member")
-            .unwrap_or_else(|| json!(&*profile.metadata.name));
         let mut take = |key: &str| call.remove(key);
+        let url = take("url").unwrap_or_else(|| json!(entry.cluster.server));
+        let member = take("member").unwrap_or_else(|| json!(&*profile.metadata.name));
         let event = if let Some(reason) = take("broken") {
             json!({"failed": {"reason": reason}})
         } else if let Some(host) = take("proxied") {
@@ -309,10 +302,8 @@ impl<'e> PublishedObjects<'e> {
         let mut extensions = cluster.extensions.iter();
         let config = extensions.find(|extension| &*extension.name == names::EXTENSION_EXEC);
         let serial = call.remove("serial").unwrap_or_else(|| json!(1));
-        let expires = call
-            .remove("expires")
-            .map(serde_json::from_value::<SignedDuration>)
-            .transpose()?;
+        let expires: Option<SignedDuration> =
+            serde_json::from_value(call.remove("expires").unwrap_or_default())?;
         let answer = match call.remove("answer") {
             Some(Value::String(word)) => json!({word: {}}),
             Some(other) => other,
@@ -356,10 +347,7 @@ impl OutputText {
 fn default_controls(expectations: &[Expectation]) -> Vec<Value> {
     let begun: BTreeSet<Timestamp> = expectations.iter().map(|expectation| expectation.from).collect();
     let control = |at: Timestamp| {
-        let later = |seconds| {
-            at.saturating_add(SignedDuration::from_secs(seconds))
-                .unwrap_or(at)
-        };
+        let later = |seconds| at + SignedDuration::from_secs(seconds);
         json!({"from": later(5), "calledAt": later(6), "until": later(35)})
     };
     begun.into_iter().map(control).collect()
@@ -392,30 +380,14 @@ fn repeated(writes: Option<Value>) -> Result<Vec<Timestamp>, Flaw> {
     Ok(Repeats::take(&mut fields)?.moments().map(moment).collect())
 }
 
-/// A profile's name, or namespace and name.
-fn key(path: &str) -> ObjectKey {
-    let (namespace, name) = path.split_once('/').unwrap_or((NAMESPACES[0], path));
-    ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    }
-}
-
 fn published<T: evidence::Tracked>(
     history: &evidence::History<T>,
     state: fn(&T) -> Published,
 ) -> Vec<Publication> {
-    let metadata = history.last().metadata();
-    let object = ObjectKey {
-        namespace: metadata.namespace.to_string(),
-        name: metadata.name.to_string(),
-    };
+    let publish = |at, state| publication(ObjectKey::of(history.last()), at, state);
     let versions = history.versions.iter();
-    let versions =
-        versions.map(|version| publication(object.clone(), version.received(), state(&version.object)));
-    let deleted = history
-        .deleted
-        .map(|at| publication(object.clone(), at, Published::Deleted {}));
+    let versions = versions.map(|version| publish(version.received(), state(&version.object)));
+    let deleted = history.deleted.map(|at| publish(at, Published::Deleted {}));
     versions.chain(deleted).collect()
 }
 

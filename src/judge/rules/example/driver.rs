@@ -1,28 +1,28 @@
 //! The driver's steps in an example.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use evidence::{
-    Change, Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario, StepOutcome,
-    api::names,
+    Change, Driver, DriverAction, DriverStep, ObjectRef, PlacementRequest, Scenario, StepOutcome, api::names,
 };
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::{conforming::profile_reference, time::moment};
+use super::{
+    conforming::{path_key, profile_reference},
+    time::moment,
+};
 
 /// The placement that steps ask for: the decision of the conforming slices.
 const PLACEMENT: &str = "web";
 /// The first of these slices.
 const SLICE: &str = "web-0";
 
-/// The executed steps; every action that is not `lacking` was available.
+/// The executed steps; every action was available.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct DriverText {
     steps: Vec<StepText>,
-    #[serde(default)]
-    lacking: BTreeMap<DriverAction, String>,
     /// Names of profiles, or namespaces and names.
     #[serde(default)]
     touched: Vec<String>,
@@ -67,21 +67,14 @@ struct StepText {
 
 impl DriverText {
     pub(super) fn driver(&self) -> Driver {
-        let able = DriverAction::ALL
-            .into_iter()
-            .filter(|action| !self.lacking.contains_key(action));
         Driver {
             run: "example".to_owned(),
             stand_ins: self.fake_members,
-            able: able.collect(),
-            lacking: self
-                .lacking
-                .iter()
-                .map(|(action, words)| (*action, words.clone().into()))
-                .collect(),
+            able: DriverAction::ALL.into(),
+            lacking: BTreeMap::new(),
             steps: self.steps.iter().map(StepText::step).collect(),
-            touched: self.touched.iter().map(|path| key(path)).collect::<BTreeSet<_>>(),
-            touched_slices: self.touched_slices.iter().map(|path| key(path)).collect(),
+            touched: self.touched.iter().map(|path| path_key(path)).collect(),
+            touched_slices: self.touched_slices.iter().map(|path| path_key(path)).collect(),
         }
     }
 }
@@ -94,28 +87,30 @@ impl StepText {
             self.action,
             DriverAction::Join | DriverAction::Restart | DriverAction::Disconnect | DriverAction::Reconnect
         ) || self.action.is_on_placements();
-        let path = self.profile.as_deref().or((!has_none).then_some("a"));
-        let profile = path.map(key);
-        let of_profile = || profile.as_ref().map_or("a", |key| key.name.as_str()).to_owned();
+        let profile = self
+            .profile
+            .as_deref()
+            .or((!has_none).then_some("a"))
+            .map(path_key);
+        let name = profile.as_ref().map_or("a", |key| &key.name);
+        let is_on_all = is_on_whole_implementation(self.action);
+        let member = self
+            .member
+            .as_deref()
+            .unwrap_or(if is_on_all { "" } else { name });
         DriverStep {
             scenario: self.scenario.unwrap_or_else(|| scenario(self.action)),
             action: self.action,
-            member: match &self.member {
-                Some(member) => member.clone(),
-                None if is_on_whole_implementation(self.action) => String::new(),
-                None => of_profile(),
-            },
+            member: member.to_owned(),
             profile: profile
                 .as_ref()
                 .map(|key| profile_reference(&key.namespace, &key.name)),
             profile_after: self.profile_after(),
             from: moment(self.at),
             until: moment(done),
-            outcome: match &self.failed {
+            outcome: match self.failed.clone() {
                 None => StepOutcome::Done,
-                Some(reason) => StepOutcome::Failed {
-                    reason: reason.clone(),
-                },
+                Some(reason) => StepOutcome::Failed { reason },
             },
             patience_seconds: patience.as_secs(),
             looked_until: moment(self.looked_until.unwrap_or(done.saturating_add(patience))),
@@ -127,13 +122,11 @@ impl StepText {
             output: String::new(),
         }
     }
-}
 
-impl StepText {
     /// The object that the run re-created is the second one of its name.
     fn profile_after(&self) -> Option<ObjectRef> {
         if self.action == DriverAction::RecreateForeignProfile {
-            let key = key(self.profile.as_deref().unwrap_or("foreign"));
+            let key = path_key(self.profile.as_deref().unwrap_or("foreign"));
             let mut created = profile_reference(&key.namespace, &key.name);
             created.uid += "-2";
             return Some(created);
@@ -147,7 +140,7 @@ impl StepText {
         is_placed.then(|| PlacementRequest {
             name: self.placement.clone().unwrap_or_else(|| PLACEMENT.to_owned()),
             clusters: self.clusters.unwrap_or(1),
-            decision: self.decision.as_deref().map(key),
+            decision: self.decision.as_deref().map(path_key),
         })
     }
 
@@ -157,7 +150,7 @@ impl StepText {
             DriverAction::PutForeignSlice => Some("foreign"),
             _ => None,
         };
-        let key = key(self.slice.as_deref().or(default)?);
+        let key = path_key(self.slice.as_deref().or(default)?);
         Some(ObjectRef {
             kind: names::PLACEMENT_KIND.to_owned(),
             uid: format!("uid-{}-{}", key.namespace, key.name),
@@ -165,14 +158,6 @@ impl StepText {
             name: key.name,
             ..ObjectRef::default()
         })
-    }
-}
-
-fn key(path: &str) -> ObjectKey {
-    let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
-    ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
     }
 }
 

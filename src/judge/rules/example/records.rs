@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    conforming::{MANAGER, SCHEDULER, conforming, key, profile_reference, text},
+    conforming::{MANAGER, SCHEDULER, conforming, key, path_key, profile_reference, text},
     error::{Flaw, strictly},
     time::{Repeats, moment},
 };
@@ -26,10 +26,8 @@ pub(super) fn requests(texts: &[Value], covers: Window, role: Role) -> Result<Re
         events.extend(repeated(text, user, name)?);
     }
     events.sort_by_key(|event| event.at);
-    if events
-        .iter()
-        .any(|event| event.at < covers.from || covers.until < event.at)
-    {
+    let is_outside = |event: &Request| event.at < covers.from || covers.until < event.at;
+    if events.iter().any(is_outside) {
         return Err("a request lies outside of the observed time".into());
     }
     Ok(Requests { covers, events })
@@ -149,9 +147,8 @@ pub(super) fn gap(overlay: &Value) -> Result<Gap, Flaw> {
 
 /// The profile that a path in the example refers to.
 fn reference(fields: &Map<String, Value>, key: &str) -> Value {
-    let path = fields.get(key).and_then(Value::as_str).unwrap_or("a");
-    let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
-    json!(profile_reference(namespace, name))
+    let key = path_key(fields.get(key).and_then(Value::as_str).unwrap_or("a"));
+    json!(profile_reference(&key.namespace, &key.name))
 }
 
 /// Whether a login uses a plugin.
@@ -187,11 +184,8 @@ pub(super) fn secret(overlay: &Value, first: Option<&Value>) -> Result<Secret, F
     );
     let keys = overlay.get("keys").and_then(Value::as_array);
     let lacks_config = keys.is_some_and(|keys| !keys.contains(&json!(names::SECRET_CONFIG_KEY)));
-    if lacks_config
-        || overlay
-            .get("kubeconfigError")
-            .is_some_and(|error| !error.is_null())
-    {
+    let has_error = |error: &Value| !error.is_null();
+    if lacks_config || overlay.get("kubeconfigError").is_some_and(has_error) {
         whole["kubeconfig"] = Value::Null;
     }
     json_patch::merge(&mut whole, &overlay);

@@ -30,7 +30,6 @@ pub struct World {
     /// Merge patches onto a conforming slice; when absent in an edition of placements, one such slice. The profiles that
     /// they refer to exist, unless `profiles` lists others.
     slices: Option<Vec<Value>>,
-    consumer_agents: Vec<String>,
     /// The users and field managers that are named with `--cluster-manager-user` and the like.
     cluster_manager: Option<Value>,
     scheduler: Option<Value>,
@@ -67,10 +66,8 @@ pub struct World {
     scope: Option<Value>,
     /// How far the hub's clock is ahead of the runner's; `none` if that is unknown. By default, they agree.
     clock_skew: Option<Value>,
-    not_asked: Vec<Kind>,
     writers: Option<Absent>,
     window: Option<Absent>,
-    read_at: Option<SignedDuration>,
 }
 
 /// The only value for something that exists by default: its absence.
@@ -100,10 +97,8 @@ impl World {
         let is_staged = role == Role::Consumer;
         let moves = self.steps.is_some() || self.driver.is_some() || is_staged;
         let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
-        let observe = match (observed, &self.requests) {
-            (None, Some(_)) => DEFAULT_OBSERVE,
-            (observed, _) => observed.unwrap_or_default(),
-        };
+        let of_requests = self.requests.as_ref().map(|_| DEFAULT_OBSERVE);
+        let observe = observed.or(of_requests).unwrap_or_default();
         let length = observe.saturating_add(self.settle.unwrap_or_default());
         let window = Window {
             from: moment(SignedDuration::ZERO),
@@ -137,18 +132,15 @@ impl World {
         let secrets = self.secrets.iter();
         let secrets = secrets.map(|overlay| records::secret(overlay, first.as_ref()));
         let secrets: Vec<Secret> = secrets.collect::<Result<_, _>>()?;
-        let mut held: BTreeMap<&str, bool> = BTreeMap::new();
         let of_slices = slices.iter().map(|history| &history.last().metadata.namespace);
         let of_profiles = profiles.iter().map(|history| &history.last().metadata.namespace);
         let of_objects = of_slices.chain(of_profiles);
-        held.extend(of_objects.map(|namespace| (&**namespace, false)));
+        let mut held: BTreeMap<&str, bool> = of_objects.map(|namespace| (&**namespace, false)).collect();
         held.extend(secrets.iter().map(|secret| (&*secret.namespace, true)));
         let namespaces = self.namespaces(held)?;
         let log = |texts: &Option<Vec<Value>>, role| {
-            let texts = texts.as_deref();
-            texts
-                .map(|texts| records::requests(texts, window, role))
-                .transpose()
+            let requests = texts.as_ref().map(|texts| records::requests(texts, window, role));
+            requests.transpose()
         };
         let (requests, slice_requests) = match role.objects() {
             ObjectKind::ClusterProfile => (
@@ -248,16 +240,10 @@ impl World {
             (Kind::Mentions, is_staged),
             (Kind::Outputs, has_outputs),
         ];
-        let asked = given
-            .into_iter()
-            .map(|(kind, given)| {
-                if given && !self.not_asked.contains(&kind) {
-                    (kind, Asked::Yes)
-                } else {
-                    (kind, Asked::No(format!("the example has no {kind}").into()))
-                }
-            })
-            .collect();
+        let asked = given.map(|(kind, is_given)| {
+            let absent = || Asked::No(format!("the example has no {kind}").into());
+            (kind, if is_given { Asked::Yes } else { absent() })
+        });
         Ok(Header {
             format: FORMAT.to_owned(),
             suite_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -265,7 +251,6 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
-                consumer_agents: self.consumer_agents.clone(),
                 cluster_manager: part("clusterManager", &self.cluster_manager)?,
                 scheduler: part("scheduler", &self.scheduler)?,
                 expected_profiles: self.expected_profiles,
@@ -281,7 +266,6 @@ impl World {
             },
             scope: part("scope", &self.scope)?,
             window: self.window.is_none().then_some(window),
-            read_at: self.read_at.map(moment),
             clock_skew_ms: match &self.clock_skew {
                 None => Some(0),
                 Some(Value::String(none)) if none == "none" => None,
@@ -290,7 +274,7 @@ impl World {
                     Some(i64::try_from(skew.as_millis()).unwrap_or(i64::MAX))
                 }
             },
-            asked,
+            asked: asked.into(),
             ..Header::default()
         })
     }
