@@ -151,10 +151,10 @@ fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
 }
 
 #[test]
-fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
-    let told =
+fn terminal_shows_everything_in_80_columns_without_harm() {
+    let output =
         with_report(|report| terminal::list(report) + &terminal::verdicts(report, COMMAND, Some(80), true));
-    let plain = strip_str(&told).to_string();
+    let plain = strip_str(&output).to_string();
     for line in plain.lines() {
         let is_whole_word = line.ends_with(&format!("  {}", "m".repeat(100)));
         assert!(line.chars().count() <= 80 || is_whole_word, "too wide: {line}");
@@ -165,7 +165,7 @@ fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
         assert!(!line.starts_with("error:"), "forged: {line}");
     }
     // The colours are ours, and only ours.
-    assert!(!told.contains("\u{1b}[2J"));
+    assert!(!output.contains("\u{1b}[2J"));
     insta::assert_snapshot!(plain);
 }
 
@@ -196,7 +196,7 @@ fn every_format_has_the_verdicts_levels_and_findings() {
 }
 
 #[test]
-fn every_report_tells_what_could_not_be_read() {
+fn reports_list_unreadable_objects() {
     let (mut evidence, judgement) = (evidence(), judgement());
     let odd = |name: String| Unreadable {
         object: object(&name),
@@ -206,7 +206,7 @@ fn every_report_tells_what_could_not_be_read() {
     evidence.unreadable[1].object = ObjectRef::default();
     let selection = Selection::default();
     let report = report_of(&evidence, &judgement, &selection);
-    let told = strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string();
+    let output = strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string();
     for part in [
         "objects that could not be read:",
         "ClusterProfile fleet/odd-0 could not be read: status is",
@@ -214,9 +214,9 @@ fn every_report_tells_what_could_not_be_read() {
         "odd-4",
         "… and 25 more objects: a JSON report has them all",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
-    assert!(!told.contains("odd-5"), "{told}");
+    assert!(!output.contains("odd-5"), "{output}");
 
     let (mut xml, mut json) = (Vec::new(), Vec::new());
     junit::write(&report, &mut xml).expect("writes");
@@ -246,20 +246,20 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
 fn a_terminal_says_what_the_reader_types() {
     let mut judgement = judgement();
     judgement.verdicts[2].reasons = vec![format!("may not watch (`{COMMAND} rbac` prints the role)").into()];
-    let told = with_report(|report| {
+    let output = with_report(|report| {
         let report = Report {
             judgement: &judgement,
             ..*report
         };
         terminal::verdicts(&report, "kubectl judge", Some(80), false)
     });
-    let told = strip_str(&told).to_string();
+    let output = strip_str(&output).to_string();
     assert!(
-        told.contains("  explain   kubectl judge explain identity/broken"),
-        "{told}"
+        output.contains("  explain   kubectl judge explain identity/broken"),
+        "{output}"
     );
-    assert!(told.contains("`kubectl judge rbac`"), "{told}");
-    assert!(!told.contains(COMMAND), "{told}");
+    assert!(output.contains("`kubectl judge rbac`"), "{output}");
+    assert!(!output.contains(COMMAND), "{output}");
 }
 
 #[test]
@@ -304,15 +304,15 @@ fn annotations_keep_within_what_github_takes() {
     judgement.verdicts.extend(vec![broken; 11]);
     let selection = Selection::default();
     let report = report_of(&evidence, &judgement, &selection);
-    let told = github::annotations(&report);
-    let of = |command: &str| told.lines().filter(|line| line.starts_with(command)).count();
+    let output = github::annotations(&report);
+    let of = |command: &str| output.lines().filter(|line| line.starts_with(command)).count();
     assert_eq!(
         (of("::error "), of("::warning "), of("::notice ")),
         (10, 1, 1),
-        "{told}"
+        "{output}"
     );
-    assert_eq!(told.lines().count(), 12);
-    let first = told.lines().next().expect("a line");
+    assert_eq!(output.lines().count(), 12);
+    let first = output.lines().next().expect("a line");
     assert!(
         first.starts_with("::error title=identity/broken [MUST explicit]::The title of identity/broken"),
         "{first}"
@@ -325,8 +325,8 @@ fn annotations_keep_within_what_github_takes() {
         first.contains("more characters%0A") && first.contains("%0A… and 2 more findings%0Aremedy: "),
         "{first}"
     );
-    assert!(!told.contains('\r') && !told.contains('\u{1b}'), "{told}");
-    assert!(told.contains("3 more rules: see the log"), "{told}");
+    assert!(!output.contains('\r') && !output.contains('\u{1b}'), "{output}");
+    assert!(output.contains("3 more rules: see the log"), "{output}");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         .header
         .asked
         .insert(Kind::Members, Asked::No("no member was asked".into()));
-    let told = |evidence: &Evidence, selection: Selection| {
+    let output = |evidence: &Evidence, selection: Selection| {
         let judgement = judge(evidence, &selection);
         let report = report_of(evidence, &judgement, &selection);
         let must = judgement.tally.must;
@@ -353,7 +353,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         );
         scope(&report)
     };
-    let whole = told(&evidence, Selection::default());
+    let whole = output(&evidence, Selection::default());
     let (_, needs) = whole.split_once("; to check the rest, add ").expect("it says so");
     assert!(
         needs.contains("members") && !needs.contains("all rules"),
@@ -363,10 +363,10 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         filters: vec!["identity/".to_owned()],
         ..Selection::default()
     };
-    let narrowed = told(&evidence, selection);
+    let narrowed = output(&evidence, selection);
     assert!(narrowed.ends_with("all rules"), "{narrowed}");
     evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
-    let without = told(&evidence, Selection::default());
+    let without = output(&evidence, Selection::default());
     assert!(
         without.contains("the feature consumer-secrets, which was declared absent"),
         "{without}"

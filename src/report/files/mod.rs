@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_goes_during_the_run_is_told() {
+    fn missing_folder_is_reported() {
         let folder = folder();
         let reports = folder.path().join("reports");
         fs::create_dir(&reports).expect("created");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_beside_the_reports_while_a_run_takes_its_time() {
+    fn no_file_is_created_before_the_end() {
         let folder = folder();
         let output = output(&folder.path().join("report.json"));
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_goes_during_the_run_is_written_anew() {
+    fn deleted_file_is_written_again() {
         let folder = folder();
         let path = folder.path().join("report.json");
         fs::write(&path, "of yesterday").expect("written");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn content_that_cannot_be_put_in_place_is_kept_beside_it() {
+    fn content_is_kept_if_the_rename_fails() {
         let folder = folder();
         let path = folder.path().join("report.json");
         let output = output(&path);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_up_leaves_all_as_it_was() {
+    fn failed_write_keeps_the_old_file() {
         let folder = folder();
         let path = folder.path().join("report.json");
         fs::write(&path, "of yesterday").expect("written");

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_whole_or_as_before() {
+    fn failed_write_keeps_the_old_part() {
         let folder = tempfile::tempdir().expect("a folder");
         let part = Part::of(&folder.path().join("evidence.jsonl"));
         write(&part, "first");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_was_writing_is_in_nobody_s_way() {
+    fn unfinished_part_of_a_killed_run_is_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         let part = Part::of(&folder.path().join("evidence.jsonl"));
         fs::write(folder.path().join("evidence.jsonl.part.tmp"), "half").expect("written");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn no_run_writes_over_what_another_has_left() {
+    fn parts_of_earlier_runs_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let part = Part::of(&folder.path().join("evidence.jsonl"));
         assert_eq!(part.set_aside().expect("nothing there"), None);

@@ -31,9 +31,9 @@ fn profile_s(evidence: &Evidence, path: &str) -> Story {
 }
 
 /// One line for each event, with the time since the beginning, and one for each field.
-fn told(story: &Story) -> String {
+fn output(story: &Story) -> String {
     let begin: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
-    let mut told = String::new();
+    let mut output = String::new();
     for event in &story.events {
         let at = event.at.map_or_else(String::new, |at| {
             format!(
@@ -44,16 +44,16 @@ fn told(story: &Story) -> String {
             )
         });
         let mark = if event.sets_field { " *" } else { "" };
-        told += &format!("{at}{}{mark}\n", event.describe(str::to_owned));
+        output += &format!("{at}{}{mark}\n", event.describe(str::to_owned));
         for Changed { path, before, after } in &event.changed {
             let value = |value: &Option<String>| value.clone().unwrap_or("(absent)".to_owned());
-            told += &format!("  {path}: {} > {}\n", value(before), value(after));
+            output += &format!("  {path}: {} > {}\n", value(before), value(after));
         }
         if event.more_changed > 0 {
-            told += &format!("  … {}\n", event.more_changed);
+            output += &format!("  … {}\n", event.more_changed);
         }
     }
-    told + story.note.as_deref().unwrap_or_default()
+    output + story.note.as_deref().unwrap_or_default()
 }
 
 /// A condition that the member's outage turned, and that nobody turned back.
@@ -87,7 +87,7 @@ gaps:
 fn versions_answers_and_steps_are_told_in_one_line_of_time() {
     let story = profile_s(&world(OUTAGE), "status.conditions[ControlPlaneHealthy].status");
     assert_eq!(
-        told(&story),
+        output(&story),
         "\
 +0s first listed; m owns the field *
   status.conditions[ControlPlaneHealthy].status: (absent) > True
@@ -122,12 +122,12 @@ requests:
   - {at: 90s, verb: patch, subresource: status, user: "system:serviceaccount:fleet:agent", userAgent: agent/v1}
 "#,
     );
-    let told = told(&profile_s(&evidence, "status.version.kubernetes"));
+    let output = output(&profile_s(&evidence, "status.version.kubernetes"));
     assert!(
-        told.contains(
+        output.contains(
             "changed by system:serviceaccount:fleet:agent *\n  status.version.kubernetes: v1.34.1 > v1.35.0"
         ),
-        "{told}"
+        "{output}"
     );
 }
 
@@ -135,13 +135,13 @@ requests:
 fn a_single_look_says_that_it_knows_no_more() {
     let story = profile_s(&world("profiles: [{}]"), "status.version.kubernetes");
     assert_eq!(
-        told(&story),
+        output(&story),
         "+0s first listed; m owns the field *\n  status.version.kubernetes: (absent) > v1.34.1\n\
          The run read the object once, so nothing is known of earlier versions."
     );
     let watched = profile_s(&world("steps: []"), "spec.absent");
     assert_eq!(
-        told(&watched),
+        output(&watched),
         "+0s first listed\nThe run watched the object and saw no change."
     );
 }
@@ -163,13 +163,13 @@ steps:
 #[test]
 fn writes_of_times_alone_are_told_as_one() {
     let story = profile_s(&heartbeats(), "status.version.kubernetes");
-    let told: Vec<String> = told(&story).lines().map(str::to_owned).collect();
-    let folded: Vec<_> = told
+    let output: Vec<String> = output(&story).lines().map(str::to_owned).collect();
+    let folded: Vec<_> = output
         .iter()
         .filter(|line| line.contains("of times alone"))
         .collect();
     // The first one also takes out the other properties.
-    assert_eq!(folded.len(), 2, "{told:#?}");
+    assert_eq!(folded.len(), 2, "{output:#?}");
     assert!(folded[0].contains("49 writes of times alone"), "{folded:?}");
     assert!(folded[1].contains("50 writes of times alone"), "{folded:?}");
     let all: usize = story.events.iter().map(|event| event.count).sum();
@@ -180,8 +180,8 @@ fn writes_of_times_alone_are_told_as_one() {
 fn a_finding_on_a_time_shows_each_write_of_it() {
     let story = profile_s(&heartbeats(), "status.properties[a].lastObservedTime");
     let setting = story.events.iter().filter(|event| event.sets_field).count();
-    assert!(setting >= 8, "{}", told(&story));
-    assert!(!told(&story).contains("of times alone"), "{}", told(&story));
+    assert!(setting >= 8, "{}", output(&story));
+    assert!(!output(&story).contains("of times alone"), "{}", output(&story));
 }
 
 #[test]
@@ -230,12 +230,12 @@ driver:
         "status.properties[client-secret].value",
         "",
     ] {
-        let told = told(&profile_s(&evidence, path));
-        assert!(!told.contains("CANAR"), "{told}");
-        // That it changed is told all the same.
+        let output = output(&profile_s(&evidence, path));
+        assert!(!output.contains("CANAR"), "{output}");
+        // The change is listed all the same.
         assert!(
-            told.contains("metadata.annotations[join-password]: … > …"),
-            "{told}"
+            output.contains("metadata.annotations[join-password]: … > …"),
+            "{output}"
         );
     }
 }
@@ -250,9 +250,12 @@ steps:
       {name: e, extension: {"Bearer CANARY0123456789abcdef": 1}}]}}]}}
 "#,
     );
-    let told = told(&profile_s(&evidence, "status.accessProviders[p]"));
-    assert!(told.contains("status.accessProviders[p]: (absent) > "), "{told}");
-    assert!(!told.contains("CANARY"), "{told}");
+    let output = output(&profile_s(&evidence, "status.accessProviders[p]"));
+    assert!(
+        output.contains("status.accessProviders[p]: (absent) > "),
+        "{output}"
+    );
+    assert!(!output.contains("CANARY"), "{output}");
 }
 
 #[test]
@@ -261,10 +264,10 @@ fn a_text_that_takes_too_long_to_search_is_told_by_its_length() {
         "steps: [{{at: 10s, change: {{spec: {{displayName: {}}}}}}}]",
         "x".repeat(1 << 20)
     ));
-    let told = told(&profile_s(&evidence, "spec.displayName"));
+    let output = output(&profile_s(&evidence, "spec.displayName"));
     assert!(
-        told.contains("spec.displayName: a > (1,048,576 bytes)\n"),
-        "{told}"
+        output.contains("spec.displayName: a > (1,048,576 bytes)\n"),
+        "{output}"
     );
 }
 
@@ -281,7 +284,7 @@ steps:
     let finding = Finding::on(object, "it is wrong").at("spec.displayName");
     let story = Stories::of(&evidence).of_finding(&finding).expect("it was seen");
     assert_eq!(
-        told(&story),
+        output(&story),
         "+0s first listed; m owns the field *\n  spec.displayName: (absent) > a\n+10s deleted\n\
          +20s created by m *\n  spec.displayName: (absent) > other\n"
     );
@@ -300,11 +303,11 @@ fn a_slice_s_clusters_come_and_go_by_name() {
     );
     let finding = finding::<evidence::api::PlacementDecision>(&evidence, "decisions[0].clusterProfileRef");
     let story = Stories::of(&evidence).of_finding(&finding).expect("it was seen");
-    let told = told(&story);
-    let gone = told.find("decisions[default/a]: ").expect("it went");
-    assert!(told[gone..].contains("> (absent)"), "{told}");
-    assert!(told.contains("decisions[default/c]: (absent) > "), "{told}");
-    assert!(!told.contains("decisions[default/b]"), "{told}");
+    let output = output(&story);
+    let gone = output.find("decisions[default/a]: ").expect("it went");
+    assert!(output[gone..].contains("> (absent)"), "{output}");
+    assert!(output.contains("decisions[default/c]: (absent) > "), "{output}");
+    assert!(!output.contains("decisions[default/b]"), "{output}");
 }
 
 #[test]
@@ -350,7 +353,7 @@ steps:
             .ok()
             .map(|at| at.as_second()),
         "{}",
-        told(&story)
+        output(&story)
     );
 }
 
@@ -367,7 +370,7 @@ pluginCalls: [{at: 2s, of: b}, {at: 3s, of: a}]
 "#;
 
 #[test]
-fn calls_of_a_consumer_are_told_with_what_was_staged() {
+fn story_lists_calls_and_actions_of_the_testbed() {
     let evidence = world_of(Edition::Consumer2026M09, KEEPS);
     let histories = evidence::api::ClusterProfile::histories(&evidence);
     let gone = histories
@@ -380,7 +383,7 @@ fn calls_of_a_consumer_are_told_with_what_was_staged() {
         .of_finding(&finding)
         .expect("the profile was seen");
     assert_eq!(
-        told(&story),
+        output(&story),
         "\
 +0s testbed: scenario the example
 +0s first listed

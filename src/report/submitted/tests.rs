@@ -170,7 +170,7 @@ fn hostile_text_comes_out_inert_and_short() {
 }
 
 #[test]
-fn what_is_no_report_is_refused() {
+fn other_files_are_refused() {
     let text = written(&document());
     let with = |old: &str, new: &str| Document::parse(&text.replacen(old, new, 1));
     // JSON is YAML.
@@ -179,7 +179,7 @@ fn what_is_no_report_is_refused() {
         value.pointer_mut(pointer).expect("a part")[key] = json!(true);
         Document::parse(&value.to_string())
     };
-    for (outcome, told) in [
+    for (outcome, output) in [
         (Document::parse("a: b"), "not a report of this suite"),
         (Document::parse("a: ["), "not a report of this suite"),
         (
@@ -192,8 +192,8 @@ fn what_is_no_report_is_refused() {
         (forged("/claim", "certified"), "claim.certified"),
         (forged("/waivers/0", "approved"), "approved"),
     ] {
-        let error = outcome.expect_err(told).to_string();
-        assert!(error.contains(told), "{error}");
+        let error = outcome.expect_err(output).to_string();
+        assert!(error.contains(output), "{error}");
     }
 }
 
@@ -260,7 +260,7 @@ fn every_tampering_is_caught() {
 }
 
 #[test]
-fn another_suite_may_judge_otherwise_and_that_is_said() {
+fn other_suite_version_is_noted() {
     let older = tampered("/suiteVersion", json!("0.0.1"));
     let check = checked(&older);
     assert_eq!(check.differences, []);
@@ -268,21 +268,21 @@ fn another_suite_may_judge_otherwise_and_that_is_said() {
 }
 
 #[test]
-fn what_a_submitted_report_lacks_is_told() {
-    let told = |change: fn(&mut Document)| {
+fn obstacles_are_listed() {
+    let output = |change: fn(&mut Document)| {
         let mut document = document();
         change(&mut document);
         obstacles(&document).join("\n")
     };
-    assert!(told(|document| document.implementation = None).contains("who made the implementation"));
-    let empty = told(|document| document.implementation = Some(Implementation::default()));
+    assert!(output(|document| document.implementation = None).contains("who made the implementation"));
+    let empty = output(|document| document.implementation = Some(Implementation::default()));
     for part in ["organization", "project", "url", "version", "contact"] {
         assert!(
             empty.contains(&format!("implementation.{part} ")),
             "{part}: {empty}"
         );
     }
-    let odd = told(|document| {
+    let odd = output(|document| {
         if let Some(implementation) = &mut document.implementation {
             implementation.url = "javascript:alert(1)".to_owned();
         }
@@ -301,10 +301,10 @@ fn what_a_submitted_report_lacks_is_told() {
         "refs/heads/release-1.2",
         "origin/main",
     ] {
-        let told = of_version(moving);
+        let output = of_version(moving);
         assert!(
-            matches!(&told[..], [told] if told.contains(&format!("`{}`, which means", moving.trim()))),
-            "{told:?}"
+            matches!(&output[..], [output] if output.contains(&format!("`{}`, which means", moving.trim()))),
+            "{output:?}"
         );
     }
     for lasting in [
@@ -316,14 +316,14 @@ fn what_a_submitted_report_lacks_is_told() {
     ] {
         assert!(of_version(lasting).is_empty(), "{lasting}");
     }
-    assert!(told(|document| document.evidence = None).contains("no evidence file"));
-    assert!(told(|document| document.submitted_by = None).contains("who submits it"));
-    let unsaid = told(|document| document.environment = None);
+    assert!(output(|document| document.evidence = None).contains("no evidence file"));
+    assert!(output(|document| document.submitted_by = None).contains("who submits it"));
+    let unsaid = output(|document| document.environment = None);
     for part in ["environment.hub", "environment.members", "environment.agents"] {
         assert!(unsaid.contains(part), "{part}: {unsaid}");
     }
     assert!(unsaid.contains("no audit log"), "{unsaid}");
-    let of_lab = told(|document| document.hub_version = Some("v1.36.3+lab".to_owned()));
+    let of_lab = output(|document| document.hub_version = Some("v1.36.3+lab".to_owned()));
     assert!(of_lab.contains("the suite's own test hub"), "{of_lab}");
     let only_identity = Selection {
         filters: vec!["identity/".to_owned()],
@@ -335,13 +335,13 @@ fn what_a_submitted_report_lacks_is_told() {
 
 #[test]
 fn a_submitted_report_rests_on_a_floor_of_evidence() {
-    let told = |change: fn(&mut Evidence)| {
+    let output = |change: fn(&mut Evidence)| {
         let mut evidence = evidence();
         change(&mut evidence);
         let document = document_of(&evidence, &Selection::default(), &sum());
         obstacles(&document)
     };
-    let [short] = &told(|evidence| {
+    let [short] = &output(|evidence| {
         let window = evidence.header.window.as_mut().expect("a window");
         window.until = window.from + jiff::SignedDuration::from_secs(599);
     })[..] else {
@@ -367,7 +367,7 @@ fn a_submitted_report_rests_on_a_floor_of_evidence() {
 
 /// What the environment's parts are called, and what of it the evidence contradicts.
 #[test]
-fn what_is_called_real_is_held_against_the_evidence() {
+fn environment_is_checked_against_the_evidence() {
     let parts = |real: bool, change: fn(&mut Evidence)| {
         let mut evidence = evidence();
         change(&mut evidence);
@@ -523,7 +523,7 @@ fn a_diff_tells_what_got_worse() {
 }
 
 #[test]
-fn what_is_judged_no_more_is_not_better() {
+fn rule_that_is_no_longer_judged_is_not_better() {
     let is_better = |old, new| trend(old, new) == "better";
     for old in [
         Verdict::Fail,

@@ -1,4 +1,4 @@
-//! Inventories and waivers, told alike in all formats.
+//! All formats agree on inventories and waivers.
 
 use std::{fs, path::Path};
 
@@ -16,7 +16,7 @@ use super::support::{
 };
 
 #[test]
-fn inventories_are_told_alike_in_all_formats() {
+fn formats_agree_on_inventories() {
     let root = Path::new(super::ROOT).join("fixtures");
     let mut tried = 0;
     for entry in fs::read_dir(root.join("managers")).expect("fixtures") {
@@ -31,7 +31,7 @@ fn inventories_are_told_alike_in_all_formats() {
 }
 
 #[test]
-fn waivers_and_an_early_end_are_told_alike_in_all_formats() {
+fn formats_agree_on_waivers_and_an_early_end() {
     World::violating().report(|report| agree("waived", report));
 }
 

@@ -35,7 +35,7 @@ fn dumps() -> Vec<(String, Evidence)> {
 }
 
 #[test]
-fn no_format_tells_a_time_of_a_dump() {
+fn no_format_shows_a_time_of_a_dump() {
     let dumps = dumps();
     assert!(dumps.len() >= 20, "{} dumps", dumps.len());
     for (name, mut evidence) in dumps {
@@ -56,11 +56,11 @@ fn no_format_tells_a_time_of_a_dump() {
             advice: report::no_advice,
         };
         for format in &formats() {
-            let told = written(format, &report);
+            let output = written(format, &report);
             for time in NO_TIMES {
                 assert!(
-                    !told.contains(time),
-                    "{} of {name} has {time}: {told}",
+                    !output.contains(time),
+                    "{} of {name} has {time}: {output}",
                     format.name
                 );
             }

@@ -15,17 +15,17 @@ fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
         let text = harmful(harm);
         let world = world(std::slice::from_ref(&text));
         for format in &formats() {
-            let told = world.report(|report| written(format, report));
+            let output = world.report(|report| written(format, report));
             // What the annotations are made of is checked line by line.
             if format.name != "annotations" {
-                does_no_harm(format.name, &told);
+                does_no_harm(format.name, &output);
             }
             if format.reader.quotes {
                 // Wrapped lines are one text for whoever reads them.
-                let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+                let words = output.split_whitespace().collect::<Vec<_>>().join(" ");
                 for word in ["begin", "end"] {
                     let word = format!("{word}-{}", harm.0);
-                    assert!(words.contains(&word), "{}: {word} is gone: {told}", format.name);
+                    assert!(words.contains(&word), "{}: {word} is gone: {output}", format.name);
                 }
             }
         }
@@ -33,20 +33,20 @@ fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
 }
 
 #[test]
-fn every_format_for_people_cuts_what_nobody_reads() {
+fn formats_for_people_cut_long_text() {
     let long = world(&[harmful(&HARMS[0]), long()]);
     for format in &formats() {
-        let told = long.report(|report| written(format, report));
+        let output = long.report(|report| written(format, report));
         if format.reader.for_people && format.name != "annotations" {
-            does_no_harm(format.name, &told);
+            does_no_harm(format.name, &output);
         }
         if format.reader.for_people {
-            assert!(told.len() < 4 * LONG, "{}: {} bytes", format.name, told.len());
+            assert!(output.len() < 4 * LONG, "{}: {} bytes", format.name, output.len());
         }
         match (format.reader.for_people, format.reader.quotes) {
-            (true, true) => assert!(told.contains(" more characters"), "{}", format.name),
+            (true, true) => assert!(output.contains(" more characters"), "{}", format.name),
             // A machine gets all.
-            (false, _) => assert!(told.len() > LONG, "{}", format.name),
+            (false, _) => assert!(output.len() > LONG, "{}", format.name),
             _ => {}
         }
     }
@@ -56,8 +56,8 @@ fn every_format_for_people_cuts_what_nobody_reads() {
 fn a_machine_gets_the_text_as_it_is() {
     for harm in HARMS {
         let text = harmful(harm);
-        let told = world(std::slice::from_ref(&text)).report(|report| written_as("json", report));
-        let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        let output = world(std::slice::from_ref(&text)).report(|report| written_as("json", report));
+        let report: serde_json::Value = serde_json::from_str(&output).expect("JSON");
         assert_eq!(report["verdicts"][0]["findings"][0]["observed"], text);
         assert_eq!(report["verdicts"][3]["reason"], text);
         assert_eq!(report["evidence"]["source"], text);
@@ -73,14 +73,14 @@ proptest! {
         let text = format!("begin-any {text} end-any");
         let world = world(std::slice::from_ref(&text));
         for format in &formats() {
-            let told = world.report(|report| written(format, report));
+            let output = world.report(|report| written(format, report));
             if format.name != "annotations" {
-                does_no_harm(format.name, &told);
+                does_no_harm(format.name, &output);
             }
         }
         // XML gives back what is shown elsewhere.
-        let told = world.report(|report| written_as("junit", report));
-        let root = xml::read(&told);
+        let output = world.report(|report| written_as("junit", report));
+        let root = xml::read(&output);
         let case = root.children[0].children.iter().find(|child| child.name == "testcase");
         let first = case.expect("a case").children[0].attributes["message"].clone();
         prop_assert!(first.ends_with(&*escape::line(&text)), "{first}");

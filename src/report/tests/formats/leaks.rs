@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::{formats, world::World, written};
 
-/// What each credential holds, so that it can be told from the text around it.
+/// What each credential holds, to find it in the text around it.
 const CANARY: &str = "CANARY0f3c5a7e9b1d2c4f6a8e0b1d";
 
 fn profile() -> Value {
@@ -71,19 +71,19 @@ fn no_format_shows_a_credential_that_a_profile_holds() {
     assert!(found.len() >= 13, "{found:#?}");
     world.report(|report| {
         for format in &formats() {
-            let told = written(format, report);
-            assert!(!told.contains(CANARY), "{}: {}", format.name, around(&told));
+            let output = written(format, report);
+            assert!(!output.contains(CANARY), "{}: {}", format.name, around(&output));
         }
     });
 }
 
 /// Returns the text before the first credential.
-fn around(told: &str) -> &str {
-    let at = told.find(CANARY).unwrap_or_default();
-    let begin = told[..at]
+fn around(output: &str) -> &str {
+    let at = output.find(CANARY).unwrap_or_default();
+    let begin = output[..at]
         .char_indices()
         .rev()
         .nth(200)
         .map_or(0, |(begin, _)| begin);
-    &told[begin..at + CANARY.len()]
+    &output[begin..at + CANARY.len()]
 }

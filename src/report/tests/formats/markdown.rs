@@ -30,18 +30,18 @@ fn a_summary_has_room_for_whatever_is_found() {
     }
     let text = world.report(|report| written_as("markdown", report));
     assert!(text.len() > SUMMARY / 2, "{} bytes", text.len());
-    let told = text.matches("<details open>").count();
-    let left_out = format!("… and {} more rules with findings, left out", rules - told);
+    let output = text.matches("<details open>").count();
+    let left_out = format!("… and {} more rules with findings, left out", rules - output);
     assert!(
-        told > 10 && told < rules && text.contains(&left_out),
-        "{told} of {rules}"
+        output > 10 && output < rules && text.contains(&left_out),
+        "{output} of {rules}"
     );
     assert!(text.contains("… and 30 more findings"));
     assert!(text.contains("日… 1,700 more characters"));
 }
 
 #[test]
-fn what_is_waived_is_told_with_its_reason() {
+fn waived_rules_show_their_reason() {
     let text = World::violating().report(|report| written_as("markdown", report));
     assert!(
         text.contains("### Waived") && text.contains("waived until 2027-01-01: legacy"),

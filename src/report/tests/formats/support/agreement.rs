@@ -18,20 +18,20 @@ type Verdicts = BTreeMap<String, String>;
 
 /// By each edition, strictly, and cut short.
 pub fn in_all_ways(what: &str, evidence: &Evidence) {
-    let told = |what: &str, change: &dyn Fn(&mut Evidence)| {
+    let output = |what: &str, change: &dyn Fn(&mut Evidence)| {
         let mut evidence = evidence.clone();
         change(&mut evidence);
         World::of(evidence).report(|report| agree(what, report));
     };
     for edition in Edition::ALL {
-        told(&format!("{what}, by {edition}"), &|evidence| {
+        output(&format!("{what}, by {edition}"), &|evidence| {
             evidence.header.claim.edition = edition;
         });
     }
-    told(&format!("{what}, strictly"), &|evidence| {
+    output(&format!("{what}, strictly"), &|evidence| {
         evidence.header.claim.strict = true;
     });
-    told(&format!("{what}, cut short"), &|evidence| {
+    output(&format!("{what}, cut short"), &|evidence| {
         evidence.header.cut_short = Some("it was stopped".to_owned());
     });
 }
@@ -82,13 +82,13 @@ pub fn agree(what: &str, report: &Report) {
         let cells = format!("<th scope=\"row\">{edition}</th><td>{all}</td><td>{explicit}</td>");
         assert!(html.contains(&cells), "{what}: HTML");
     }
-    for told in [&headline, &scope] {
-        assert!(html.contains(told.as_str()), "{what}: HTML without {told:?}");
+    for output in [&headline, &scope] {
+        assert!(html.contains(output.as_str()), "{what}: HTML without {output:?}");
         let mut first = junit.children[0].children.iter();
         let out = first.find(|child| child.name == "system-out");
         assert!(
-            out.is_some_and(|out| out.text.contains(told.as_str())),
-            "{what}: JUnit without {told:?}"
+            out.is_some_and(|out| out.text.contains(output.as_str())),
+            "{what}: JUnit without {output:?}"
         );
     }
 }
@@ -98,8 +98,8 @@ fn counts_agree(what: &str, json: &Value, junit: &xml::Element, markdown: &str, 
     let tally =
         |level: &str| -> Vec<u64> { COUNTS.map(|count| number(&json["tally"][level][count])).to_vec() };
     for level in ["must", "should", "may"] {
-        let told: Vec<String> = tally(level).iter().map(u64::to_string).collect();
-        let row = format!("| {} | {} |", level.to_uppercase(), told.join(" | "));
+        let output: Vec<String> = tally(level).iter().map(u64::to_string).collect();
+        let row = format!("| {} | {} |", level.to_uppercase(), output.join(" | "));
         assert!(markdown.contains(&row), "{what}: Markdown without {row}");
     }
     let sum_of = |group: fn(&SuiteResult) -> &Option<Group>| -> Vec<u64> {
@@ -185,16 +185,16 @@ fn in_one_line(text: &str) -> String {
 
 fn of_json(report: &Value) -> Verdicts {
     let verdicts = report["verdicts"].as_array().expect("a list");
-    let told = verdicts
+    let output = verdicts
         .iter()
         .map(|verdict| (text_of(&verdict["rule"]), text_of(&verdict["verdict"])));
-    told.collect()
+    output.collect()
 }
 
 fn of_list(list: &str) -> Verdicts {
     let list = strip_str(list).to_string();
     let lines = list.lines().filter_map(|line| line.strip_prefix('['));
-    let told = lines.map(|line| {
+    let output = lines.map(|line| {
         let (head, outcome) = line.split_once(" ... ").expect("an outcome");
         let rule = head.split_whitespace().last().expect("a rule");
         let verdict = match outcome.split(':').next().expect("a word") {
@@ -204,12 +204,12 @@ fn of_list(list: &str) -> Verdicts {
         };
         (rule.to_owned(), verdict)
     });
-    told.collect()
+    output.collect()
 }
 
 fn of_junit(root: &xml::Element) -> Verdicts {
     let cases = root.children.iter().flat_map(|suite| &suite.children);
-    let told = cases.filter(|case| case.name == "testcase").map(|case| {
+    let output = cases.filter(|case| case.name == "testcase").map(|case| {
         let verdict = match case.children.first() {
             None => "pass",
             Some(child) => match child.name.as_str() {
@@ -220,7 +220,7 @@ fn of_junit(root: &xml::Element) -> Verdicts {
         };
         (case.attributes["name"].clone(), verdict.to_owned())
     });
-    told.collect()
+    output.collect()
 }
 
 /// The squares of the rules.
@@ -239,14 +239,14 @@ fn of_html(page: &str) -> Verdicts {
 
 /// A rule that is not listed has passed.
 fn of_submitted(report: &Document, all: &Verdicts) -> Verdicts {
-    let mut told: Verdicts = all.keys().map(|rule| (rule.clone(), "pass".to_owned())).collect();
+    let mut output: Verdicts = all.keys().map(|rule| (rule.clone(), "pass".to_owned())).collect();
     for suite in &report.suites {
         for level in [&suite.core, &suite.extended].into_iter().flatten() {
             let listed = [&level.failed_rules, &level.warned_rules, &level.skipped_rules];
             for rule in listed.into_iter().flatten() {
-                told.insert(rule.rule.clone(), rule.verdict.name().to_owned());
+                output.insert(rule.rule.clone(), rule.verdict.name().to_owned());
             }
         }
     }
-    told
+    output
 }
