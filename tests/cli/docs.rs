@@ -1,26 +1,15 @@
-//! The documentation: the README shows what the command prints, links resolve, and versions agree.
+//! The documentation: pages that are generated, links, and versions.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use anstyle_svg::{Term, WIN10_CONSOLE};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A run that shows what matters, and nothing that depends on the time.
-const SHOWN: &[&str] = &[
-    "run",
-    "--hub",
-    "lab",
-    "--manager",
-    "reference=access/no-secrets,version/well-formed",
-    "version/",
-    "access/",
-];
+/// A run without anything that depends on the time.
+const SHOWN: &str =
+    "run --hub lab --manager reference=access/no-secrets,version/well-formed version/ access/";
 
 #[test]
 fn the_picture_of_the_terminal_is_that_of_a_run() {
@@ -35,22 +24,13 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
     // Certificates are new in each run, and not of one length. How many rules there are besides is not shown.
     let out = replaced(&out, r"\d+ were not selected", "… were not selected");
     let out = replaced(&out, r"\d+ of \d+ MUST rules judged", "…");
-    let typed = SHOWN.join(" ").replace("--manager", "\\\n    --manager");
+    let typed = SHOWN.replace("--manager", "\\\n    --manager");
     let shown = format!("$ clusterprofile-conformance {typed}\n{}", out.trim_end());
     let picture = Term::new()
         .palette(WIN10_CONSOLE)
         .min_width_px(0)
         .render_svg(&shown);
-    let path = root().join("docs/pictures/terminal.svg");
-    if std::env::var_os("UPDATE").is_some() {
-        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
-        fs::write(&path, &picture).expect("written");
-    }
-    let drawn = fs::read_to_string(&path).expect("the picture is there");
-    assert!(
-        drawn == picture,
-        "docs/pictures/terminal.svg is out of date: renew it with `just pictures`"
-    );
+    assert_published(&Path::new(ROOT).join("docs/pictures/terminal.svg"), &picture);
 }
 
 /// The text with the one place that fits the pattern replaced.
@@ -60,64 +40,12 @@ fn replaced(text: &str, pattern: &str, by: &str) -> String {
     pattern.replace(text, by).into_owned()
 }
 
-/// Each command that a page quotes the output of, with those lines.
-fn quoted(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
-    let mut quotes = Vec::new();
-    let mut typed = None;
-    for block in page.split("```").skip(1).step_by(2) {
-        let (kind, text) = block.split_once('\n').unwrap_or_default();
-        match kind {
-            "sh" => typed = text.lines().next().and_then(|line| line.rsplit_once(" run ")),
-            "text" => {
-                let (_, arguments) = typed.expect("a command stands before what it prints");
-                let arguments = arguments.split_whitespace().map(str::to_owned);
-                let lines = text
-                    .lines()
-                    .filter(|line| !line.trim().is_empty() && *line != "…");
-                quotes.push((
-                    std::iter::once("run".to_owned()).chain(arguments).collect(),
-                    lines.map(str::to_owned).collect(),
-                ));
-            }
-            _ => {}
-        }
-    }
-    quotes
-}
-
-#[test]
-fn the_readme_quotes_what_is_printed() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("a README");
-    let quotes = quoted(&readme);
-    assert!(!quotes.is_empty(), "the README quotes nothing");
-    for (arguments, lines) in quotes {
-        let done = call(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        let mut printed = done.out.lines();
-        for line in lines {
-            assert!(
-                printed.any(|printed| is_quoted(printed, &line)),
-                "{arguments:?} does not print, at that place: {line}\n{}",
-                done.out
-            );
-        }
-    }
-}
-
-/// Whether a line is quoted by another, in which `…` stands for what is left out.
-fn is_quoted(printed: &str, quote: &str) -> bool {
-    quote.split_once('…').map_or(printed == quote, |(begins, ends)| {
-        printed
-            .strip_prefix(begins)
-            .is_some_and(|rest| rest.ends_with(ends))
-    })
-}
-
 /// The folders whose pages are read on their own.
 const FOLDERS: &[&str] = &["docs", "ci", "go", "benches", "fixtures", "src"];
 
 /// All pages of the repository, but the reports that the command writes.
 fn pages() -> Vec<PathBuf> {
-    let root = root();
+    let root = Path::new(ROOT);
     let mut pages = pages_of(root, false);
     for folder in FOLDERS {
         pages.extend(pages_of(&root.join(folder), true));
@@ -227,10 +155,31 @@ fn versions_agree() {
     let version =
         Regex::new(r#"(?:[@:=]v?|[-/]v|Version = "|such as `)(\d+\.\d+\.\d+)\b"#).expect("a pattern");
     for path in VERSIONED {
-        let text = fs::read_to_string(root().join(path)).expect(path);
+        let text = fs::read_to_string(Path::new(ROOT).join(path)).expect(path);
         for found in version.captures_iter(&text) {
             assert_eq!(&found[1], env!("CARGO_PKG_VERSION"), "{path}: {}", &found[0]);
         }
         assert!(version.is_match(&text), "{path} names no version");
     }
+}
+
+#[test]
+fn the_rules_in_the_documents_are_those_that_are_listed() {
+    let listed = expect(0, "list --format markdown");
+    assert_published(&Path::new(ROOT).join("docs/rules.md"), &listed);
+}
+
+/// Compares a generated file with its text, or updates it.
+#[track_caller]
+pub fn assert_published(path: &Path, text: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+        fs::write(path, text).expect("written");
+    }
+    let published = fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        published == text,
+        "{} is out of date: run `just schemas`, `just rules`, or `just pictures`",
+        path.display()
+    );
 }

@@ -1,71 +1,48 @@
 //! Dumps, audit logs and records: what a run reads from files.
 
+use flate2::{Compression, write::GzEncoder};
+
 use super::*;
 
 #[test]
 fn an_empty_list_is_an_inventory_without_profiles() {
     let folder = Folder::new();
-    let (dump, junit) = (folder.flag("empty.yaml"), folder.flag("report.xml"));
-    fs::write(
-        &dump,
-        "apiVersion: v1\nkind: List\nitems: []\nmetadata: {resourceVersion: ''}\n",
-    )
-    .expect("written");
-    let told = expect(3, &["run", "--from", &dump, "--junit", &junit]);
+    let text = "apiVersion: v1\nkind: List\nitems: []\nmetadata: {resourceVersion: ''}\n";
+    let (dump, junit) = (folder.write("empty.yaml", text), folder.flag("report.xml"));
+    let told = expect(3, format!("run --from {dump} --junit {junit}"));
     assert!(told.contains("there is no ClusterProfile to examine"), "{told}");
     assert!(folder.text("report.xml").contains("<testsuite"));
 }
 
 #[test]
 fn what_is_claimed_is_asked_for_in_a_dump_too() {
-    let run = ["run", "--from", "conforming.yaml"];
+    let run = "run --from conforming.yaml";
     expect(0, &run);
-    for claim in [["--feature", "consumer-secrets"], ["--consumer", "argocd"]] {
-        let told = expect(3, &[&run[..], &claim].concat()).replace("\n  ", " ");
+    for claim in ["--feature consumer-secrets", "--consumer argocd"] {
+        let told = expect(3, format!("{run} {claim}")).replace("\n  ", " ");
         assert!(told.contains("claimed, but the dump holds no Secrets"), "{told}");
     }
 }
 
 #[test]
 fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
-    let run = [
-        "run",
-        "--from",
-        "conforming.yaml",
-        "clustersets/namespace-labelled",
-    ];
-    let declared = |sets: &[&'static str]| [&run[..], sets].concat();
-    for (given, told) in [
-        ("fleet", "such as fleet=production"),
-        ("fleet=", "such as fleet=production"),
-        ("=production", "such as fleet=production"),
-        ("Fleet=production", "`Fleet` is not a valid namespace name"),
-        ("fleet=in production", "not a valid label value"),
-    ] {
-        refused(&declared(&["--clusterset", given]), &["--clusterset", told]);
-    }
-    let both = ["--clusterset", "fleet=one", "--clusterset", "fleet=two"];
-    refused(
-        &declared(&both),
-        &["fleet=two contradicts --clusterset fleet=one"],
-    );
-
-    // Nothing else tells of a ClusterSet there.
-    expect(3, &declared(&[]));
+    let rule = "clustersets/namespace-labelled";
+    let run = format!("run --from conforming.yaml {rule}");
+    // Nothing else declares a ClusterSet there.
+    expect(3, &run);
     let folder = Folder::new();
     let (record, json) = (folder.flag("evidence.jsonl"), folder.flag("report.json"));
-    let fleet = ["--clusterset", "fleet=production"];
-    expect(1, &[&run[..], &fleet, &["--record", &record]].concat());
-    expect(1, &["replay", &record, run[3], "--json", &json]);
+    expect(
+        1,
+        format!("{run} --clusterset fleet=production --record {record}"),
+    );
+    expect(1, format!("replay {record} {rule} --json {json}"));
     let report = folder.json("report.json");
-    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    let verdict = verdicts.find(|verdict| verdict["rule"] == run[3]).expect("one");
-    let finding = &verdict["findings"][0];
+    let finding = &verdict_of(&report, rule)["findings"][0];
     assert_eq!(finding["object"]["name"], "fleet");
     assert_eq!(finding["expected"], "production");
     // What is said later replaces what was recorded.
-    let unseen = ["--clusterset", "flet=production"];
-    let told = expect(3, &[&["replay", &record, run[3]][..], &unseen].concat());
+    let told = expect(3, format!("replay {record} {rule} --clusterset flet=production"));
     assert!(
         told.contains("namespace flet represents a ClusterSet, as declared, but was not seen"),
         "{told}"
@@ -75,7 +52,7 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
 #[test]
 fn an_audit_log_is_read_from_a_folder_with_its_rotated_files() {
     let folder = Folder::new();
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/recorded");
+    let recorded = Path::new(ROOT).join("fixtures/recorded");
     let log = fs::read_to_string(recorded.join("audit.log")).expect("the fixture is there");
     let half = log[..log.len() / 2].rfind('\n').expect("it has lines") + 1;
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
@@ -84,14 +61,13 @@ fn an_audit_log_is_read_from_a_folder_with_its_rotated_files() {
         .expect("a vector takes all");
     let packed = packed.finish().expect("a vector takes all");
     fs::create_dir(folder.path("logs")).expect("created");
-    let rotated = folder.path("logs/audit-2026-10-05T08-16-10.000.log.gz");
-    fs::write(rotated, packed).expect("written");
-    fs::write(folder.path("logs/audit.log"), &log[half..]).expect("written");
+    folder.write("logs/audit-2026-10-05T08-16-10.000.log.gz", packed);
+    folder.write("logs/audit.log", &log[half..]);
 
     let dump = recorded.to_str().expect("UTF-8");
     let requests = |given: &str| {
         let evidence = folder.flag("evidence");
-        let run = ["run", "--from", dump, "--audit-log", given, "--record", &evidence];
+        let run = format!("run --from {dump} --audit-log {given} --record {evidence}");
         let done = call(&run);
         let text = folder.text("evidence");
         let requests: Vec<String> = text
@@ -107,16 +83,16 @@ fn an_audit_log_is_read_from_a_folder_with_its_rotated_files() {
     let (in_folder, _) = requests(&folder.flag("logs"));
     assert_eq!(in_folder, whole);
     refused(
-        &["run", "--from", dump, "--audit-log", &folder.flag("none.log")],
+        format!("run --from {dump} --audit-log {}", folder.flag("none.log")),
         &["failed to read the audit log", "none.log"],
     );
 }
 
 #[test]
 fn a_conforming_dump_has_no_violation_and_is_not_called_conformant() {
-    let told = expect(0, &["run", "--from", "conforming.yaml"]);
+    let told = expect(0, "run --from conforming.yaml");
     assert!(!told.contains("conformant with"), "{told}");
-    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = unwrapped(&told);
     assert!(words.contains("no violation found: "), "{told}");
     let (_, needs) = words
         .split_once("2 profiles, single snapshot to check the rest, add ")
@@ -127,14 +103,8 @@ fn a_conforming_dump_has_no_violation_and_is_not_called_conformant() {
 
 #[test]
 fn a_violation_is_told_so_that_it_can_be_mended() {
-    let done = call_in_80_columns(&[
-        "run",
-        "--from",
-        "violating.yaml",
-        "identity/manager",
-        "endpoints",
-        "conditions/",
-    ]);
+    let mut run = command("run --from violating.yaml identity/manager endpoints conditions/");
+    let done = done(run.env("COLUMNS", "80"));
     assert_eq!(done.code, Some(1), "{}{}", done.out, done.err);
     for line in done.out.lines() {
         // A command to copy and a test of the list stay in one line.
@@ -142,9 +112,9 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
         assert!(is_whole || line.chars().count() <= 80, "too wide: {line}");
         assert!(!line.chars().any(char::is_control), "harmful: {line:?}");
     }
-    let piped = call(&["run", "--from", "violating.yaml", "identity/manager"]);
-    let unwrapped = |line: &str| line.contains("were not selected") && line.contains("single snapshot");
-    assert!(piped.out.lines().any(unwrapped), "{}", piped.out);
+    let piped = call("run --from violating.yaml identity/manager");
+    let is_whole = |line: &str| line.contains("were not selected") && line.contains("single snapshot");
+    assert!(piped.out.lines().any(is_whole), "{}", piped.out);
     // How many rules there are besides is not of this test.
     let others =
         Regex::new(r"\d+\s+were\s+not\s+selected|\d+ of \d+\s+MUST\s+rules\s+judged").expect("a pattern");
@@ -154,19 +124,10 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
 
 #[test]
 fn should_rules_count_under_strict() {
-    let warned = [
-        "run",
-        "--from",
-        "violating.yaml",
-        "conditions/joined-reported",
-        "conditions/well-formed",
-    ];
+    let warned = "run --from violating.yaml conditions/joined-reported conditions/well-formed";
     let told = expect(0, &warned);
-    assert!(
-        told.contains("warning   conditions/joined-reported (1 finding): "),
-        "{told}"
-    );
-    let told = expect(1, &[&warned[..], &["--strict"]].concat());
+    assert_contains(&told, &["warning   conditions/joined-reported (1 finding): "]);
+    let told = expect(1, format!("{warned} --strict"));
     assert!(
         told.contains("1 SHOULD rule fails (") && told.contains(", strict)"),
         "{told}"
@@ -176,35 +137,22 @@ fn should_rules_count_under_strict() {
 #[test]
 fn a_replay_gives_the_same_report() {
     let folder = Folder::new();
-    let (evidence, first, again) = (
-        folder.flag("evidence.jsonl.zst"),
-        folder.flag("1.json"),
-        folder.flag("2.json"),
-    );
+    let [evidence, first, again] = ["evidence.jsonl.zst", "1.json", "2.json"].map(|name| folder.flag(name));
     expect(
         1,
-        &[
-            "run",
-            "--from",
-            "violating.yaml",
-            "--record",
-            &evidence,
-            "--json",
-            &first,
-        ],
+        format!("run --from violating.yaml --record {evidence} --json {first}"),
     );
-    expect(1, &["replay", &evidence, "--json", &again]);
-    let but_for_the_time = |name: &str| {
-        let text = folder.text(name);
-        let lines: Vec<String> = text
-            .lines()
-            .filter(|line| !line.contains("\"judgedAt\""))
-            .map(str::to_owned)
-            .collect();
-        assert_eq!(lines.len() + 1, text.lines().count());
-        lines
+    expect(1, format!("replay {evidence} --json {again}"));
+    let without_time = |name: &str| {
+        let mut report = folder.json(name);
+        report.as_object_mut().expect("a report").remove("judgedAt");
+        report["evidence"]
+            .as_object_mut()
+            .expect("evidence")
+            .remove("file");
+        report
     };
-    assert_eq!(but_for_the_time("1.json"), but_for_the_time("2.json"));
+    assert_eq!(without_time("1.json"), without_time("2.json"));
     let report = folder.json("2.json");
     assert_eq!(report["evidence"]["file"], Value::from(evidence));
     assert_eq!(
@@ -212,4 +160,44 @@ fn a_replay_gives_the_same_report() {
         folder.json("1.json")["evidence"]["source"]
     );
     assert_eq!(report["decision"], "not-conformant");
+}
+
+#[test]
+fn each_command_that_reads_a_file_of_others_bounds_it() {
+    let folder = Folder::new();
+    let (report, evidence) = (folder.flag("report.yaml"), folder.flag("evidence.jsonl.zst"));
+    // So many that their evidence is larger than the report.
+    let profile = |number: usize| {
+        format!(
+            "---\napiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ClusterProfile\nmetadata:\n  name: p{number}\n  \
+             namespace: fleet\n  annotations:\n    note: {}\n",
+            "x".repeat(200)
+        )
+    };
+    let dump: String = (0..200).map(profile).collect();
+    let dump = folder.write("dump.yaml", dump);
+    expect(
+        1,
+        format!("run --from {dump} --report {report} --record {evidence}"),
+    );
+    let told = ["it holds more than 100 bytes, unpacked", "--max-input SIZE"];
+    for line in [
+        format!("run --from {dump}"),
+        format!("run --from {evidence}"),
+        format!("replay {evidence}"),
+        format!("report diff {report} {report}"),
+        format!("report verify {report} {evidence}"),
+    ] {
+        refused(format!("{line} --max-input 100"), &told);
+    }
+    // The report fits, and the evidence does not.
+    let size = fs::metadata(folder.path("report.yaml")).expect("a report").len();
+    refused(
+        format!("report verify {report} {evidence} --max-input {size}"),
+        &[
+            "failed to read the evidence",
+            "unpacked; allow more with --max-input SIZE",
+        ],
+    );
+    expect(0, format!("report verify {report} {evidence} --max-input 1Mi"));
 }

@@ -1,45 +1,50 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
-mod basis;
 mod board;
-mod call;
+#[path = "../support/command.rs"]
+mod command;
 mod config;
 mod docs;
 mod doctor;
 mod dumps;
-mod everyday;
-mod first_sight;
-#[cfg(unix)]
-mod hub;
-mod in_cluster;
-mod input;
-mod installed;
-mod listed;
-mod managers;
 mod network;
 mod on_the_lab;
+mod printed;
 mod reports;
 mod schemas;
 mod scope;
-mod settling;
+#[path = "../support/served_lab.rs"]
+mod served_lab;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
 mod usage;
 mod waivers;
 
-use std::{
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::{fs, io::Write as _, path::Path, process::Stdio};
 
-use evidence::{Kind, api::Edition};
-use flate2::{Compression, write::GzEncoder};
-use judge::rules::{self, Basis, Rule};
+use judge::rules;
 use regex::Regex;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use self::call::{Done, Folder, call, call_in_80_columns, command, expect, refused};
+use self::command::{Folder, assert_contains, call, command, done, expect, refused, unwrapped};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The first lines of a configuration.
+const HEAD: &str = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\n";
+
+/// The verdict of a rule in a JSON report.
+fn verdict_of<'a>(report: &'a Value, rule: &str) -> &'a Value {
+    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    verdicts
+        .find(|verdict| verdict["rule"] == rule)
+        .expect("the rule is in the report")
+}
+
+/// The ids of the rules with a verdict.
+fn rules_with<'a>(report: &'a Value, verdict: &str) -> Vec<&'a str> {
+    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    let rules = verdicts.filter(|of_rule| of_rule["verdict"] == verdict);
+    rules.filter_map(|of_rule| of_rule["rule"].as_str()).collect()
+}

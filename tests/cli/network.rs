@@ -1,4 +1,4 @@
-//! What a network does to a run: over sockets, in real time.
+//! Hubs that hang, never end an answer, or are out of reach: over sockets, in real time.
 
 use std::{
     io::{Read as _, Write as _},
@@ -8,142 +8,138 @@ use std::{
 };
 
 use collect::clock::Clock;
-use lab::hub::Hub;
-use tokio::{io::copy_bidirectional, task::spawn_blocking};
+use lab::hub::{ApiServer, Hub};
+use tokio::{io::copy_bidirectional, net, task::spawn_blocking};
 
 use super::*;
 
-/// Answers each connection by that, without end.
-fn endless_hub(folder: &Folder, head: &'static [u8], piece: &'static [u8]) -> String {
+/// Handles each connection in a thread of its own. Returns a kubeconfig for it.
+fn hub(folder: &Folder, handle: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let kubeconfig = folder.kubeconfig(listener.local_addr().expect("an address").port());
-    let answer = move |mut stream: TcpStream| {
-        let _ = stream.read(&mut [0; 4096]);
-        let _ = stream.write_all(head);
-        let pace = Duration::from_millis(20);
-        stream.set_read_timeout(Some(pace)).expect("a timeout");
-        // Until the run has enough of it, and closes the connection.
-        while !matches!(stream.read(&mut [0]), Ok(0)) && stream.write_all(piece).is_ok() {}
-    };
+    let port = listener.local_addr().expect("an address").port();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            thread::spawn(move || answer(stream));
+            let handle = handle.clone();
+            thread::spawn(move || handle(stream));
         }
     });
-    kubeconfig
+    folder.kubeconfig(port)
+}
+
+/// A hub that answers requests for its version, and no other.
+pub fn silent_hub(folder: &Folder) -> String {
+    hub(folder, |mut stream| {
+        let mut request = [0; 4096];
+        let read = stream.read(&mut request).unwrap_or_default();
+        if request[..read].starts_with(b"GET /version") {
+            let body = r#"{"gitVersion": "v1.36.1"}"#;
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
+            let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        }
+        // Until the client closes the connection.
+        while stream.read(&mut request).is_ok_and(|read| read > 0) {}
+    })
 }
 
 #[test]
 fn an_answer_without_an_end_is_given_up_and_reported() {
     for (head, piece) in [
-        (&b"HTTP/1.1 200 OK\r\n"[..], &b"X-More: yes\r\n"[..]),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b" "),
+        ("HTTP/1.1 200 OK\r\n", "X-More: yes\r\n"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", " "),
         (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-            b"1\r\n \r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "1\r\n \r\n",
         ),
-        (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 100000\r\n\r\n", b" "),
+        ("HTTP/1.1 403 Forbidden\r\nContent-Length: 100000\r\n\r\n", " "),
     ] {
         let folder = Folder::new();
-        let kubeconfig = endless_hub(&folder, head, piece);
+        let kubeconfig = hub(&folder, move |mut stream| {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(head.as_bytes());
+            stream
+                .set_read_timeout(Some(Duration::from_millis(20)))
+                .expect("a timeout");
+            // Until the client closes the connection.
+            while !matches!(stream.read(&mut [0]), Ok(0)) && stream.write_all(piece.as_bytes()).is_ok() {}
+        });
         let clock = Clock::system();
-        let began = clock.now();
-        let run = [
-            "run",
-            "--kubeconfig",
-            &kubeconfig,
-            "--request-timeout",
-            "1s",
-            "--json",
-            &folder.flag("json"),
-        ];
-        let done = call(&run);
-        let told = String::from_utf8_lossy(head);
-        assert_eq!(done.code, Some(4), "{told}: {}", done.err);
-        let took = clock.now().duration_since(began).as_secs();
-        assert!(took < 30, "{told}: {took} s");
-        assert_eq!(folder.json("json")["decision"], "inconclusive", "{told}");
+        let start = clock.now();
+        let json = folder.flag("json");
+        expect(
+            4,
+            format!("run --kubeconfig {kubeconfig} --request-timeout 1s --json {json}"),
+        );
+        let seconds = clock.now().duration_since(start).as_secs();
+        assert!(seconds < 30, "{head}: {seconds} s");
+        assert_eq!(folder.json("json")["decision"], "inconclusive", "{head}");
     }
+}
+
+#[test]
+fn a_hub_gets_as_much_time_as_the_flag_says() {
+    let folder = Folder::new();
+    let run = format!("run --kubeconfig {}", silent_hub(&folder));
+    let printed = expect(4, format!("{run} --request-timeout 1s"));
+    let parts = [
+        "no answer came for 1 s",
+        "or give a slow hub more time with --request-timeout",
+    ];
+    assert_contains(&printed, &parts);
+    let config = folder.config("requestTimeout: 2s");
+    assert_contains(
+        &expect(4, format!("{run} --config {config}")),
+        &["no answer came for 2 s"],
+    );
 }
 
 #[tokio::test]
 async fn a_run_survives_a_first_connection_that_is_reset() {
     let hub = Hub::lab(Clock::system()).await.expect("a hub");
     let server = hub.as_lab().expect("the lab").clone();
-    let behind = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-        .await
-        .expect("a port");
-    let to = behind.local_addr().expect("an address");
-    tokio::spawn(async move { server.serve(behind).await });
-    let before = tokio::net::TcpListener::bind(("127.0.0.1", 0))
-        .await
-        .expect("a port");
-    let folder = Folder::new();
-    let kubeconfig = folder.kubeconfig(before.local_addr().expect("an address").port());
-    let token = format!("user: {{token: '{}'}}", lab::hub::ApiServer::token("conformance"));
-    let text = folder.text("kubeconfig").replace("user: {}", &token);
-    fs::write(&kubeconfig, text).expect("written");
+    let [front, back] = [
+        net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port"),
+        net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port"),
+    ];
+    let [front_address, back_address] =
+        [&front, &back].map(|listener| listener.local_addr().expect("an address"));
+    tokio::spawn(async move { server.serve(back).await });
     tokio::spawn(async move {
-        let (first, _) = before.accept().await.expect("a connection");
-        // Whatever was asked: what is unread makes it a reset.
+        let (first, _) = front.accept().await.expect("a connection");
+        // An unread request makes it a reset.
         first.readable().await.expect("a request");
         drop(first);
-        while let Ok((mut near, _)) = before.accept().await {
+        while let Ok((mut near, _)) = front.accept().await {
             tokio::spawn(async move {
-                let mut far = tokio::net::TcpStream::connect(to).await.expect("the hub");
+                let mut far = net::TcpStream::connect(back_address).await.expect("the hub");
                 let _ = copy_bidirectional(&mut near, &mut far).await;
             });
         }
     });
-    let flags = [
-        "run".to_owned(),
-        "--kubeconfig".to_owned(),
-        kubeconfig,
-        "--observe".to_owned(),
-        "0s".to_owned(),
-        "-v".to_owned(),
-        "--wait".to_owned(),
-    ];
-    let done = spawn_blocking(move || call(&flags.iter().map(String::as_str).collect::<Vec<_>>()));
-    let done = done.await.expect("it is called");
-    // A hub without a profile.
-    assert_eq!(done.code, Some(3), "{}{}", done.out, done.err);
-    assert!(done.out.contains("cost to the hub: "), "{}", done.out);
+    let folder = Folder::new();
+    let token = format!("token: '{}'", ApiServer::token("conformance"));
+    let kubeconfig = folder.kubeconfig_with(&format!("server: 'http://{front_address}'"), &token);
+    let run = spawn_blocking(move || expect(3, format!("run --kubeconfig {kubeconfig} --observe 0s -v --wait")));
+    // The hub has no profile.
+    assert_contains(&run.await.expect("it is called"), &["cost to the hub: "]);
 }
 
 #[test]
 fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
     let folder = Folder::new();
     let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
-    let kubeconfig = folder.kubeconfig(1);
-    let done = call(&[
-        "run",
-        "--kubeconfig",
-        &kubeconfig,
-        "--json",
-        &json,
-        "--junit",
-        &junit,
-    ]);
-    assert_eq!(done.code, Some(4), "{}", done.err);
-    assert_eq!(done.out, "");
+    let run = format!("run --kubeconfig {}", folder.kubeconfig(1));
+    let done = call(format!("{run} --json {json} --junit {junit}"));
+    assert_eq!((done.code, done.out.as_str()), (Some(4), ""), "{}", done.err);
     assert_eq!(done.err.matches("error: ").count(), 1, "{}", done.err);
-    assert!(done.err.contains("context here"), "{}", done.err);
+    assert_contains(&done.err, &["context here"]);
     let report = folder.json("report.json");
     assert_eq!(report["decision"], "inconclusive");
-    let verdicts = report["verdicts"].as_array().expect("verdicts");
-    assert!(
-        verdicts
-            .iter()
-            // The user expects no number of profiles.
-            .filter(|verdict| verdict["rule"] != "identity/expected-profiles")
-            .all(|verdict| verdict["verdict"] == "inconclusive"),
-        "{report:#}"
-    );
-    assert!(folder.text("report.xml").contains("<error "));
-    let unknown = ["run", "--kubeconfig", &kubeconfig, "--context", "there"];
-    refused(&unknown, &["there"]);
-    let done = call(&["run"]);
-    assert_eq!(done.code, Some(4), "{}", done.err);
-    assert!(done.err.contains("--kubeconfig"), "{}", done.err);
+    for verdict in report["verdicts"].as_array().expect("verdicts") {
+        // The user expects no number of profiles.
+        let is_judged = verdict["rule"] != "identity/expected-profiles";
+        assert!(!is_judged || verdict["verdict"] == "inconclusive", "{verdict:#}");
+    }
+    assert_contains(&folder.text("report.xml"), &["<error "]);
+    refused(format!("{run} --context there"), &["there"]);
+    assert_contains(&expect(4, "run"), &["--kubeconfig"]);
 }

@@ -1,114 +1,15 @@
 //! Runs on the lab.
 
+use evidence::Kind;
+
 use super::*;
 
-#[test]
-fn a_fault_that_another_one_hides_is_told() {
-    let together = |faults: &str| {
-        let manager = format!("reference={faults}");
-        call(&[
-            "run",
-            "--hub",
-            "lab",
-            "--manager",
-            &manager,
-            "properties/",
-            "version/",
-        ])
-        .err
-    };
-    let hidden = together("version/well-formed,version/reported");
-    assert!(!hidden.contains("does not show"), "{hidden}");
-    let hidden = together("properties/cluster-properties-propagated,properties/cluster-properties-verbatim");
-    let told = "fault properties/cluster-properties-verbatim does not show";
-    assert!(hidden.contains(told), "{hidden}");
-}
+const LAB: &str = "run --hub lab --manager";
 
-/// Not each fault fails a run, though it has the name of a rule.
-#[test]
-fn a_fault_that_only_warns_is_told() {
-    let told = |code: i32, fault: &str, more: &[&str]| {
-        let manager = format!("reference={fault}");
-        let run = [
-            "run",
-            "--hub",
-            "lab",
-            "--manager",
-            &manager,
-            "--driver",
-            "none",
-            "--exact",
-            fault.split(':').next().unwrap_or(fault),
-        ];
-        expect(code, &[&run[..], more].concat())
-    };
-    let note = |fault: &str| format!("note: fault {fault} only warns: ");
-    let hint = "clustersets/namespace-labelled:declared";
-    let text = told(0, hint, &[]);
-    assert!(
-        text.contains(&(note(hint) + "the finding is a warning")),
-        "{text}"
-    );
-    let should = "version/matches-member";
-    let text = told(0, should, &[]);
-    let why = "its rule is a SHOULD";
-    assert!(text.contains(&(note(should) + why)), "{text}");
-    assert!(!told(1, should, &["--strict"]).contains("only warns"));
-    assert!(!told(1, "identity/manager-label-matches", &[]).contains("only warns"));
-}
-
-#[test]
-fn the_lab_shows_what_a_run_is_like() {
-    let folder = Folder::new();
-    let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
-    let lab = [
-        "run",
-        "--hub",
-        "lab",
-        "--manager",
-        "reference",
-        "--json",
-        &json,
-        "--junit",
-        &junit,
-    ];
-    expect(0, &lab);
-    let report = folder.json("report.json");
-    assert_eq!(report["decision"], "conformant");
-    assert_eq!(report["watched"], true);
-    for verdict in report["verdicts"].as_array().expect("verdicts") {
-        let expected = of_the_reference(verdict["rule"].as_str().expect("a rule"));
-        assert_eq!(verdict["verdict"], expected, "{verdict}");
-    }
-    assert!(folder.text("report.xml").contains(r#"failures="0""#));
-
-    let fault = "reference=identity/manager-label-matches,conditions/well-formed";
-    expect(1, &["run", "--hub", "lab", "--manager", fault, "--json", &json]);
-    let report = folder.json("report.json");
-    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    let failed: Vec<_> = verdicts
-        .filter(|v| v["verdict"] == "fail")
-        .map(|v| &v["rule"])
-        .collect();
-    assert_eq!(
-        failed,
-        ["identity/manager-label-matches", "conditions/well-formed"]
-    );
-
-    let elsewhere = [
-        "run",
-        "--hub",
-        "lab",
-        "--manager",
-        "reference=identity/member-id-set",
-    ];
-    refused(&elsewhere, &["edition standard", "add --edition 2026-09"]);
-}
-
-/// How a rule comes out for the reference implementation. No published definition takes a plugin's arguments as the list that
-/// they are, so it publishes none.
-fn of_the_reference(rule: &str) -> &'static str {
+/// The result of a rule on the reference implementation.
+fn expected_of_reference(rule: &str) -> &'static str {
     match rule {
+        // No published definition takes the list that KEP-5339 asks for, so the manager publishes none.
         "access/additional-args-well-formed" => "not-applicable",
         // Needs `--expect-profiles`.
         "identity/expected-profiles" => "skipped",
@@ -116,67 +17,180 @@ fn of_the_reference(rule: &str) -> &'static str {
     }
 }
 
-/// The verdicts of a run in the lab.
-fn of_the_lab(more: &[&str]) -> Vec<(&'static Rule, String)> {
+#[test]
+fn every_rule_of_each_role_is_judged_by_default() {
+    let folder = Folder::new();
+    let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
+    for flags in ["", "--role manager,scheduler"] {
+        expect(
+            0,
+            format!("{LAB} reference {flags} --json {json} --junit {junit}"),
+        );
+        let report = folder.json("report.json");
+        assert_eq!(report["decision"], "conformant");
+        assert_eq!(report["watched"], true);
+        for verdict in report["verdicts"].as_array().expect("verdicts") {
+            let expected = expected_of_reference(verdict["rule"].as_str().expect("a rule"));
+            assert_eq!(verdict["verdict"], expected, "{verdict}");
+        }
+        assert!(folder.text("report.xml").contains(r#"failures="0""#));
+    }
+    let faults = "reference=identity/manager-label-matches,conditions/well-formed";
+    expect(1, format!("{LAB} {faults} --json {json}"));
+    let failed = ["identity/manager-label-matches", "conditions/well-formed"];
+    assert_eq!(rules_with(&folder.json("report.json"), "fail"), failed);
+}
+
+#[test]
+fn evidence_of_the_lab_can_be_left_out() {
     let folder = Folder::new();
     let json = folder.flag("report.json");
-    let lab = ["run", "--hub", "lab", "--manager", "reference", "--json", &json];
-    expect(0, &[&lab[..], more].concat());
+    let none = "--driver none --members none --audit-log none";
+    let printed = expect(0, format!("{LAB} reference {none} --json {json}"));
+    assert!(!printed.contains("judged from the audit log"), "{printed}");
     let report = folder.json("report.json");
-    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    let of = |verdict: &Value| {
-        let rule = verdict["rule"].as_str().and_then(rules::find);
-        (
-            rule.expect("a known rule"),
-            verdict["verdict"].as_str().expect("a verdict").to_owned(),
-        )
-    };
-    verdicts.map(of).collect()
-}
-
-#[test]
-fn the_lab_judges_every_must_rule_of_each_role_by_default() {
-    for roles in ["scheduler", "manager,scheduler"] {
-        for (rule, verdict) in of_the_lab(&["--role", roles]) {
-            assert_eq!(verdict, of_the_reference(rule.id), "--role {roles}: {}", rule.id);
-        }
-    }
-}
-
-#[test]
-fn what_the_lab_brings_can_be_left_out() {
-    for (flag, kind) in [("--driver", Kind::Driver), ("--members", Kind::Members)] {
-        for (rule, verdict) in of_the_lab(&[flag, "none"]) {
-            let lacks = rule.facts.needs.contains(&kind);
+    for kind in [Kind::Driver, Kind::Members] {
+        for rule in rules::all()
+            .iter()
+            .filter(|rule| rule.facts.needs.contains(&kind))
+        {
+            let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+            let verdict = verdicts.find(|verdict| verdict["rule"] == rule.id);
             assert!(
-                !lacks || verdict == "skipped",
-                "{flag} none: {}: {verdict}",
-                rule.id
+                verdict.is_none_or(|verdict| verdict["verdict"] == "skipped"),
+                "{verdict:?}"
             );
         }
     }
-    let lab = ["run", "--hub", "lab", "--manager", "reference"];
-    let without = expect(0, &[&lab[..], &["--audit-log", "none"]].concat());
-    assert!(!without.contains("judged from the audit log"), "{without}");
-    // What cannot show the driver's effects leaves it out by itself.
-    expect(0, &[&lab[..], &["--observe", "0s"]].concat());
-    for namespace in ["lab-clusterset", "lab-fleet"] {
-        expect(0, &[&lab[..], &["-n", namespace]].concat());
+    // A run that cannot show the driver's effects leaves it out by itself.
+    expect(0, format!("{LAB} reference --observe 0s"));
+    expect(0, format!("{LAB} reference -n lab-clusterset"));
+}
+
+#[test]
+fn a_fault_that_another_one_hides_is_reported() {
+    let notes = |faults: &str| call(format!("{LAB} reference={faults} properties/ version/")).err;
+    let hidden = notes("version/well-formed,version/reported");
+    assert!(!hidden.contains("does not show"), "{hidden}");
+    let hidden = notes("properties/cluster-properties-propagated,properties/cluster-properties-verbatim");
+    assert_contains(
+        &hidden,
+        &["fault properties/cluster-properties-verbatim does not show"],
+    );
+}
+
+#[test]
+fn a_fault_that_only_warns_is_reported() {
+    for (fault, flags, code, why) in [
+        (
+            "clustersets/namespace-labelled:declared",
+            "",
+            0,
+            "the finding is a warning",
+        ),
+        (
+            "version/matches-member",
+            "",
+            0,
+            "its rule is a SHOULD",
+        ),
+        ("version/matches-member", "--strict", 1, ""),
+        ("identity/manager-label-matches", "", 1, ""),
+    ] {
+        let rule = fault.split(':').next().expect("a rule");
+        let line = format!("{LAB} reference={fault} --driver none --exact {rule} {flags}");
+        let printed = expect(code, line);
+        let note = format!("note: fault {fault} only warns: {why}");
+        assert_eq!(printed.contains(&note), code == 0, "{note}: {printed}");
     }
-    for (more, told) in [
+}
+
+#[test]
+fn a_run_on_placements_requests_neither_secrets_nor_dry_runs() {
+    let folder = Folder::new();
+    let record = folder.flag("evidence.jsonl");
+    expect(
+        0,
+        format!("{LAB} reference --observe 0s --role scheduler --record {record}"),
+    );
+    let header = header_of(&folder.text("evidence.jsonl"));
+    for kind in ["secrets", "probe"] {
+        let requested = header["requested"][kind].to_string();
+        assert!(
+            requested.contains("only rules on cluster managers need it"),
+            "{requested}"
+        );
+    }
+}
+
+/// The header of an evidence file.
+pub fn header_of(evidence: &str) -> Value {
+    let first = evidence.lines().next().expect("a first line");
+    let line: Value = serde_json::from_str(first).expect("JSON");
+    line["header"].clone()
+}
+
+#[test]
+fn failures_of_the_first_list_are_printed_once() {
+    let folder = Folder::new();
+    let waivers = folder.write(
+        "waivers.yaml",
+        "waivers: [{rule: access/no-secrets, reason: known, link: 'https://issues.example/1', expires: 2099-01-01}]",
+    );
+    let waived = format!("reference=access/no-secrets --observe 5m --waivers {waivers} identity/");
+    let none = "no MUST rule fails; watching for 5m";
+    for (code, line, expected) in [
+        (0, "reference --observe 5m access/", Some(none)),
         (
-            &["--audit-log", "conforming.yaml"][..],
-            "a test hub's own audit log is read",
+            1,
+            "reference=access/no-secrets --observe 5m access/",
+            Some("1 MUST rule fails (access/no-secrets); watching for 5m"),
         ),
         (
-            &["--driver", "none", "--allow-mutations"],
-            "leave out --allow-mutations",
+            1,
+            "reference=access/no-secrets,conditions/well-formed --observe 90s",
+            Some("2 MUST rules fail (conditions/well-formed, access/no-secrets); watching for 1m 30s"),
         ),
+        // A single snapshot.
+        (1, "reference=access/no-secrets --observe 0s access/", None),
+        (0, &waived, Some(none)),
+        // A SHOULD rule.
         (
-            &["--members", "none", "--members", "m.yaml"],
-            "--members none queries no member",
+            1,
+            "reference=version/well-formed --observe 5m --strict version/",
+            Some(none),
         ),
     ] {
-        refused(&[&lab[..], more].concat(), &[told]);
+        let printed = expect(code, format!("{LAB} {line} --driver none"));
+        let lines = printed
+            .lines()
+            .filter_map(|line| line.strip_prefix("at first sight: "));
+        assert_eq!(lines.collect::<Vec<_>>(), Vec::from_iter(expected), "{line}");
     }
+}
+
+const UNLABELED: &str = "run --hub lab --manager reference=identity/manager-label-present --driver none \
+                         identity/manager-label-present --observe 1m";
+
+#[test]
+fn a_short_run_over_new_and_wrong_profiles_does_not_pass() {
+    let folder = Folder::new();
+    let [record, first, again] = ["evidence", "first.json", "again.json"].map(|name| folder.flag(name));
+    let failed = expect(1, format!("{UNLABELED} --record {record} --json {first}"));
+    assert_contains(
+        &failed,
+        &["watched for 1m and ", " s more for 1 profile to settle"],
+    );
+    let open = expect(3, format!("{UNLABELED} --settle 0s"));
+    assert!(open.contains("a fault that was there at the end"), "{open}");
+    assert!(!open.contains("to settle"), "{open}");
+    // The evidence has what came after the window.
+    expect(
+        1,
+        format!("replay {record} identity/manager-label-present --json {again}"),
+    );
+    let (first, again) = (folder.json("first.json"), folder.json("again.json"));
+    assert_eq!(first["settled"]["profiles"], 1);
+    assert_eq!(first["settled"], again["settled"]);
+    assert_eq!(first["verdicts"], again["verdicts"]);
 }

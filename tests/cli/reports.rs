@@ -1,23 +1,17 @@
 //! Reports that are submitted: what `--report` leaves, and what `report` makes of it.
 
-use std::{fs, path::Path};
-
 use evidence::{Checksum, Digester, Implementation, read_input};
 use judge::{Selection, Waivers, judge};
 use report::{Report, submitted::compose};
-use serde_json::Value;
 
-use super::{Folder, command, expect, refused};
+use super::*;
 
 impl Folder {
-    /// Judges a dump, and leaves a report and its evidence under that name.
-    fn report(&self, code: i32, name: &str, arguments: &[&str]) -> (String, String) {
-        let (report, evidence) = (
-            self.flag(&format!("{name}.yaml")),
-            self.flag(&format!("{name}.jsonl.zst")),
-        );
-        let leave = ["--report", &report, "--record", &evidence];
-        expect(code, &[&["run"][..], arguments, &leave].concat());
+    /// Runs with these flags, and leaves a report and its evidence under that name.
+    fn report(&self, code: i32, name: &str, flags: &str) -> (String, String) {
+        let report = self.flag(&format!("{name}.yaml"));
+        let evidence = self.flag(&format!("{name}.jsonl.zst"));
+        expect(code, format!("run {flags} --report {report} --record {evidence}"));
         (report, evidence)
     }
 
@@ -25,182 +19,144 @@ impl Folder {
         serde_saphyr::from_str(&self.text(name)).expect("YAML")
     }
 
-    /// Changes a file's text.
-    fn edit(&self, name: &str, old: &str, new: &str) {
+    /// Replaces a text in a file.
+    pub fn edit(&self, name: &str, old: &str, new: &str) {
         let text = self.text(name);
-        assert!(text.contains(old), "{old:?} is not in: {text}");
-        fs::write(self.path(name), text.replacen(old, new, 1)).expect("written");
+        assert_contains(&text, &[old]);
+        self.write(name, text.replacen(old, new, 1));
     }
 }
 
 #[test]
 fn a_report_is_verified_against_its_evidence() {
     let folder = Folder::new();
-    let (report, evidence) = folder.report(1, "one", &["--from", "violating.yaml"]);
-    let verify = ["report", "verify", &report, &evidence];
-    let told = expect(0, &verify);
-    assert!(told.starts_with("holds: "), "{told}");
-    assert!(
-        told.contains("not submittable: it does not say who made"),
-        "{told}"
-    );
+    let (report, evidence) = folder.report(1, "one", "--from violating.yaml");
+    let verify = format!("report verify {report} {evidence}");
+    let printed = expect(0, &verify);
+    assert!(printed.starts_with("holds: "), "{printed}");
+    assert_contains(&printed, &["not submittable: it does not say who made"]);
     let kept = &folder.yaml("one.yaml")["evidence"];
     assert_eq!(kept["file"], "one.jsonl.zst");
-    assert_eq!(
-        kept["judgeAgain"],
-        "clusterprofile-conformance report verify REPORT one.jsonl.zst"
-    );
+    let command = "clusterprofile-conformance report verify REPORT one.jsonl.zst";
+    assert_eq!(kept["judgeAgain"], command);
 
-    // A replay is of the same evidence, and says so.
+    // A replay names the same evidence.
     let again = folder.flag("again.yaml");
-    expect(1, &["replay", &evidence, "--report", &again]);
+    expect(1, format!("replay {evidence} --report {again}"));
     assert_eq!(folder.yaml("again.yaml")["evidence"]["sha256"], kept["sha256"]);
-    expect(0, &["report", "verify", &again, &evidence]);
-    assert!(expect(0, &["report", "diff", &report, &again]).contains("nothing changed"));
+    let verify_again = format!("report verify {again} {evidence}");
+    expect(0, &verify_again);
+    assert_contains(
+        &expect(0, format!("report diff {report} {again}")),
+        &["nothing changed"],
+    );
 
     folder.edit("one.yaml", "verdict: fail", "verdict: warn");
-    let told = expect(1, &verify);
+    let printed = expect(1, &verify);
     assert!(
-        told.starts_with("does not hold: ") && told.contains("identity/"),
-        "{told}"
+        printed.starts_with("does not hold: ") && printed.contains("identity/"),
+        "{printed}"
     );
     folder.edit("again.yaml", "sha256: ", "sha256: 0");
-    assert!(expect(1, &["report", "verify", &again, &evidence]).contains("evidence.sha256"));
+    assert_contains(&expect(1, &verify_again), &["evidence.sha256"]);
 }
 
 #[test]
-fn files_that_are_no_reports_or_evidence_are_refused() {
+fn files_that_are_not_reports_or_evidence_are_refused() {
     let folder = Folder::new();
-    let (report, evidence) = folder.report(0, "one", &["--from", "conforming.yaml", "identity/"]);
+    let (report, evidence) = folder.report(0, "one", "--from conforming.yaml identity/");
     refused(
-        &["report", "verify", "conforming.yaml", &evidence],
-        &["conforming.yaml", "it is not a report"],
-    );
-    refused(
-        &["report", "verify", "missing.yaml", &evidence],
-        &["missing.yaml"],
-    );
-    refused(
-        &["report", "verify", &report, "missing.jsonl"],
+        format!("report verify {report} missing.jsonl"),
         &["missing.jsonl"],
     );
-    refused(&["report", "verify", &report, &folder.flag("")], &["is no file"]);
     refused(
-        &["report", "diff", &report, &evidence],
-        &["one.jsonl.zst", "did you pass the evidence file"],
+        format!("report verify {report} {}", folder.flag("")),
+        &["is no file"],
     );
+    let parts = ["one.jsonl.zst", "did you pass the evidence file"];
+    refused(format!("report diff {report} {evidence}"), &parts);
     folder.edit("one.yaml", "decision:", "verdict: x\ndecision:");
-    refused(
-        &["report", "verify", &report, &evidence],
-        &["verdict", "submit the report as the suite wrote it"],
-    );
+    let parts = ["verdict", "submit the report as the suite wrote it"];
+    refused(format!("report verify {report} {evidence}"), &parts);
     folder.edit("one.yaml", "suiteVersion: \"", "suiteVersion: \"99.");
-    refused(
-        &["report", "diff", &report, &report],
-        &["verdict", "it is by suite 99.", "read it with that suite"],
-    );
-    refused(
-        &[
-            "run",
-            "--from",
-            "conforming.yaml",
-            "--report-format",
-            "sig-multicluster",
-        ],
-        &["--report-format needs --report FILE"],
-    );
+    let parts = ["verdict", "it is by suite 99.", "read it with that suite"];
+    refused(format!("report diff {report} {report}"), &parts);
 }
 
 #[test]
-fn without_a_file_to_verify_it_with_a_report_is_not_fit() {
+fn a_report_of_a_stream_names_no_evidence() {
     let folder = Folder::new();
     let report = folder.flag("report.yaml");
-    let dump = fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/conforming.yaml"));
-    let from_stream = command(&["run", "--from", "-", "identity/", "--report", &report])
-        .stdin(dump.expect("the dump is there"))
-        .output()
-        .expect("the command runs");
-    assert_eq!(from_stream.status.code(), Some(0));
+    let dump = fs::File::open(format!("{ROOT}/tests/cli/conforming.yaml")).expect("the dump is there");
+    let mut run = command(format!("run --from - identity/ --report {report}"));
+    assert!(
+        run.stdin(dump)
+            .output()
+            .expect("the command runs")
+            .status
+            .success()
+    );
     assert_eq!(folder.yaml("report.yaml").get("evidence"), None);
     // A dump is evidence as well, while nothing is added to it.
     expect(
         0,
-        &[
-            "run",
-            "--from",
-            "conforming.yaml",
-            "identity/",
-            "--report",
-            &report,
-        ],
+        format!("run --from conforming.yaml identity/ --report {report}"),
     );
     assert_eq!(folder.yaml("report.yaml")["evidence"]["file"], "conforming.yaml");
-    expect(0, &["report", "verify", &report, "conforming.yaml"]);
+    expect(0, format!("report verify {report} conforming.yaml"));
 }
 
 #[test]
 fn reports_on_different_roles_are_not_compared() {
     let folder = Folder::new();
-    let (profiles, _) = folder.report(0, "profiles", &["--from", "conforming.yaml", "identity/"]);
-    let placement = ["--from", "conforming.yaml", "--edition", "placement-2025-09"];
-    let (placements, _) = folder.report(3, "placements", &placement);
+    let (profiles, _) = folder.report(0, "profiles", "--from conforming.yaml identity/");
+    let placement = "--from conforming.yaml --edition placement-2025-09";
+    let (placements, _) = folder.report(3, "placements", placement);
+    let roles = [
+        "a manager (edition standard)",
+        "a scheduler (edition placement-2025-09)",
+    ];
     for (old, new) in [(&profiles, &placements), (&placements, &profiles)] {
         refused(
-            &["report", "diff", old, new],
-            &[
-                "cannot be compared",
-                "a manager (edition standard)",
-                "a scheduler (edition placement-2025-09)",
-            ],
+            format!("report diff {old} {new}"),
+            &["cannot be compared", roles[0], roles[1]],
         );
     }
 }
 
-/// Two notes that each name the evidence that was used seem to contradict each other.
+/// Two notes that each name the evidence of a verdict would contradict each other.
 #[test]
-fn a_rule_says_once_what_it_was_judged_from() {
+fn a_rule_says_once_which_evidence_it_was_judged_from() {
     let folder = Folder::new();
     let json = folder.flag("out.json");
-    let lab = [
-        "run",
-        "--hub",
-        "lab",
-        "--manager",
-        "reference",
-        "--driver",
-        "none",
-    ];
-    expect(0, &[&lab[..], &["--json", &json]].concat());
-    let report: Value = serde_json::from_str(&folder.text("out.json")).expect("JSON");
-    let mut said = 0;
-    for verdict in report["verdicts"].as_array().expect("verdicts") {
-        let notes = verdict["notes"].as_array().into_iter().flatten();
-        let notes = notes.filter(|note| note.as_str().is_some_and(|note| note.starts_with("judged from")));
-        let notes: Vec<&Value> = notes.collect();
-        assert!(notes.len() <= 1, "{}: {notes:?}", verdict["rule"]);
-        said += notes.len();
-    }
-    assert!(said > 0, "no rule says it");
+    expect(
+        0,
+        format!("run --hub lab --manager reference --driver none --json {json}"),
+    );
+    let report = folder.json("out.json");
+    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    let counts = verdicts.map(|verdict| verdict["notes"].to_string().matches("\"judged from").count());
+    assert_eq!(counts.max(), Some(1));
 }
 
 #[test]
 fn a_diff_exits_by_whether_something_got_worse() {
     let folder = Folder::new();
-    let (good, _) = folder.report(0, "good", &["--from", "conforming.yaml"]);
-    let (bad, _) = folder.report(1, "bad", &["--from", "violating.yaml"]);
-    let told = expect(1, &["report", "diff", &good, &bad]);
-    assert!(
-        told.contains("worse:") && told.contains("identity/manager-label-matches: pass → fail"),
-        "{told}"
+    let (good, _) = folder.report(0, "good", "--from conforming.yaml");
+    let (bad, _) = folder.report(1, "bad", "--from violating.yaml");
+    let worse = format!("report diff {good} {bad}");
+    let parts = [
+        "worse:",
+        "identity/manager-label-matches: pass → fail",
+        "decision: ",
+        "→ not-conformant",
+    ];
+    assert_contains(&expect(1, &worse), &parts);
+    assert_contains(
+        &expect(0, format!("report diff {bad} {good}")),
+        &["nothing got worse"],
     );
-    assert!(
-        told.contains("decision: ") && told.contains("→ not-conformant"),
-        "{told}"
-    );
-    let told = expect(0, &["report", "diff", &bad, &good]);
-    assert!(told.contains("nothing got worse"), "{told}");
-    let json: Value =
-        serde_json::from_str(&expect(1, &["report", "diff", &good, &bad, "--format", "json"])).expect("JSON");
+    let json: Value = serde_json::from_str(&expect(1, format!("{worse} --format json"))).expect("JSON");
     assert_eq!(json["worse"], true);
     assert_eq!(json["head"][0]["at"], "decision");
     let rules = json["rules"].as_array().expect("rules");
@@ -208,23 +164,21 @@ fn a_diff_exits_by_whether_something_got_worse() {
 }
 
 #[test]
-fn the_matrix_of_the_sig_is_fed() {
+fn the_report_of_the_sig_has_its_format() {
     let folder = Folder::new();
     let matrix = folder.flag("matrix.yaml");
-    let shape = ["--report", &matrix, "--report-format", "sig-multicluster"];
-    expect(1, &[&["run", "--from", "violating.yaml"][..], &shape].concat());
+    expect(
+        1,
+        format!("run --from violating.yaml --report {matrix} --report-format sig-multicluster"),
+    );
     let written = folder.yaml("matrix.yaml");
     assert_eq!(written["groups"][0]["name"], "Required");
     let test = &written["groups"][0]["tests"][1];
-    let of = |key: &str| test[key].as_bool();
-    assert_eq!(
-        test["desc"],
-        "identity/manager-label-matches: The manager label equals spec.clusterManager.name"
-    );
-    assert_eq!(
-        ["passed", "failed", "skipped", "conformant"].map(of),
-        [Some(false), Some(false), Some(false), Some(false)]
-    );
+    let description = "identity/manager-label-matches: The manager label equals spec.clusterManager.name";
+    assert_eq!(test["desc"], description);
+    for key in ["passed", "failed", "skipped", "conformant"] {
+        assert_eq!(test[key], false, "{key}");
+    }
     assert_eq!(written["implementation"]["project"], "");
 }
 
@@ -232,15 +186,10 @@ fn the_matrix_of_the_sig_is_fed() {
 fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     let folder = Folder::new();
     let faults = "reference=conditions/observed-generation-not-ahead,conditions/joined-reported";
-    let (_, recorded) = folder.report(
-        1,
-        "lab",
-        &["--hub", "lab", "--driver", "none", "--manager", faults],
-    );
+    let (_, recorded) = folder.report(1, "lab", &format!("--hub lab --driver none --manager {faults}"));
     let recorded = Path::new(&recorded);
-    let mut evidence = read_input(recorded, &Digester::new([7; 32]))
-        .expect("evidence")
-        .evidence;
+    let input = read_input(recorded, &Digester::new([7; 32])).expect("evidence");
+    let mut evidence = input.evidence;
     evidence.header.claim.about.implementation = Some(Implementation {
         organization: "Example".to_owned(),
         project: "reference".to_owned(),
@@ -267,7 +216,7 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     let mut document = compose(&report, sum.as_ref());
     // New rules of other suites change nothing here.
     document.suites.retain(|suite| suite.name == "conditions");
-    // What differs from run to run.
+    // These differ from run to run.
     document.scope.window = None;
     if let Some(kept) = &mut document.evidence {
         (kept.sha256, kept.bytes) = ("ab".repeat(32), 4096);

@@ -4,15 +4,11 @@ use std::fmt::Write as _;
 
 use jsonschema::Validator;
 
-use super::*;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use super::{docs::assert_published, *};
 
 /// The names that `schema` knows.
 fn names() -> Vec<String> {
-    let told = call(&["schema", "nonsense"]).err;
+    let told = call("schema nonsense").err;
     let list = told
         .split_once("[possible values: ")
         .and_then(|(_, rest)| rest.split_once(']'))
@@ -21,7 +17,7 @@ fn names() -> Vec<String> {
 }
 
 fn schema(name: &str) -> Value {
-    serde_json::from_str(&expect(0, &["schema", name])).expect("JSON")
+    serde_json::from_str(&expect(0, format!("schema {name}"))).expect("JSON")
 }
 
 fn validator(name: &str) -> Validator {
@@ -44,20 +40,6 @@ fn assert_valid(validator: &Validator, value: &Value) {
     assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
 }
 
-/// Compares a document with what it ought to be, or makes it so.
-#[track_caller]
-fn assert_published(path: &Path, wanted: &str) {
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(path, wanted).expect("written");
-    }
-    let found = fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        found == wanted,
-        "{} is out of date: renew it with `just schemas`",
-        path.display()
-    );
-}
-
 #[test]
 fn all_are_published() {
     let mut files = Vec::new();
@@ -65,8 +47,8 @@ fn all_are_published() {
         let version = if name == "evidence" { "v3" } else { "v1" };
         let file = format!("{name}.{version}.schema.json");
         assert_published(
-            &root().join("docs/schemas").join(&file),
-            &expect(0, &["schema", &name]),
+            &Path::new(ROOT).join("docs/schemas").join(&file),
+            &expect(0, format!("schema {name}")),
         );
         validator(&name);
         let schema = schema(&name);
@@ -75,7 +57,7 @@ fn all_are_published() {
         assert!(schema["title"].is_string() && schema["description"].is_string());
         files.push(file);
     }
-    for entry in fs::read_dir(root().join("docs/schemas")).expect("it is there") {
+    for entry in fs::read_dir(Path::new(ROOT).join("docs/schemas")).expect("it is there") {
         let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
         assert!(files.contains(&name), "`schema` does not print {name}");
     }
@@ -102,7 +84,7 @@ fn all_keys_are_published() {
         };
         writeln!(table, "| `{name}` | {holds} | {} |", told.replace('|', "\\|")).expect("a text takes all");
     }
-    let path = root().join("docs/configuration.md");
+    let path = Path::new(ROOT).join("docs/configuration.md");
     let found = fs::read_to_string(&path).expect("it is there");
     let (head, rest) = found.split_once("<!-- keys -->\n").expect("the table's place");
     let (_, tail) = rest.split_once("<!-- end of keys -->").expect("the table's end");
@@ -114,40 +96,24 @@ fn all_keys_are_published() {
 fn they_hold_for_what_is_written() {
     let folder = Folder::new();
     let (json, record) = (folder.flag("report.json"), folder.flag("evidence.jsonl"));
-    let outputs = ["--json", &json, "--record", &record];
+    let outputs = format!("--json {json} --record {record}");
     let (report, line) = (validator("json-report"), validator("evidence"));
-    let example = root().join("fixtures/configuration/conformance.yaml");
-    let example = example.to_str().expect("UTF-8");
-    let lab = |fault| ["run", "--hub", "lab", "--config", example, "--manager", fault];
-    let driven = ["--driver", "reference", "--allow-mutations"];
+    let config = format!("{ROOT}/fixtures/configuration/conformance.yaml");
     for run in [
-        [&lab("reference=identity/manager-label-matches")[..], &driven].concat(),
-        vec![
-            "run",
-            "--from",
-            "violating.yaml",
-            "--strict",
-            "--namespace",
-            "fleet",
-        ],
-        vec![
-            "run",
-            "--from",
-            "conforming.yaml",
-            "--clusterset",
-            "fleet=production",
-            "--consumer",
-            "x",
-        ],
+        &format!(
+            "run --hub lab --config {config} --manager reference=identity/manager-label-matches --driver reference --allow-mutations"
+        ),
+        "run --from violating.yaml --strict --namespace fleet",
+        "run --from conforming.yaml --clusterset fleet=production --consumer x",
     ] {
-        call(&[&run[..], &outputs].concat());
+        call(format!("{run} {outputs}"));
         assert_valid(&report, &folder.json("report.json"));
         for record in folder.text("evidence.jsonl").lines() {
             assert_valid(&line, &serde_json::from_str(record).expect("JSON"));
         }
     }
     // Of a run that could not be, too.
-    call(&["run", "--kubeconfig", &folder.kubeconfig(1), "--json", &json]);
+    call(format!("run --kubeconfig {} --json {json}", folder.kubeconfig(1)));
     assert_valid(&report, &folder.json("report.json"));
 
     let mut wrong = folder.json("report.json");
@@ -168,7 +134,7 @@ fn they_hold_for_what_is_written() {
 #[test]
 fn they_tell_what_is_right_from_what_is_wrong() {
     let head = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\n";
-    let read = |path: &str| yaml(&fs::read_to_string(root().join(path)).expect("it is there"));
+    let read = |path: &str| yaml(&fs::read_to_string(Path::new(ROOT).join(path)).expect("it is there"));
     let example = read("fixtures/configuration/conformance.yaml");
     let waivers = read("fixtures/configuration/waivers.yaml");
     for (name, right, wrong) in [

@@ -11,8 +11,7 @@ impl Folder {
             format!("- {{rule: {RULE}, reason: old profiles, link: 'https://issues.example/1', {rest}}}\n")
         };
         let list: String = each.iter().map(one).collect();
-        fs::write(self.path("waivers.yaml"), format!("waivers:\n{list}")).expect("written");
-        self.flag("waivers.yaml")
+        self.write("waivers.yaml", format!("waivers:\n{list}"))
     }
 }
 
@@ -20,104 +19,64 @@ impl Folder {
 fn what_is_waived_is_told_as_waived_and_never_as_passed() {
     let folder = Folder::new();
     let waivers = folder.waivers(&["object: fleet/hangar-east, expires: 2999-01-01"]);
-    let (json, junit, record) = (
-        folder.flag("report.json"),
-        folder.flag("report.xml"),
-        folder.flag("evidence.jsonl"),
-    );
-    let run = ["run", "--from", "violating.yaml", "--exact", RULE];
-    expect(1, &[&run[..], &["--record", &record]].concat());
-    let told = [
-        &["--waivers", &*waivers, "--json", &json, "--junit", &junit],
-        &["--verbose", "--exact", RULE][..],
-    ]
-    .concat();
-    for judge in [&["run", "--from", "violating.yaml"][..], &["replay", &record]] {
-        let told = expect(0, &[judge, &told].concat()).replace("\n  ", " ");
-        assert!(told.contains("judged, edition standard, 1 rule waived"), "{told}");
-        assert!(told.contains("old profiles (https://issues.example/1)"), "{told}");
-        assert!(told.contains("... waived: 1"), "{told}");
+    let [json, junit, record] = ["report.json", "report.xml", "evidence.jsonl"].map(|name| folder.flag(name));
+    let run = format!("run --from violating.yaml --exact {RULE}");
+    expect(1, format!("{run} --record {record}"));
+    for judge in ["run --from violating.yaml", &format!("replay {record}")] {
+        let outputs = format!("--json {json} --junit {junit}");
+        let told =
+            expect(0, format!("{judge} --verbose --waivers {waivers} --exact {RULE} {outputs}")).replace("\n  ", " ");
+        assert_contains(
+            &told,
+            &[
+                "judged, edition standard, 1 rule waived",
+                "old profiles (https://issues.example/1)",
+                "... waived: 1",
+            ],
+        );
         let report = folder.json("report.json");
-        let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        let verdict = verdicts.find(|verdict| verdict["rule"] == RULE).expect("judged");
+        let verdict = verdict_of(&report, RULE);
         assert_eq!(verdict["verdict"], "waived");
         assert_eq!(verdict["waived"][0]["object"]["name"], "hangar-east");
         assert_eq!(verdict["waived"][0]["waiver"], 0);
         assert_eq!(report["tally"]["must"]["passed"], 0);
         assert_eq!(report["waivers"][0]["waived"], 1);
         assert_eq!(report["waivers"][0]["complaint"], Value::Null);
-        assert!(
-            folder.text("report.xml").contains("<skipped type=\"waived\""),
-            "{}",
-            folder.text("report.xml")
-        );
+        assert_contains(&folder.text("report.xml"), &["<skipped type=\"waived\""]);
     }
     // What the dump does not have, no waiver makes up for.
-    expect(1, &["run", "--from", "violating.yaml", "--waivers", &waivers]);
+    expect(1, format!("run --from violating.yaml --waivers {waivers}"));
 }
 
 #[test]
 fn a_waiver_that_does_nothing_is_told_and_counts_under_strict() {
     let folder = Folder::new();
-    let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
-    let run = [
-        "run",
-        "--from",
-        "violating.yaml",
-        "--exact",
-        RULE,
-        "--json",
-        &json,
-        "--junit",
-        &junit,
-    ];
-    let with = |waivers: &str, more: &[&str]| {
-        let waivers = folder.waivers(&waivers.split(';').collect::<Vec<_>>());
-        let done = call(&[&run[..], more, &["--waivers", &waivers]].concat());
-        (
-            done.code,
-            (done.out + &done.err)
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" "),
-        )
-    };
-    let (code, told) = with("expires: 2020-01-01", &[]);
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("has expired on 2020-01-01"), "{told}");
+    let json = folder.flag("report.json");
+    let run = format!("run --from violating.yaml --exact {RULE} --json {json}");
+    let expired = folder.waivers(&["expires: 2020-01-01"]);
+    let printed = unwrapped(&expect(1, format!("{run} --waivers {expired}")));
+    assert_contains(&printed, &["has expired on 2020-01-01"]);
 
-    let idle = "expires: 2999-01-01;object: fleet/gone, expires: 2999-01-01";
-    let (code, told) = with(idle, &[]);
-    assert_eq!(code, Some(0), "{told}");
-    assert!(
-        told.contains("waives nothing: remove it, or correct its object `fleet/gone`"),
-        "{told}"
+    let idle = folder.waivers(&["expires: 2999-01-01", "object: fleet/gone, expires: 2999-01-01"]);
+    let printed = unwrapped(&expect(0, format!("{run} --waivers {idle}")));
+    assert_contains(
+        &printed,
+        &["waives nothing: remove it, or correct its object `fleet/gone`"],
     );
-    let complaint = folder.json("report.json")["waivers"][1]["complaint"].clone();
-    assert!(
-        complaint.as_str().is_some_and(|told| told.contains("fleet/gone")),
-        "{complaint}"
-    );
-    let (code, told) = with(idle, &["--strict"]);
-    assert_eq!(code, Some(1), "{told}");
-    assert!(
-        told.contains("not conformant: a waiver has expired or waives nothing (strict)"),
-        "{told}"
+    let complaint = folder.json("report.json")["waivers"][1]["complaint"].to_string();
+    assert_contains(&complaint, &["fleet/gone"]);
+    let printed = unwrapped(&expect(1, format!("{run} --strict --waivers {idle}")));
+    assert_contains(
+        &printed,
+        &["not conformant: a waiver has expired or waives nothing (strict)"],
     );
 
-    // Whoever did not look cannot say that there is nothing.
+    // A run that does not judge the rule cannot say that the waiver waives nothing.
     let unseen = folder.waivers(&["expires: 2999-01-01"]);
-    let others = [
-        "run",
-        "--from",
-        "conforming.yaml",
-        "--strict",
-        "--waivers",
-        &unseen,
-    ];
-    let told = expect(0, &[&others[..], &["identity/manager-label-present"]].concat());
+    let others = format!("run --from conforming.yaml --strict --waivers {unseen}");
+    let told = expect(0, format!("{others} identity/manager-label-present"));
     assert!(!told.contains("waivers needing attention"), "{told}");
-    let told = expect(1, &[&others[..], &["--exact", RULE]].concat());
+    let told = expect(1, format!("{others} --exact {RULE}"));
     assert!(told.contains("waivers needing attention"), "{told}");
 }
 
@@ -126,8 +85,8 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
     let folder = Folder::new();
     let kubeconfig = folder.kubeconfig(1);
     let refused = |waivers: &str, told: &[&str]| {
-        refused(&["run", "--kubeconfig", &kubeconfig, "--waivers", waivers], told);
-        refused(&["replay", "missing.jsonl", "--waivers", waivers], told);
+        refused(format!("run --kubeconfig {kubeconfig} --waivers {waivers}"), told);
+        refused(format!("replay missing.jsonl --waivers {waivers}"), told);
     };
     refused("missing.yaml", &["failed to read the waivers missing.yaml"]);
     refused("-", &["name a file"]);
@@ -144,10 +103,7 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
         &["line 3: waiver 2: it is for the same violations as waiver 1"],
     );
     let good = folder.waivers(&["expires: 2999-01-01"]);
-    let slip = fs::read_to_string(&good)
-        .expect("the file is there")
-        .replace("matches", "matchs");
-    fs::write(&good, slip).expect("written");
+    folder.edit("waivers.yaml", "matches", "matchs");
     refused(
         &good,
         &[
@@ -156,15 +112,15 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
         ],
     );
 
-    // A run that could not be says nothing of waivers.
+    // The report of a run that failed has no waivers.
     let good = folder.waivers(&["expires: 2999-01-01"]);
     let json = folder.flag("report.json");
-    let run = ["run", "--kubeconfig", &kubeconfig, "--waivers", &good];
-    let told = expect(4, &[&run[..], &["--json", &json]].concat());
+    let run = format!("run --kubeconfig {kubeconfig} --waivers {good}");
+    let told = expect(4, format!("{run} --json {json}"));
     assert!(!told.contains("waive"), "{told}");
     assert_eq!(folder.json("report.json")["waivers"], Value::Null);
     super::refused(
-        &[&run[..], &["--json", &good]].concat(),
+        format!("{run} --json {good}"),
         &["is both an input and an output"],
     );
 }
@@ -174,30 +130,19 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
 fn a_waiver_that_does_nothing_is_told_of_each_api() {
     let folder = Folder::new();
     let waivers = folder.flag("waivers.yaml");
-    let lab = [
-        "run",
-        "--hub",
-        "lab",
-        "--manager",
-        "reference",
-        "--strict",
-        "--driver",
-        "none",
-        "--waivers",
-        &waivers,
-    ];
+    let lab = format!("run --hub lab --manager reference --strict --driver none --waivers {waivers}");
     for rule in ["version/well-formed", "placement-slices/decisions-present"] {
         let waiver =
             format!("{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2999-01-01}}");
-        fs::write(&waivers, format!("waivers: [{waiver}]")).expect("written");
-        let told = expect(1, &[&lab[..], &["--role", "manager,scheduler"]].concat());
+        folder.write("waivers.yaml", format!("waivers: [{waiver}]"));
+        let told = expect(1, format!("{lab} --role manager,scheduler"));
         assert!(
             told.contains(&format!("the waiver of {rule} waives nothing")),
             "{told}"
         );
     }
     // Its rule is not of an edition that is judged.
-    let told = expect(0, &[&lab[..], &["--exact", "version/well-formed"]].concat());
+    let told = expect(0, format!("{lab} --exact version/well-formed"));
     let note = "edition standard does not have: placement-slices/decisions-present";
     assert!(told.contains(note), "{told}");
 }

@@ -1,0 +1,212 @@
+//! Rules, manifests, and manual pages that the command prints, and the kubectl plugin.
+
+use std::{collections::BTreeSet, process::Command};
+
+use super::*;
+
+#[test]
+fn the_list_of_verdicts_can_be_short_or_for_machines() {
+    let run = "run --from conforming.yaml --exact identity/manager-label-present";
+    let line = "[MUST explicit]   identity/manager-label-present ... ok\n";
+    assert!(!expect(0, run).contains(line));
+    let printed = expect(0, format!("{run} -v"));
+    assert!(printed.starts_with(line), "{printed}");
+    let printed = expect(0, format!("{run} --format terse"));
+    assert!(printed.starts_with(".\n"), "{printed}");
+    let done = call(format!("{run} --format json"));
+    assert_eq!(done.code, Some(0));
+    for line in done.out.lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    }
+    assert_contains(&done.err, &["no violation found: 1 of "]);
+}
+
+#[test]
+fn rules_are_listed_and_explained() {
+    let table = expect(0, "list");
+    assert_contains(&table, &["MUST    explicit  identity/manager-label-present\n"]);
+    assert!(!table.contains("identity/member-id-non-empty"), "{table}");
+    let other = expect(0, "list --edition 2026-09");
+    assert_contains(&other, &["MUST    explicit  identity/member-id-non-empty\n"]);
+    let json: Value = serde_json::from_str(&expect(0, "list --format json")).expect("JSON");
+    assert_eq!(json[0]["rule"], "identity/manager-label-present");
+    assert_eq!(json[0]["level"], "MUST");
+    let markdown = expect(0, "list --format markdown --edition 2026-09");
+    assert_contains(
+        &markdown,
+        &["| `identity/member-id-set` | SHOULD | explicit | 2026-09 |"],
+    );
+    assert_contains(
+        &expect(0, "explain identity/manager-label-present"),
+        &[
+            "[MUST explicit] identity/manager-label-present",
+            "KEP-4322",
+            "remedy",
+            "passes:",
+            "fails:",
+            "and a report says",
+            "observed",
+        ],
+    );
+}
+
+#[test]
+fn manifests_and_completions_are_printed() {
+    let crds = expect(0, "crd");
+    for name in [
+        "clusterprofiles.multicluster.x-k8s.io",
+        "placementdecisions.multicluster.x-k8s.io",
+        "clusterproperties.about.k8s.io",
+    ] {
+        let text = fs::read_to_string(format!("{ROOT}/src/lab/crds/{name}.yaml")).expect("a definition");
+        assert_contains(&crds, &[text.trim_start_matches("---\n").trim_end()]);
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert_contains(&expect(0, format!("completions {shell}")), &["replay"]);
+    }
+}
+
+#[test]
+fn roles_grant_what_a_run_needs_and_nothing_else() {
+    assert_contains(&expect(0, "rbac"), &["kind: ClusterRole", "clusterprofiles"]);
+    let role = expect(0, "rbac --namespace fleet --no-secrets");
+    assert!(
+        role.contains("namespace: \"fleet\"") && !role.contains("secrets"),
+        "{role}"
+    );
+    let role = expect(0, "rbac --role scheduler");
+    for unused in ["secrets", "patch", "update", "get, list"] {
+        assert!(!role.contains(unused), "{unused} in {role}");
+    }
+    let member = expect(0, "rbac --members --bind tests:runner");
+    assert_contains(&member, &["kind: ClusterRoleBinding", "name: \"runner\""]);
+    let account = "clusterprofile-conformance:clusterprofile-conformance";
+    assert_eq!(
+        fs::read_to_string(format!("{ROOT}/ci/in-cluster/setup/rbac.yaml")).expect("a manifest"),
+        expect(0, format!("rbac --bind {account}")),
+        "update it: clusterprofile-conformance rbac --bind {account} >ci/in-cluster/setup/rbac.yaml"
+    );
+}
+
+/// The objects of a stream of YAML documents.
+fn objects(yaml: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(yaml).expect("YAML")
+}
+
+/// Kind, namespace, and name of an object.
+fn key(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!(
+        "{} {}/{}",
+        object["kind"], metadata["namespace"], metadata["name"]
+    )
+}
+
+#[test]
+fn accounts_share_no_object() {
+    let flags = [
+        "--bind a:b-c",
+        "--bind a-b:c",
+        "--namespace fleet --bind a:d",
+        "--namespace fleet --bind b:d",
+        "--members --bind a:reader",
+    ];
+    let objects = flags
+        .iter()
+        .flat_map(|flags| objects(&expect(0, format!("rbac {flags}"))));
+    let keys: Vec<String> = objects.map(|object| key(&object)).collect();
+    assert_eq!(BTreeSet::from_iter(&keys).len(), keys.len(), "{keys:#?}");
+}
+
+#[test]
+fn every_object_that_is_printed_or_applied_has_the_label() {
+    let lines = [
+        "rbac",
+        "rbac --namespace fleet --bind a:b",
+        "rbac --members --bind a:b",
+    ];
+    let mut texts: Vec<String> = lines.iter().map(|line| expect(0, line)).collect();
+    for folder in ["ci/in-cluster", "ci/in-cluster/setup"] {
+        for entry in fs::read_dir(Path::new(ROOT).join(folder)).expect(folder) {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "yaml") {
+                texts.push(fs::read_to_string(path).expect("a manifest"));
+            }
+        }
+    }
+    let objects = texts.iter().flat_map(|text| objects(text));
+    let objects: Vec<Value> = objects.filter(|object| object["metadata"].is_object()).collect();
+    assert!(objects.len() > 10, "{objects:?}");
+    for object in objects {
+        let label = |name: &str| {
+            let labels = &object["metadata"]["labels"];
+            labels[format!("app.kubernetes.io/{name}")]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        assert_eq!(label("part-of"), "clusterprofile-conformance", "{}", key(&object));
+        assert!(
+            label("name").starts_with("clusterprofile-conformance"),
+            "{}",
+            key(&object)
+        );
+    }
+}
+
+#[test]
+fn every_subcommand_has_a_manual_page() {
+    let folder = Folder::new();
+    expect(0, format!("man {}", folder.flag("share/man/man1")));
+    for name in ["", "-run", "-man", "-report-verify"] {
+        let page = folder.text(&format!("share/man/man1/clusterprofile-conformance{name}.1"));
+        assert_contains(&page, &[".SH SYNOPSIS", ".SH OPTIONS"]);
+    }
+    let inside = folder.write("file", "") + "/man1";
+    let printed = expect(4, format!("man {inside}"));
+    assert!(
+        printed.starts_with(&format!("error: failed to write manual pages into {inside}")),
+        "{printed}"
+    );
+}
+
+/// krew links the plugin's name to the binary.
+#[cfg(unix)]
+#[test]
+fn as_a_plugin_usage_and_advice_can_be_copied() {
+    const PLUGIN: &str = "kubectl clusterprofile-conformance";
+    let folder = Folder::new();
+    let link = folder.path("kubectl-clusterprofile_conformance");
+    std::os::unix::fs::symlink(command::BINARY, &link).expect("a link");
+    let plugin = |line: &str| {
+        let known = command(line);
+        let mut command = Command::new(&link);
+        command
+            .args(known.get_args())
+            .current_dir(Path::new(ROOT).join("tests/cli"));
+        done(command.env_remove("KUBECONFIG").env_remove("COLUMNS"))
+    };
+    assert_contains(
+        &plugin("--help").out,
+        &[&format!("Usage: {PLUGIN} [OPTIONS] <COMMAND>")],
+    );
+    assert_contains(
+        &plugin("run --help").out,
+        &[&format!("    {PLUGIN} run --hub lab")],
+    );
+    let wrong = plugin("run --no-such-flag");
+    assert_eq!(wrong.code, Some(2));
+    assert_contains(&wrong.err, &[&format!("Usage: {PLUGIN} run")]);
+
+    let judged = plugin("run --from violating.yaml");
+    assert_eq!(judged.code, Some(1), "{}", judged.err);
+    let lines = judged
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix("  explain   "));
+    let lines: Vec<&str> = lines.collect();
+    assert!(!lines.is_empty(), "{}", judged.out);
+    for line in lines {
+        assert!(line.starts_with(&format!("{PLUGIN} explain ")), "{line}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Calls of the command, and folders for the files that it reads and writes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The binary.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
+
+/// The code and the output of a call.
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// The command in the folder of the dumps of `tests/cli`, without the environment of the user. A word with spaces is in
+/// single quotes.
+pub fn command(line: impl AsRef<str>) -> Command {
+    let mut command = Command::new(BINARY);
+    for (place, part) in line.as_ref().split('\'').enumerate() {
+        if place % 2 == 1 {
+            command.arg(part);
+        } else {
+            command.args(part.split_whitespace());
+        }
+    }
+    command
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"))
+        .stdin(Stdio::null())
+        .env("HOME", "/nonexistent");
+    for name in [
+        "KUBECONFIG",
+        "KUBERNETES_SERVICE_HOST",
+        "COLUMNS",
+        "JOB_COMPLETION_INDEX",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+pub fn call(line: impl AsRef<str>) -> Done {
+    done(&mut command(line))
+}
+
+pub fn done(command: &mut Command) -> Done {
+    let output = command.output().expect("the command runs");
+    Done {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// Calls it, expects that code, and returns what it prints to both streams.
+#[track_caller]
+pub fn expect(code: i32, line: impl AsRef<str>) -> String {
+    let done = call(&line);
+    assert_eq!(
+        done.code,
+        Some(code),
+        "{}\n{}{}",
+        line.as_ref(),
+        done.out,
+        done.err
+    );
+    done.out + &done.err
+}
+
+/// Expects bad usage, reported in one message with all these parts.
+#[track_caller]
+pub fn refused(line: impl AsRef<str>, parts: &[&str]) {
+    let done = call(&line);
+    assert_eq!(done.code, Some(2), "{}\n{}{}", line.as_ref(), done.out, done.err);
+    assert!(done.err.starts_with("error: "), "{}", done.err);
+    assert_eq!(done.err.matches("error: ").count(), 1, "{}", done.err);
+    assert_contains(&done.err, parts);
+}
+
+#[track_caller]
+pub fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+/// The text on one line, as it was before it was wrapped.
+pub fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub struct Folder(pub TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A path in it, for a flag.
+    pub fn flag(&self, name: &str) -> String {
+        self.path(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    /// Writes a file, and returns its path.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        fs::write(self.path(name), text).expect("written");
+        self.flag(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file is there")
+    }
+
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.text(name)).expect("JSON")
+    }
+
+    /// A kubeconfig for that port of this machine.
+    pub fn kubeconfig(&self, port: u16) -> String {
+        self.kubeconfig_with(&format!("server: 'http://127.0.0.1:{port}'"), "")
+    }
+
+    /// A kubeconfig with these fields of its cluster and of its user.
+    pub fn kubeconfig_with(&self, cluster: &str, user: &str) -> String {
+        self.write("kubeconfig", kubeconfig(cluster, user))
+    }
+}
+
+/// A kubeconfig with these fields of its cluster and of its user.
+pub fn kubeconfig(cluster: &str, user: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: here\n\
+         contexts: [{{name: here, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{{cluster}}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
+    )
+}
