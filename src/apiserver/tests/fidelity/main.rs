@@ -1,7 +1,7 @@
 //! Compares this server with a real kube-apiserver, and tries it with real clients.
 //!
 //! - `requests`: scripts of HTTP requests, played on both servers. Without a real one, only status codes are checked.
-//! - `clients`: kubectl, kube-rs, client-go, and the README's program.
+//! - `clients`: kubectl, a controller of kube-rs, and client-go.
 //!
 //! Trials that need a program which is missing are ignored, with the reason.
 
@@ -16,7 +16,6 @@ use envtest::Assets;
 use libtest_mimic::Arguments;
 
 fn main() -> ExitCode {
-    clients::serve_if_asked();
     let arguments = Arguments::from_args();
     let requests = requests::Requests::new();
     let trials = requests.trials().into_iter().chain(clients::trials());

@@ -1,11 +1,7 @@
-//! Tests what clients rely on, in process.
+//! What `tests/fidelity` cannot compare with a real API server, in process.
 
-mod access;
-mod custom_resources;
+mod faults;
 mod hostile;
-mod limits;
-mod misbehaving;
-mod watching;
 
 use apiserver::{ApiServer, Clock, ResponseBody};
 use bytes::Bytes;
@@ -92,12 +88,6 @@ impl Hub {
 
     async fn get(&self, path: &str) -> Answer {
         self.call("GET", path, &Value::Null).await
-    }
-
-    async fn merge(&self, path: &str, patch: &Value) -> Answer {
-        let body = patch.to_string().into();
-        self.send("admin", "PATCH", path, "application/merge-patch+json", body)
-            .await
     }
 
     /// Creates a widget with the required fields.

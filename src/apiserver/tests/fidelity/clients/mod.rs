@@ -10,7 +10,6 @@ mod go;
 mod hubs;
 mod kube_rs;
 mod normal;
-mod readme;
 mod script;
 mod shell;
 mod table;
@@ -22,7 +21,6 @@ use std::sync::{
 
 use hubs::{Hub, RUNTIME};
 use libtest_mimic::{Completion, Failed, Trial};
-pub use readme::serve_if_asked;
 use script::Script;
 use table::Table;
 
@@ -49,15 +47,30 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
-    for (name, test) in kube_rs::tests() {
-        trials.push(on_ours(format!("kube_rs::{name}::ours"), test));
-        trials.push(on_real(format!("kube_rs::{name}::real"), test));
-    }
-    for (name, test) in kube_rs::lab_tests() {
-        trials.push(on_ours(format!("kube_rs::{name}::ours"), test));
-    }
-    trials.extend([go_trial("ours"), go_trial("real")]);
-    trials.extend(readme_trials());
+    trials.extend([
+        Trial::test("kube_rs::controls::ours", || {
+            RUNTIME.block_on(kube_rs::controls(ours()));
+            Ok(())
+        }),
+        Trial::ignorable_test("kube_rs::controls::real", || {
+            real().map_or_else(ignore, |real| {
+                RUNTIME.block_on(kube_rs::controls(real));
+                Ok(Completion::Completed)
+            })
+        }),
+        Trial::test("kube_rs::controls_while_the_server_fails::ours", || {
+            RUNTIME.block_on(kube_rs::controls_while_the_server_fails());
+            Ok(())
+        }),
+        Trial::ignorable_test("client_go::ours", || {
+            go::program().map_or_else(ignore, |program| go::run(&program, ours()))
+        }),
+        Trial::ignorable_test("client_go::real", || {
+            go::program()
+                .and_then(|program| Ok((program, real()?)))
+                .map_or_else(ignore, |(program, real)| go::run(&program, real))
+        }),
+    ]);
     trials
 }
 
@@ -114,55 +127,6 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
     }
 }
 
-fn on_ours(name: String, test: kube_rs::Test) -> Trial {
-    Trial::test(name, move || {
-        let ours = ours();
-        RUNTIME.block_on(test(ours));
-        Ok(())
-    })
-}
-
-fn on_real(name: String, test: kube_rs::Test) -> Trial {
-    Trial::ignorable_test(name, move || match real() {
-        Ok(real) => {
-            RUNTIME.block_on(test(real));
-            Ok(Completion::Completed)
-        }
-        Err(reason) => Ok(Completion::ignored_with(reason)),
-    })
-}
-
-fn go_trial(hub: &'static str) -> Trial {
-    Trial::ignorable_test(format!("client_go::{hub}"), move || {
-        let hub = match hub {
-            "ours" => Ok(ours()),
-            _ => real(),
-        };
-        match go::program().and_then(|program| Ok((program, hub?))) {
-            Ok((program, hub)) => go::run(&program, hub).map(|()| Completion::Completed),
-            Err(reason) => Ok(Completion::ignored_with(reason)),
-        }
-    })
-}
-
-fn readme_trials() -> [Trial; 3] {
-    [
-        Trial::test("readme::names_this_version", || {
-            readme::names_this_version();
-            Ok(())
-        }),
-        Trial::test("readme::has_the_program", || {
-            readme::has_the_program();
-            Ok(())
-        }),
-        Trial::ignorable_test("readme::kubectl_works", || {
-            let kubectl = assets().and_then(|assets| assets.kubectl().ok_or(NO_KUBECTL.to_owned()));
-            match kubectl {
-                Ok(kubectl) => RUNTIME
-                    .block_on(readme::kubectl_works(&kubectl))
-                    .map(|()| Completion::Completed),
-                Err(reason) => Ok(Completion::ignored_with(reason)),
-            }
-        }),
-    ]
+fn ignore(reason: String) -> Result<Completion, Failed> {
+    Ok(Completion::ignored_with(reason))
 }

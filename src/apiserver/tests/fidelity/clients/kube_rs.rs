@@ -1,4 +1,4 @@
-//! Runs a controller of kube-rs, with a finalizer and an owned object, through restarts and faults.
+//! A controller of kube-rs with a finalizer and an owned object, also while the API server fails.
 
 use std::{
     sync::{Arc, Mutex},
@@ -7,26 +7,50 @@ use std::{
 
 use apiserver::{Affected, Misbehaviour};
 use futures::StreamExt as _;
-use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event as EventObject};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Client, Resource as _, ResourceExt as _,
-    api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
+    api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
 };
 use kube_runtime::{
     controller::{Action, Controller},
-    events::{Event, EventType, Recorder, Reporter},
     finalizer::{Event as Step, finalizer},
     watcher,
 };
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::{super::hubs::Hub, profile, profiles, resource, stage};
+use super::hubs::Hub;
 
 const FINALIZER: &str = "kube-rs.example.com/tidy";
+const GROUP: &str = "multicluster.x-k8s.io";
+const KIND: &str = "ClusterProfile";
 const OWNER: &str = "kube-rs";
 /// How long a controller may take. Some retry with growing delays.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client for a new namespace.
+async fn client(hub: &Hub) -> Client {
+    let namespace = hub.create_namespace(json!({"generateName": "kube-rs-"})).await;
+    hub.client(&namespace).await
+}
+
+fn resource() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(GROUP, "v1alpha1", KIND))
+}
+
+/// The ClusterProfiles of the client's namespace.
+fn profiles(client: Client) -> Api<DynamicObject> {
+    Api::default_namespaced_with(client, &resource())
+}
+
+fn profile(name: &str) -> DynamicObject {
+    let profile = json!({
+        "apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND, "metadata": {"name": name},
+        "spec": {"displayName": name, "clusterManager": {"name": "kube-rs"}},
+    });
+    serde_json::from_value(profile).expect("a ClusterProfile")
+}
 
 /// Why a ClusterProfile was not reconciled.
 type Failure = kube_runtime::finalizer::Error<kube::Error>;
@@ -104,7 +128,7 @@ fn start(client: &Client) -> Running {
 }
 
 /// Waits until that ClusterProfile is reconciled.
-async fn reconciled(controller: &Running, name: &str, generation: i64) {
+async fn wait_until_reconciled(controller: &Running, name: &str, generation: i64) {
     let client = &controller.context.client;
     let api = profiles(client.clone());
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
@@ -129,22 +153,22 @@ async fn reconciled(controller: &Running, name: &str, generation: i64) {
 }
 
 pub async fn controls(hub: &Hub) {
-    let client = stage(hub).await;
+    let client = client(hub).await;
     let api = profiles(client.clone());
     let controller = start(&client);
     api.create(&PostParams::default(), &profile("a"))
         .await
         .expect("a ClusterProfile");
-    reconciled(&controller, "a", 1).await;
+    wait_until_reconciled(&controller, "a", 1).await;
     let renamed = Patch::Merge(json!({"spec": {"displayName": "another"}}));
     api.patch("a", &PatchParams::default(), &renamed)
         .await
         .expect("another name");
-    reconciled(&controller, "a", 2).await;
+    wait_until_reconciled(&controller, "a", 2).await;
     // The controller restores the ConfigMap that somebody deleted.
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     maps.delete("a", &DeleteParams::default()).await.expect("it goes");
-    reconciled(&controller, "a", 2).await;
+    wait_until_reconciled(&controller, "a", 2).await;
     api.delete("a", &DeleteParams::default()).await.expect("it goes");
     let gone = async {
         while api.get_opt("a").await.expect("an answer").is_some() {
@@ -156,51 +180,12 @@ pub async fn controls(hub: &Hub) {
         .expect("its finalizer is taken away");
 }
 
-/// Publishes the same Event twice: one Event with a series.
-pub async fn records_events(hub: &Hub) {
-    let client = stage(hub).await;
-    let made = profiles(client.clone())
-        .create(&PostParams::default(), &profile("a"))
-        .await;
-    let about = made.expect("a ClusterProfile").object_ref(&resource());
-    let reporter = Reporter {
-        controller: OWNER.to_owned(),
-        instance: Some("kube-rs-0".to_owned()),
-    };
-    let recorder = Recorder::new(client.clone(), reporter);
-    let event = Event {
-        type_: EventType::Normal,
-        reason: "Told".to_owned(),
-        note: Some("told of it".to_owned()),
-        action: "Tell".to_owned(),
-        secondary: None,
-    };
-    for _ in 0..2 {
-        recorder.publish(&event, &about).await.expect("an Event");
-    }
-    let events: Api<EventObject> = Api::default_namespaced(client.clone());
-    let told = events.list(&ListParams::default().fields("reason=Told")).await;
-    let told = told.expect("Events").items;
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].series.as_ref().map(|series| series.count), Some(2));
-    assert_eq!(
-        told[0].regarding.as_ref().and_then(|about| about.uid.clone()),
-        about.uid
-    );
-    let older: Api<k8s_openapi::api::core::v1::Event> = Api::default_namespaced(client);
-    let older = older
-        .get(&told[0].name_any())
-        .await
-        .expect("the Event in the older group");
-    assert_eq!(older.message.as_deref(), Some("told of it"));
-}
-
 /// The controller survives ended watches, compacted history and errors.
-pub async fn a_controller_survives_everything() {
+pub async fn controls_while_the_server_fails() {
     // A separate server, so that other tests' watches go on.
     let hub = Hub::ours().await;
     let server = hub.server.clone().expect("this server");
-    let client = stage(&hub).await;
+    let client = client(&hub).await;
     let api = profiles(client.clone());
     let controller = start(&client);
     let fail = |verb: &str, resource: &str, code: u16| Misbehaviour::Fail {
@@ -242,14 +227,14 @@ pub async fn a_controller_survives_everything() {
         api.create(&PostParams::default(), &profile(&before))
             .await
             .expect("a ClusterProfile");
-        reconciled(&controller, &before, 1).await;
+        wait_until_reconciled(&controller, &before, 1).await;
         for misbehaviour in misbehaviours {
             server.misbehave(misbehaviour);
         }
         api.create(&PostParams::default(), &profile(name))
             .await
             .expect("a ClusterProfile");
-        reconciled(&controller, name, 1).await;
+        wait_until_reconciled(&controller, name, 1).await;
         server.misbehave(Misbehaviour::Recover);
     }
 }
