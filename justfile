@@ -80,10 +80,6 @@ audit:
 bench *ARGS="--help":
     cargo bench --bench suite -- {{ARGS}}
 
-# Benchmarks in turn, each with its ratios next to the last ones; UPDATE=1 stores the new ones. Usage: just bench-compare [NAME...]
-bench-compare *NAMES="rules watching":
-    for name in {{NAMES}}; do echo "== $name"; cargo bench --bench suite -- "$name" || exit 1; done
-
 # Write the stubs of a new rule: its file, function, and binding. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

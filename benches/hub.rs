@@ -1,7 +1,6 @@
-//! The lab's API server beside a real one: the same client asks both the same, over TLS, one after the other.
+//! The lab's API server next to kube-apiserver: one client sends both the same requests over TLS, one after the other.
 //!
-//! Both run as programs of their own, so that the memory of the lab's is its own, and the client takes as much from
-//! the one as from the other.
+//! Both run in processes of their own, so that the memory of the lab's is its own.
 
 use std::{path::Path, process::Stdio, time::Duration};
 
@@ -18,11 +17,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::support::{
-    child,
-    figures::Figures,
+use crate::{
     fleet,
-    measure::{median, megabytes},
+    measure::{median, megabytes, memory},
 };
 
 /// How many requests are under way at once.
@@ -81,17 +78,12 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     };
     println!("{} profiles; a second:", arguments.profiles);
     println!("{:<32}{:>10}{:>16}{:>8}", "", "lab", "kube-apiserver", "ratio");
-    let mut figures = Figures::of("hub");
     for (i, row) in ROWS.into_iter().enumerate() {
         let own = lab.rates[i];
         match &real {
             Some(real) => {
                 let times = own / real.rates[i];
                 println!("{row:<32}{own:>10.0}{:>16.0}{times:>8.1}", real.rates[i]);
-                figures.add(
-                    format!("{row} beside kube-apiserver's, {} profiles", arguments.profiles),
-                    times,
-                );
             }
             None => println!("{row:<32}{own:>10.0}{:>16}{:>8}", "-", "-"),
         }
@@ -104,13 +96,6 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         megabytes(Some(lab.json as u64)),
     );
     println!("goals: 2000 status patches a second on two cores, memory at most 3 times the JSON");
-    if let Some(times) = times {
-        figures.add(
-            format!("memory beside the JSON, {} profiles", arguments.profiles),
-            times,
-        );
-    }
-    figures.compare()?;
     Ok(())
 }
 
@@ -133,7 +118,7 @@ async fn ask(client: &Client, id: u32, profiles: usize) -> anyhow::Result<Measur
         let body = json!({"metadata": {"name": name}});
         post(client, "/api/v1/namespaces", &body).await?;
     }
-    let before = child::resident(id);
+    let before = memory(id, "VmRSS:");
     let now = fleet::created_at();
 
     let creates = rate(profiles, |number| async move {
@@ -144,8 +129,10 @@ async fn ask(client: &Client, id: u32, profiles: usize) -> anyhow::Result<Measur
         patch_status(client, number, &fleet::status(number, nodes, now)).await
     };
     let patches = rate(profiles, |number| patch(number, 0)).await?;
-    let memory = child::resident(id).zip(before);
-    let memory = memory.map(|(after, before)| after.saturating_sub(before));
+    let after = memory(id, "VmRSS:");
+    let memory = after
+        .zip(before)
+        .map(|(after, before)| after.saturating_sub(before));
     let gets = rate(profiles, |number| {
         let path = address(number, &format!("/{}", fleet::name(number)));
         async move { Ok(client.request_text(get(&path)?).await.map(drop)?) }

@@ -3,10 +3,11 @@
 //! One program, since each links the whole suite.
 
 mod dumps;
+mod fleet;
 mod hub;
 mod inventory;
+mod measure;
 mod rules;
-mod support;
 mod watching;
 
 use clap::Parser;

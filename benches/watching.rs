@@ -20,15 +20,14 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::support::{
-    child,
-    figures::Figures,
-    fleet, lab,
-    measure::{megabytes, ratio, seconds},
+use crate::{
+    fleet,
+    inventory::serve,
+    measure::{self, megabytes, ratio, seconds},
 };
 
-/// How long the run gets for its first look before the writing begins.
-const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// How long the run gets for its first list before the writing begins.
+const FIRST_LIST: Duration = Duration::from_secs(5);
 /// How long it watches on when the writing has ended.
 const REST: Duration = Duration::from_secs(5);
 
@@ -55,16 +54,16 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     fleet::publish(&hub, arguments.profiles).await?;
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, lab::serve(&hub).await?)?;
+    std::fs::write(&kubeconfig, serve(&hub).await?)?;
 
     let record = folder.path().join("evidence.jsonl");
-    let observe = FIRST_LOOK + REST + Duration::from_secs(arguments.seconds);
-    let run = tokio::spawn(child::run(command(&kubeconfig, &record, observe), &[0, 1, 3]));
-    sleep(FIRST_LOOK).await;
+    let observe = FIRST_LIST + REST + Duration::from_secs(arguments.seconds);
+    let run = tokio::spawn(measure::run(command(&kubeconfig, &record, observe), &[0, 1, 3]));
+    sleep(FIRST_LIST).await;
     let started = Instant::now();
     let written = write(&hub, &arguments).await?;
     let writing = started.elapsed();
-    let taken = run.await??;
+    let usage = run.await??;
 
     let evidence = read_input(&record, &Digester::new([7; 32]))?.evidence;
     let writes: usize = written.values().map(BTreeSet::len).sum();
@@ -79,26 +78,17 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         "missed: {missed}; gaps in the watch: {}",
         evidence.gaps(Kind::Timeline).count()
     );
-    match taken.cpu {
+    match usage.cpu {
         Some(cpu) => println!(
-            "CPU of the whole run, first look and judging included: {}, {:.2} of a core while status was written",
+            "CPU of the whole run, first list and judging included: {}, {:.2} of a core while status was written",
             seconds(cpu),
             ratio(cpu, writing)
         ),
         None => println!("CPU not measured"),
     }
-    println!("peak memory: {}", megabytes(taken.peak));
+    println!("peak memory: {}", megabytes(usage.peak));
     println!("goals: none missed, less than one core");
     ensure!(missed == 0, "{missed} versions were missed");
-    let mut figures = Figures::of("watching");
-    if let Some(cpu) = taken.cpu {
-        let Arguments { profiles, rate, .. } = arguments;
-        figures.add(
-            format!("CPU beside the time of writing, {profiles} profiles, {rate} writes a second"),
-            ratio(cpu, writing),
-        );
-    }
-    figures.compare()?;
     Ok(())
 }
 
@@ -110,8 +100,7 @@ fn command(kubeconfig: &Path, record: &Path, observe: Duration) -> Command {
         .arg("--kubeconfig")
         .arg(kubeconfig)
         .arg("--record")
-        .arg(record)
-        .stdout(std::process::Stdio::null());
+        .arg(record);
     command
 }
 

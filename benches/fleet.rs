@@ -1,4 +1,4 @@
-//! A large fleet: profiles as a manager publishes them, nearly 5 kB each as the hub shows them.
+//! A large fleet: profiles as a manager publishes them, nearly 5 kB each as the hub returns them.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -114,68 +114,36 @@ pub fn shown(number: usize, now: Timestamp) -> Value {
     metadata["resourceVersion"] = (1000 + 2 * number).to_string().into();
     metadata["generation"] = 1.into();
     metadata["creationTimestamp"] = rfc3339(now).into();
-    let keyed = |key: &str, value: &str, fields: &[&str]| {
-        let mut owned = json!({".": {}});
-        for field in fields {
-            owned[format!("f:{field}")] = json!({});
-        }
-        (format!("k:{}", json!({key: value})), owned)
-    };
-    let condition = [
-        "lastTransitionTime",
-        "message",
-        "observedGeneration",
-        "reason",
-        "status",
-        "type",
-    ];
-    let conditions = ["ControlPlaneHealthy", "Joined"].map(|kind| keyed("type", kind, &condition));
-    let property_names = profile["status"]["properties"]
-        .as_array()
-        .expect("a list")
-        .clone();
-    let properties = property_names.iter().map(|property| {
-        keyed(
-            "name",
-            property["name"].as_str().expect("a name"),
-            &["lastObservedTime", "name", "value"],
-        )
-    });
-    let entry = |subresource: Option<&str>, fields: Value| {
-        let mut entry = json!({
+    let entry = |fields: Value| {
+        json!({
             "manager": MANAGER, "operation": "Update", "apiVersion": profile["apiVersion"],
             "time": rfc3339(now), "fieldsType": "FieldsV1", "fieldsV1": fields,
-        });
-        if let Some(subresource) = subresource {
-            entry["subresource"] = subresource.into();
-        }
-        entry
+        })
     };
-    let labels: serde_json::Map<String, Value> = profile["metadata"]["labels"]
-        .as_object()
-        .expect("labels")
-        .keys()
-        .map(|key| (format!("f:{key}"), json!({})))
-        .collect();
-    let managed = json!([
-        entry(
-            None,
-            json!({
-                "f:metadata": {"f:labels": labels},
-                "f:spec": {".": {}, "f:clusterManager": {".": {}, "f:name": {}}, "f:displayName": {}},
-            })
-        ),
-        entry(
-            Some("status"),
-            json!({"f:status": {
-                ".": {}, "f:accessProviders": {}, "f:version": {".": {}, "f:kubernetes": {}},
-                "f:conditions": serde_json::Map::from_iter(conditions),
-                "f:properties": serde_json::Map::from_iter(properties),
-            }})
-        ),
-    ]);
-    profile["metadata"]["managedFields"] = managed;
+    let metadata = json!({"f:metadata": {"f:labels": owned(&profile["metadata"]["labels"])}, "f:spec": owned(&profile["spec"])});
+    let mut managed = [
+        entry(metadata),
+        entry(json!({"f:status": owned(&profile["status"])})),
+    ];
+    managed[1]["subresource"] = "status".into();
+    profile["metadata"]["managedFields"] = json!(managed);
     profile
+}
+
+/// The fields of a value in the form of managedFields. A list of objects is keyed by type or name.
+fn owned(value: &Value) -> Value {
+    let keyed = |item: &Value| {
+        let key = ["type", "name"].into_iter().find(|key| item.get(key).is_some())?;
+        Some((format!("k:{}", json!({key: item[key]})), owned(item)))
+    };
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (format!("f:{key}"), owned(value)))
+            .collect(),
+        Value::Array(items) => items.iter().filter_map(keyed).collect(),
+        _ => json!({}),
+    }
 }
 
 /// Publishes so many profiles on a hub of the suite's own, each with its status.
