@@ -24,8 +24,11 @@ fn what_is_waived_is_told_as_waived_and_never_as_passed() {
     expect(1, format!("{run} --record {record}"));
     for judge in ["run --from violating.yaml", &format!("replay {record}")] {
         let outputs = format!("--json {json} --junit {junit}");
-        let told =
-            expect(0, format!("{judge} --verbose --waivers {waivers} --exact {RULE} {outputs}")).replace("\n  ", " ");
+        let told = expect(
+            0,
+            format!("{judge} --verbose --waivers {waivers} --exact {RULE} {outputs}"),
+        )
+        .replace("\n  ", " ");
         assert_contains(
             &told,
             &[

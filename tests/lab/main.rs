@@ -3,6 +3,10 @@
 //! One program, since each links the whole suite: `cargo test --test lab chaos::` runs some of its tests.
 
 mod chaos;
+// Some of it is for the tests of the command line.
+#[allow(dead_code)]
+#[path = "../support/command.rs"]
+mod command;
 mod consumers;
 mod degraded;
 mod hostile_inputs;
@@ -20,6 +24,10 @@ mod reports;
 mod seeds;
 #[path = "../../src/collect/tests/send.rs"]
 mod send;
+// Some of it is for the tests of the command line.
+#[allow(dead_code)]
+#[path = "../support/served_lab.rs"]
+mod served_lab;
 // Some of it is for the tests of the report's own crate.
 #[allow(dead_code)]
 #[path = "../../src/report/tests/formats/support/mod.rs"]

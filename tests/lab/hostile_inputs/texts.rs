@@ -1,15 +1,10 @@
 //! Dumps that are no JSON and no YAML, or hold something other than objects.
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
-
 use rstest::rstest;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use super::{is_judged_as_alone, list, neighbour, of_neighbour, profile, read, refused, reported};
+use crate::command::{Done, Folder, assert_contains, command, done, unwrapped};
 
 pub const GOOD: &str = "apiVersion: multicluster.x-k8s.io/v1alpha1
 kind: ClusterProfile
@@ -190,79 +185,47 @@ fn a_byte_that_is_no_text() {
     }
 }
 
-/// All three reports name the object and say what does not fit; the run comes to its end.
+/// Both reports and the terminal name the object and say what does not fit.
 #[test]
-fn the_command_tells_of_it_in_every_report() {
-    let folder = Folder::with(&documents(&[
-        GOOD,
-        &ODD.replace("spec:\n  displayName: odd", "status: {conditions: 7}"),
-        "hello\n",
-    ]));
-    let output = folder.run();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+fn every_report_names_an_object_that_does_not_fit() {
+    let folder = Folder::new();
+    let misfit = ODD.replace("spec:\n  displayName: odd", "status: {conditions: 7}");
+    folder.write("dump.yaml", documents(&[GOOD, &misfit, "hello\n"]));
+    let done = run(&folder);
     // The neighbour's label is wrong, whatever else there is.
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert_eq!(done.code, Some(1), "{}", done.out);
     for text in [
-        told.split_whitespace().collect::<Vec<_>>().join(" "),
-        folder.file("report.xml"),
-        folder.file("report.json"),
+        unwrapped(&done.out),
+        folder.text("report.xml"),
+        folder.text("report.json"),
     ] {
-        assert!(
-            text.contains("odd") && text.contains("status.conditions: invalid type: integer"),
-            "{text}"
-        );
-        assert!(text.contains("dump.yaml:19 is not a Kubernetes object"), "{text}");
+        let parts = [
+            "odd",
+            "status.conditions: invalid type: integer",
+            "dump.yaml:19 is not a Kubernetes object",
+        ];
+        assert_contains(&text, &parts);
     }
-    let report: Value = serde_json::from_str(&folder.file("report.json")).expect("JSON");
+    let report = folder.json("report.json");
     assert_eq!(report["unreadable"][0]["object"]["name"], "odd");
     assert_eq!(report["profiles"], 1);
 }
 
-/// Reports of an earlier run cannot be taken for its own.
+/// Reports of an earlier run cannot be taken for those of this one.
 #[test]
-fn the_command_refuses_half_a_dump_and_says_so_in_every_report() {
+fn half_a_dump_is_refused_in_every_report() {
+    let folder = Folder::new();
     let whole = printed(&[GOOD, ODD]);
-    let folder = Folder::with(&whole[..whole.len() / 2]);
-    let output = folder.run();
-    assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    for text in [told, folder.file("report.xml"), folder.file("report.json")] {
-        assert!(
-            text.contains("dump.yaml:") && text.contains("was kubectl interrupted?"),
-            "{text}"
-        );
+    folder.write("dump.yaml", &whole[..whole.len() / 2]);
+    let done = run(&folder);
+    assert_eq!(done.code, Some(2));
+    for text in [done.err, folder.text("report.xml"), folder.text("report.json")] {
+        assert_contains(&text, &["dump.yaml:", "was kubectl interrupted?"]);
     }
-    let report: Value = serde_json::from_str(&folder.file("report.json")).expect("JSON");
-    assert_eq!(report["decision"], "inconclusive");
+    assert_eq!(folder.json("report.json")["decision"], "inconclusive");
 }
 
-/// A folder with a dump.
-struct Folder(TempDir);
-
-impl Folder {
-    fn with(dump: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("dump.yaml"), dump).expect("written");
-        Self(folder)
-    }
-
-    fn run(&self) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-            .args([
-                "run",
-                "--from",
-                "dump.yaml",
-                "--json",
-                "report.json",
-                "--junit",
-                "report.xml",
-            ])
-            .current_dir(self.0.path())
-            .output()
-            .expect("the command runs")
-    }
-
-    fn file(&self, name: &str) -> String {
-        fs::read_to_string(self.0.path().join(name)).expect("a report")
-    }
+fn run(folder: &Folder) -> Done {
+    let mut command = command("run --from dump.yaml --json report.json --junit report.xml");
+    done(command.current_dir(folder.path("")))
 }

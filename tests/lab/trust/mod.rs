@@ -1,4 +1,4 @@
-//! What crosses a boundary of trust: secrets, and text that means harm.
+//! What crosses a boundary of trust: secrets, and files that no reader should have to survive.
 //!
 //! Each secret that is planted has one of these words in it. Nothing that the command prints or leaves may have
 //! [`SECRET`] in it. [`EXPOSED`] stands in profiles, where no credential belongs: the evidence holds profiles as the hub
@@ -7,24 +7,24 @@
 mod credentials;
 mod evil;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
+use std::{fs, path::PathBuf};
 
 use apiserver::{ApiServer, Misbehaviour};
 use collect::clock::Clock;
 use evil::{Evil, Manner};
-use http::{Method, Request, header};
+use http::Method;
 use jiff::SignedDuration;
 use lab::{
     hub::Hub,
     member::{FakeMember, MemberState},
 };
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
+
+use crate::{
+    command::{Folder, command, kubeconfig},
+    served_lab::ServedLab,
+};
 
 const SECRET: &str = "CANARY";
 const EXPOSED: &str = "MAGPIE";
@@ -49,16 +49,8 @@ impl Left {
         .chain(files)
     }
 
-    fn told(&self) -> String {
-        format!(
-            "{}{}",
-            String::from_utf8_lossy(&self.out),
-            String::from_utf8_lossy(&self.err)
-        )
-    }
-
-    fn beginning(&self) -> String {
-        self.told().chars().take(2000).collect()
+    fn printed(&self) -> String {
+        String::from_utf8_lossy(&[&*self.out, &*self.err].concat()).into_owned()
     }
 
     /// None of the words is anywhere, but for those that the evidence may hold.
@@ -78,37 +70,25 @@ impl Left {
 
     fn file(&self, name: &str) -> &[u8] {
         let found = self.files.iter().find(|(path, _)| path.ends_with(name));
-        &found.unwrap_or_else(|| panic!("no {name}: {}", self.told())).1
+        &found.unwrap_or_else(|| panic!("no {name}: {}", self.printed())).1
     }
 }
 
 /// Calls the command with all reports, in a folder of its own.
-fn call(arguments: &[&str]) -> Left {
-    call_without_pages(&[arguments, &["--html", "report.html", "--markdown", "report.md"]].concat())
+fn call(line: impl AsRef<str>) -> Left {
+    call_without_pages(format!(
+        "{} --html report.html --markdown report.md",
+        line.as_ref()
+    ))
 }
 
 /// Calls the command without the HTML and Markdown reports.
-fn call_without_pages(arguments: &[&str]) -> Left {
+fn call_without_pages(line: impl AsRef<str>) -> Left {
     let folder = tempfile::tempdir().expect("a folder");
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-        .args(arguments)
-        .args([
-            "--json",
-            "report.json",
-            "--junit",
-            "report.xml",
-            "--record",
-            "evidence.jsonl",
-        ])
+    let outputs = "--json report.json --junit report.xml --record evidence.jsonl";
+    let mut command = command(format!("{} {outputs}", line.as_ref()));
+    let output = command
         .current_dir(folder.path())
-        .env_remove("KUBECONFIG")
-        .env_remove("KUBERNETES_SERVICE_HOST")
-        .env("HOME", "/nonexistent")
-        .stdin(Stdio::null())
         .output()
         .expect("the command runs");
     let entries = fs::read_dir(folder.path()).expect("the folder");
@@ -118,38 +98,15 @@ fn call_without_pages(arguments: &[&str]) -> Left {
         (path, bytes)
     });
     Left {
-        code: status.code(),
-        out: stdout,
-        err: stderr,
+        code: output.status.code(),
+        out: output.stdout,
+        err: output.stderr,
         files: files.collect(),
     }
 }
 
-struct Folder(TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.path().join(name);
-        fs::write(&path, text).expect("written");
-        path.to_str().expect("UTF-8").to_owned()
-    }
-}
-
-/// A kubeconfig whose cluster and user have these further fields.
-fn kubeconfig(cluster: &str, user: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: here\n\
-         contexts: [{{name: here, context: {{cluster: c, user: u}}}}]\n\
-         clusters: [{{name: c, cluster: {{{cluster}}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
-    )
-}
-
 /// A consumer's kubeconfig with a secret in every field that can hold one. Its token is `token`.
-fn consumers(token: &str) -> String {
+fn kubeconfig_of_consumer(token: &str) -> String {
     kubeconfig(
         "server: 'https://u:CANARY-server@east.example:6443/?t=CANARY', proxy-url: 'http://u:CANARY-proxy@p'",
         &format!(
@@ -199,7 +156,7 @@ fn secret(name: &str, namespace: &str, config: &str) -> Value {
 }
 
 /// The hub's objects, or a dump's.
-fn world() -> Vec<Value> {
+fn objects() -> Vec<Value> {
     let consumer = |name: &str| {
         json!({
             "apiVersion": "v1", "kind": "Namespace",
@@ -211,8 +168,8 @@ fn world() -> Vec<Value> {
         consumer("two"),
         profile("a"),
         // One credential for two, so that a rule has something to tell of it.
-        secret("shared", "one", &consumers("CANARY-token")),
-        secret("shared", "two", &consumers("CANARY-token")),
+        secret("shared", "one", &kubeconfig_of_consumer("CANARY-token")),
+        secret("shared", "two", &kubeconfig_of_consumer("CANARY-token")),
         secret(
             "broken",
             "one",
@@ -223,13 +180,12 @@ fn world() -> Vec<Value> {
     ]
 }
 
-/// A lab hub with these objects on it, on a socket. Gives a kubeconfig of the runner.
-async fn hub(objects: Vec<Value>) -> (Hub, String) {
-    let hub = Hub::lab(Clock::system()).await.expect("a hub");
-    let server = hub.as_lab().expect("the lab").clone();
-    let send = async |method, path: &str, object: &Value| send(&server, method, path, object).await;
+/// A served lab hub with these objects.
+async fn hub(objects: Vec<Value>) -> ServedLab {
+    let lab = ServedLab::new(Hub::lab(Clock::system()).await.expect("a hub")).await;
     // A rule with a grace period does not judge a new profile.
-    server.misbehave(Misbehaviour::SkewClock(-SignedDuration::from_hours(1)));
+    lab.server()
+        .misbehave(Misbehaviour::SkewClock(-SignedDuration::from_hours(1)));
     for object in objects {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         let path = match object["kind"].as_str() {
@@ -237,69 +193,39 @@ async fn hub(objects: Vec<Value>) -> (Hub, String) {
             Some("Secret") => format!("/api/v1/namespaces/{namespace}/secrets"),
             _ => format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{namespace}/clusterprofiles"),
         };
-        let mut stored = send(Method::POST, &path, &object).await;
+        let mut stored = send(&lab, Method::POST, &path, &object).await;
         if object["status"].is_object() {
             stored["status"] = object["status"].clone();
-            send(Method::PUT, &format!("{path}/a/status"), &stored).await;
+            send(&lab, Method::PUT, &format!("{path}/a/status"), &stored).await;
         }
     }
-    server.misbehave(Misbehaviour::Recover);
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    tokio::spawn(async move { server.serve(listener).await });
-    let token = ApiServer::token("conformance");
-    let runner = kubeconfig(
-        &format!("server: 'http://127.0.0.1:{port}'"),
-        &format!("token: {token}"),
-    );
-    (hub, runner)
+    lab.server().misbehave(Misbehaviour::Recover);
+    lab
 }
 
 /// Sends an object as the hub's administrator.
-async fn send(server: &ApiServer, method: Method, path: &str, object: &Value) -> Value {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::CONTENT_TYPE, "application/json");
-    let request = request.body(object.to_string().into_bytes()).expect("a request");
-    let stored = server.client("admin").request(request).await;
+async fn send(lab: &ServedLab, method: Method, path: &str, object: &Value) -> Value {
+    let admin = lab.server().client("admin");
+    let stored = crate::send::send(&admin, method, path, Some(object.clone())).await;
     stored.expect("the hub takes it")
 }
 
-async fn create(hub: &Hub, path: &str, object: &Value) {
-    send(hub.as_lab().expect("the lab"), Method::POST, path, object).await;
-}
-
-async fn call_beside(arguments: Vec<String>) -> Left {
-    let call = move || call(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+async fn call_in_background(line: String) -> Left {
+    let call = move || call(line);
     tokio::task::spawn_blocking(call).await.expect("it is called")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_hub_gets_out() {
-    let (_hub, runner) = hub(world()).await;
-    let folder = Folder::new();
-    let path = folder.file("kubeconfig", &runner);
+    let lab = hub(objects()).await;
+    let folder = &lab.folder;
+    let path = folder.flag("kubeconfig");
     let token = ApiServer::token("conformance");
     let mut digests = Vec::new();
     for format in ["pretty", "terse", "json"] {
-        let arguments = [
-            "run",
-            "--kubeconfig",
-            &path,
-            "--observe",
-            "0s",
-            "--probe",
-            "--format",
-            format,
-        ];
-        let arguments = [
-            &arguments[..],
-            &["--feature", "consumer-secrets", "--consumer", "one"],
-        ]
-        .concat();
-        let left = call_beside(arguments.into_iter().map(str::to_owned).collect()).await;
-        assert_eq!(left.code, Some(1), "{}", left.told());
+        let flags = "--observe 0s --probe --feature consumer-secrets --consumer one";
+        let left = call_in_background(format!("run --kubeconfig {path} {flags} --format {format}")).await;
+        assert_eq!(left.code, Some(1), "{}", left.printed());
         left.is_clean(format);
         for (place, bytes) in left.places() {
             assert!(
@@ -331,22 +257,21 @@ async fn no_secret_of_a_hub_gets_out() {
         );
         digests.push(run[0].clone());
 
-        let replayed = call(&["replay", &folder.file("e.jsonl", &evidence)]);
+        let replayed = call(format!("replay {}", folder.write("e.jsonl", &evidence)));
         let again: Value = serde_json::from_slice(replayed.file("report.json")).expect("JSON");
         assert_eq!(again["verdicts"], report["verdicts"]);
         replayed.is_clean("replayed");
     }
     for format in ["pretty", "json"] {
-        let arguments = ["doctor", "--kubeconfig", &path, "--format", format];
-        let left = call_beside(arguments.map(str::to_owned).into()).await;
-        assert_eq!(left.code, Some(0), "{}", left.told());
-        assert!(
-            left.told().contains("1 profile in 1 Namespace"),
-            "{}",
-            left.told()
-        );
-        left.is_clean(format);
-        assert!(!left.told().contains(&token), "{}", left.told());
+        let done = lab
+            .call("conformance", &format!("doctor --format {format}"))
+            .await;
+        let printed = done.out + &done.err;
+        assert_eq!(done.code, Some(0), "{printed}");
+        assert!(printed.contains("1 profile in 1 Namespace"), "{printed}");
+        for secret in [SECRET, EXPOSED, &token] {
+            assert!(!printed.contains(secret), "{secret} is in {printed}");
+        }
     }
     digests.sort_unstable();
     digests.dedup();
@@ -362,9 +287,9 @@ async fn no_secret_of_a_plugin_gets_out() {
     let mut profile = profile("a");
     let cluster = json!({"server": served.server(), "certificate-authority-data": ca});
     profile["status"]["accessProviders"][0]["cluster"] = cluster;
-    let (_hub, runner) = hub(vec![profile]).await;
-    let folder = Folder::new();
-    let kubeconfig = folder.file("kubeconfig", &runner);
+    let lab = hub(vec![profile]).await;
+    let folder = &lab.folder;
+    let kubeconfig = folder.flag("kubeconfig");
     let version = "client.authentication.k8s.io/v1";
     let answer = |status: Value| json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
     // What is printed where, and how the plugin ends.
@@ -391,27 +316,19 @@ async fn no_secret_of_a_plugin_gets_out() {
     // Side by side: a run asks a plugin that fails again, and waits before it does.
     let mut runs = JoinSet::new();
     for (number, (out, err, end, answered)) in cases.into_iter().enumerate() {
-        let out = folder.file(&format!("out-{number}"), &out);
-        let err = folder.file(&format!("err-{number}"), err);
+        let out = folder.write(&format!("out-{number}"), &out);
+        let err = folder.write(&format!("err-{number}"), err);
         let script = format!("#!/bin/sh\ncat {out}; cat {err} >&2; exit {end}\n");
-        let plugin = folder.file(&format!("plugin-{number}"), &script);
+        let plugin = folder.write(&format!("plugin-{number}"), &script);
         let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&plugin, may_run).expect("a program");
         let providers = json!({"providers": [{"name": "p", "execConfig": {
             "apiVersion": version, "command": plugin, "args": ["CANARY-argument"],
             "env": [{"name": "E", "value": "CANARY-variable"}],
         }}]});
-        let providers = folder.file(&format!("providers-{number}.json"), &providers.to_string());
-        let arguments = [
-            "run",
-            "--kubeconfig",
-            &kubeconfig,
-            "--provider-file",
-            &providers,
-            "--observe",
-            "0s",
-        ];
-        let left = call_beside(arguments.map(str::to_owned).into());
+        let providers = folder.write(&format!("providers-{number}.json"), &providers.to_string());
+        let run = format!("run --kubeconfig {kubeconfig} --provider-file {providers} --observe 0s");
+        let left = call_in_background(run);
         runs.spawn(async move { (script, answered, left.await) });
     }
     for (script, answered, left) in runs.join_all().await {
@@ -451,16 +368,15 @@ fn shared_digests(evidence: &str) -> Vec<String> {
 /// Members that repeat the credentials which they are shown, that fail, and that are not there.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_member_gets_out() {
-    let (hub, runner) = hub(world()).await;
-    let folder = Folder::new();
-    let runner = folder.file("kubeconfig", &runner);
+    let lab = hub(objects()).await;
+    let folder = &lab.folder;
     let mut evils = Vec::new();
     for manner in [Manner::Refusing, Manner::Redirecting, Manner::Echoing] {
         evils.push(Evil::new(manner).await);
     }
     let plain = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let plain_port = plain.local_addr().expect("an address").port();
-    let server = hub.as_lab().expect("the lab").clone();
+    let server = lab.server().clone();
     tokio::spawn(async move { server.serve(plain).await });
 
     let mut clusters: Vec<String> = evils.iter().map(Evil::cluster).collect();
@@ -485,7 +401,7 @@ async fn no_secret_of_a_member_gets_out() {
         .flat_map(|cluster| users.iter().map(move |user| (cluster, user)))
         .enumerate()
     {
-        folder.file(&format!("{number}.kubeconfig"), &kubeconfig(cluster, user));
+        folder.write(&format!("{number}.kubeconfig"), &kubeconfig(cluster, user));
         let name = if number == 0 {
             "a".to_owned()
         } else {
@@ -493,33 +409,21 @@ async fn no_secret_of_a_member_gets_out() {
         };
         members += &format!("default/{name}: {{kubeconfig: {number}.kubeconfig}}\n");
         let pushed = secret(&format!("pushed-{number}"), "one", &kubeconfig(cluster, user));
-        create(&hub, "/api/v1/namespaces/one/secrets", &pushed).await;
+        send(&lab, Method::POST, "/api/v1/namespaces/one/secrets", &pushed).await;
     }
-    let members = folder.file("members.yaml", &members);
-    let arguments = [
-        "run",
-        "--kubeconfig",
-        &runner,
-        "--observe",
-        "1s",
-        "--settle",
-        "0s",
-        "--members",
-        &members,
-        "--members",
-        "from-secrets",
-    ];
-    let doctor = ["doctor", "--kubeconfig", &runner, "--members", &members];
-    let left = call_beside(doctor.map(str::to_owned).into()).await;
-    assert_eq!(left.code, Some(0), "{}", left.told());
+    let members = folder.write("members.yaml", &members);
+    let runner = folder.flag("kubeconfig");
+    let left = call_in_background(format!("doctor --kubeconfig {runner} --members {members}")).await;
+    assert_eq!(left.code, Some(0), "{}", left.printed());
     assert!(
-        left.told().contains("default/a (context here of"),
+        left.printed().contains("default/a (context here of"),
         "{}",
-        left.told()
+        left.printed()
     );
     left.is_clean("members of the doctor");
-    let left = call_beside(arguments.map(str::to_owned).into()).await;
-    assert_eq!(left.code, Some(1), "{}", left.told());
+    let flags = format!("--observe 1s --settle 0s --members {members} --members from-secrets");
+    let left = call_in_background(format!("run --kubeconfig {runner} {flags}")).await;
+    assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("members");
     assert!(
         evils.iter().all(Evil::was_asked),
@@ -549,7 +453,7 @@ async fn no_secret_of_a_member_gets_out() {
 /// The lab's own tokens stay in the lab.
 #[test]
 fn no_secret_of_the_lab_gets_out() {
-    let left = call(&["run", "--hub", "lab", "--manager", "reference", "--observe", "1m"]);
+    let left = call("run --hub lab --manager reference --observe 1m");
     let report = String::from_utf8_lossy(left.file("report.json")).into_owned();
     assert!(report.contains("consumers/kubeconfig-works"));
     for (place, bytes) in left.places() {
@@ -563,14 +467,17 @@ fn no_secret_of_the_lab_gets_out() {
 #[test]
 fn no_secret_of_a_dump_gets_out() {
     let folder = Folder::new();
-    let mut items = world();
+    let mut items = objects();
     for (number, item) in items.iter_mut().enumerate() {
         item["metadata"]["uid"] = json!(format!("u-{number}"));
         item["metadata"]["resourceVersion"] = json!(number.to_string());
     }
     let whole = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    let left = call(&["run", "--from", &folder.file("dump.json", &whole.to_string())]);
-    assert_eq!(left.code, Some(1), "{}", left.told());
+    let left = call(format!(
+        "run --from {}",
+        folder.write("dump.json", &whole.to_string())
+    ));
+    assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("a whole dump");
 
     let head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: one, labels: {x-k8s.io/cluster-profile: a}}\n";
@@ -603,7 +510,10 @@ fn no_secret_of_a_dump_gets_out() {
     .iter()
     .enumerate()
     {
-        let left = call(&["run", "--from", &folder.file(&format!("{number}.yaml"), text)]);
+        let left = call(format!(
+            "run --from {}",
+            folder.write(&format!("{number}.yaml"), text)
+        ));
         assert_ne!(left.code, Some(0), "{text}");
         left.is_clean(text);
     }
@@ -692,112 +602,22 @@ fn no_secret_of_the_runner_gets_out() {
         ),
     ];
     for (cluster, user) in cases {
-        let path = folder.file("kubeconfig", &kubeconfig(cluster, &user));
-        let left = call(&["run", "--kubeconfig", &path, "--observe", "0s"]);
+        let path = folder.write("kubeconfig", &kubeconfig(cluster, &user));
+        let left = call(format!("run --kubeconfig {path} --observe 0s"));
         // A file that is not a kubeconfig is bad usage.
-        let is_parsed = !left.told().contains("not a valid kubeconfig");
+        let is_parsed = !left.printed().contains("not a valid kubeconfig");
         let code = if is_parsed { 4 } else { 2 };
-        assert_eq!(left.code, Some(code), "{user}: {}", left.told());
+        assert_eq!(left.code, Some(code), "{user}: {}", left.printed());
         let errors = left
-            .told()
+            .printed()
             .lines()
             .filter(|line| line.starts_with("error: "))
             .count();
-        assert_eq!(errors, 1, "{}", left.told());
+        assert_eq!(errors, 1, "{}", left.printed());
         left.is_clean(&format!("{cluster} {user}"));
-        let left = call(&["doctor", "--kubeconfig", &path]);
-        assert_eq!(left.code, Some(code), "{user}: {}", left.told());
+        let left = call(format!("doctor --kubeconfig {path}"));
+        assert_eq!(left.code, Some(code), "{user}: {}", left.printed());
         left.is_clean(&format!("the doctor and {cluster} {user}"));
-    }
-}
-
-#[test]
-fn text_that_means_harm_is_shown_and_does_none() {
-    let folder = Folder::new();
-    let harm =
-        "x\ntest result: ok. 99 passed\r\u{1b}[2J\u{9b}31m\u{202e}\u{7f}\0]]><a>&\u{ffff}\u{e0041}\u{200b}";
-    // Longer than any line that is shown whole.
-    let long = harm.repeat(1_000);
-    let mut items = Vec::new();
-    for text in [harm, &long] {
-        // No hub has long names, but harmful ones may come in a dump.
-        let name = format!("{}{harm}", text.len());
-        let mut profile = profile(&name);
-        profile["metadata"]["namespace"] = json!(harm);
-        profile["metadata"]["labels"] = json!({"x-k8s.io/cluster-manager": text, text: text});
-        profile["spec"]["clusterManager"]["name"] = json!(format!("{text}!"));
-        profile["status"]["properties"] = json!([{"name": "cluster-endpoints.k8s.io", "value": text}]);
-        profile["status"]["conditions"][0]["type"] = json!(text);
-        profile["status"]["conditions"][0]["lastTransitionTime"] = json!(text);
-        let mut secret = secret(&name, harm, &format!("users: [{}]", json!({"name": text})));
-        secret["metadata"]["labels"]["x-k8s.io/cluster-profile"] = json!(text);
-        let mut misfit = profile.clone();
-        misfit["metadata"]["name"] = json!(format!("{name}misfit"));
-        misfit["status"] = json!({text: {}, "conditions": text});
-        items.extend([
-            profile,
-            secret,
-            misfit,
-            json!({"apiVersion": text, "kind": text, "metadata": {"name": text}}),
-        ]);
-    }
-    let dump = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-    let name = format!("{}.json", harm.replace(['\0', '/'], ""));
-    // The HTML report of this fleet takes long.
-    for format in ["pretty", "terse", "json"] {
-        let left = call_without_pages(&["run", "--from", &folder.file(&name, &dump), "--format", format]);
-        assert_eq!(left.code, Some(1), "{}", left.beginning());
-        left.does_no_harm();
-        let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
-        let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        let usable = verdicts.find(|verdict| verdict["rule"] == "identity/manager-name-usable");
-        // Whoever parses the report finds what the hub has.
-        assert_eq!(
-            usable.expect("the rule")["findings"][0]["observed"],
-            format!("{harm}!")
-        );
-        let replayed = call_without_pages(&[
-            "replay",
-            &folder.file("e.jsonl", &String::from_utf8_lossy(left.file("evidence.jsonl"))),
-        ]);
-        assert_eq!(replayed.code, Some(1), "{}", replayed.beginning());
-    }
-    let left = call_without_pages(&[
-        "run",
-        "--from",
-        &folder.file(&name, &dump.replace("List", harm.trim_matches('\0'))),
-    ]);
-    left.does_no_harm();
-    let nowhere = folder.0.path().join(name).join("none");
-    let left = call_without_pages(&["run", "--from", nowhere.to_str().expect("UTF-8")]);
-    assert_eq!(left.code, Some(2), "{}", left.told());
-    left.does_no_harm();
-}
-
-impl Left {
-    /// No line is forged, nothing moves a cursor or turns text about, and XML stays XML.
-    fn does_no_harm(&self) {
-        for (place, bytes) in self.places() {
-            let text = std::str::from_utf8(bytes).unwrap_or_else(|_| panic!("{place} is no UTF-8"));
-            // Evidence has the text of the hub.
-            if place.ends_with(".jsonl") {
-                continue;
-            }
-            let forged = text.lines().find(|line| line.starts_with("test result: ok"));
-            assert_eq!(forged, None, "in {place}");
-            let turns = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{e0000}'..='\u{e007f}');
-            let odd = text.find(|c: char| c != '\n' && (c.is_control() || turns(c) || c == '\u{ffff}'));
-            assert_eq!(odd, None, "in {place}");
-            if place.ends_with(".xml") {
-                let parts = text
-                    .split("<![CDATA[")
-                    .map(|part| part.rsplit_once("]]>").map_or(part, |(_, markup)| markup));
-                let markup: Vec<&str> = parts
-                    .filter(|markup| markup.contains("<a>") || markup.contains("]]>"))
-                    .collect();
-                assert_eq!(markup, Vec::<&str>::new(), "in {place}");
-            }
-        }
     }
 }
 
@@ -826,14 +646,13 @@ fn what_cannot_be_read_is_told_in_good_order() {
     .iter()
     .enumerate()
     {
-        let left = call(&["run", "--from", &folder.file(&format!("{number}.yaml"), text)]);
-        assert_eq!(left.code, Some(2), "{number}: {}", left.told());
-        assert!(left.told().len() < 2000, "{number}: {}", left.told());
+        let left = call(format!(
+            "run --from {}",
+            folder.write(&format!("{number}.yaml"), text)
+        ));
+        assert_eq!(left.code, Some(2), "{number}: {}", left.printed());
+        assert!(left.printed().len() < 2000, "{number}: {}", left.printed());
     }
-    let path = Path::new(&folder.file("bytes.json", "")).to_owned();
-    fs::write(&path, b"\xff\xfe{\x80").expect("written");
-    assert_eq!(
-        call(&["run", "--from", path.to_str().expect("UTF-8")]).code,
-        Some(2)
-    );
+    let path = folder.write("bytes.json", b"\xff\xfe{\x80");
+    assert_eq!(call(format!("run --from {path}")).code, Some(2));
 }

@@ -1,0 +1,204 @@
+//! Reports of the binary: the files that it leaves, and hostile text on its streams.
+
+use std::{fs, fs::File, os::unix::fs::symlink};
+
+use evidence::{Digester, file, read_input};
+
+use crate::{
+    command::{Done, Folder, assert_contains, command, done},
+    support::{
+        agreement::in_all_ways,
+        hostile::{HARMS, LONG, does_no_harm, evidence, harmful, is_annotations, long},
+    },
+};
+
+/// Calls the command in a folder.
+fn call(folder: &Folder, line: &str) -> Done {
+    let summary = folder.path("summary.md");
+    let mut command = command(line);
+    done(
+        command
+            .current_dir(folder.path(""))
+            .env("GITHUB_STEP_SUMMARY", summary),
+    )
+}
+
+/// A folder with a dump.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("dump.yaml", include_str!("../cli/conforming.yaml"));
+    folder
+}
+
+#[test]
+fn a_full_disk_costs_one_report_and_is_reported() {
+    let folder = folder();
+    let outputs = "--markdown /dev/full --json report.json --junit /dev/full --badge badge.svg";
+    let done = call(&folder, &format!("run --from dump.yaml {outputs}"));
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert_contains(
+        &done.err,
+        &[
+            "error: failed to write --markdown /dev/full: ",
+            "error: failed to write --junit /dev/full: ",
+            "No space left",
+        ],
+    );
+    assert_contains(&done.out, &["no violation found: "]);
+    for name in ["report.json", "badge.svg"] {
+        assert!(folder.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn verdicts_that_cannot_be_printed_are_a_failure() {
+    let folder = folder();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full disk");
+    let mut run = command("run --json report.json --from dump.yaml");
+    let output = run
+        .current_dir(folder.path(""))
+        .stdout(full)
+        .stderr(std::process::Stdio::piped());
+    let output = output
+        .spawn()
+        .expect("the command runs")
+        .wait_with_output()
+        .expect("it ends");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{err}");
+    assert_contains(&err, &["failed to write to standard output", "No space left"]);
+    assert!(folder.path("report.json").exists());
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_reported_before_the_run() {
+    let folder = folder();
+    fs::create_dir(folder.path("folder")).expect("created");
+    symlink("gone/report.json", folder.path("nowhere")).expect("linked");
+    symlink("loop", folder.path("loop")).expect("linked");
+    symlink("dump.yaml", folder.path("input")).expect("linked");
+    for (flag, path, part) in [
+        ("--json", "none/report.json", "create the folder none first"),
+        ("--junit", "folder", "it is a folder: name a file in it"),
+        ("--junit", "nowhere", "it is a link into a missing folder: fix it"),
+        ("--badge", "loop", "choose another path"),
+        ("--markdown", "input", "is both an input and an output"),
+        ("--json", "dump.yaml/report.json", "choose another path"),
+    ] {
+        let done = call(&folder, &format!("run --from dump.yaml {flag} {path}"));
+        assert_eq!(
+            (done.code, done.out.as_str()),
+            (Some(2), ""),
+            "{path}: {}",
+            done.err
+        );
+        assert_contains(&done.err, &[part, path]);
+    }
+    let files = fs::read_dir(folder.path("")).expect("the folder");
+    assert_eq!(files.count(), 5, "a file is left");
+}
+
+#[test]
+fn a_link_stays_a_link_even_to_a_file_that_does_not_exist_yet() {
+    let folder = folder();
+    fs::create_dir(folder.path("reports")).expect("created");
+    symlink("reports/new.json", folder.path("latest.json")).expect("linked");
+    let done = call(&folder, "run --from dump.yaml --json latest.json");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let link = fs::symlink_metadata(folder.path("latest.json")).expect("it is there");
+    assert!(link.is_symlink());
+    assert!(folder.text("reports/new.json").starts_with('{'));
+}
+
+#[test]
+fn the_summary_of_a_step_is_appended_to_and_other_files_are_replaced() {
+    let folder = folder();
+    // The runner creates an empty one.
+    folder.write("summary.md", "");
+    let run = |path: &str| call(&folder, &format!("run --from dump.yaml --markdown {path}"));
+    let done = run("summary.md");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let alone = folder.text("summary.md");
+    assert!(alone.starts_with("## ⚪"), "{alone}");
+    folder.write("summary.md", "# Earlier");
+    run("./summary.md");
+    assert_eq!(folder.text("summary.md"), format!("# Earlier\n\n{alone}"));
+    folder.write("report.md", "of yesterday");
+    run("report.md");
+    assert_eq!(folder.text("report.md"), alone);
+}
+
+#[test]
+fn all_formats_agree_on_faults() {
+    for faults in [
+        "version/well-formed,access/no-secrets",
+        "conditions/not-flapping,updates/writes-within-burst",
+    ] {
+        let folder = Folder::new();
+        call(
+            &folder,
+            &format!("run --hub lab --manager reference={faults} --record evidence.jsonl"),
+        );
+        let input = read_input(&folder.path("evidence.jsonl"), &Digester::new([7; 32]));
+        in_all_ways(faults, &input.expect("evidence").evidence);
+    }
+}
+
+/// Both streams of the command, in every format.
+#[test]
+fn hostile_text_is_harmless_on_both_streams() {
+    // A line of an evidence file is bounded, and the header repeats the texts many times.
+    let long = long()[..LONG / 4].to_owned();
+    let texts: Vec<String> = HARMS.iter().map(harmful).chain([long]).collect();
+    let folder = Folder::new();
+    let mut written = File::create(folder.path("evidence.jsonl")).expect("a file");
+    file::write_to(&evidence(&texts), &mut written).expect("written");
+    for format in ["pretty", "terse", "json", "github"] {
+        let Done { code, out, err } = call(&folder, &format!("replay evidence.jsonl --format {format}"));
+        assert_eq!(code, Some(1), "{err}");
+        let (annotations, rest): (Vec<&str>, Vec<&str>) =
+            out.lines().partition(|line| line.starts_with("::"));
+        if format == "github" {
+            let annotations_text = annotations.join("\n");
+            is_annotations(&annotations_text);
+            assert!((3..=21).contains(&annotations.len()), "{annotations:?}");
+            // Nothing comes between them.
+            assert!(out.contains(&annotations_text));
+        } else {
+            assert_eq!(annotations, [""; 0]);
+        }
+        // The decision is at the beginning of a line, and no text of the hub is.
+        let decided = ["conformant with", "not conformant"];
+        let (decisions, rest): (Vec<&str>, Vec<&str>) = rest
+            .into_iter()
+            .partition(|line| decided.iter().any(|words| line.starts_with(words)));
+        assert!(decisions.len() <= 1, "{decisions:?}");
+        does_no_harm(format, &rest.join("\n"));
+        does_no_harm("standard error", &err);
+        assert!(
+            out.len() < LONG && err.len() < LONG,
+            "{format}: {} bytes",
+            out.len()
+        );
+        if format == "json" {
+            for line in out.lines() {
+                serde_json::from_str::<serde_json::Value>(line)
+                    .unwrap_or_else(|error| panic!("{error}: {line}"));
+            }
+        }
+    }
+}
+
+/// Paths come from whoever names the files of a pull request.
+#[test]
+fn a_hostile_path_is_harmless_in_an_error() {
+    for harm in HARMS {
+        let path = harmful(harm).replace('\0', "");
+        let done = done(command("run").args(["--from", &path]));
+        assert_eq!(done.code, Some(2), "{path:?}: {}", done.err);
+        does_no_harm("standard error", &done.err.replacen("error: ", "", 1));
+    }
+}
