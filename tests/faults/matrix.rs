@@ -1,35 +1,133 @@
-//! What the fault matrices share: that each rule has a fault, and which faults are tried.
+//! A matrix of faults: which are tried, and which verdicts each gets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::api::Role;
-use judge::rules::{self, Level};
+use evidence::{Asked, Evidence, Kind, api::Role};
+use judge::{
+    Selection, Verdict, judge,
+    rules::{self, Level},
+};
 use lab::fault::{FaultInfo, faults};
-use libtest_mimic::Failed;
+use libtest_mimic::{Arguments, Failed, Trial};
 
-/// The rules of a role that the suite has.
-pub fn known_rules(role: Role) -> BTreeSet<&'static str> {
-    let its = rules::all().iter().filter(|rule| {
+/// A trial for each fault of a role. By default, one fault of each MUST rule is tried, since all take long; a filter or
+/// `--ignored` tries the others.
+pub fn trials(role: Role, args: &Arguments, try_fault: fn(&FaultInfo) -> Result<(), Failed>) -> Vec<Trial> {
+    let mut tried = BTreeSet::new();
+    let trials = faults(role).map(|fault| {
+        let is_first = tried.insert(fault.rule());
+        let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
+        Trial::test(format!("{role}s::{}", fault.id), move || try_fault(fault)).with_ignored_flag(!is_tried)
+    });
+    let complete = Trial::test(format!("{role}s::every rule has a fault"), move || {
+        every_rule_has_a_fault(role)
+    });
+    trials.chain([complete]).collect()
+}
+
+fn every_rule_has_a_fault(role: Role) -> Result<(), Failed> {
+    let broken: BTreeSet<&str> = faults(role).map(FaultInfo::rule).collect();
+    let of_role = rules::all().iter().filter(|rule| {
         let mut editions = rule.facts.editions.iter();
         editions.any(|applies| applies.edition.role() == role)
     });
-    its.map(|rule| rule.id).collect()
-}
-
-/// Each rule of a role is broken by a fault.
-pub fn every_rule_has_a_fault(role: Role) -> Result<(), Failed> {
-    let broken: BTreeSet<&str> = faults(role).map(FaultInfo::rule).collect();
-    let kept: Vec<&str> = known_rules(role).difference(&broken).copied().collect();
-    match kept.as_slice() {
-        [] => Ok(()),
-        kept => Err(format!("no fault breaks {kept:?}").into()),
+    match of_role.map(|rule| rule.id).find(|id| !broken.contains(id)) {
+        None => Ok(()),
+        Some(id) => Err(format!("no fault breaks {id}").into()),
     }
 }
 
 /// Whether an edition has the rule as a MUST.
 pub fn is_must(rule: &str) -> bool {
-    let of_rule = rules::find(rule)
+    let editions = rules::find(rule)
         .into_iter()
         .flat_map(|rule| &rule.facts.editions);
-    of_rule.into_iter().any(|applies| applies.level == Level::Must)
+    editions.into_iter().any(|applies| applies.level == Level::Must)
+}
+
+/// Whether a rule needs that kind of evidence.
+pub fn needs(rule: &str, kind: Kind) -> bool {
+    rules::find(rule).is_some_and(|rule| rule.facts.needs.contains(&kind))
+}
+
+/// Each rule's verdict, with its findings or its reason.
+pub type Verdicts = BTreeMap<&'static str, (Verdict, String)>;
+
+pub fn verdicts(evidence: &Evidence) -> Verdicts {
+    let judgement = judge(evidence, &Selection::default());
+    let verdicts = judgement.verdicts.iter().map(|verdict| {
+        let findings = verdict.findings.iter().take(3);
+        let findings =
+            findings.map(|finding| format!("{}: {}: {}", finding.object, finding.message, finding.observed));
+        let reasons: Vec<String> = findings.chain(verdict.reason()).collect();
+        (verdict.rule.id, (verdict.verdict, reasons.join("; ")))
+    });
+    verdicts.collect()
+}
+
+/// The same evidence without the audit log, which most hubs do not give.
+pub fn without_audit_log(mut evidence: Evidence) -> Evidence {
+    (evidence.requests, evidence.slice_requests) = (None, None);
+    let reason = Asked::No("no audit log was given".into());
+    evidence.header.asked.insert(Kind::Requests, reason);
+    evidence
+}
+
+/// Each rule has the expected verdict.
+pub fn expect_verdicts(
+    evidence_name: &str,
+    evidence: &Evidence,
+    expected: impl Fn(&str) -> Verdict,
+) -> Result<(), Failed> {
+    let mut others = verdicts(evidence);
+    others.retain(|id, (verdict, _)| *verdict != expected(id));
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{evidence_name}: unexpected verdicts {others:#?}").into())
+}
+
+/// The rules that a fault breaks fail or warn, those that it hides are inconclusive, and no others; also without the audit
+/// log.
+pub fn check_fault(fault: &FaultInfo, evidence: Evidence) -> Result<(), Failed> {
+    let broken: BTreeSet<&str> = fault.also.iter().copied().chain([fault.rule()]).collect();
+    let in_log = fault.also_in_audit_log.iter().copied();
+    expect_broken(
+        "with the audit log",
+        &broken.iter().copied().chain(in_log).collect(),
+        fault,
+        &evidence,
+    )?;
+    let broken = if fault.needs_audit_log {
+        BTreeSet::new()
+    } else {
+        broken
+    };
+    expect_broken("without it", &broken, fault, &without_audit_log(evidence))
+}
+
+fn expect_broken(
+    evidence_name: &str,
+    broken: &BTreeSet<&str>,
+    fault: &FaultInfo,
+    evidence: &Evidence,
+) -> Result<(), Failed> {
+    let verdicts = verdicts(evidence);
+    let rules_with = |wanted: &[Verdict]| -> BTreeSet<&str> {
+        let rules = verdicts
+            .iter()
+            .filter(|(_, (verdict, _))| wanted.contains(verdict));
+        rules.map(|(id, _)| *id).collect()
+    };
+    let complaints = rules_with(&[Verdict::Fail, Verdict::Warn]);
+    let inconclusive = rules_with(&[Verdict::Inconclusive]);
+    let hidden: BTreeSet<&str> = fault.hides.iter().copied().collect();
+    if complaints == *broken && inconclusive == hidden {
+        return Ok(());
+    }
+    Err(format!(
+        "{evidence_name}: expected complaints of {broken:?}, got {complaints:?}; expected {hidden:?} to be \
+         inconclusive, got {inconclusive:?}: {verdicts:#?}"
+    )
+    .into())
 }

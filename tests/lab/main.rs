@@ -12,13 +12,9 @@ mod degraded;
 mod hostile_inputs;
 #[path = "../support/observed_consumer.rs"]
 mod observed_consumer;
-#[path = "../support/observed_scheduler.rs"]
-mod observed_scheduler;
-#[path = "../support/paused.rs"]
-mod paused;
-#[path = "../support/played_manager.rs"]
-mod played_manager;
 mod recorded;
+#[path = "../support/reference_runs.rs"]
+mod reference_runs;
 mod reports;
 #[path = "../../src/judge/tests/support/seeds.rs"]
 mod seeds;

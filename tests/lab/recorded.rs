@@ -2,13 +2,12 @@
 
 use evidence::{DriverAction, api::Role};
 
-use crate::played_manager::{Drive, Played};
+use crate::reference_runs::observe_manager;
 
 #[test]
 fn a_driven_run_records_versions_own_requests_and_the_recognised_profile() {
     let edition = Role::Manager.editions().next().expect("an edition");
-    let played = Played::of(edition, "reference", Drive::Yes, &[]).expect("the binary");
-    let evidence = played.evidence().expect("evidence");
+    let (evidence, _) = observe_manager(edition, "reference", true, &[]);
 
     let requests = &evidence.requests.as_ref().expect("an audit log").events;
     assert!(requests.iter().any(|request| request.resource_version.is_some()));

@@ -21,7 +21,7 @@ use lab::{
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::paused::paused;
+use crate::reference_runs::paused;
 
 /// The run lasts as long as its scenarios.
 const WINDOW: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use evidence::{
 use judge::{RuleVerdict, Selection, judge, rules::find};
 use lab::fault::faults;
 
-use crate::{observed_scheduler, played_manager};
+use crate::reference_runs::{observe_manager, observe_scheduler};
 
 /// What one rule says of a record.
 pub type Verdicts = BTreeMap<&'static str, RuleVerdict>;
@@ -92,8 +92,12 @@ pub fn play_all(plots: &[Plot]) -> Vec<World> {
 impl Plot {
     fn play(self) -> World {
         let whole = match self.role {
-            Role::Manager => self.manager(),
-            Role::Scheduler => self.scheduler(),
+            Role::Manager => {
+                let fault = self.fault.map(|fault| format!("reference={fault}"));
+                let manager = fault.as_deref().unwrap_or("reference");
+                observe_manager(self.edition, manager, self.is_driven, self.flags).0
+            }
+            Role::Scheduler => observe_scheduler(self.edition, self.fault.as_slice(), self.is_driven),
             Role::Consumer => unreachable!("it is not played here"),
         };
         World {
@@ -101,29 +105,6 @@ impl Plot {
             verdicts: judged(&whole),
             whole,
         }
-    }
-
-    fn manager(self) -> Evidence {
-        let drive = if self.is_driven {
-            played_manager::Drive::Yes
-        } else {
-            played_manager::Drive::No
-        };
-        let name = self.fault.map(|fault| format!("reference={fault}"));
-        let name = name.as_deref().unwrap_or("reference");
-        let played = played_manager::Played::of(self.edition, name, drive, self.flags).expect("the binary");
-        let evidence = played.evidence();
-        evidence.unwrap_or_else(|error| panic!("{self:?}: {error}\n{}", played.stderr()))
-    }
-
-    fn scheduler(self) -> Evidence {
-        let drive = if self.is_driven {
-            observed_scheduler::Drive::Yes
-        } else {
-            observed_scheduler::Drive::No
-        };
-        let faults: Vec<&str> = self.fault.into_iter().collect();
-        observed_scheduler::observe(self.edition, &faults, drive)
     }
 }
 

@@ -1,6 +1,10 @@
-//! What a run of the suite sees of the reference scheduler on the lab's hub.
+//! Runs of the suite on the reference manager and the reference scheduler, over half an hour of simulated time.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    process::{Command, Output},
+    sync::Arc,
+    time::Duration,
+};
 
 use collect::{
     Plan, Quiet, Wish,
@@ -10,30 +14,62 @@ use collect::{
     requests::{merge_into, read_audit_text},
 };
 use evidence::{
-    Claim, Evidence, Identity,
+    Claim, Digester, Evidence, Identity,
     api::{Edition, Role, names},
+    read_input,
 };
 use lab::{
     driver::ReferenceHooks,
     hub::{AuditLevel, Hub},
+    manager::Manager,
     scheduler::{Fault, Scheduler, hub_definitions},
 };
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::paused::paused;
-
-/// How long the run looks: the scheduler's script ends before.
+/// The scheduler's script ends before.
 const WINDOW: Duration = Duration::from_secs(18 * 60);
 
-/// Whether a run has the scheduler act.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Drive {
-    No,
-    Yes,
+/// Runs a future on one thread by tokio's paused clock.
+pub fn paused<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(future)
 }
 
-/// Evidence of a scheduler with these faults, by an edition.
-pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
+/// Runs the binary on the reference manager, as `--manager` names it. Returns the evidence, and what the binary printed.
+pub fn observe_manager(
+    edition: Edition,
+    manager: &str,
+    is_driven: bool,
+    flags: &[&str],
+) -> (Evidence, Output) {
+    let folder = TempDir::new().expect("a folder");
+    let record = folder.path().join("evidence");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command.args(["run", "--hub", "lab", "--manager", manager]);
+    command.args(["--edition", edition.name(), "--feature", "consumer-secrets"]);
+    command.args(if is_driven {
+        &["--driver", "reference", "--allow-mutations"][..]
+    } else {
+        &["--driver", "none"]
+    });
+    for consumer in Manager::CONSUMERS {
+        command.args(["--consumer", consumer]);
+    }
+    command.args(flags).arg("--record").arg(&record);
+    let output = command.output().expect("the command runs");
+    match read_input(&record, &Digester::new([7; 32])) {
+        Ok(input) => (input.evidence, output),
+        Err(error) => panic!("{manager}: {error}\n{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+/// The evidence of a scheduler with these faults.
+pub fn observe_scheduler(edition: Edition, faults: &[&str], is_driven: bool) -> Evidence {
     let faults: Vec<Fault> = faults
         .iter()
         .map(|id| Fault::parse(id).expect("a fault"))
@@ -62,7 +98,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
             journal: Arc::default(),
         };
         let mut plan = Plan {
-            driver: (drive == Drive::Yes).then_some(driver),
+            driver: is_driven.then_some(driver),
             ..plan(edition)
         };
         plan.scope.scheduler = given_scheduler;
