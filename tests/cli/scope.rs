@@ -9,11 +9,23 @@ fn a_scope_without_objects_is_refused() {
     for (flags, part) in [
         ("-n nope", "no ClusterProfile in namespace nope"),
         ("--cluster-manager nope", "no ClusterProfile of manager nope"),
-        ("-n lab-fleet --cluster-manager nope", "of manager nope in namespace lab-fleet"),
-        ("--role scheduler --scheduler nope", "no PlacementDecision of scheduler nope"),
+        (
+            "-n lab-fleet --cluster-manager nope",
+            "of manager nope in namespace lab-fleet",
+        ),
+        (
+            "--role scheduler --scheduler nope",
+            "no PlacementDecision of scheduler nope",
+        ),
         ("--role manager,scheduler -n nope", "in namespace nope"),
-        ("-n lab-fleet -n nope -n lab-flet", "no ClusterProfile in namespaces nope, lab-flet;"),
-        ("--role manager,scheduler -n lab-fleet -n nope", "in namespace nope;"),
+        (
+            "-n lab-fleet -n nope -n lab-flet",
+            "no ClusterProfile in namespaces nope, lab-flet;",
+        ),
+        (
+            "--role manager,scheduler -n lab-fleet -n nope",
+            "in namespace nope;",
+        ),
     ] {
         refused(format!("{LAB} {flags}"), &[part, "--wait"]);
     }

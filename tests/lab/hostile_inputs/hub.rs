@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use collect::{Plan, Quiet, Wish, clock::Clock, collect};
 use evidence::{Evidence, Kind};
-use http::{Method, Request, header};
+use http::Method;
 use kube::Client;
 use lab::hub::Hub;
 use serde_json::{Value, json};
@@ -29,62 +29,42 @@ impl LaxHub {
         let hub = Hub::lab(clock).await.expect("a hub");
         let admin = hub.as_lab().expect("the lab").client("admin");
         let lax = Self { hub, admin, clock };
-        let mut crd = lax.send(Method::GET, CRD, &Value::Null).await;
+        let mut crd = lax.send(Method::GET, CRD, None).await;
         for version in crd["spec"]["versions"].as_array_mut().expect("versions") {
             version["schema"]["openAPIV3Schema"] =
                 json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
             version.as_object_mut().expect("a version").remove("subresources");
         }
-        lax.send(Method::PUT, CRD, &crd).await;
+        lax.send(Method::PUT, CRD, Some(crd)).await;
         lax
     }
 
-    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Value {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/json");
-        let body = if body.is_null() {
-            Vec::new()
-        } else {
-            body.to_string().into_bytes()
-        };
-        self.admin
-            .request(request.body(body).expect("a request"))
-            .await
-            .expect("the hub takes it")
+    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Value {
+        let answer = crate::send::send(&self.admin, method, path, body).await;
+        answer.expect("the hub takes it")
     }
 
     pub async fn put(&self, profile: &Value) {
         let mut profile = profile.clone();
-        for set_by_hub in [
-            "uid",
-            "resourceVersion",
-            "generation",
-            "creationTimestamp",
-            "managedFields",
-        ] {
-            profile["metadata"]
-                .as_object_mut()
-                .expect("metadata")
-                .remove(set_by_hub);
-        }
-        self.send(Method::POST, PROFILES, &profile).await;
+        let metadata = profile["metadata"].as_object_mut().expect("metadata");
+        // The hub sets the others.
+        metadata.retain(|key, _| ["name", "namespace", "labels"].contains(&key.as_str()));
+        self.send(Method::POST, PROFILES, Some(profile)).await;
     }
 
     pub async fn change(&self, name: &str, change: impl FnOnce(&mut Value)) {
         let path = format!("{PROFILES}/{name}");
-        let mut profile = self.send(Method::GET, &path, &Value::Null).await;
+        let mut profile = self.send(Method::GET, &path, None).await;
         change(&mut profile);
-        self.send(Method::PUT, &path, &profile).await;
+        self.send(Method::PUT, &path, Some(profile)).await;
     }
 
     pub async fn delete(&self, name: &str) {
-        self.send(Method::DELETE, &format!("{PROFILES}/{name}"), &Value::Null)
+        self.send(Method::DELETE, &format!("{PROFILES}/{name}"), None)
             .await;
     }
 
-    /// Looks for that long, while `events` happens beside.
+    /// Observes for that long, while `events` happen.
     pub async fn look(&self, seconds: u64, events: impl Future<Output = ()>) -> Evidence {
         let plan = Plan {
             probe: Wish::No("not here".into()),

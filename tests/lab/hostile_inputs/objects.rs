@@ -16,23 +16,14 @@ use super::{
 #[rstest]
 #[case::a_number_for_a_list("/status/conditions", json!(7), "status.conditions: invalid type: integer")]
 #[case::a_map_for_a_list("/status/properties", json!({"p": "v"}), "status.properties: invalid type: map")]
-#[case::a_text_for_the_status("/status", json!("fine"), "status: invalid type: string")]
 #[case::a_list_for_the_status("/status", json!([]), "status: invalid type: sequence, expected an object")]
 #[case::a_list_for_a_condition("/status/conditions", json!([["Joined", "True"]]), "status.conditions[0]: invalid type: sequence")]
-#[case::a_list_for_a_cluster("/status/accessProviders/0/cluster", json!([]), "status.accessProviders[0].cluster: invalid type")]
 #[case::a_list_for_the_manager("/spec/clusterManager", json!(["m"]), "spec.clusterManager: invalid type: sequence")]
-#[case::a_number_for_the_spec("/spec", json!(7), "spec: invalid type: integer")]
-#[case::a_text_for_the_manager("/spec/clusterManager", json!("m"), "spec.clusterManager: invalid type: string")]
-#[case::a_text_for_the_version("/status/version", json!("v1"), "status.version: invalid type: string")]
 #[case::a_number_for_the_version("/status/version/kubernetes", json!(1.34), "status.version.kubernetes: invalid type")]
 #[case::a_list_for_a_value("/status/properties/0/value", json!(["a"]), "status.properties[0].value: invalid type: sequence")]
-#[case::a_boolean_for_a_status("/status/conditions/0/status", json!(true), "status.conditions[0].status: invalid type: boolean")]
 #[case::a_null_among_conditions("/status/conditions", json!([null]), "status.conditions[0]: invalid type: null")]
-#[case::a_number_for_a_time("/status/conditions/0/lastTransitionTime", json!(0), "status.conditions[0].lastTransitionTime: invalid type")]
 #[case::a_generation_out_of_range("/status/conditions/0", json!({"type": "A", "observedGeneration": u64::MAX}), "status.conditions[0].observedGeneration: invalid value")]
-#[case::a_fraction_for_a_generation("/status/conditions/0", json!({"type": "A", "observedGeneration": 1.5}), "status.conditions[0].observedGeneration: invalid type")]
 #[case::a_number_for_a_server("/status/accessProviders/0/cluster/server", json!(443), "status.accessProviders[0].cluster.server: invalid type")]
-#[case::a_text_for_extensions("/status/accessProviders/0/cluster/extensions", json!("e"), "status.accessProviders[0].cluster.extensions: invalid type")]
 #[tokio::test(start_paused = true)]
 async fn an_object_that_does_not_fit(#[case] place: &str, #[case] value: Value, #[case] message: &str) {
     let (good, odd) = (neighbour(), odd(place, value));
@@ -84,22 +75,16 @@ async fn an_object_that_does_not_fit(#[case] place: &str, #[case] value: Value, 
 /// What a hub refuses of every object, a dump may hold all the same.
 #[rstest]
 #[case::a_list_for_labels("/metadata/labels", json!(["a"]), "ClusterProfile default/odd could not be read: metadata.labels: invalid type: sequence")]
-#[case::a_number_for_a_label("/metadata/labels", json!({"a": 1}), "ClusterProfile default/odd could not be read: metadata.labels: invalid type: integer")]
 #[case::no_metadata("/metadata", json!(null), "a ClusterProfile could not be read: metadata.name is missing (")]
 #[case::a_list_for_metadata("/metadata", json!(["odd", "default"]), "a ClusterProfile could not be read: metadata: invalid type: sequence")]
 #[case::a_list_for_a_writer("/metadata/managedFields/0", json!(["m"]), "ClusterProfile default/odd could not be read: metadata.managedFields[0]: invalid type: sequence")]
-#[case::a_text_for_metadata("/metadata", json!("m"), "a ClusterProfile could not be read: metadata: invalid type: string")]
 #[case::no_name("/metadata/name", json!(null), "a ClusterProfile could not be read: metadata.name is missing (")]
-#[case::an_empty_name("/metadata/name", json!(""), "a ClusterProfile could not be read: metadata.name is missing (")]
 #[case::a_number_for_a_name("/metadata/name", json!(7), "a ClusterProfile could not be read: metadata.name: invalid type: integer")]
 #[case::a_list_for_a_namespace("/metadata/namespace", json!([]), "ClusterProfile odd could not be read: metadata.namespace: invalid type")]
 #[case::a_map_for_managed_fields("/metadata/managedFields", json!({}), "ClusterProfile default/odd could not be read: metadata.managedFields: invalid type: map")]
-#[case::a_number_for_owned_fields("/metadata/managedFields/0/fieldsV1", json!(1), "ClusterProfile default/odd could not be read: metadata.managedFields[0].fieldsV1: invalid type")]
 #[case::a_generation_beyond_all_numbers("/metadata/generation", json!(1e300), "ClusterProfile default/odd could not be read: metadata.generation: invalid type")]
 #[case::no_api_version("/apiVersion", json!(null), "ClusterProfile default/odd could not be read: apiVersion is missing")]
-#[case::a_number_for_the_api_version("/apiVersion", json!(1), "ClusterProfile default/odd could not be read: apiVersion is missing")]
 #[case::no_kind("/kind", json!(null), "an object could not be read: kind is missing")]
-#[case::a_list_for_the_kind("/kind", json!(["ClusterProfile"]), "an object could not be read: kind is missing")]
 fn a_dump_of_what_no_hub_holds(#[case] place: &str, #[case] value: Value, #[case] message: &str) {
     let (good, odd) = (neighbour(), odd(place, value));
     let alone = read(good.to_string().as_bytes());
@@ -116,15 +101,12 @@ fn a_dump_of_what_no_hub_holds(#[case] place: &str, #[case] value: Value, #[case
 /// What is strange and fits is judged like any other.
 #[rstest]
 #[case::no_status("/status", json!(null))]
-#[case::no_spec("/spec", json!(null))]
-#[case::no_conditions("/status/conditions", json!(null))]
 #[case::no_labels("/metadata/labels", json!(null))]
 #[case::a_label_without_a_value("/metadata/labels", json!({"a": null}))]
 #[case::fields_of_tomorrow("/status", json!({"tomorrow": [{"a": [1e308, -0.0, null, {"": ""}]}]}))]
 #[case::a_thousand_labels("/metadata/labels", (0..1000).map(|n| (format!("l{n}"), json!("v"))).collect::<serde_json::Map<_, _>>().into())]
 #[case::a_large_annotation("/metadata", json!({"name": "odd", "namespace": "default", "annotations": {"a": "x".repeat(1 << 20)}}))]
 #[case::ten_thousand_conditions("/status/conditions", (0..10_000).map(|n| json!({"type": format!("C{n}"), "status": "True"})).collect())]
-#[case::ten_thousand_alike("/status/conditions", vec![json!({"type": "Joined", "status": "Maybe"}); 10_000].into())]
 #[case::a_large_value("/status/properties/0/value", json!("[".repeat(1 << 20)))]
 fn an_object_that_is_strange_and_fits(#[case] place: &str, #[case] value: Value) {
     let (good, odd) = (neighbour(), odd(place, value));
@@ -139,7 +121,6 @@ fn an_object_that_is_strange_and_fits(#[case] place: &str, #[case] value: Value)
 
 /// Objects of other kinds that matter.
 #[rstest]
-#[case::a_namespace_of_text("Namespace", json!({"metadata": "n"}), "a Namespace could not be read: metadata: ")]
 #[case::a_namespace_without_a_name("Namespace", json!({"metadata": null}), "a Namespace could not be read: metadata.name is missing")]
 #[case::labels_of_a_namespace("Namespace", json!({"metadata": {"name": "n", "labels": [1]}}), "Namespace n could not be read: metadata.labels: ")]
 #[case::a_secret_without_a_name("Secret", json!({"metadata": {"labels": {"x-k8s.io/cluster-profile": "good"}}}), "a Secret could not be read: metadata.name is missing")]
