@@ -44,8 +44,8 @@ async fn denies_bad_manager_labels(assets: &Assets) {
         kubeconfig: envtest.folder().join("kubeconfig"),
     };
     fs::write(&kubectl.kubeconfig, envtest.kubeconfig("conformance")).unwrap();
-    kubectl.succeeds(&["create", "namespace", "fleet"]);
-    kubectl.succeeds(&["apply", "--filename", POLICY]);
+    kubectl.succeeds("create namespace fleet");
+    kubectl.succeeds(&format!("apply --filename {POLICY}"));
     let enforced = async {
         while kubectl
             .create(&profile("v1alpha1", "bad", "m", None), true)
@@ -82,19 +82,8 @@ async fn denies_bad_manager_labels(assets: &Assets) {
         (json!("m"), None),
     ] {
         let patch = json!({"metadata": {"labels": {LABEL: change}}}).to_string();
-        let patched = kubectl.output(
-            &[
-                "patch",
-                "clusterprofile",
-                "a",
-                "--namespace",
-                "fleet",
-                "--type=merge",
-                "--patch",
-                &patch,
-            ],
-            "",
-        );
+        let patch = format!("patch clusterprofile a --namespace fleet --type=merge --patch {patch}");
+        let patched = kubectl.output(&patch, "");
         assert_answer(&answer(&patched), denied);
     }
     hub.stop().await.unwrap();
@@ -136,20 +125,17 @@ struct Kubectl {
 }
 
 impl Kubectl {
-    fn output(&self, arguments: &[&str], input: &str) -> Output {
-        run_kubectl(&self.program, &self.kubeconfig, arguments, input)
+    fn output(&self, line: &str, input: &str) -> Output {
+        run_kubectl(&self.program, &self.kubeconfig, line, input)
     }
 
     #[track_caller]
-    fn succeeds(&self, arguments: &[&str]) {
-        assert_eq!(answer(&self.output(arguments, "")), Ok(()), "{arguments:?}");
+    fn succeeds(&self, line: &str) {
+        assert_eq!(answer(&self.output(line, "")), Ok(()), "{line}");
     }
 
     fn create(&self, object: &Value, dry_run: bool) -> Result<(), String> {
-        let mut arguments = vec!["create", "--filename", "-"];
-        if dry_run {
-            arguments.push("--dry-run=server");
-        }
-        answer(&self.output(&arguments, &object.to_string()))
+        let flags = if dry_run { "--dry-run=server" } else { "" };
+        answer(&self.output(&format!("create --filename - {flags}"), &object.to_string()))
     }
 }

@@ -195,9 +195,9 @@ impl World {
         fs::read_to_string(self.folder.path().join(name)).expect(name)
     }
 
-    fn call(&self, arguments: &[&str]) {
+    fn call(&self, line: &str) {
         let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-            .args(arguments)
+            .args(line.split_whitespace())
             .current_dir(self.folder.path())
             .env("KUBECONFIG", self.folder.path().join("hub.kubeconfig"))
             .stdin(Stdio::null())
@@ -220,17 +220,7 @@ impl World {
             provider(KUBECONFIG_READER, kubeconfig_reader),
         ];
         self.write("providers.json", &json!({"providers": providers}).to_string());
-        self.call(&[
-            "run",
-            "--kubeconfig",
-            "hub.kubeconfig",
-            "--provider-file",
-            "providers.json",
-            "--observe",
-            "0s",
-            "--record",
-            "evidence.jsonl",
-        ]);
+        self.call("run --kubeconfig hub.kubeconfig --provider-file providers.json --observe 0s --record evidence.jsonl");
         let evidence = self.read("evidence.jsonl");
         for credential in &self.credentials {
             assert!(!evidence.contains(credential), "the evidence shows a credential");
@@ -239,14 +229,9 @@ impl World {
         let created = Regex::new(r#""creationTimestamp":"[^"]*""#).expect("a pattern");
         let aged = created.replace_all(&evidence, r#""creationTimestamp":"2020-01-01T00:00:00Z""#);
         self.write("evidence.jsonl", &aged);
-        self.call(&[
-            "replay",
-            "evidence.jsonl",
-            "--exact",
-            RULE,
-            "--json",
-            "report.json",
-        ]);
+        self.call(&format!(
+            "replay evidence.jsonl --exact {RULE} --json report.json"
+        ));
         let report = read(&self.read("report.json"));
         let verdicts = report["verdicts"].as_array().expect("verdicts");
         let verdict = verdicts

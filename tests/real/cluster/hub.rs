@@ -20,17 +20,15 @@ pub const FLEET: &str = "lab-fleet";
 pub fn prepare(cluster: &Cluster) {
     static PREPARED: OnceLock<()> = OnceLock::new();
     PREPARED.get_or_init(|| {
-        let namespaces = cluster.get(&["namespaces"]);
+        let namespaces = cluster.get("namespaces");
         for namespace in namespaces["items"].as_array().expect("a list") {
             let name = namespace["metadata"]["name"].as_str().expect("a name");
             if name.starts_with("lab-") {
-                cluster.kubectl(&["delete", "namespace", name]);
+                cluster.kubectl(format!("delete namespace {name}"));
             }
         }
-        let crds = suite(&["crd"]);
-        cluster.kubectl_with(&["apply", "--server-side", "--filename", "-"], &crds);
-        let crd = "crd/clusterprofiles.multicluster.x-k8s.io";
-        cluster.kubectl(&["wait", "--for=condition=Established", crd]);
+        cluster.kubectl_with("apply --server-side --filename -", &suite("crd"));
+        cluster.kubectl("wait --for=condition=Established crd/clusterprofiles.multicluster.x-k8s.io");
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
             let kubeconfig = Kubeconfig::read_from(&cluster.kubeconfig).expect("a kubeconfig");
@@ -46,23 +44,17 @@ pub fn prepare(cluster: &Cluster) {
 /// Has the profile's label name that manager.
 pub fn label(cluster: &Cluster, manager: &str) {
     let label = format!("x-k8s.io/cluster-manager={manager}");
-    cluster.kubectl(&[
-        "label",
-        "clusterprofile",
-        PROFILE,
-        "--namespace",
-        FLEET,
-        "--overwrite",
-        &label,
-    ]);
+    cluster.kubectl(format!(
+        "label clusterprofile {PROFILE} --namespace {FLEET} --overwrite {label}"
+    ));
 }
 
-/// What the suite prints, which has to succeed.
-pub fn suite(arguments: &[&str]) -> String {
+/// The output of the suite, which has to succeed.
+pub fn suite(line: &str) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-        .args(arguments)
+        .args(line.split_whitespace())
         .output()
         .expect("it runs");
-    assert!(output.status.success(), "{arguments:?}");
+    assert!(output.status.success(), "{line}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }

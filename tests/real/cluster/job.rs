@@ -18,53 +18,48 @@ use super::{
 const COULD_NOT_RUN: i64 = 4;
 
 /// How the Job of a trial ended.
-pub(super) struct Ended {
+struct Ended {
     /// Of the first Pod that decided, else of the first: what Kubernetes tells of its container.
     container: Value,
     /// Of that Pod.
     log: String,
     /// How many Pods decided.
-    pub(super) decided: usize,
+    decided: usize,
     /// How many Pods could not run.
     unable: usize,
 }
 
 impl Ended {
-    pub(super) fn code(&self) -> i64 {
+    fn code(&self) -> i64 {
         self.container["exitCode"].as_i64().expect("a code")
     }
 
-    pub(super) fn message(&self) -> &str {
+    fn message(&self) -> &str {
         self.container["message"].as_str().expect("a message")
     }
 
     /// The JSON report, which the log has before the list of rules.
-    pub(super) fn report(&self) -> Value {
+    fn report(&self) -> Value {
         let from = self.log.find("{\n").expect("a report");
         let mut values = serde_json::Deserializer::from_str(&self.log[from..]).into_iter();
         values.next().expect("a report").expect("JSON")
     }
 }
 
-/// Waits until something holds of the Job, and looks at its Pods.
-fn wait(cluster: &Cluster, what: &str) -> Ended {
-    wait_for(cluster, NAME, what)
-}
-
-/// The same for any Job of the namespace.
-pub(super) fn wait_for(cluster: &Cluster, name: &str, what: &str) -> Ended {
-    let what = format!("--for={what}");
-    let job = format!("job/{name}");
-    let waited = cluster.output(&["wait", &job, "--namespace", NAME, &what, "--timeout=90s"], "");
-    let selector = format!("batch.kubernetes.io/job-name={name}");
-    let pods = cluster.get(&["pods", "--namespace", NAME, "--selector", &selector]);
+/// Waits for a condition of the Job, and looks at its Pods.
+fn wait(cluster: &Cluster, condition: &str) -> Ended {
+    let wait = format!("wait job/{NAME} --namespace {NAME} --for={condition} --timeout=90s");
+    let waited = cluster.output(wait);
+    let pods = cluster.get(format!(
+        "pods --namespace {NAME} --selector batch.kubernetes.io/job-name={NAME}"
+    ));
     let pods = pods["items"].as_array().expect("a list").iter();
     let state = |pod: &Value| pod["status"]["containerStatuses"][0]["state"].clone();
     let (unable, decided): (Vec<&Value>, Vec<&Value>) =
         pods.partition(|pod| state(pod)["terminated"]["exitCode"] == COULD_NOT_RUN);
     let pod = decided.first().or(unable.first()).expect("a Pod");
     let container = state(pod);
-    assert!(waited.status.success(), "{what}: {container:#}");
+    assert!(waited.status.success(), "{condition}: {container:#}");
     if !decided.is_empty() {
         for retried in &unable {
             eprintln!("retried: {}", state(retried)["terminated"]["message"]);
@@ -73,22 +68,21 @@ pub(super) fn wait_for(cluster: &Cluster, name: &str, what: &str) -> Ended {
     let name = pod["metadata"]["name"].as_str().expect("a name");
     Ended {
         container: container["terminated"].clone(),
-        log: cluster.kubectl(&["logs", name, "--namespace", NAME]),
+        log: cluster.kubectl(format!("logs {name} --namespace {NAME}")),
         decided: decided.len(),
         unable: unable.len(),
     }
 }
 
 /// The exit code and the JSON report of a run outside of the cluster, as the Job's account.
-pub(super) fn run_from_outside(cluster: &Cluster, arguments: &[&str]) -> (i64, Value) {
+fn run_from_outside(cluster: &Cluster, arguments: &[&str]) -> (i64, Value) {
     let folder = TempDir::new().expect("a folder");
     let kubeconfig = folder.path().join("kubeconfig");
-    let mut text = cluster.kubectl(&["config", "view", "--raw", "--output", "json"]);
+    let text = cluster.kubectl("config view --raw --output json");
     let mut value: Value = serde_json::from_str(&text).expect("JSON");
     value["users"][0]["user"]["as"] = format!("system:serviceaccount:{NAME}:{NAME}").into();
     value["users"][0]["user"]["as-groups"] = json!(["system:serviceaccounts"]);
-    text = value.to_string();
-    fs::write(&kubeconfig, text).expect("it is written");
+    fs::write(&kubeconfig, value.to_string()).expect("it is written");
     let report = folder.path().join("report.json");
     let ended = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
         .args(["run", "--kubeconfig"])
@@ -160,7 +154,7 @@ pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
         message.contains("FAIL [MUST explicit] identity/manager-label-matches"),
         "{message}"
     );
-    let job = cluster.get(&["job", NAME, "--namespace", NAME]);
+    let job = cluster.get(format!("job {NAME} --namespace {NAME}"));
     let conditions = job["status"]["conditions"].as_array().expect("conditions");
     let failed = conditions.iter().find(|condition| condition["type"] == "Failed");
     assert_eq!(failed.expect("a condition")["reason"], "PodFailurePolicy");
@@ -168,7 +162,7 @@ pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
 
 pub fn without_the_role_says_what_is_missing(cluster: &Cluster) {
     hub::prepare(cluster);
-    cluster.kubectl(&["delete", "clusterrolebinding", ROLE, "--ignore-not-found"]);
+    cluster.kubectl(format!("delete clusterrolebinding {ROLE} --ignore-not-found"));
     Kustomization::without_binding(&["--observe=0s"]).apply(cluster);
     // Somebody may grant it meanwhile, so it is tried again.
     let ended = wait(cluster, "jsonpath={.status.failed}=2");
@@ -187,16 +181,7 @@ pub fn without_the_role_says_what_is_missing(cluster: &Cluster) {
 
 pub fn the_namespace_refuses_pods_with_more_privileges(cluster: &Cluster) {
     Kustomization::with(&["--observe=0s"]).apply(cluster);
-    let root = [
-        "run",
-        "root",
-        "--namespace",
-        NAME,
-        "--image",
-        "any",
-        "--restart=Never",
-    ];
-    let refused = cluster.output(&root, "");
+    let refused = cluster.output(format!("run root --namespace {NAME} --image any --restart=Never"));
     let told = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success(), "{told}");
     assert!(told.contains("violates PodSecurity \"restricted"), "{told}");

@@ -35,34 +35,38 @@ impl Cluster {
     }
 
     /// Runs kubectl.
-    pub fn output(&self, arguments: &[&str], input: &str) -> Output {
-        run_kubectl(&self.kubectl, &self.kubeconfig, arguments, input)
-    }
-
-    /// Runs kubectl, which has to succeed, with text on its standard input.
-    pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
-        let output = self.output(arguments, input);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {arguments:?}: {told}");
-        String::from_utf8(output.stdout).expect("UTF-8")
+    pub fn output(&self, line: impl AsRef<str>) -> Output {
+        run_kubectl(&self.kubectl, &self.kubeconfig, line, "")
     }
 
     /// Runs kubectl, which has to succeed.
-    pub fn kubectl(&self, arguments: &[&str]) -> String {
-        self.kubectl_with(arguments, "")
+    #[track_caller]
+    pub fn kubectl(&self, line: impl AsRef<str>) -> String {
+        self.kubectl_with(line, "")
+    }
+
+    /// Runs kubectl with text on its standard input. It has to succeed.
+    #[track_caller]
+    pub fn kubectl_with(&self, line: impl AsRef<str>, input: &str) -> String {
+        let output = run_kubectl(&self.kubectl, &self.kubeconfig, &line, input);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {}: {err}", line.as_ref());
+        String::from_utf8(output.stdout).expect("UTF-8")
     }
 
     /// Gets objects.
-    pub fn get(&self, arguments: &[&str]) -> Value {
-        let told = self.kubectl(&[&["get", "--output", "json"], arguments].concat());
-        serde_json::from_str(&told).expect("JSON")
+    #[track_caller]
+    pub fn get(&self, line: impl AsRef<str>) -> Value {
+        let json = self.kubectl(format!("get --output json {}", line.as_ref()));
+        serde_json::from_str(&json).expect("JSON")
     }
 }
 
-/// Runs kubectl on the cluster of a kubeconfig, with text on its standard input.
-pub fn run_kubectl(program: &Path, kubeconfig: &Path, arguments: &[&str], input: &str) -> Output {
+/// Runs kubectl on the cluster of a kubeconfig, with text on its standard input. The words of the line are separated by
+/// spaces.
+pub fn run_kubectl(program: &Path, kubeconfig: &Path, line: impl AsRef<str>, input: &str) -> Output {
     let mut kubectl = Command::new(program)
-        .args(arguments)
+        .args(line.as_ref().split_whitespace())
         .env("KUBECONFIG", kubeconfig)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

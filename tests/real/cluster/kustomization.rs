@@ -67,15 +67,14 @@ impl Kustomization {
 
     /// Applies it, after the Job of an earlier trial is gone.
     pub fn apply(&self, cluster: &Cluster) {
-        let gone = ["delete", "job", NAME, "--namespace", NAME, "--ignore-not-found"];
-        cluster.kubectl(&[&gone[..], &["--cascade=foreground"]].concat());
-        let folder = self.0.path().to_str().expect("UTF-8");
-        cluster.kubectl(&["apply", "--kustomize", folder]);
+        let delete = "--ignore-not-found --cascade=foreground";
+        cluster.kubectl(format!("delete job {NAME} --namespace {NAME} {delete}"));
+        cluster.kubectl(format!("apply --kustomize {}", self.0.path().display()));
     }
 }
 
 /// Copies a folder of `ci`.
-pub fn copy_of(name: &str, to: &Path) {
+fn copy_of(name: &str, to: &Path) {
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(name), to);
 }
 

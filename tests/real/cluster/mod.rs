@@ -41,12 +41,8 @@ pub fn trials() -> Vec<Trial> {
             job::the_namespace_refuses_pods_with_more_privileges,
         ),
         trial(
-            "each_channel_leaves_the_cluster_as_it_was",
-            traces::each_channel_leaves_the_cluster_as_it_was,
-        ),
-        trial(
-            "all_channels_together_share_nothing_and_go_by_one_command",
-            traces::all_channels_together_share_nothing_and_go_by_one_command,
+            "channels_share_no_object_and_leave_the_cluster_as_it_was",
+            traces::channels_share_no_object_and_leave_the_cluster_as_it_was,
         ),
     ]
 }
