@@ -118,7 +118,8 @@ async fn a_run_survives_a_first_connection_that_is_reset() {
     let folder = Folder::new();
     let token = format!("token: '{}'", ApiServer::token("conformance"));
     let kubeconfig = folder.kubeconfig_with(&format!("server: 'http://{front_address}'"), &token);
-    let run = spawn_blocking(move || expect(3, format!("run --kubeconfig {kubeconfig} --observe 0s -v --wait")));
+    let run =
+        spawn_blocking(move || expect(3, format!("run --kubeconfig {kubeconfig} --observe 0s -v --wait")));
     // The hub has no profile.
     assert_contains(&run.await.expect("it is called"), &["cost to the hub: "]);
 }

@@ -88,12 +88,7 @@ fn a_fault_that_only_warns_is_reported() {
             0,
             "the finding is a warning",
         ),
-        (
-            "version/matches-member",
-            "",
-            0,
-            "its rule is a SHOULD",
-        ),
+        ("version/matches-member", "", 0, "its rule is a SHOULD"),
         ("version/matches-member", "--strict", 1, ""),
         ("identity/manager-label-matches", "", 1, ""),
     ] {

@@ -63,7 +63,10 @@ fn a_configuration_may_serve_runs_of_either_role() {
     let folder = Folder::new();
     let config = folder.config("schedulerUser: reader");
     let printed = expect(0, format!("{LAB} --config {config} --driver none version/"));
-    let parts = ["ignoring `schedulerUser` of", "it applies only to --role scheduler"];
+    let parts = [
+        "ignoring `schedulerUser` of",
+        "it applies only to --role scheduler",
+    ];
     assert_contains(&printed, &parts);
     folder.config("schedulerUser: reader\nrole: [manager, scheduler]");
     let shown = expect(0, format!("run --config {config} --print-config"));

@@ -3,14 +3,12 @@
 //!
 //! In this process and under the paused clock; what is about TLS, the head of an answer or full speed over sockets.
 
-mod crd_rows;
 mod fault;
 mod flood;
 mod proxy;
 mod rows;
 mod schedules;
 mod sockets;
-mod storage_rows;
 mod table;
 mod world;
 

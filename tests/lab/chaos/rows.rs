@@ -4,8 +4,13 @@ use std::time::Duration;
 
 use super::fault::{
     Act::{self, *},
-    Fault, On,
+    Event, Fault, On,
 };
+
+/// Hits all such requests.
+const fn always(on: On, act: Act) -> Fault {
+    Fault::always(on, act)
+}
 
 /// An event that tells of lost history.
 const GONE: &str =
@@ -60,8 +65,8 @@ const STREAMS: [Act; 13] = [
 
 pub fn rows() -> Vec<Vec<Fault>> {
     let mut rows = requests();
-    rows.extend(super::storage_rows::rows());
-    rows.extend(super::crd_rows::rows());
+    rows.extend(storage());
+    rows.extend(definition());
     rows
 }
 
@@ -71,14 +76,14 @@ fn requests() -> Vec<Vec<Fault>> {
     let mut one = |fault: Fault| rows.push(vec![fault]);
     for on in KINDS {
         for act in EVERYWHERE {
-            one(Fault::always(on, act));
+            one(always(on, act));
         }
     }
     // Statuses of all kinds, once the run has begun.
     for code in [
         400, 401, 404, 405, 408, 409, 410, 413, 418, 422, 429, 500, 502, 503, 504, 599,
     ] {
-        one(Fault::always(On::Everything, Code(code, None)).from(20));
+        one(always(On::Everything, Code(code, None)).from(20));
     }
     for act in [
         Hangs,
@@ -91,8 +96,8 @@ fn requests() -> Vec<Vec<Fault>> {
         Cuts(0),
         Stops(1),
     ] {
-        one(Fault::always(On::Everything, act).from(20));
-        one(Fault::always(On::Profiles, act));
+        one(always(On::Everything, act).from(20));
+        one(always(On::Profiles, act));
     }
     // Now and then.
     for act in [
@@ -103,33 +108,33 @@ fn requests() -> Vec<Vec<Fault>> {
         Delays(Duration::from_secs(3)),
     ] {
         for every in [2, 3] {
-            one(Fault::always(On::Everything, act).every(every));
+            one(always(On::Everything, act).every(every));
         }
-        one(Fault::always(On::Everything, act).times(1));
+        one(always(On::Everything, act).times(1));
     }
     // Streams.
     for act in STREAMS {
-        one(Fault::always(On::Stream, act));
+        one(always(On::Stream, act));
     }
     // Lists.
     for on in [On::List, On::Namespaces, On::Secrets] {
-        one(Fault::always(on, Pages { other: false }));
-        one(Fault::always(on, Pages { other: true }));
-        one(Fault::always(on, Says(r#"{"kind":"List","items":null}"#)));
+        one(always(on, Pages { other: false }));
+        one(always(on, Pages { other: true }));
+        one(always(on, Says(r#"{"kind":"List","items":null}"#)));
     }
-    one(Fault::always(On::Group, Versions(20_000)));
+    one(always(On::Group, Versions(20_000)));
     for minutes in [-20, -1, 1, 20] {
-        one(Fault::always(On::Everything, Skews(minutes)));
+        one(always(On::Everything, Skews(minutes)));
     }
-    one(Fault::always(On::Everything, Refuses(401, "no such token")));
+    one(always(On::Everything, Refuses(401, "no such token")));
     // A hub without streaming lists, and more.
-    let plain = Fault::always(On::Stream, Code(422, None));
+    let plain = always(On::Stream, Code(422, None));
     for act in STREAMS.into_iter().chain(EVERYWHERE) {
-        rows.push(vec![plain, Fault::always(On::Resume, act)]);
+        rows.push(vec![plain, always(On::Resume, act)]);
     }
     for millis in [1, 100, 900, 5_000, 20_000] {
         let lasts = Lasts(Duration::from_millis(millis));
-        rows.push(vec![plain, Fault::always(On::Resume, lasts)]);
+        rows.push(vec![plain, always(On::Resume, lasts)]);
     }
     for act in [
         OneBookmark,
@@ -140,13 +145,166 @@ fn requests() -> Vec<Vec<Fault>> {
         Cuts(200),
         Resets,
     ] {
-        rows.push(vec![plain, Fault::always(On::Resume, act).every(2)]);
-        rows.push(vec![plain, Fault::always(On::Resume, act).times(2)]);
+        rows.push(vec![plain, always(On::Resume, act).every(2)]);
+        rows.push(vec![plain, always(On::Resume, act).times(2)]);
     }
     rows.push(vec![
         plain,
-        Fault::always(On::Resume, Hangs),
-        Fault::always(On::List, Drips).from(60),
+        always(On::Resume, Hangs),
+        always(On::List, Drips).from(60),
     ]);
+    rows
+}
+
+const TOO_LARGE_VERSION: &str = r#"{"kind":"Status","status":"Failure","code":504,"reason":"Timeout",
+    "message":"Timeout: Too large resource version: 4711, current: 12","details":{"causes":[
+    {"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1}}"#;
+const NEW_LEADER: &str =
+    r#"{"kind":"Status","status":"Failure","code":500,"message":"etcdserver: leader changed"}"#;
+const NO_LEADER: &str =
+    r#"{"kind":"Status","status":"Failure","code":503,"message":"etcdserver: no leader"}"#;
+const TIMED_OUT: &str =
+    r#"{"kind":"Status","status":"Failure","code":500,"message":"etcdserver: request timed out"}"#;
+const FULL: &str = r#"{"kind":"Status","status":"Failure","code":500,"message":"etcdserver: mvcc: database space exceeded"}"#;
+const NEW_LEADER_EVENT: &str =
+    r#"{"type":"ERROR","object":{"kind":"Status","code":500,"message":"etcdserver: leader changed"}}"#;
+/// Deeper than any parser that calls itself can go.
+const DEEP: usize = 100_000;
+
+/// What is behind a hub, its storage, and answers that want too much memory.
+fn storage() -> Vec<Vec<Fault>> {
+    // A hub without streaming lists.
+    let plain = always(On::Stream, Code(422, None));
+    let mut rows = Vec::new();
+    for on in [On::List, On::Stream] {
+        rows.push(vec![always(on, Refuses(504, TOO_LARGE_VERSION))]);
+        rows.push(vec![always(on, Refuses(504, TOO_LARGE_VERSION)).times(2)]);
+    }
+    rows.push(vec![plain, always(On::Resume, Refuses(504, TOO_LARGE_VERSION))]);
+    rows.push(vec![
+        plain,
+        always(On::Resume, Refuses(504, TOO_LARGE_VERSION)).times(2),
+    ]);
+    // A restore from a backup: old lists with old numbers, and no watch from the numbers known so far.
+    for refusal in [Refuses(504, TOO_LARGE_VERSION), Code(410, None), Hangs] {
+        rows.push(vec![
+            plain,
+            always(On::Resume, Lasts(Duration::from_secs(30))).times(1),
+            always(On::Resume, refusal).from(1),
+            always(On::List, Restored).from(1),
+        ]);
+    }
+    rows.push(vec![plain, always(On::List, Restored).from(1)]);
+    for refusal in [
+        Refuses(500, NEW_LEADER),
+        Refuses(503, NO_LEADER),
+        Refuses(500, TIMED_OUT),
+        Refuses(500, FULL),
+    ] {
+        rows.push(vec![always(On::Everything, refusal).every(2)]);
+        rows.push(vec![always(On::Everything, refusal).times(3)]);
+        rows.push(vec![always(On::Everything, refusal).from(20)]);
+    }
+    rows.push(vec![always(On::Stream, Line(NEW_LEADER_EVENT))]);
+    rows.push(vec![plain, always(On::Resume, Line(NEW_LEADER_EVENT)).every(2)]);
+    for on in [On::List, On::Namespaces, On::Secrets] {
+        rows.push(vec![always(on, Expires)]);
+        rows.push(vec![always(on, Expires).times(2)]);
+    }
+    rows.push(vec![plain, always(On::List, Expires)]);
+    for act in [
+        Refuses(500, FULL),
+        Refuses(500, NEW_LEADER),
+        Code(403, None),
+        Code(409, None),
+        Code(429, Some(3600)),
+        Hangs,
+        Resets,
+        Drips,
+        Blanks,
+        Says("<html>200 OK</html>"),
+        Says("{}"),
+        Cuts(100),
+    ] {
+        rows.push(vec![always(On::DryRuns, act)]);
+    }
+    for on in [On::List, On::Namespaces, On::Secrets] {
+        rows.push(vec![always(on, Items)]);
+    }
+    for on in [
+        On::Version,
+        On::Group,
+        On::Definition,
+        On::Reviews,
+        On::Namespaces,
+        On::List,
+        On::Stream,
+        On::Secrets,
+        On::DryRuns,
+    ] {
+        rows.push(vec![always(on, Nests(DEEP))]);
+    }
+    rows
+}
+
+/// A CRD that is not served yet, or no more: its group has no resources.
+const NO_RESOURCES: &str =
+    r#"{"kind":"APIResourceList","groupVersion":"multicluster.x-k8s.io/v1alpha1","resources":[]}"#;
+const CLUSTER_SCOPED: &str = r#"{"kind":"APIResourceList","groupVersion":"multicluster.x-k8s.io/v1alpha1","resources":[
+    {"name":"clusterprofiles","singularName":"clusterprofile","namespaced":false,"kind":"ClusterProfile","verbs":["get","list","watch"]},
+    {"name":"clusterprofiles/status","namespaced":false,"kind":"ClusterProfile","verbs":["get"]}]}"#;
+const NO_STATUS: &str = r#"{"kind":"APIResourceList","groupVersion":"multicluster.x-k8s.io/v1alpha1","resources":[
+    {"name":"clusterprofiles","singularName":"clusterprofile","namespaced":true,"kind":"ClusterProfile","verbs":["get","list","watch"]}]}"#;
+const TWO_VERSIONS: &str = r#"{"kind":"APIGroup","name":"multicluster.x-k8s.io","versions":[
+    {"groupVersion":"multicluster.x-k8s.io/v1alpha2","version":"v1alpha2"},
+    {"groupVersion":"multicluster.x-k8s.io/v1alpha1","version":"v1alpha1"}]}"#;
+const OTHER_VERSION: &str = r#"{"kind":"APIGroup","name":"multicluster.x-k8s.io","versions":[
+    {"groupVersion":"multicluster.x-k8s.io/v1","version":"v1"}]}"#;
+/// What a definition may say that has another scope and no subresource, and whose versions want a conversion.
+const ODD_DEFINITION: &str = r#"{"kind":"CustomResourceDefinition","metadata":{"name":"clusterprofiles.multicluster.x-k8s.io"},
+    "spec":{"scope":"Cluster","conversion":{"strategy":"Webhook"},"versions":[
+    {"name":"v1alpha2","served":true,"storage":true},{"name":"v1alpha1","served":true,"storage":false}]}}"#;
+const CONVERSION: &str = r#"{"kind":"Status","status":"Failure","code":500,"reason":"InternalError","message":
+    "conversion webhook for multicluster.x-k8s.io/v1alpha2, Kind=ClusterProfile failed: Post \"https://webhook.example/convert\": EOF"}"#;
+const CONVERSION_EVENT: &str =
+    r#"{"type":"ERROR","object":{"kind":"Status","code":500,"message":"conversion webhook failed: EOF"}}"#;
+/// As long as the watch cache of a new CRD is filled.
+const INITIALIZING: &str = r#"{"kind":"Status","status":"Failure","code":429,"reason":"TooManyRequests",
+    "message":"storage is (re)initializing","details":{"retryAfterSeconds":1}}"#;
+
+/// What is about the CRD. A hub without it is one whose group is not found.
+fn definition() -> Vec<Vec<Fault>> {
+    let mut rows = vec![
+        vec![always(On::Profiles, Code(404, None))],
+        vec![always(On::Resources, Says(NO_RESOURCES))],
+        vec![always(On::Resources, Says(CLUSTER_SCOPED))],
+        vec![always(On::Resources, Says(NO_STATUS))],
+        vec![always(On::Group, Says(TWO_VERSIONS))],
+        vec![always(On::Group, Says(OTHER_VERSION))],
+        vec![always(On::Definition, Says(ODD_DEFINITION))],
+        vec![always(On::Profiles, Refuses(429, INITIALIZING))],
+        vec![always(On::Profiles, Refuses(429, INITIALIZING)).times(3)],
+        vec![always(On::Profiles, Refuses(500, CONVERSION))],
+        vec![always(On::List, Refuses(500, CONVERSION))],
+        vec![always(On::Stream, Line(CONVERSION_EVENT))],
+        vec![
+            always(On::Stream, Lasts(Duration::from_secs(20))),
+            always(On::Profiles, Refuses(500, CONVERSION)).from(1),
+        ],
+        vec![
+            always(On::Stream, Code(422, None)),
+            always(On::Resume, Line(CONVERSION_EVENT)),
+        ],
+    ];
+    for event in [
+        Event::DeletesDefinition,
+        Event::WithdrawsVersion,
+        Event::AddsColumn,
+        Event::LosesStatus,
+    ] {
+        for from in [2, 30] {
+            rows.push(vec![always(On::Everything, Happens(event)).from(from)]);
+        }
+    }
     rows
 }

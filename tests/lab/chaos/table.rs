@@ -79,12 +79,6 @@ fn no_misbehaviour_breaks_a_rule_for_a_conforming_manager() {
     plays("conforming", Manager::Conforming, LONG);
 }
 
-#[test]
-#[ignore = "takes long, and is run by `just everything`"]
-fn no_misbehaviour_leads_to_a_wrong_verdict_on_a_restless_manager() {
-    plays("restless", Manager::Restless, LONG);
-}
-
 /// A run whose profiles are that large, with one manager alone, as it is much to read.
 fn plays_large(bytes: usize) -> Outcome {
     let calm = honest(Manager::Leaking, SHORT);
