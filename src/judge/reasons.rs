@@ -21,24 +21,24 @@ const OTHER_BASIS: &str = "deselected: its basis is ";
 /// No member was asked.
 pub(crate) const NO_MEMBER_ASKED: Reason = Reason::known(
     ReasonId::NoMemberKubeconfig,
-    "no member was asked: no kubeconfig of a profile's member was given",
+    "no member was contacted: no kubeconfig of a member was configured",
 );
 /// No member was asked with a consumer's credential.
 pub(crate) const NO_SECRET_TRIED: Reason = Reason::known(
     ReasonId::NoSecretTried,
-    "no member was asked with the kubeconfig of a consumer's Secret",
+    "no login was tried with the kubeconfig of a consumer's Secret",
 );
 
 /// By which user the consumer reads the hub was not said.
 pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(
     ReasonId::NoConsumerUsers,
-    "the consumer's user was not named, or others use it too",
+    "the consumer's user is not configured, or another client uses it",
 );
 
 /// The consumer hands no arguments and variables of profiles to plugins.
 pub(crate) const PROFILE_ARGS_NOT_CLAIMED: Reason = Reason::known(
     ReasonId::FeatureNotClaimed,
-    "the consumer does not claim to hand a profile's arguments or variables to plugins",
+    "the consumer does not claim to pass a profile's arguments or variables to plugins",
 );
 
 /// The consumer does not claim in which version of the protocol it runs its plugin.

@@ -179,7 +179,7 @@ impl Findings {
                 count => format!(" and {} more", count - 1),
             };
             Reason::from(format!(
-                "{}{others}: {message}, but for no longer than {}, within the grace of 2 min",
+                "{}{others}: {message}, but only for {}, within the grace period of 2 min",
                 short.first,
                 Length(short.longest)
             ))

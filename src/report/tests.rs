@@ -337,7 +337,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
     evidence
         .header
         .asked
-        .insert(Kind::Members, Asked::No("no member was asked".into()));
+        .insert(Kind::Members, Asked::No("no member was contacted".into()));
     let output = |evidence: &Evidence, selection: Selection| {
         let judgement = judge(evidence, &selection);
         let report = report_of(evidence, &judgement, &selection);

@@ -9,13 +9,14 @@ use evidence::{Asked, Gap, Kind, Reason, ReasonId};
 pub(crate) const ONE_LOOK: Reason =
     Reason::known(ReasonId::SingleSnapshot, "the hub was looked at only once");
 /// The plan names no way to any member.
-pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was asked");
+pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was contacted");
 /// The plan names no credential plugin.
 pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no credential plugin was run");
 /// The plan has no driver.
 pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
 /// The plan has no testbed for a consumer.
-pub(crate) const NO_STAGE: Reason = Reason::known(ReasonId::NoDriver, "nothing was staged for a consumer");
+pub(crate) const NO_STAGE: Reason =
+    Reason::known(ReasonId::NoDriver, "no profile was published for a consumer");
 /// The plan does not say where a consumer makes something.
 pub(crate) const NO_OUTPUTS: Reason = Reason::known(
     ReasonId::NoDriver,

@@ -94,8 +94,7 @@ pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) 
     }
 }
 
-const NEW: &str =
-    "too early to tell: its profile was not yet older than the grace of 2 min when its member was called";
+const NEW: &str = "too early to tell: the profile was younger than 2 min when the member was called";
 
 fn judge<'e, C: MemberCall>(
     check: fn(&ClusterProfile, &[&C]) -> Answer,

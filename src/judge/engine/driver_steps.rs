@@ -38,9 +38,7 @@ pub(super) fn cut_short_before(
     let seconds = until.duration_since(taken.until).as_secs().max(0);
     let patience = deadline.duration_since(taken.until).as_secs();
     let action = describe(taken);
-    Some(
-        format!("the run was cut short: it looked for {seconds} s of the {patience} s after {action}").into(),
-    )
+    Some(format!("the run was cut short: it waited {seconds} s of {patience} s after {action}").into())
 }
 
 /// Explains that the watch missed part of a time after an action, if so. `name` is the namespace and name of an object;

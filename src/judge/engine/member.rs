@@ -155,7 +155,7 @@ impl MemberRule {
 }
 
 /// The reason if the watch missed the profile.
-const MISSED: &str = "the watch missed what its profile said while it was asked";
+const MISSED: &str = "the watch was interrupted while the member was sampled";
 
 /// The samples that began before the end of the watch, and ended before the run's first write to the profile.
 fn judged_samples<'e>(

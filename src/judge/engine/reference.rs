@@ -52,7 +52,7 @@ pub(crate) fn reference(check: fn(&Reference) -> Answer) -> References {
 
 /// The reason for no verdict on a reference that may not have been wrong for longer than the grace period.
 const TOO_EARLY: &str =
-    "too early to tell: the run did not watch for longer than the grace whether the reference stays";
+    "too early to tell: the run did not watch the reference for longer than the grace period";
 
 impl Reference<'_> {
     /// A finding about the profile. The engine adds the slice and the place of the entry.

@@ -253,7 +253,7 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
     match evidence.asked(kind) {
         Asked::Yes => None,
         Asked::No(reason) if reason.is_empty() => {
-            let words = format!("evidence not asked for: {kind}");
+            let words = format!("evidence was not requested: {kind}");
             Some(Reason::of(ReasonId::NotRequested, words))
         }
         Asked::No(reason) => Some(reason.clone()),

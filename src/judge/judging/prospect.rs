@@ -220,12 +220,12 @@ mod tests {
         let mut evidence = Evidence::default();
         let asked = &mut evidence.header.asked;
         asked.insert(Kind::Inventory, Asked::Yes);
-        asked.insert(Kind::Members, Asked::No("no member was asked".into()));
+        asked.insert(Kind::Members, Asked::No("no member was contacted".into()));
         let lacks = |reason: &'static str| Prospect::Lacks(vec![reason.into()]);
         assert_eq!(prospect(&evidence, "version/well-formed"), Prospect::Judged);
         assert_eq!(
             prospect(&evidence, "version/matches-member"),
-            lacks("no member was asked")
+            lacks("no member was contacted")
         );
         evidence.header.asked.insert(Kind::Members, Asked::Yes);
         assert_eq!(prospect(&evidence, "version/matches-member"), Prospect::Judged);

@@ -37,7 +37,7 @@ const NO_RESPONSES: &str =
     "the audit log does not show whether writes changed anything: log them at level RequestResponse";
 
 /// The missing evidence if the audit log does not contain request bodies.
-const NO_BODIES: &str = "the audit log lacks the bodies of patches: log them at level Request";
+const NO_BODIES: &str = "the audit log does not contain the bodies of patches: log them at level Request";
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -113,8 +113,8 @@ fn manager() -> Vec<Binding> {
     "conditions/control-plane-healthy-reported" => [state(conditions::control_plane_healthy_reported).filled_later().reads(same_conditions)],
     "conditions/joined-reported" => [state(conditions::joined_reported).filled_later().reads(same_conditions)],
     "conditions/well-formed" => [state(conditions::well_formed).reads(same_conditions), state_seen(conditions::transition_time_not_ahead).grace(0).reads(same_conditions)],
-    "conditions/transition-time-kept" => [change(conditions::transition_time_kept, "no change of a profile that was watched left the status of a condition as it was")],
-    "conditions/transition-time-moves" => [change(conditions::transition_time_moves, "no condition changed its status while it was watched")],
+    "conditions/transition-time-kept" => [change(conditions::transition_time_kept, "no profile changed during the watch without a change of a condition's status")],
+    "conditions/transition-time-moves" => [change(conditions::transition_time_moves, "no condition changed its status during the watch")],
     "conditions/observed-generation-not-ahead" => [state(conditions::observed_generation_not_ahead).reads(same_conditions)],
     "conditions/observed-generation-current" => [state(conditions::observed_generation_current).anyone().reads(same_conditions)],
     "conditions/healthy-needs-joined" => [state(conditions::healthy_needs_joined).reads(same_conditions)],
@@ -212,7 +212,7 @@ fn scheduler() -> Vec<Binding> {
     "placement-references/name-valid" => [slice(slices::name_valid)],
     "placement-references/selected-is-alive" => [reference(slices::selected_is_alive).unless(slices::gives_reason)],
     "placement-labels/scheduler-named" => [slice(slices::scheduler_named)],
-    "placement-labels/scheduler-stable" => [slice_change(slices::scheduler_stable, "no slice was changed while it was watched")],
+    "placement-labels/scheduler-stable" => [slice_change(slices::scheduler_stable, "no slice changed during the watch")],
     "placement-labels/no-unknown-multicluster-labels" => [slice(slices::no_unknown_multicluster_labels)],
     "placement-labels/reason-is-public" => [slice(slices::reason_is_public)],
     "placement-ownership/one-writer" => [slice_writes(Count::Observed, slices::one_writer)],
@@ -268,7 +268,7 @@ fn consumer() -> Vec<Binding> {
     "consumer-placement/follows" => [],
     "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere).unless(expectations::reads_no_placements)],
     "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "")],
-    "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open, "the consumer was given no credential")],
+    "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open, "the plugin issued no credential")],
     }
 }
 
@@ -336,7 +336,7 @@ impl Rule {
         // That suite is about all clients that write slices.
         let is_on_writers = self.suite() == "placement-ownership";
         if self.role() == Role::Scheduler && !is_on_writers && hub.has_only_slices_of_others() {
-            let reason = "no slice is published by those who were named as the scheduler";
+            let reason = "no slice is by the configured scheduler";
             findings.cannot_tell_unless_examined(reason);
         }
         findings

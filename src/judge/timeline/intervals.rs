@@ -95,7 +95,7 @@ impl Intervals {
         let is_watched_alone_enough = counted.and(&self.unobserved.not()).lasts(grace);
         let words = if !counted.until(self.end).lasts(grace) {
             format!(
-                "too early to tell: a fault that was there at the end is not yet older than the grace of {grace_in_words}"
+                "too early to tell: a violation at the end is not older than the grace period of {grace_in_words}"
             )
         } else if is_watched_alone_enough {
             format!(

@@ -23,9 +23,9 @@ const GIVE_IT_WORK: &str = "the consumer does not call every member; give it wor
 /// The reasons if no call could end. They count only if no other expectation of the rule was judged.
 pub(super) const NEVER_HAD_CALLED: &str = "the consumer never called the member to which its access ended";
 pub(super) const HAD_CALLED_AT_FIRST: &str =
-    "the consumer called the member to which its access ended at first only";
+    "the consumer stopped calling the member before its access ended";
 /// The reason if a period was too short.
-pub(super) const TOO_SHORT: &str = "the run waited less than the consumer may take";
+pub(super) const TOO_SHORT: &str = "the run did not wait as long as the consumer may take";
 /// The reason if the consumer reached one control of several with the same difficulty.
 const REACHED_ANOTHER: &str = "the consumer reached the control of another scenario of the same kind";
 
@@ -243,9 +243,9 @@ impl fmt::Display for Act<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = self.at();
         match self {
-            Self::Call(call) => write!(f, "a call of {} at {at}", redacted(&call.url)),
+            Self::Call(call) => write!(f, "a call to {} at {at}", redacted(&call.url)),
             Self::PluginRun(run) => {
-                write!(f, "a call of the plugin of {} ", redacted(&run.provider))?;
+                write!(f, "a run of the plugin {} ", redacted(&run.provider))?;
                 match run.cluster.as_ref().map_or("", |cluster| &*cluster.server) {
                     "" => write!(f, "without a server at {at}"),
                     server => write!(f, "for {} at {at}", redacted(server)),

@@ -80,7 +80,7 @@ impl<'e> ConsumerRun<'e> {
         let publications = testbed.published.len().max(testbed.expectations.len());
         let calls = run.member_calls().count().max(run.plugin_runs().count());
         if publications > MOST_PUBLICATIONS || calls > MOST_CALLS {
-            return Err("the testbed is larger than that of any run".into());
+            return Err("the testbed in the evidence exceeds the limits of a run".into());
         }
         run.versions = published_versions(testbed);
         for call in run.member_calls() {
@@ -180,7 +180,7 @@ impl<'e> ConsumerRun<'e> {
         let kinds = [Kind::MemberCalls, Kind::PluginCalls].into_iter();
         for kind in kinds.chain(has_outputs.then_some(Kind::Outputs)) {
             if !matches!(self.evidence.asked(kind), Asked::Yes) {
-                return Err(format!("evidence not asked for: {kind}").into());
+                return Err(format!("evidence was not requested: {kind}").into());
             }
             let overlaps = |gap: &&Gap| {
                 let (start, end) = gap.span();

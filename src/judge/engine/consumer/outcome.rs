@@ -44,7 +44,7 @@ impl<'e> Case<'_, 'e> {
             Expect::Moves { from } => self.moves(from),
             Expect::RefusesCertificate {} => {
                 let never_tried = format!(
-                    "the consumer never tried to reach {}, whose certificate is of another authority",
+                    "the consumer never tried to reach {}, whose certificate another authority signed",
                     redacted(&self.expectation.url)
                 );
                 self.each_connection(|call| !call.was_trusted(), never_tried)
@@ -73,7 +73,8 @@ impl<'e> Case<'_, 'e> {
         self.check_calls_all_controls()?;
         if self.run.consumer().rolls_out {
             return Err(
-                "the consumer rolls out, and may not have come to all members of its decision yet".into(),
+                "the consumer rolls out in steps, and may not have reached all members of its decision yet"
+                    .into(),
             );
         }
         Ok(self.missing("no call"))
@@ -109,7 +110,9 @@ impl<'e> Case<'_, 'e> {
         let of_other = expectations.filter(|expectation| expectation.profile == *other);
         let other_urls: Vec<&str> = of_other.map(|expectation| &*expectation.url).collect();
         if let Some(turns) = self.turns(&other_urls) {
-            return Ok(self.wrong(format!("connections to both members in turns: {turns} changes")));
+            return Ok(self.wrong(format!(
+                "connections alternate between the two members: {turns} times"
+            )));
         }
         let until = *self.period().end();
         let calls = self.run.calls_to(&self.expectation.url);
@@ -125,10 +128,12 @@ impl<'e> Case<'_, 'e> {
         let mut other_urls = other_urls.iter();
         let is_other_called = other_urls.any(|url| !self.run.acts(url, closed + 1..=until).is_empty());
         if !is_other_called || !self.returns_within(until - closed) {
-            return Err("the consumer calls these members less often than the run waited".into());
+            return Err(
+                "the run was shorter than the consumer's interval between calls to these members".into(),
+            );
         }
         Ok(self.wrong(format!(
-            "no call since {}, when both members ended all connections, and calls of the other",
+            "no call since {}, when both members ended all connections, and calls to the other",
             timestamp(closed)
         )))
     }
@@ -271,7 +276,7 @@ impl<'e> Case<'_, 'e> {
         }
         let (url, at) = (redacted(&call.url), call.at);
         Ok(self.wrong(format!(
-            "a request to {url} at {at} with one that was refused since {first}"
+            "a request to {url} at {at} with a credential that was rejected since {first}"
         )))
     }
 
@@ -397,11 +402,13 @@ impl<'e> Case<'_, 'e> {
         }
         self.check_alive()?;
         if !mentions.log {
-            return Err("no event names both profiles, and the consumer's log was not given".into());
+            return Err("no event names both profiles, and the consumer's log is not configured".into());
         }
         if !about.is_empty() {
-            return Err("the consumer names the profile alone, which may be a warning, or not".into());
+            return Err(
+                "the consumer reports only this profile, so it is unknown whether it is a warning".into(),
+            );
         }
-        Ok(self.missing("neither names this profile"))
+        Ok(self.missing("no event or log line names this profile"))
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn evaluate(
     }
     if !run.testbed.user_in_audit_log && !log.events.iter().any(|request| run.sent(request)) {
         return findings.cannot_tell(
-            "the audit log has no request of the consumer's user: it may be another one, or the policy leaves its reads out",
+            "the audit log has no request of the consumer's user: another user may be configured, or the audit policy omits its reads",
         );
     }
     for (object, requests) in by_object(run, kind, log) {

@@ -34,7 +34,7 @@ const LISTED_SPANS: usize = 3;
 /// The reason if writes seem to overdraw the bucket, and may have been slower.
 const TIMES_TOO_COARSE: Reason = Reason::known(
     ReasonId::Unknown,
-    "writes were seen in quicker succession than the budget allows, but their times are not exact enough to tell",
+    "the writes may exceed the budget, but their times are not exact enough",
 );
 
 impl<'e, T: Judged> Writes<'_, 'e, T> {

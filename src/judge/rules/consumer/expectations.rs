@@ -35,17 +35,17 @@ pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
 }
 
 fn without_health_gate(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer does not claim to leave members alone that are not healthy";
+    let reason = "the consumer does not claim to skip members that are not healthy";
     (!consumer.gates_on_health).then(|| reason.into())
 }
 
 fn without_conflicts(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer does not claim that its actions on several profiles of one member conflict: then it may act on each";
+    let reason = "the consumer does not claim that its actions on several profiles of a member conflict, so it may act on each profile";
     (!consumer.actions_conflict).then(|| reason.into())
 }
 
 fn with_fallback(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer has a way of its own to members without a known provider";
+    let reason = "the consumer has its own fallback for members without a known provider";
     consumer.fallback.is_some().then(|| reason.into())
 }
 
@@ -60,7 +60,7 @@ pub(in crate::rules) fn without_profile_args(consumer: &ConsumerSpec) -> Option<
 
 /// A consumer that acts on other profiles too does not show which decisions it read.
 fn without_placements(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer acts on profiles that no decision names, too: its calls do not tell which decisions it read";
+    let reason = "the consumer also acts on profiles outside decisions, so its calls do not show which decisions it reads";
     let is_mixed = !consumer.acts_on_placements_alone();
     reads_no_placements(consumer).or_else(|| is_mixed.then(|| reason.into()))
 }

@@ -33,7 +33,7 @@ pub(in crate::rules) fn status_not_written(writes: &ConsumerWrites) -> Answer {
     let of_status: Vec<_> = requests
         .filter(|request| &*request.subresource == "status")
         .collect();
-    let message = "the consumer writes a profile's status";
+    let message = "the consumer writes the status of a ClusterProfile";
     broken_by(&of_status, "status", message, "no write by a consumer")
 }
 
@@ -50,7 +50,13 @@ pub(in crate::rules) fn profile_not_written(writes: &ConsumerWrites) -> Answer {
             Err(reason) => unknown = Answer::Unknown(reason),
         }
     }
-    broken_by(&wrong, VERSION, "the consumer writes a profile", READS_ONLY).and(unknown)
+    broken_by(
+        &wrong,
+        VERSION,
+        "the consumer writes a ClusterProfile",
+        READS_ONLY,
+    )
+    .and(unknown)
 }
 
 /// `consumer-placement/read-only-and-feedback-elsewhere`
@@ -100,23 +106,23 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Result<Answer, Reas
     let expectations = run.testbed.expectations.iter();
     let observed = expectations.map(|expectation| micros(expectation.until)).max();
     if deletion.gone == Micros::MAX && observed.is_none_or(|observed| observed < limit) {
-        return Err("the run ended before the consumer had to let the profile go".into());
+        return Err("the run ended before the deadline for the deletion of the profile".into());
     }
     let finding = |message: &str| {
         Finding::on(run.profile_ref(deletion.object), message)
             .at(FINALIZERS)
-            .expected("none of the consumer's, so that the profile goes")
+            .expected("no finalizer of the consumer")
             .observed(ConsumerWrites::describe(&setters))
     };
     match uninstalled {
         Some(_) if deletion.gone > limit => Ok(Answer::broken(finding(
-            "the consumer's finalizer holds a profile after it was uninstalled",
+            "the consumer's finalizer blocks a deletion after the consumer was uninstalled",
         ))),
         None if deletion.gone > limit => Ok(Answer::warning(finding(
-            "the consumer's finalizer holds a profile for long",
+            "the consumer's finalizer blocks a deletion for too long",
         ))),
         _ if run.testbed.hooks.contains(&DriverAction::Uninstall) => Ok(Answer::Kept),
-        _ => Err("profiles had finalizers, and the run has no hook that uninstalls the consumer".into()),
+        _ => Err("profiles had finalizers, and the consumer has no hook `uninstall`".into()),
     }
 }
 
@@ -170,7 +176,7 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
         .filter(|_| !run.consumer().user.is_empty());
     let log = log.ok_or_else(|| {
         format!(
-            "finalizers held a deleted profile ({}): name the consumer's user, and pass the audit log",
+            "finalizers blocked a deletion ({}): configure the consumer's user and the audit log",
             names()
         )
     })?;
@@ -300,13 +306,13 @@ fn is_own_address(run: &ConsumerRun, call: &MemberCall, member: &str) -> bool {
 }
 
 fn sent_elsewhere(run: &ConsumerRun, member: &str, call: &MemberCall) -> Finding {
-    let message = "a member's credential goes to another one";
-    let expected = format!("the credential of {} for its member only", redacted(member));
+    let message = "the consumer sends a member's credential to another member";
+    let expected = format!("the credential of {} only for its member", redacted(member));
     Finding::on(profile_of(run, member), message)
         .at("status.accessProviders")
         .expected(expected)
         .observed(format!(
-            "a request to {} with it at {}",
+            "a request to {} with this credential at {}",
             redacted(&call.url),
             call.at
         ))
@@ -327,10 +333,13 @@ pub(in crate::rules) fn nothing_secret_in_the_open(run: &ConsumerRun) -> Vec<Ans
     let answer = |(member, mut places): (&str, Vec<String>)| {
         Answer::broken_if(!places.is_empty(), || {
             places.truncate(LISTED);
-            Finding::on(profile_of(run, member), "a member's credential is in the open")
-                .at("status.accessProviders")
-                .expected("credentials in Secrets alone")
-                .observed(places.join(", "))
+            Finding::on(
+                profile_of(run, member),
+                "the consumer exposes a member's credential",
+            )
+            .at("status.accessProviders")
+            .expected("credentials only in Secrets")
+            .observed(places.join(", "))
         })
     };
     places.into_iter().map(answer).collect()

@@ -33,7 +33,7 @@ pub(in crate::rules) fn config_verbatim(run: &PluginCall, entry: &AccessEntry) -
     Answer::broken_if(given != wanted, || {
         Finding::at_path(
             path(names::EXTENSION_EXEC),
-            "the consumer changes what the profile says to the plugin",
+            "plugin config differs from the profile's extension",
         )
         .expected(shown(&wanted))
         .observed(format!("{} in {}", shown(&given), describe(run)))
@@ -48,7 +48,7 @@ pub(in crate::rules) fn protocol_as_configured(run: &PluginCall, entry: &AccessE
         return Answer::NotApplicable;
     };
     Answer::broken_if(version != configured, || {
-        let message = "the consumer runs the plugin in another version of its protocol";
+        let message = "the plugin request has another apiVersion than the configured one";
         Finding::at_path("KUBERNETES_EXEC_INFO.apiVersion", message)
             .expected(redacted(configured))
             .observed(format!("{} in {}", redacted(version), describe(run)))
@@ -70,7 +70,7 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
         match given(run).iter().find(|given| words.contains(given)) {
             Some(given) => {
                 let message =
-                    format!("the plugin gets {name} of a profile, which the consumer does not claim");
+                    format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
                 let observed = format!("{} in {}", quoted([given]), describe(run));
                 let finding =
                     Finding::at_path(addition.path(), message).expected(format!("no {name} of a profile"));
@@ -95,7 +95,7 @@ pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEnt
         }
         Answer::broken_if(!is_passed(&own, given), || {
             let message = format!(
-                "the consumer does not hand over the {} of the profile",
+                "the consumer does not pass the {} of the profile to the plugin",
                 addition.name
             );
             Finding::at_path(addition.path(), message)
@@ -134,8 +134,12 @@ pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: 
         let mut published = given.iter().filter(|word| published.contains(word));
         match published.find(|word| count(given, word) > count(&own, word)) {
             Some(word) => {
-                let message = format!("the plugin gets {} that the profile does not have", addition.one);
-                let finding = Finding::at_path(addition.path(), message).expected("what this profile has");
+                let message = format!(
+                    "the consumer passes {} to the plugin that the profile does not have",
+                    addition.one
+                );
+                let finding =
+                    Finding::at_path(addition.path(), message).expected("only values of this profile");
                 Answer::broken(finding.observed(format!("{} at {}", quoted([word]), run.at)))
             }
             None => Answer::Kept,
@@ -167,7 +171,7 @@ pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry:
             .map_or(ABSENT.to_owned(), redacted);
         Finding::at_path(
             "status.accessProviders[].cluster.tls-server-name",
-            "the consumer drops the server name for TLS",
+            "the consumer does not send tls-server-name of the profile",
         )
         .expected(redacted(name))
         .observed(format!(
@@ -188,7 +192,7 @@ pub(in crate::rules) fn without_exec_version(consumer: &ConsumerSpec) -> Option<
 
 /// Why it is not judged that arguments and variables are off.
 pub(in crate::rules) fn with_profile_args(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer claims to hand a profile's arguments and variables to plugins";
+    let reason = "the consumer claims to pass a profile's arguments and variables to plugins";
     (consumer.profile_args && consumer.profile_envs).then(|| reason.into())
 }
 

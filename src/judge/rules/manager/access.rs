@@ -107,12 +107,12 @@ pub(crate) fn provider_named(profile: &ClusterProfile, _: &Hub) -> Answer {
             let finding = entry
                 .finding(".name", "access provider has no name")
                 .observed(ABSENT);
-            return Answer::broken(finding.expected("the name by which consumers pick a plugin"));
+            return Answer::broken(finding.expected("the name by which consumers select a plugin"));
         }
         Answer::broken_if(!names.insert((entry.list, name)), || {
-            let message = "two access providers of a list have the same name";
+            let message = "two access providers in a list have the same name";
             let finding = entry.finding(".name", message).observed(redacted(name));
-            finding.expected("a name of its own")
+            finding.expected("a unique name")
         })
     })
 }
@@ -168,7 +168,7 @@ fn lengths_within_limits(entry: &Entry) -> Answer {
         Answer::broken_if(!limits.contains(&length), || {
             let at_least = if *limits.start() > 0 { "1 to " } else { "at most " };
             entry
-                .finding(&path, "text has a length that v1alpha2 does not accept")
+                .finding(&path, "value is longer or shorter than v1alpha2 accepts")
                 .expected(format!("{at_least}{} characters", limits.end()))
                 .observed(format!("{length} characters"))
         })
@@ -272,7 +272,7 @@ pub(crate) fn no_local_paths(profile: &ClusterProfile, _: &Hub) -> Answer {
         let cluster = &entry.provider.cluster;
         let has_path = is_set(cluster.certificate_authority.as_deref());
         Answer::broken_if(has_path && !is_set(ca_data(cluster)), || {
-            let message = "access provider refers to a file, which its readers do not have";
+            let message = "access provider refers to a file that consumers do not have";
             entry
                 .finding(".cluster.certificate-authority", message)
                 .expected("the certificates themselves, in certificate-authority-data")
@@ -312,10 +312,7 @@ pub(crate) fn ca_data_current(profile: &ClusterProfile, seen: Seen, _: &Hub) -> 
             |(from, until): &(Micros, Micros)| from - CLOCKS_APART <= now && now <= until + CLOCKS_APART;
         Answer::broken_if(!all.iter().any(is_valid), || {
             entry
-                .finding(
-                    CA_DATA,
-                    "no certificate of the authority is in its validity period",
-                )
+                .finding(CA_DATA, "no CA certificate is currently valid")
                 .expected(format!("a certificate that is valid at {}", timestamp(now)))
                 .observed(if now < from {
                     format!("one not valid before {}", timestamp(from))

@@ -60,14 +60,14 @@ fn is_fake_member(profile: &ClusterProfile, hub: &Hub) -> bool {
 fn address_violation(entry: &Entry, field: &str, text: &str) -> Option<Finding> {
     let address = Address::split(text);
     let violation = if address.is_loopback() {
-        "is the reader's own machine"
+        "is the consumer's own machine"
     } else if address.is_in_cluster() {
-        "is a Service, which only pods of one cluster reach"
+        "is a Service, which only pods of one cluster can reach"
     } else {
         return None;
     };
     let finding = entry.finding(&format!(".cluster.{field}"), format!("{field} {violation}"));
-    let finding = finding.expected("an address that every consumer reaches");
+    let finding = finding.expected("an address that every consumer can reach");
     Some(finding.observed(redacted_address(text)))
 }
 
@@ -76,9 +76,9 @@ fn add_setting_violations(entry: &Entry, path: String, value: &Json, findings: &
     match value {
         Json::String(text) => {
             let message = if holds_variable(text) {
-                "setting of a plugin holds an environment variable"
+                "plugin setting contains an environment variable"
             } else if is_local_path(text) {
-                "setting of a plugin is a file's path, which other consumers do not have"
+                "plugin setting is a file path, which other consumers do not have"
             } else {
                 return;
             };

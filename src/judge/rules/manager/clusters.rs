@@ -75,7 +75,7 @@ pub(crate) fn name_unique(_: &Arc<str>, namesakes: &[&ClusterProfile], _: &Hub) 
     differing_pair(namesakes, manager).map_or(Answer::Kept, |pair| {
         Answer::warning(finding(
             pair,
-            "two managers use one name, perhaps for two clusters",
+            "two managers use the same name, possibly for two clusters",
         ))
     })
 }
@@ -171,7 +171,7 @@ pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfi
     Answer::broken(
         Finding::on(pair[0], message)
             .at(path)
-            .expected(format!("a cluster that is in ClusterSet {own} alone"))
+            .expected(format!("a cluster that is only in ClusterSet {own}"))
             .observed(format!("{value}, as in {other} of ClusterSet {others}")),
     )
 }
@@ -306,7 +306,7 @@ pub(crate) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
     vec![if possible < expected {
         Answer::broken(finding)
     } else if present < expected {
-        Answer::unknown("the number of profiles changed just before the end, or is not known")
+        Answer::unknown("the number of profiles changed just before the end, or is unknown")
     } else if present > expected {
         Answer::warning(finding)
     } else {
@@ -322,7 +322,7 @@ fn was_at_end<'e>(object: &JudgedObject<'e, ClusterProfile>, is_present: bool, h
 
 /// The reason why the rule is skipped, if the user expects no number.
 pub(crate) fn no_expected_number(claim: &Claim) -> Option<Reason> {
-    let words = "the expected number of profiles was not given";
+    let words = "no expected number of profiles is configured";
     let reason = Reason::of(ReasonId::FeatureNotClaimed, words);
     claim.expected_profiles.is_none().then_some(reason)
 }

@@ -33,7 +33,7 @@ pub(crate) fn namespace_labelled(name: &Arc<str>, profiles: &[&ClusterProfile], 
         });
     };
     let Some(namespace) = hub.namespace(name) else {
-        let unknown = format!("namespace {name} represents a ClusterSet, but was not seen");
+        let unknown = format!("namespace {name} represents a ClusterSet, but was not observed");
         return Answer::unknown(unknown);
     };
     let [kep, go] = labels(namespace);
@@ -64,9 +64,9 @@ fn lacks_label(namespace: &Namespace, clusterset: &str, is_declared: bool) -> An
     let value = namespace.labels.get(LABEL_CLUSTERSET).map(String::as_str);
     let is_certain = is_declared || value.is_some();
     let message = if is_certain {
-        "namespace of a ClusterSet lacks the label with the set's name"
+        "namespace of a ClusterSet does not have the label with the set's name"
     } else {
-        "all profiles name one ClusterSet, but their namespace lacks the label with the set's name"
+        "all profiles name one ClusterSet, but their namespace does not have its label"
     };
     let finding = Finding::on(namespace, message)
         .at(label_path(LABEL_CLUSTERSET))

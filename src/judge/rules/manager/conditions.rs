@@ -170,7 +170,7 @@ pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, seen: Seen, _:
 pub(crate) fn observed_generation_not_ahead(profile: &ClusterProfile, _: &Hub) -> Answer {
     each_observed_generation(profile, |condition, observed, generation| {
         Answer::broken_if(observed > generation, || {
-            let message = "a condition has an observedGeneration that does not exist yet";
+            let message = "observedGeneration of a condition is greater than metadata.generation";
             invalid(condition, ".observedGeneration", message)
                 .expected(format!("at most {generation}"))
                 .observed(observed.to_string())
@@ -183,7 +183,7 @@ pub(crate) fn observed_generation_current(profile: &ClusterProfile, _: &Hub) -> 
     each_observed_generation(profile, |condition, observed, generation| {
         // 0 says nothing about a generation.
         Answer::broken_if((1..generation).contains(&observed), || {
-            let message = "a condition is of an older generation of the profile";
+            let message = "observedGeneration of a condition is less than metadata.generation";
             invalid(condition, ".observedGeneration", message)
                 .expected(generation.to_string())
                 .observed(observed.to_string())

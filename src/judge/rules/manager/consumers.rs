@@ -18,7 +18,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 pub(crate) fn secret_namespace_labelled(secret: &ConsumerSecret, hub: &Hub) -> Answer {
     let name = &secret.secret.namespace;
     let Some(namespace) = hub.namespace(name) else {
-        return Answer::unknown(format!("namespace {name} was not seen"));
+        return Answer::unknown(format!("namespace {name} was not observed"));
     };
     Answer::broken_if(namespace.consumer().is_none(), || {
         let label = namespace.labels.get(LABEL_CONSUMER);
@@ -130,7 +130,7 @@ pub(crate) fn least_privilege(secret: &ConsumerSecret, outcome: &LoginOutcome) -
     Answer::broken_if(*everything, || {
         Finding::on(secret.secret, "the consumer has full access to the member")
             .at(USERS_PATH)
-            .expected("a user with the rights that the consumer needs")
+            .expected("a user with only the permissions that the consumer needs")
             .observed(redacted(&format!("{user}, with every verb on every resource")))
     })
 }
@@ -138,7 +138,7 @@ pub(crate) fn least_privilege(secret: &ConsumerSecret, outcome: &LoginOutcome) -
 /// The only inventory of a hub before edition 2026-09.
 const WHOLE_HUB: &str = "";
 
-/// `consumers/consumer-name-unique`: no two namespaces have the same consumer's name; from edition 2026-09 on, for
+/// `consumers/consumer-name-unique`: no two namespaces have the same consumer name; from edition 2026-09 on, for
 /// profiles of the same namespace.
 ///
 /// It is evaluated once: namespaces are read once and have no versions.
@@ -180,9 +180,9 @@ fn clash(namespace: &Namespace, consumer: &str, other: &Namespace, inventory: &s
         WHOLE_HUB => String::new(),
         inventory => format!(" for the profiles in {inventory}"),
     };
-    Finding::on(namespace, "two namespaces have the same consumer's name")
+    Finding::on(namespace, "two namespaces have the same consumer name")
         .at(label_path(LABEL_CONSUMER))
-        .expected("a name of its own")
+        .expected("a unique consumer name")
         .observed(format!("{consumer}, as namespace {}{inventory}", other.name))
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn declared_consumer_served(profile: &ClusterProfile, hub: &Hub) -> A
         let is_served = secrets.any(|secret| hub.consumer_of(&secret.namespace) == Some(consumer));
         Answer::broken_if(!is_served, || {
             let expected = format!("a Secret for it in the namespace labelled {LABEL_CONSUMER}={consumer}");
-            Finding::on(profile, "a declared consumer has no credentials for the member")
+            Finding::on(profile, "no Secret for a declared consumer")
                 .at("metadata.name")
                 .expected(expected)
                 .observed(ABSENT)
@@ -276,7 +276,7 @@ pub(crate) fn secrets_retired(step: &Step) -> Answer {
         Some(StepOutcome::Failed { .. }) => {
             let profile = step.profile.path();
             return Answer::unknown(format!(
-                "a consumer Secret of {profile} is there after a `join` that failed"
+                "a consumer Secret of {profile} exists after a failed `join`"
             ));
         }
     }

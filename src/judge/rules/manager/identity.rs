@@ -20,7 +20,7 @@ type MemberKey = (Arc<str>, String);
 
 /// `identity/manager-label-present`: the profile has the manager label.
 pub(crate) fn manager_label_present(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let message = "profile lacks the manager label";
+    let message = "profile does not have the manager label";
     has_label(profile, LABEL_MANAGER, message, expected_label(profile))
 }
 
@@ -109,7 +109,7 @@ fn accepts_another_manager(probe: &Probe) -> Finding {
         ProbeMethod::MergePatch => "a merge patch",
         ProbeMethod::Update => "an update",
     };
-    let message = format!("hub accepts a change of the manager (dry run of {how})");
+    let message = format!("hub accepts a change of spec.clusterManager (dry run of {how})");
     Finding::on(probe.object.clone(), message)
         .at(MANAGER_PATH)
         .expected("refused by the hub")
@@ -136,8 +136,8 @@ pub(crate) fn name_follows_guidance(profile: &ClusterProfile, _: &Hub) -> Answer
         let message = "name is not generated and does not begin with the manager's name";
         Finding::at_path("metadata.name", message)
             .expected(match manager {
-                "" => "a name made by metadata.generateName".to_owned(),
-                manager => format!("a name made by metadata.generateName, or {manager}…"),
+                "" => "a name generated from metadata.generateName".to_owned(),
+                manager => format!("a name generated from metadata.generateName, or {manager}…"),
             })
             .observed(name)
     })
@@ -163,7 +163,7 @@ pub(crate) fn member_id_non_empty(profile: &ClusterProfile, _: &Hub) -> Answer {
 
 /// `identity/member-id-set`: the profile has the member id label.
 pub(crate) fn member_id_set(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = "an id that is the same for as long as the member is in the inventory";
+    let expected = "an id that does not change while the member is in the inventory";
     has_label(profile, LABEL_MEMBER_ID, "profile has no member id", expected)
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn member_id_no_tie((_, id): &MemberKey, profiles: &[&ClusterProfile]
     if let Some(undated) = profiles.iter().find(|profile| creation(profile).is_none()) {
         let object = ObjectRef::from(*undated);
         return Answer::unknown(format!(
-            "{object} has no creationTimestamp, and others have its member id"
+            "{object} has no creationTimestamp, and another profile has its member id"
         ));
     }
     let earliest = profiles.iter().filter_map(|profile| creation(profile)).min();
@@ -234,7 +234,7 @@ fn creation(profile: &ClusterProfile) -> Option<Timestamp> {
 pub(crate) fn manager_unique(hub: &Hub) -> Vec<Answer> {
     let creators = creators(hub);
     if creators.is_empty() && !hub.profiles().is_empty() {
-        let unknown = "neither an audit log nor managedFields show who created a profile";
+        let unknown = "neither the audit log nor managedFields show which client created a profile";
         return vec![Answer::unknown(unknown)];
     }
     let managers = creators.iter();
@@ -299,7 +299,7 @@ fn owns_no_field(profile: &ClusterProfile, owned: &ProgramFields) -> Answer {
     if owned.attribution.is_inferred && fields.any(|field| field == "spec.clusterManager") {
         return Answer::unknown("one field manager sets the names of two cluster managers");
     }
-    let message = "profile is written by the field manager of another manager";
+    let message = "the field manager of another manager writes the profile";
     Answer::broken(
         Finding::at_path(field, message)
             .expected(format!("written for {} only", profile.manager()))

@@ -75,7 +75,7 @@ pub(crate) fn kubeconfig_self_contained(secret: &ConsumerSecret, _: &Hub) -> Ans
         .map(|cluster| ("clusters", &cluster.name, &cluster.files));
     let of_users = users.iter().map(|user| ("users", &user.name, &user.files));
     let files = of_clusters.chain(of_users).flat_map(|(list, name, files)| {
-        let message = "the kubeconfig refers to a file, which its reader does not have";
+        let message = "the kubeconfig refers to a file that the consumer does not have";
         files.iter().map(move |field| {
             Finding::on(secret.secret, message)
                 .at(redacted(&format!("{PATH}.{list}[{name}].{field}")))
@@ -88,7 +88,7 @@ pub(crate) fn kubeconfig_self_contained(secret: &ConsumerSecret, _: &Hub) -> Ans
         credentials.any(|credential| credential.kind == CredentialKind::Exec)
     };
     let plugins = users.iter().filter(runs_plugin).map(|user| {
-        let message = "the kubeconfig runs a plugin, which its reader may not have";
+        let message = "the kubeconfig runs a plugin that the consumer may not have";
         Finding::on(secret.secret, message)
             .at(redacted(&format!("{USERS_PATH}[{}].exec", user.name)))
             .expected("a credential")
@@ -178,19 +178,19 @@ pub(crate) fn secret_single_consumer(secret: &ConsumerSecret, hub: &Hub) -> Answ
     if let Some((own, guest, (owner, other))) = guest {
         let (own, guest, path) = (&own.name, &guest.name, path(other));
         let observed =
-            format!("those of {own}, and of {guest}, by which {path} gives access to consumer {owner}");
+            format!("credentials of {own} and {guest}; {path} has those of {guest} for consumer {owner}");
         let message = "the Secret contains the credentials of two consumers";
         return Answer::broken(finding(message, "one consumer's credentials", observed));
     }
     let two = pairs.first().map(|(one, other)| {
         let message = "the Secret contains the credentials of more than one user";
-        let observed = format!("those of {} and of {}", one.name, other.name);
+        let observed = format!("credentials of {} and {}", one.name, other.name);
         finding(message, "one user's credentials", observed)
     });
     let shared = consumer.and_then(|consumer| {
         let (owner, other) = shared_with(hub, secret, kubeconfig, consumer)?;
-        let observed = format!("that of consumer {owner} in {}", path(other));
-        let expected = format!("a credential of consumer {consumer} alone");
+        let observed = format!("the credential of consumer {owner} in {}", path(other));
+        let expected = format!("a credential only for consumer {consumer}");
         Some(finding("two consumers share a credential", &expected, observed))
     });
     Answer::all(two.into_iter().chain(shared).map(Finding::advisory))

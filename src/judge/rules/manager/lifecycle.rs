@@ -93,7 +93,7 @@ fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> 
 /// `lifecycle/restart-keeps-profiles`: each profile whose member was joined before the restart stays there with its
 /// uid, and is not deleted.
 pub(crate) fn restart_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
-    let message = "a profile was deleted or recreated when the manager restarted";
+    let message = "a profile was deleted or re-created when the manager restarted";
     match keeps(taken, hub, message, |_| true) {
         Answer::NotApplicable => no_profile_before(taken),
         answer => answer,
@@ -105,9 +105,9 @@ pub(crate) fn restart_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
 pub(crate) fn cut_off_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
     let is_namespace_gone = taken.action == DriverAction::DeleteNamespace;
     let message = if is_namespace_gone {
-        "a profile was deleted or recreated when another namespace was deleted"
+        "a profile was deleted or re-created when another namespace was deleted"
     } else {
-        "a profile was deleted or recreated when the manager could not reach the source of its members"
+        "a profile was deleted or re-created when the manager could not reach the source of its members"
     };
     let gone = taken.profile.as_ref().filter(|_| is_namespace_gone);
     let is_elsewhere = |namespace: &str| gone.is_none_or(|gone| gone.namespace != namespace);
@@ -176,7 +176,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
         profile.is_some_and(|profile| *profile.metadata.uid != *step.profile.uid)
     };
     let missing = |_: Option<&_>| {
-        let message = "the deleted profile of a joined member is not recreated";
+        let message = "the deleted profile of a joined member is not re-created";
         let finding = Finding::at_path("metadata.name", message).observed("none");
         finding.expected("a profile of the member")
     };
@@ -193,7 +193,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
     match step.renamed() {
         Some(renamed) => renamed.expect(is_new, missing),
         None if !step.records_profiles() && prefix.is_some() => {
-            Answer::unknown(format!("the driver does not say which profile {action} had"))
+            Answer::unknown(format!("the driver step {action} does not name the profile"))
         }
         None => answer,
     }
@@ -217,7 +217,7 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
         },
         |profile| {
             let before = change.before.as_deref();
-            Finding::at_path(redacted(&change.path), "an untrue status is not corrected")
+            Finding::at_path(redacted(&change.path), "an overwritten status is not corrected")
                 .expected(before.map_or("no such value".to_owned(), redacted))
                 .observed(redacted_or_absent(profile.and_then(value).as_deref()))
         },

@@ -151,7 +151,7 @@ fn differences(reported: &BTreeSet<String>, actual: &BTreeSet<String>) -> String
     let missing = list(actual.difference(reported).collect());
     let surplus = list(reported.difference(actual).collect());
     let missing = missing.map(|missing| format!("without {missing}"));
-    let surplus = surplus.map(|surplus| format!("with {surplus}, which the member lacks"));
+    let surplus = surplus.map(|surplus| format!("with {surplus}, which the member does not have"));
     let parts: Vec<String> = missing.into_iter().chain(surplus).collect();
     parts.join("; ")
 }
@@ -169,10 +169,10 @@ pub(crate) fn honours_only_labelled(profile: &ClusterProfile, sample: &Sample, _
         let observed = redacted_under(&own.name, &own.value);
         let finding = Finding::at_path(
             path(own),
-            "the profile has a ClusterProperty that lacks the label",
+            "the profile has a ClusterProperty without the label",
         )
         .expected(format!(
-            "no property of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
+            "no property of that name: the member's ClusterProperty has no label {LABEL_HONOURED_PROPERTY}=true"
         ))
         .observed(format!("{observed}, as on the member"));
         // A manager may have a property of that name and value by itself, unless the suite planted it on the member.
@@ -190,9 +190,12 @@ fn is_common_knowledge(name: &str) -> bool {
 pub(crate) fn cluster_properties_propagated(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
     each_due_property(sample, hub, |own| {
         Answer::broken_if(value(profile, own).is_none(), || {
-            Finding::at_path(path(own), "the profile lacks a ClusterProperty of the member")
-                .expected(redacted_under(&own.name, &own.value))
-                .observed(ABSENT)
+            Finding::at_path(
+                path(own),
+                "the profile does not have a ClusterProperty of the member",
+            )
+            .expected(redacted_under(&own.name, &own.value))
+            .observed(ABSENT)
         })
     })
 }

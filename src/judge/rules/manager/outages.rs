@@ -25,7 +25,10 @@ pub(crate) fn unhealthy_after_break(step: &Step) -> Answer {
 /// was not True before.
 pub(crate) fn healthy_after_heal(step: &Step) -> Answer {
     let Some(before) = step.before() else {
-        return Answer::unknown(format!("{} was gone before its member was healed", step.profile));
+        return Answer::unknown(format!(
+            "{} was deleted before its member was healed",
+            step.profile
+        ));
     };
     let broken = step.earlier(DriverAction::Break);
     let was_healthy = broken.is_some_and(|broken| broken.before().is_some_and(is_healthy));
@@ -62,7 +65,7 @@ pub(crate) fn joined_follows_leave(step: &Step) -> Answer {
         other => return other,
     }
     let again = step.expect_not_again(is_joined, |lasted| {
-        let message = "a member that left is reported as joined, though it did not join again";
+        let message = "a member that left is reported as joined, but did not join again";
         Finding::at_path(condition_path(CONDITION_JOINED, "status"), message)
             .expected("no profile, or False or Unknown until the driver joins the member again")
             .observed(format!("True; {lasted}"))
@@ -76,7 +79,7 @@ fn still_healthy(step: &Step) -> Answer {
     let Some(profile) = profile.filter(|profile| is_healthy(profile)) else {
         return Answer::Kept;
     };
-    let message = "the profile of a member that left still reports it as healthy";
+    let message = "ControlPlaneHealthy is True after the member left";
     let finding = Finding::on(profile, message).at(condition_path(CONDITION_HEALTHY, "status"));
     Answer::warning(finding.expected(NOT_JOINED).observed("True"))
 }
@@ -120,7 +123,7 @@ pub(crate) fn heal_restores_status(step: &Step) -> Answer {
             let path = redacted(lost.first().map_or("status", String::as_str));
             Finding::at_path(
                 path,
-                "a member is back, but its profile lacks what it reported before",
+                "after an outage, the profile does not have all of its former status",
             )
             .expected("what the profile reported before the outage")
             .observed(describe_lost(&lost))

@@ -202,7 +202,7 @@ pub(crate) fn no_needless_slices(_: &DecisionKey, slices: &[&PlacementDecision],
     Answer::all(needless.map(|slice| {
         let decision = DecisionId::of(slice).describe();
         let (count, clusters) = (slices.len(), counted(clusters, "cluster"));
-        Finding::on(*slice, "a decision of several slices has an empty one")
+        Finding::on(*slice, "a decision has an empty slice next to other slices")
             .at("decisions")
             .expected(format!("{} in {decision}", counted(needed, "slice")))
             .observed(format!("{count} slices for {clusters}"))
@@ -264,7 +264,7 @@ fn listed_twice(
     scope: &str,
 ) -> Finding {
     let (namespace, name) = (&cluster.namespace, &cluster.name);
-    Finding::on(slice, "the decision names a cluster twice")
+    Finding::on(slice, "the decision lists a cluster twice")
         .at(format!("decisions[{place}].clusterProfileRef"))
         .expected(format!("each cluster once in {scope}"))
         .observed(format!("{namespace}/{name}, as in slice {}", first.metadata.name))
@@ -354,13 +354,18 @@ fn torn_finding(history: &DecisionHistory, first: &[Torn], more_reschedules: usi
     };
     let (decision, since) = (history.id.describe(), timestamp(*since));
     let (from, to) = (&left.metadata.name, longest.slice);
-    Finding::on(*left, "a reschedule leaves a cluster in no slice for a time")
-        .at("decisions")
-        .expected(format!("each kept cluster in a slice all the time, in {decision}"))
-        .observed(format!(
-            "{namespace}/{name}{others} left slice {from} at {since}, back in slice {to} after {length}{again}"
-        ))
-        .advisory_unless(first.iter().any(|torn| !torn.is_warning))
+    Finding::on(
+        *left,
+        "a reschedule temporarily removes a selected cluster from all slices",
+    )
+    .at("decisions")
+    .expected(format!(
+        "each kept cluster in a slice all the time, in {decision}"
+    ))
+    .observed(format!(
+        "{namespace}/{name}{others} left slice {from} at {since}, back in slice {to} after {length}{again}"
+    ))
+    .advisory_unless(first.iter().any(|torn| !torn.is_warning))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) fn placed(step: &PlacementStep) -> Answer {
         }
         [] => Ok(finding_on(step, slices, "a request for clusters has no decision")),
         _ => {
-            let message = "a decision has other clusters than were asked for";
+            let message = "the number of selected clusters differs from the requested number";
             Ok(finding_on(step, slices, message).advisory())
         }
     })
@@ -39,7 +39,7 @@ pub(crate) fn none_selected(step: &PlacementStep) -> Answer {
         Ok(finding_on(
             step,
             slices,
-            "a decision keeps clusters though none is asked for",
+            "a decision keeps clusters, but the request matches none",
         ))
     })
 }
@@ -74,13 +74,13 @@ fn wrong_size(step: &PlacementStep, slices: &[&PlacementDecision]) -> Result<Fin
     let references = clusters_of(slices);
     let (asked, count) = (step.request.clusters, references.len());
     if let Some(empty) = empty_slice(slices).filter(|_| count == asked) {
-        return Ok(Finding::on(empty, "an empty slice is left beside others").at("decisions"));
+        return Ok(Finding::on(empty, "an empty slice remains next to other slices").at("decisions"));
     }
     let Some(last) = slices
         .last()
         .filter(|_| asked > LARGEST_SLICE && count == LARGEST_SLICE)
     else {
-        return Err("the decision has other clusters than were asked for".into());
+        return Err("the number of selected clusters differs from the requested number".into());
     };
     let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
     let is_selectable = |profile: &&ClusterProfile| namespaces.contains(&*profile.metadata.namespace);
@@ -123,9 +123,9 @@ fn well_members<'h>(step: &'h PlacementStep) -> impl Iterator<Item = &'h Cluster
 pub(crate) fn unplaced(step: &PlacementStep) -> Answer {
     if step.histories.is_empty() {
         let name = redacted(&step.request.name);
-        return Answer::unknown(format!("no slice of {name} was ever seen"));
+        return Answer::unknown(format!("no slice of {name} was observed"));
     }
-    let message = "a slice is left of a placement that was taken back";
+    let message = "a slice remains after its placement ended";
     let deleted = step.expect(
         "no slice",
         |slices| step.published(slices).is_empty(),
@@ -177,7 +177,7 @@ fn came_back(step: &PlacementStep) -> Answer {
         Certainty::Unknown(reason) => return Answer::Unknown(reason),
         Certainty::Yes => {}
     }
-    let message = "a slice comes back after its placement was taken back";
+    let message = "a slice is re-created after its placement ended";
     let slices = step.published(&again.slices);
     let (count, since) = (
         counted(slices.len(), "slice"),
@@ -200,8 +200,8 @@ pub(crate) fn restored(step: &PlacementStep) -> Answer {
     };
     let left = clusters_without_slice(step, written);
     let message = match step.taken.action {
-        DriverAction::DeleteSlice => "a slice that somebody else deleted is not restored",
-        _ => "a slice that somebody else emptied is not restored",
+        DriverAction::DeleteSlice => "a slice that another client deleted is not restored",
+        _ => "a slice that another client emptied is not restored",
     };
     step.expect_since(
         written.seen_at,
@@ -237,7 +237,7 @@ fn own_write<'h, 's>(step: &'h PlacementStep<'s, '_>) -> Result<&'h SliceState<'
         let is_terminating = history.last().metadata.deletion_timestamp.is_some();
         match history.deleted {
             None if is_terminating => {
-                return Err(format!("a finalizer keeps the slice after {action}").into());
+                return Err(format!("a finalizer blocks the deletion of the slice after {action}").into());
             }
             None => return Err(unseen()),
             Some(_) => {}

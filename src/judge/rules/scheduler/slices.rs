@@ -45,7 +45,7 @@ pub(crate) fn index_is_number(slice: &PlacementDecision, _: &Hub) -> Answer {
     Answer::broken_if(parse_index(index).is_none(), || {
         let path = label_path(LABEL_DECISION_INDEX);
         Finding::at_path(path, "the decision index is not a number")
-            .expected("a decimal number from 0 on")
+            .expected("a decimal number, 0 or greater")
             .observed(index)
     })
 }
@@ -114,7 +114,7 @@ pub(crate) fn no_unknown_multicluster_labels(slice: &PlacementDecision, _: &Hub)
             ),
             None => (
                 "no document defines the label for PlacementDecisions",
-                format!("no label but {} of this API", DEFINED.join(", ")),
+                format!("only these labels of this API: {}", DEFINED.join(", ")),
             ),
         };
         let finding = Finding::at_path(label_path(key), message);
@@ -189,7 +189,7 @@ pub(crate) fn resolve(reference: &Reference) -> Answer {
         return Answer::NotApplicable;
     }
     Answer::broken_if(reference.profile.is_none(), || {
-        let finding = reference.finding("the decision refers to a ClusterProfile that does not exist");
+        let finding = reference.finding("the decision references a ClusterProfile that does not exist");
         finding.expected("references to ClusterProfiles that exist")
     })
 }
@@ -212,7 +212,7 @@ pub(crate) fn selected_is_alive(reference: &Reference) -> Answer {
     let Some(condition) = conditions.find(|kind| has_status(profile, kind, "False")) else {
         return Answer::Kept;
     };
-    let finding = reference.finding("the decision names a cluster that its profile reports as down");
+    let finding = reference.finding("the decision selects a cluster that its profile reports as down");
     let observed = format!("{} ({condition} is False)", finding.observed);
     Answer::broken(
         finding
@@ -309,9 +309,9 @@ fn deleted_by_others(writes: &SliceWrites, owner: &BTreeSet<&str>) -> Answer {
     if deleter.author != Author::Other || deleter.is_kubectl_or_hub {
         return Answer::Kept;
     }
-    let message = "a slice is deleted by others than its scheduler";
+    let message = "another client deletes a slice of the scheduler";
     let finding = Finding::at_path("metadata.deletionTimestamp", message)
-        .expected(format!("a deletion by {} alone", listed(owner)))
+        .expected(format!("a deletion only by {}", listed(owner)))
         .observed(format!("by {}, at {}", listed(&deleter.names), timestamp(at)));
     Answer::warning(finding)
 }
@@ -323,7 +323,7 @@ fn written_by<'e>(
     owner: &BTreeSet<&str>,
 ) -> Option<Finding> {
     let first = timestamp(published.first()?.reported);
-    let message = "a slice is written by others than its scheduler";
+    let message = "another client writes a slice of the scheduler";
     let finding = Finding::at_path("metadata.resourceVersion", message)
         .expected(format!("writes by {} alone", listed(owner)))
         .observed(format!("{}, first at {first}", writes.tally(published)));
