@@ -135,11 +135,14 @@ pub(crate) fn in_the_end(taken: &DriverStep, observed: &str) -> String {
     format!("{observed} at {}", to_the_second(taken.deadline()))
 }
 
+/// Judges what follows an action.
+type CheckStep = Box<dyn Fn(&DriverStep, &Hub) -> Answer + Send + Sync>;
+
 /// A rule on the actions of one kind in one scenario.
 pub(crate) struct StepRule {
     scenario: Scenario,
     action: DriverAction,
-    check: Box<dyn Fn(&DriverStep, &Hub) -> Answer + Send + Sync>,
+    check: CheckStep,
     /// Whether the actions of other scenarios are judged, too.
     is_of_all_scenarios: bool,
     /// Whether the rule has nothing to say if the run took no such action.

@@ -23,8 +23,11 @@ use crate::{
 /// The usual grace period of a violation: 2 min.
 pub(crate) const GRACE: Micros = 120 * SECOND;
 
+/// Judges a version of an object.
+type CheckVersion<T> = Box<dyn Fn(&Version<T>, &Hub) -> Answer + Send + Sync>;
+
 pub(crate) struct State<T> {
-    check: Box<dyn Fn(&Version<T>, &Hub) -> Answer + Send + Sync>,
+    check: CheckVersion<T>,
     grace: Micros,
     /// Whether two versions get the same answer.
     same: fn(&T, &T) -> bool,

@@ -221,13 +221,16 @@ pub(crate) struct AccessEntry<'r, 'e> {
     pub(crate) provider: &'e AccessProvider,
 }
 
+/// Judges a consumer's run.
+type JudgeRun = Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>;
+
 /// A rule on a consumer's run.
 pub(crate) struct ConsumerRule {
     /// What did not happen if nothing was examined.
     nothing_happened: Cow<'static, str>,
     skipped: fn(&ConsumerSpec) -> Option<Reason>,
     judges_around_gaps: bool,
-    judge: Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>,
+    judge: JudgeRun,
 }
 
 impl ConsumerRule {
