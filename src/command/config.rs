@@ -65,9 +65,9 @@ pub struct ConfigFlags {
     /// What `--print-config` prints.
     #[arg(skip)]
     pub printed: Option<String>,
-    /// The given settings that apply only to one role: the flag's id and its long name.
+    /// The flags that are set, each by its id and its long name.
     #[arg(skip)]
-    of_one_role: Vec<(String, String)>,
+    set: Vec<(String, String)>,
 }
 
 impl ConfigFlags {
@@ -79,7 +79,7 @@ impl ConfigFlags {
     /// Prints which flags do not apply to the roles of recorded evidence.
     pub fn note_unused(&self, claim: &Claim) {
         let judged: Vec<_> = claim.roles().collect();
-        for (id, name) in &self.of_one_role {
+        for (id, name) in &self.set {
             if let Some(reason) = roles::unused(id, &judged) {
                 anstream::eprintln!("note: ignoring --{name}: {reason}");
             }
@@ -158,7 +158,7 @@ impl Settings {
     pub fn complete(&self, whole: &Command, name: &str, config: &mut ConfigFlags) -> Result<(), Failure> {
         let own = subcommand(whole, name);
         let set = own.get_arguments().filter(|arg| contains(&self.set, arg));
-        config.of_one_role = set.map(|arg| (arg.get_id().to_string(), long(arg))).collect();
+        config.set = set.map(|arg| (arg.get_id().to_string(), long(arg))).collect();
         if config.print_config {
             config.printed = Some(self.text(own)?);
         }

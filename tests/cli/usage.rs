@@ -38,12 +38,8 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["did you mean `identity/manager-label-present`?"],
     ),
     (
-        "explain identity/",
-        &["`identity` is a suite", "identity/manager-label-present"],
-    ),
-    (
         "run --from conforming.yaml --exact identity",
-        &["`identity` is a suite", "identity/manager-label-present"],
+        &["unknown rule `identity`"],
     ),
     (
         "run --from conforming.yaml --exact manager-label-presnt",

@@ -3,69 +3,27 @@
 use std::fmt::Display;
 
 use evidence::api::UnknownName;
-use judge::rules::{self, Applies, Facts, Rule};
+use judge::rules::{self, Applies, Facts};
 
-/// A name that is none of a rule.
+/// A text that matches no rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoRule {
-    /// It is not known; a slip gets the nearest one.
-    #[error("{0}{hint}", hint = if .0.nearest.is_none() { "; `list` prints all rules" } else { "" })]
-    Unknown(#[from] UnknownName),
-    /// It is a suite's.
-    #[error("`{suite}` is a suite: name one of its rules, {}", rules.join(", "))]
-    Suite {
-        /// The suite.
-        suite: String,
-        /// The ids of its rules.
-        rules: Vec<&'static str>,
-    },
-}
+#[error("{0}{hint}", hint = if .0.nearest.is_none() { "; `list` prints all rules" } else { "" })]
+pub struct NoRule(UnknownName);
 
-/// Finds a rule by its id.
-///
-/// # Errors
-/// When there is none; the error suggests the nearest.
-pub fn named(id: &str) -> Result<&'static Rule, NoRule> {
-    rules::find(id).ok_or_else(|| unknown(id))
-}
-
-/// Builds the error for an unknown rule: people leave out the suite, or give it alone.
+/// The error for a text that matches no rule. People leave out the suite: the nearest name is among the short ones, too.
 pub fn unknown(given: &str) -> NoRule {
-    let suite = given.strip_suffix('/').unwrap_or(given);
-    let of_suite = rules::all().iter().filter(|rule| rule.suite() == suite);
-    let of_suite: Vec<&str> = of_suite.map(|rule| rule.id).collect();
-    if !of_suite.is_empty() {
-        return NoRule::Suite {
-            suite: suite.to_owned(),
-            rules: of_suite,
-        };
-    }
-    nearest(given).into()
-}
-
-fn nearest(given: &str) -> UnknownName {
-    let ids = rules::all().iter().map(|rule| rule.id);
-    if let Some((suite, name)) = given.split_once('/') {
-        let mut error = UnknownName::among("rule", given, ids);
-        if name.is_empty() {
-            // It is a filter that selects a suite.
-            let suites = rules::all().iter().map(|rule| rule.suite());
-            let nearest = UnknownName::among("suite", suite, suites).nearest;
-            error.nearest = nearest.map(|suite| format!("{suite}/"));
-        }
-        return error;
-    }
-    let short = |id: &'static str| id.split_once('/').map_or(id, |(_, name)| name);
+    let ids = || rules::all().iter().map(|rule| rule.id);
     let suites = rules::all().iter().map(|rule| rule.suite());
-    let mut error = UnknownName::among("rule", given, ids.clone().map(short).chain(suites));
-    // Suggest an id where there is one: it can be given anywhere.
-    if let Some(id) = ids
-        .into_iter()
-        .find(|id| Some(short(id)) == error.nearest.as_deref())
-    {
+    let short = |id: &'static str| id.split_once('/').map_or(id, |(_, name)| name);
+    let known = ids().chain(ids().map(short)).chain(suites);
+    let known: Vec<&str> = known.filter(|name| *name != given).collect();
+    let mut error = UnknownName::among("rule", given.trim_end_matches('/'), known);
+    given.clone_into(&mut error.given);
+    // An id can be given anywhere.
+    if let Some(id) = ids().find(|id| Some(short(id)) == error.nearest.as_deref()) {
         error.nearest = Some(id.to_owned());
     }
-    error
+    NoRule(error)
 }
 
 /// Lists the editions that have the rule.

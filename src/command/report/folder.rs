@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use evidence::Limits;
 use report::submitted::{Document, Proof, Unreadable};
 
-use super::{held::held, read::read};
+use super::read::{held, read};
 use crate::command::terminal::exit::Failure;
 
 /// The name of a report in its folder.

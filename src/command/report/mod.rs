@@ -3,10 +3,38 @@
 mod comment;
 mod diff;
 mod folder;
-mod held;
 mod read;
 mod site;
-mod subcommands;
 mod verify;
 
-pub use subcommands::Report;
+use clap::{Args, Subcommand};
+
+use crate::command::terminal::exit::{Exit, Failure};
+
+/// Verify, compare and publish reports that were written with `run --report`
+#[derive(Debug, Args)]
+pub struct Report {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Verify(verify::Verify),
+    Diff(diff::Diff),
+    Site(site::Site),
+}
+
+impl Report {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// When it could not be carried out.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        match self.command {
+            Command::Verify(verify) => verify.execute(),
+            Command::Diff(diff) => diff.execute(),
+            Command::Site(site) => site.execute(),
+        }
+    }
+}

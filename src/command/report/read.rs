@@ -1,4 +1,4 @@
-//! Reading a submitted report.
+//! Reads a submitted report and its evidence.
 
 use std::{
     fs::File,
@@ -7,10 +7,13 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use evidence::{LimitError, Limits};
-use report::submitted::{Document, ReadError};
+use evidence::{Checksum, LimitError, Limits};
+use report::submitted::{Document, Held, ReadError};
 
-use crate::command::terminal::{advice, exit::Failure};
+use crate::command::{
+    flags::input::read_untimed,
+    terminal::{advice, exit::Failure},
+};
 
 /// More than any report needs.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -50,4 +53,27 @@ fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads an evidence file, within the limits.
+pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
+    let sum = Checksum::of_file_bounded(path, limits)
+        .map_err(|error| {
+            let advice = advice::too_large(Checksum::limit(&error));
+            anyhow!("{error}{advice}")
+        })
+        .with_context(|| format!("failed to read the evidence {}", path.display()))
+        .map_err(Failure::usage)?
+        .ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "{} is no file: name the file that `run --record` wrote",
+                path.display()
+            ))
+        })?;
+    // The time of a dump is that of the report.
+    let input = read_untimed(path, limits).map_err(Failure::usage)?;
+    Ok(Held {
+        evidence: input.evidence,
+        sum,
+    })
 }

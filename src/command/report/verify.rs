@@ -9,7 +9,10 @@ use report::{
     submitted::{Change, Check, Document, Fitness, Proof},
 };
 
-use super::{comment::verify_all, held::held, read::read};
+use super::{
+    comment::verify_all,
+    read::{held, read},
+};
 use crate::command::{
     flags::input::InputFlags,
     terminal::{

@@ -5,13 +5,13 @@ use clap::Args;
 use evidence::api::Edition;
 use judge::{
     RuleVerdict, Selection, judge,
-    rules::{Applies, Rule, example::Example},
+    rules::{self, Applies, Rule, example::Example},
 };
 use report::{page::Page, show_findings, yaml};
 use serde_json::Value;
 
 use crate::command::{
-    flags::rule::{by_edition, edition, editions, evidence, named},
+    flags::rule::{by_edition, edition, editions, evidence, unknown},
     terminal::{
         exit::{Exit, Failure},
         print::{print, width},
@@ -22,7 +22,7 @@ use crate::command::{
 /// the remedy
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The rule's id, such as identity/manager-label-present
+    /// The rule's id, or a word to search ids and titles for
     rule: String,
     /// The edition to explain it by: its source there, and an example of it [default: all editions]
     #[arg(long, value_name = "EDITION")]
@@ -38,13 +38,35 @@ impl Explain {
     /// # Errors
     /// When there is no such rule, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let rule = named(&self.rule).map_err(Failure::usage)?;
+        let rule = match rules::find(&self.rule) {
+            Some(rule) => rule,
+            None => match &search(&self.rule)[..] {
+                [] => return Err(Failure::usage(unknown(&self.rule))),
+                [rule] => rule,
+                several => return print(&titles(several)).map(|()| Exit::Success),
+            },
+        };
         let applies = match self.edition {
             Some(edition) => Some(applies(rule, edition)?),
             None => None,
         };
         print(&explanation(rule, applies, width())).map(|()| Exit::Success)
     }
+}
+
+/// The rules whose id or title contains a text.
+fn search(text: &str) -> Vec<&'static Rule> {
+    let text = text.to_lowercase();
+    let contains = |rule: &&Rule| rule.id.contains(&text) || rule.facts.title.to_lowercase().contains(&text);
+    rules::all().iter().filter(contains).collect()
+}
+
+fn titles(rules: &[&Rule]) -> String {
+    let mut page = Page::new(width());
+    for rule in rules {
+        page.marked(0, rule.id, &rule.facts.title);
+    }
+    page.into_text()
 }
 
 fn applies(rule: &Rule, edition: Edition) -> Result<&Applies, Failure> {
@@ -72,25 +94,70 @@ fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> Str
         "The examples show only what matters; everything else in them conforms.",
     );
     let examples = Example::of(rule).expect("a test has read the examples of every rule");
-    for kind in ["passes", "fails"] {
-        if let Some(place) = place_of_example(rule, kind, only) {
-            show_example(&mut page, rule, &examples, kind, place);
+    let failing = place_of_example(rule, "fails", only, None);
+    let path = failing.and_then(|place| violated_path(rule, &examples[place]));
+    let passing = place_of_example(rule, "passes", only, path.as_deref().map(field));
+    if let Some(place) = passing {
+        show_example(&mut page, rule, &examples[place], "passes", place);
+        let example = &rule.facts.examples[place]["passes"];
+        // An example says only what differs from a profile that conforms. Scenarios have no single profile.
+        if let Some(path) =
+            path.filter(|path| example.is_array() && !example.to_string().contains(field(path)))
+            && let Some(history) = examples[place].evidence().histories().next()
+            && let Ok(profile) = serde_json::to_value(history.last())
+            && let Some(text) = text_of(&profile, field(&path))
+        {
+            page.gap();
+            page.paragraph(2, &format!("and {path} is {text}"));
         }
+    }
+    if let Some(place) = failing {
+        show_example(&mut page, rule, &examples[place], "fails", place);
     }
     page.gap();
     page.field(2, "remedy", &rule.facts.remedy);
     page.into_text()
 }
 
-/// Finds the first example of a kind, rather one of the edition itself.
-fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>) -> Option<usize> {
-    let edition = only.map(|applies| applies.edition.to_string());
-    let examples = || rule.facts.examples.iter();
-    let of_edition = |example: &Value| edition.is_some() && example["edition"].as_str() == edition.as_deref();
-    let is_one = |example: &Value| example.get(kind).is_some();
-    examples()
-        .position(|example| is_one(example) && of_edition(example))
-        .or_else(|| examples().position(is_one))
+/// Finds an example of a kind, rather one that shows a field, and rather one of the edition itself.
+fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>, field: Option<&str>) -> Option<usize> {
+    let edition = only.map(|applies| applies.edition.name());
+    let places = rule.facts.examples.iter().enumerate();
+    let of_kind = places.filter(|(_, example)| example.get(kind).is_some());
+    let best = of_kind.min_by_key(|(place, example)| {
+        let is_of_edition = edition.is_some() && example["edition"].as_str() == edition;
+        // The plainest one that shows the field is the shortest.
+        let text = field.map_or_else(String::new, |_| example[kind].to_string());
+        let shows_field = field.is_none_or(|field| text.contains(field));
+        (!shows_field, !is_of_edition, text.len(), *place)
+    });
+    best.map(|(place, _)| place)
+}
+
+/// The path of the first finding.
+fn violated_path(rule: &Rule, example: &Example) -> Option<String> {
+    let verdict = judged(rule, example)?;
+    verdict.findings.first().map(|finding| finding.path.clone())
+}
+
+/// The last part of a path: of `metadata.labels[x-k8s.io/cluster-manager]` the label.
+fn field(path: &str) -> &str {
+    match path.strip_suffix(']') {
+        Some(path) => path.rsplit('[').next().unwrap_or(path),
+        None => path.rsplit('.').next().unwrap_or(path),
+    }
+}
+
+/// The text of a field in a profile.
+fn text_of<'v>(profile: &'v Value, field: &str) -> Option<&'v str> {
+    match profile {
+        Value::Object(map) => {
+            let own = map.get(field).and_then(Value::as_str);
+            own.or_else(|| map.values().find_map(|value| text_of(value, field)))
+        }
+        Value::Array(list) => list.iter().find_map(|value| text_of(value, field)),
+        _ => None,
+    }
 }
 
 fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
@@ -145,76 +212,20 @@ fn fields(page: &mut Page, name: &str, values: &[String]) {
     }
 }
 
-fn show_example(page: &mut Page, rule: &Rule, examples: &[Example], kind: &str, place: usize) {
+fn show_example(page: &mut Page, rule: &Rule, judgeable: &Example, kind: &str, place: usize) {
     let example = &rule.facts.examples[place];
     let name = example.get("name").and_then(Value::as_str).unwrap_or_default();
     page.gap();
     page.marked(0, &format!("{kind}:"), name);
     page.gap();
     page.verbatim(INDENT, &yaml::block(&example[kind]));
-    if let Some((path, value)) = conforming(rule, examples, kind, place) {
-        page.gap();
-        page.paragraph(2, &format!("and {path} is {value}"));
-    }
-    let Some(verdict) = judged(rule, &examples[place]) else {
+    let Some(verdict) = judged(rule, judgeable) else {
         return;
     };
     if !verdict.findings.is_empty() {
         page.gap();
         page.paragraph(2, "and a report says");
         show_findings(page, &verdict);
-    }
-}
-
-/// Where the first example that fails has its fault, and what the profile of a passing example has there. An example says only
-/// what differs from a profile that conforms, so that may be all that the rule looks at.
-fn conforming(rule: &Rule, examples: &[Example], kind: &str, place: usize) -> Option<(String, String)> {
-    let example = &rule.facts.examples[place];
-    // Others change their profiles over time.
-    if kind != "passes" || !example[kind].is_array() {
-        return None;
-    }
-    let failing = &examples[place_of_example(rule, "fails", None)?];
-    let path = judged(rule, failing)?.findings.first()?.path.clone();
-    let history = examples[place].evidence().histories().next()?;
-    let profile = serde_json::to_value(history.last()).ok()?;
-    let value = at_path(&profile, &path)?.as_str()?.to_owned();
-    // A label's key has dots.
-    let field = match path.strip_suffix(']') {
-        Some(path) => path.rsplit('[').next()?,
-        None => path.rsplit('.').next()?,
-    };
-    let is_shown = example[kind].to_string().contains(field);
-    (!is_shown).then_some((path, value))
-}
-
-/// The value at the path of a finding, such as `metadata.labels[x-k8s.io/cluster-manager]` or `status.conditions[Joined].status`.
-fn at_path<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    let Some(key_begins) = path.find(['.', '[']) else {
-        return value.get(path);
-    };
-    let (field, rest) = path.split_at(key_begins);
-    let value = if field.is_empty() {
-        value
-    } else {
-        value.get(field)?
-    };
-    let (value, rest) = match rest.strip_prefix('[') {
-        None => (value, &rest[1..]),
-        Some(rest) => {
-            let (key, rest) = rest.split_once(']')?;
-            let is_named = |entry: &&Value| ["name", "type"].iter().any(|field| entry[field] == key);
-            let value = match value {
-                Value::Array(list) => list.iter().find(is_named)?,
-                other => other.get(key)?,
-            };
-            (value, rest.strip_prefix('.').unwrap_or(rest))
-        }
-    };
-    if rest.is_empty() {
-        Some(value)
-    } else {
-        at_path(value, rest)
     }
 }
 
@@ -233,7 +244,6 @@ fn judged(rule: &Rule, example: &Example) -> Option<RuleVerdict> {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
-    use judge::rules;
 
     use super::*;
 
@@ -242,10 +252,11 @@ mod tests {
         for rule in rules::all() {
             let told = strip_str(&explanation(rule, None, Some(80))).to_string();
             for line in told.lines() {
-                // A path or a command stays whole.
+                // A path or a command stays whole, and the YAML of an example is not wrapped.
+                let is_yaml = line.starts_with("    ") && (line.contains(": ") || line.contains("- "));
                 let is_whole = line.split_whitespace().count() <= 2 || line.contains("conformance explain ");
                 assert!(
-                    line.chars().count() <= 80 || is_whole,
+                    line.chars().count() <= 80 || is_whole || is_yaml,
                     "{}: too wide: {line}",
                     rule.id
                 );
@@ -286,12 +297,13 @@ mod tests {
             ),
             (
                 "identity/member-id-set",
-                "metadata.labels[multicluster.x-k8s.io/inventory-member-id] is ",
+                "multicluster.x-k8s.io/inventory-member-id",
             ),
         ] {
             let rule = rules::find(rule).expect("a rule");
-            let told = strip_str(&explanation(rule, None, None)).to_string();
-            assert!(told.contains(shown), "{told}");
+            let text = strip_str(&explanation(rule, None, None)).to_string();
+            let (passes, _) = text.split_once("fails:").expect("an example fails");
+            assert!(passes.contains(shown), "{text}");
         }
     }
 
