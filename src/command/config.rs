@@ -130,7 +130,7 @@ impl Settings {
             // A file may serve runs of other roles.
             if let Some(judged) = roles::judged(flags_of(&merged)) {
                 from_file.retain(|setting| {
-                    let reason = roles::unused(setting.id(), &judged);
+                    let reason = roles::unused_in_run(setting.id(), &judged);
                     reason.is_none_or(|reason| {
                         note(path, &setting.key, &reason);
                         false
@@ -141,7 +141,7 @@ impl Settings {
         }
         if let Some(judged) = roles::judged(flags_of(&matches)) {
             for arg in own.get_arguments().filter(|arg| contains(&set, arg)) {
-                if let Some(reason) = roles::unused(arg.get_id().as_str(), &judged) {
+                if let Some(reason) = roles::unused_in_run(arg.get_id().as_str(), &judged) {
                     let flag = long(arg);
                     return Err(Failure::usage(anyhow!("--{flag} cannot be used here: {reason}")));
                 }
@@ -433,7 +433,8 @@ impl ConfigFile {
             let mut args = own.get_arguments();
             let arg = args.find(|arg| arg.get_id() == setting.id() && !contains(set, arg));
             // A run and its replay can share a file.
-            if arg.is_none() || (own.get_name(), setting.id()) == ("replay", "record") {
+            let is_replay = own.get_name() == "replay" || set.iter().any(|id| id == "from");
+            if arg.is_none() || (is_replay && setting.id() == "record") {
                 continue;
             }
             let gives_way = |flag: &&Arg| {
@@ -506,7 +507,10 @@ impl Setting {
 
     /// Whether its files are of no use with `--manager`. A word such as `none` says what the user wants on each hub.
     fn is_useless_with(&self, flag: &Arg) -> bool {
-        let has_word = self.values.iter().any(|value| WORDS.contains(&&**value));
+        let has_word = self
+            .values
+            .iter()
+            .any(|value| ["none", "reference"].contains(&&**value));
         flag.get_id() == "manager" && FILES_OF_A_HUB.contains(&self.id()) && !has_word
     }
 }

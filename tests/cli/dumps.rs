@@ -17,7 +17,7 @@ fn an_empty_list_is_an_inventory_without_profiles() {
 #[test]
 fn what_is_claimed_is_asked_for_in_a_dump_too() {
     let run = "run --from conforming.yaml";
-    expect(0, &run);
+    expect(0, run);
     for claim in ["--feature consumer-secrets", "--consumer argocd"] {
         let told = expect(3, format!("{run} {claim}")).replace("\n  ", " ");
         assert!(told.contains("claimed, but the dump holds no Secrets"), "{told}");
@@ -125,7 +125,7 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
 #[test]
 fn should_rules_count_under_strict() {
     let warned = "run --from violating.yaml conditions/joined-reported conditions/well-formed";
-    let told = expect(0, &warned);
+    let told = expect(0, warned);
     assert_contains(&told, &["warning   conditions/joined-reported (1 finding): "]);
     let told = expect(1, format!("{warned} --strict"));
     assert!(

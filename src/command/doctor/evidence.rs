@@ -140,7 +140,7 @@ impl<'a> EvidenceChecks<'a> {
                 row
             };
             if !self.others.contains(&row.0) {
-                checks.push(self.row(row, plan));
+                checks.extend(self.row(row, plan));
             }
         }
         for feature in Feature::ALL {
@@ -152,26 +152,30 @@ impl<'a> EvidenceChecks<'a> {
         checks
     }
 
-    fn row(&mut self, (check, kinds, with, collected): Row, plan: &Plan) -> Check {
+    /// Checks the evidence of a row; none if nothing shows why it is missing, as on a hub without profiles.
+    fn row(&mut self, (check, kinds, with, collected): Row, plan: &Plan) -> Option<Check> {
         let Some(reason) = kinds.iter().find_map(|kind| self.why_missing(*kind)) else {
             let observe = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
-            return match check {
+            return Some(match check {
                 "evidence/timeline" => Check::ok(check, &format!("{collected} for {observe:#}")),
                 _ => Check::ok(check, collected),
-            };
+            });
         };
         let gain = self.gain(with, |more| request(more, kinds));
         if gain.rules.is_empty() {
-            return Check::ok(check, &format!("no selected rule needs {with}"));
+            return Some(Check::ok(check, &format!("no selected rule needs {with}")));
         }
         let fact = without_remedy(&reason);
+        if fact.is_empty() {
+            return None;
+        }
         let remedy = match (fact.strip_prefix("disabled by "), with) {
             (Some(flag), _) => format!("leave out {flag}"),
             (None, "managedFields") => "let the hub show metadata.managedFields".to_owned(),
             (None, flag) if flag.starts_with("--") => format!("add {flag}"),
             _ => ROLE.to_owned(),
         };
-        self.missing(check, gain, &fact, &remedy)
+        Some(self.missing(check, gain, &fact, &remedy))
     }
 
     fn feature(&mut self, feature: Feature) -> Option<Check> {

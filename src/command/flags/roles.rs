@@ -88,14 +88,20 @@ const FLAGS: [(&str, Role); 18] = [
 ];
 
 /// Why a run of these roles does not use a flag.
-pub fn unused(id: &str, judged: &[Role]) -> Option<String> {
-    if judged.contains(&Role::Consumer) {
-        match id {
-            "namespaces" => return Some("the driver file names the namespaces of a consumer".to_owned()),
-            "observe" => return Some("the scenarios of a consumer set the duration".to_owned()),
-            _ => {}
+pub fn unused_in_run(id: &str, judged: &[Role]) -> Option<String> {
+    match id {
+        "namespaces" if judged.contains(&Role::Consumer) => {
+            Some("the driver file names the namespaces of a consumer".to_owned())
         }
+        "observe" if judged.contains(&Role::Consumer) => {
+            Some("the scenarios of a consumer set the duration".to_owned())
+        }
+        _ => unused(id, judged),
     }
+}
+
+/// Why neither a run nor a replay of these roles uses a flag.
+pub fn unused(id: &str, judged: &[Role]) -> Option<String> {
     let (_, role) = FLAGS.iter().find(|(flag, _)| *flag == id)?;
     (!judged.contains(role)).then(|| format!("it applies only to --role {role}"))
 }

@@ -60,7 +60,7 @@ pub struct TargetFlags {
 /// A hub that the suite starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TestHub {
-    /// In this process; simulates 30 minutes in seconds
+    /// In this process; `run` simulates 30 minutes in seconds
     #[default]
     Lab,
     /// A real kube-apiserver on this machine, from envtest binaries

@@ -66,7 +66,11 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
     let rules_as_of = document.rules_as_of;
     let mut editions = Vec::new();
     let check = Check::of(&document, &mut proof, |report| {
-        editions.push(EditionResult::judged(report, rules_as_of));
+        editions.push(EditionResult::judged(
+            report,
+            &report.judgement.waivers,
+            rules_as_of,
+        ));
     });
     if editions.is_empty() {
         editions.push(EditionResult::claimed(&document));
@@ -80,7 +84,7 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
                 ..document.clone()
             };
             Check::of(&other, &mut proof, |report| {
-                editions.push(EditionResult::judged(report, rules_as_of));
+                editions.push(EditionResult::judged(report, &[], rules_as_of));
             });
         }
     }

@@ -2,12 +2,15 @@
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
+    fmt,
     io::{self, BufRead, Read},
 };
 
 use jiff::Timestamp;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -208,11 +211,35 @@ impl Line {
 
 /// The one key of a record, and its content.
 fn kind_and_content(record: &str) -> Result<(String, &str), String> {
-    let parts: HashMap<String, &RawValue> = parse(record)?;
-    let mut parts = parts.into_iter();
-    match (parts.next(), parts.next()) {
-        (Some((kind, content)), None) => Ok((kind, content.get())),
-        _ => Err("expected an object with one key, the record's kind".to_owned()),
+    let OneKey(kind, content) = parse(record)?;
+    Ok((kind, content.get()))
+}
+
+/// An object with one key.
+struct OneKey<'a>(String, &'a RawValue);
+
+impl<'de> Deserialize<'de> for OneKey<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneEntry;
+
+        impl<'de> Visitor<'de> for OneEntry {
+            type Value = OneKey<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with one key, the record's kind")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let entry = map.next_entry()?;
+                let (kind, content) = entry.ok_or_else(|| M::Error::invalid_length(0, &self))?;
+                match map.next_key::<IgnoredAny>()? {
+                    None => Ok(OneKey(kind, content)),
+                    Some(_) => Err(M::Error::invalid_length(2, &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_map(OneEntry)
     }
 }
 

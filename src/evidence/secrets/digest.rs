@@ -54,17 +54,27 @@ type Entries<'a> = BTreeMap<&'a str, &'a str>;
 #[serde(rename_all = "kebab-case", default)]
 struct ClearKubeconfig {
     current_context: Option<String>,
-    contexts: Option<Vec<Object<Named<ClearContext>>>>,
-    clusters: Option<Vec<Object<Named<ClearCluster>>>>,
-    users: Option<Vec<Object<Named<ClearUser>>>>,
+    contexts: Option<Vec<Object<NamedContext>>>,
+    clusters: Option<Vec<Object<NamedCluster>>>,
+    users: Option<Vec<Object<NamedUser>>>,
 }
 
-/// An entry of one of its lists.
 #[derive(Deserialize)]
-struct Named<T> {
+struct NamedContext {
     name: Option<String>,
-    #[serde(alias = "context", alias = "cluster", alias = "user")]
-    content: Option<Object<T>>,
+    context: Option<Object<ClearContext>>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    name: Option<String>,
+    cluster: Option<Object<ClearCluster>>,
+}
+
+#[derive(Deserialize)]
+struct NamedUser {
+    name: Option<String>,
+    user: Option<Object<ClearUser>>,
 }
 
 #[derive(Deserialize)]
@@ -200,7 +210,7 @@ impl Digester {
             ..Kubeconfig::default()
         };
         for (index, Object(named)) in clear.contexts.into_iter().flatten().enumerate() {
-            let context = required(named.content, "contexts", index, "context")?;
+            let context = required(named.context, "contexts", index, "context")?;
             kubeconfig.contexts.push(KubeconfigContext {
                 name: named.name.unwrap_or_default(),
                 cluster: context.cluster.unwrap_or_default(),
@@ -208,7 +218,7 @@ impl Digester {
             });
         }
         for (index, Object(named)) in clear.clusters.into_iter().flatten().enumerate() {
-            let cluster = required(named.content, "clusters", index, "cluster")?;
+            let cluster = required(named.cluster, "clusters", index, "cluster")?;
             kubeconfig.clusters.push(KubeconfigCluster {
                 name: named.name.unwrap_or_default(),
                 server: without_userinfo(&cluster.server.unwrap_or_default()),
@@ -216,7 +226,7 @@ impl Digester {
             });
         }
         for (index, Object(named)) in clear.users.into_iter().flatten().enumerate() {
-            let user = required(named.content, "users", index, "user")?;
+            let user = required(named.user, "users", index, "user")?;
             kubeconfig.users.push(KubeconfigUser {
                 name: named.name.unwrap_or_default(),
                 credentials: self.credentials(&user),
@@ -508,6 +518,9 @@ users:
         let one = "users: [{name: a, user: {username: ab, password: c}}]";
         let two = "users: [{name: a, user: {username: a, password: bc}}]";
         assert_ne!(credential(&run, one), credential(&run, two));
+        // As one Go struct for all lists writes it.
+        let with_null = "users: [{name: a, user: {token: t}, cluster: null, context: null}]";
+        credential(&run, with_null);
     }
 
     #[test]
@@ -575,6 +588,10 @@ users:
                 "users[0]: invalid type: string, expected an object",
             ),
             ("users: [{name: CANARY}]", "users[0].user is missing"),
+            (
+                "users: [{name: u, cluster: {token: CANARY}}]",
+                "users[0].user is missing",
+            ),
             (
                 "users: [{name: u, user: {token: {CANARY: 1}}}]",
                 "users[0].user.token: invalid type: map, expected a string",

@@ -13,7 +13,7 @@ use askama::Template;
 use evidence::api::{Edition, Role};
 use jiff::{Timestamp, civil::Date};
 use judge::{
-    Count, Decision, RuleVerdict, Verdict,
+    Count, Decision, RuleVerdict, Verdict, WaiverOutcome,
     rules::{self, Finding, Level, Rule},
 };
 use semver::Version as Semver;
@@ -115,11 +115,12 @@ pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl i
 
 impl EditionResult {
     /// The verdicts and findings of evidence that was judged again, decided by the rules until that day.
-    pub fn judged(report: &Report, rules_as_of: Option<Date>) -> Self {
+    /// `waivers` are those whose lack of effect counts: none for another edition than the report's own.
+    pub fn judged(report: &Report, waivers: &[WaiverOutcome], rules_as_of: Option<Date>) -> Self {
         let strict = report.evidence.header.claim.strict;
         let verdicts = report.judgement.verdicts.iter();
         Self {
-            decision: EditionDecision::of(report.judgement, strict, rules_as_of),
+            decision: EditionDecision::of(report.judgement, waivers, strict, rules_as_of),
             rules: verdicts
                 .map(|verdict| (verdict.rule.id, RuleResult::judged(report, verdict)))
                 .collect(),

@@ -117,7 +117,11 @@ impl Made {
         };
         let mut judged = None;
         let check = Check::of(&document, &mut proof, |report| {
-            judged = Some(EditionResult::judged(report, document.rules_as_of));
+            judged = Some(EditionResult::judged(
+                report,
+                &report.judgement.waivers,
+                document.rules_as_of,
+            ));
         });
         BoardEntry {
             editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&document))],

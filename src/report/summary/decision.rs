@@ -218,7 +218,11 @@ pub(crate) fn rest(report: &Report) -> Option<String> {
     let mut needs: Vec<String> = Vec::new();
     for kind in kinds {
         let reason = not_asked.get(&kind).and_then(|reason| reason.id);
-        let advice = reason.map_or_else(String::new, |id| (report.advice)(id, None));
+        // The flag that took the snapshot is not the one that helps.
+        let helps = |id: &ReasonId| !matches!(id, ReasonId::SingleSnapshot | ReasonId::NoWatch);
+        let advice = reason
+            .filter(helps)
+            .map_or_else(String::new, |id| (report.advice)(id, None));
         needs.push(format!("{}{advice}", kind_in_words(kind)));
     }
     let features = absent.iter();

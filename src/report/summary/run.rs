@@ -9,7 +9,8 @@ use evidence::{
 };
 use jiff::civil::Date;
 use judge::{
-    Decision, Judgement, Outcome, RuleVerdict, Selection, Waivers, decide_with, judge, rules::Basis,
+    Decision, Judgement, Outcome, RuleVerdict, Selection, WaiverOutcome, Waivers, decide_with, judge,
+    rules::Basis,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,8 +85,14 @@ pub struct EditionDecision {
 }
 
 impl EditionDecision {
-    pub(crate) fn of(judgement: &Judgement, strict: bool, rules_as_of: Option<Date>) -> Self {
-        let decide = |is_counted: &dyn Fn(&RuleVerdict) -> bool| {
+    /// Waivers without effect count only in the decision of the run, which has them for its own edition.
+    pub(crate) fn of(
+        judgement: &Judgement,
+        unused_waivers: &[WaiverOutcome],
+        strict: bool,
+        rules_as_of: Option<Date>,
+    ) -> Self {
+        let decide = |is_counted: &dyn Fn(&RuleVerdict) -> bool, waivers: &[WaiverOutcome]| {
             let verdicts = judgement.verdicts.iter();
             let counted = verdicts
                 .filter(|verdict| verdict.rule.facts.added <= rules_as_of && is_counted(verdict))
@@ -94,12 +101,12 @@ impl EditionDecision {
                     verdict: verdict.verdict,
                     reason: verdict.reason_id(),
                 });
-            decide_with(&counted.collect(), judgement.extent(), &judgement.waivers, strict)
+            decide_with(&counted.collect(), judgement.extent(), waivers, strict)
         };
         Self {
             edition: judgement.edition,
-            decision: Some(decide(&|_| true)),
-            decision_explicit: Some(decide(&|verdict| verdict.basis() == Basis::Explicit)),
+            decision: Some(decide(&|_| true, unused_waivers)),
+            decision_explicit: Some(decide(&|verdict| verdict.basis() == Basis::Explicit, &[])),
         }
     }
 }
@@ -134,7 +141,7 @@ pub fn by_edition(
     let is_own = |edition: Edition| own.editions().any(|judged| judged == edition);
     let mut decide = |edition: Edition| {
         if own.also.is_none() && edition == own.edition {
-            return EditionDecision::of(judgement, own.strict, rules_as_of);
+            return EditionDecision::of(judgement, &judgement.waivers, own.strict, rules_as_of);
         }
         if edition.role() == Role::Consumer && !is_own(edition) {
             return EditionDecision {
@@ -152,7 +159,7 @@ pub fn by_edition(
         if let Some((waivers, day)) = waivers {
             judgement.waive(waivers, day, own.strict);
         }
-        EditionDecision::of(&judgement, own.strict, rules_as_of)
+        EditionDecision::of(&judgement, &[], own.strict, rules_as_of)
     };
     let decisions = own.roles().flat_map(Role::editions).map(&mut decide).collect();
     evidence.header.claim = own;

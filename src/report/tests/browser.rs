@@ -274,7 +274,7 @@ fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
 fn board(document: &Document, folders: &[&str], unreadable: &[Unreadable]) -> Result<String, Failed> {
     let entry = |folder: &&str| BoardEntry {
         editions: vec![with_report(&recorded(RECORDED), |report| {
-            EditionResult::judged(report, document.rules_as_of)
+            EditionResult::judged(report, &report.judgement.waivers, document.rules_as_of)
         })],
         submission: Submission {
             folder: (*folder).to_owned(),

@@ -186,7 +186,7 @@ fn an_annotation_of_a_mebibyte_stops_nothing() {
     // A page quotes the annotations with each finding, and takes its time.
     let left = call_without_pages(format!(
         "run --from {}",
-        folder.write("dump.json", &profile.to_string())
+        folder.write("dump.json", profile.to_string())
     ));
     assert_eq!(left.code, Some(1), "{}", left.printed());
     let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");

@@ -326,7 +326,7 @@ async fn no_secret_of_a_plugin_gets_out() {
             "apiVersion": version, "command": plugin, "args": ["CANARY-argument"],
             "env": [{"name": "E", "value": "CANARY-variable"}],
         }}]});
-        let providers = folder.write(&format!("providers-{number}.json"), &providers.to_string());
+        let providers = folder.write(&format!("providers-{number}.json"), providers.to_string());
         let run = format!("run --kubeconfig {kubeconfig} --provider-file {providers} --observe 0s");
         let left = call_in_background(run);
         runs.spawn(async move { (script, answered, left.await) });
@@ -401,7 +401,7 @@ async fn no_secret_of_a_member_gets_out() {
         .flat_map(|cluster| users.iter().map(move |user| (cluster, user)))
         .enumerate()
     {
-        folder.write(&format!("{number}.kubeconfig"), &kubeconfig(cluster, user));
+        folder.write(&format!("{number}.kubeconfig"), kubeconfig(cluster, user));
         let name = if number == 0 {
             "a".to_owned()
         } else {
@@ -475,7 +475,7 @@ fn no_secret_of_a_dump_gets_out() {
     let whole = json!({"apiVersion": "v1", "kind": "List", "items": items});
     let left = call(format!(
         "run --from {}",
-        folder.write("dump.json", &whole.to_string())
+        folder.write("dump.json", whole.to_string())
     ));
     assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("a whole dump");
@@ -602,7 +602,7 @@ fn no_secret_of_the_runner_gets_out() {
         ),
     ];
     for (cluster, user) in cases {
-        let path = folder.write("kubeconfig", &kubeconfig(cluster, &user));
+        let path = folder.write("kubeconfig", kubeconfig(cluster, &user));
         let left = call(format!("run --kubeconfig {path} --observe 0s"));
         // A file that is not a kubeconfig is bad usage.
         let is_parsed = !left.printed().contains("not a valid kubeconfig");
