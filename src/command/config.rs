@@ -433,8 +433,7 @@ impl ConfigFile {
             let mut args = own.get_arguments();
             let arg = args.find(|arg| arg.get_id() == setting.id() && !contains(set, arg));
             // A run and its replay can share a file.
-            let is_replay = own.get_name() == "replay" || set.iter().any(|id| id == "from");
-            if arg.is_none() || (is_replay && setting.id() == "record") {
+            if arg.is_none() || (setting.id() == "record" && setting.is_read(own, flags, folder)) {
                 continue;
             }
             let gives_way = |flag: &&Arg| {
@@ -503,6 +502,16 @@ impl Setting {
 
     fn id(&self) -> &str {
         self.arg.get_id().as_str()
+    }
+
+    /// Whether the command reads the evidence that it would record.
+    fn is_read(&self, own: &Command, flags: &ArgMatches, folder: &Path) -> bool {
+        let from = flags.try_get_one::<PathBuf>("from").ok().flatten();
+        let is_same = |value: &String| {
+            let recorded = folder.join(value).canonicalize().ok();
+            recorded.is_some() && recorded == from.and_then(|from| from.canonicalize().ok())
+        };
+        own.get_name() == "replay" || self.values.iter().any(is_same)
     }
 
     /// Whether its files are of no use with `--manager`. A word such as `none` says what the user wants on each hub.

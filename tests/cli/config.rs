@@ -136,6 +136,7 @@ fn a_replay_does_not_record_into_the_file_of_the_run() {
     assert_eq!(folder.json("report.json")["decision"], "no-violation");
     assert_eq!(folder.text("evidence.jsonl"), evidence);
     let path = folder.flag("evidence.jsonl");
+    expect(0, format!("run --from {path} --config {config}"));
     refused(
         format!("replay {path} --record {path}"),
         &["is both an input and an output"],

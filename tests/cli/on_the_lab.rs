@@ -177,7 +177,7 @@ fn a_short_run_over_new_and_wrong_profiles_does_not_pass() {
         &["watched for 1m and ", " s more for 1 profile to settle"],
     );
     let open = expect(3, format!("{UNLABELED} --settle 0s"));
-    assert!(open.contains("a fault that was there at the end"), "{open}");
+    assert!(open.contains("a violation at the end"), "{open}");
     assert!(!open.contains("to settle"), "{open}");
     // The evidence has what came after the window.
     expect(

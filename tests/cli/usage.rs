@@ -51,7 +51,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "run --from conforming.yaml identiy/",
-        &["did you mean `identity/`?"],
+        &["did you mean `identity`?"],
     ),
     ("run --from conforming.yaml zzz/", &["unknown rule `zzz/`"]),
     (
