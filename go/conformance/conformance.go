@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +27,10 @@ const (
 	program = "clusterprofile-conformance"
 	// The time before a deadline in which the suite judges what it saw and writes its reports.
 	reserve = 15 * time.Second
+	// The suite's exit codes for its decisions.
+	exitConforms     = 0
+	exitViolates     = 1
+	exitInconclusive = 3
 )
 
 // Options changes how a hub is judged. The zero value judges a cluster manager for five minutes.
@@ -37,7 +40,7 @@ type Options struct {
 	// Most wrong states count once they have lasted for two minutes, so watch for more than that.
 	Observe time.Duration
 	// Further arguments of `clusterprofile-conformance run`, for example "--cluster-manager=hangar" or "identity/". The
-	// package itself sets --kubeconfig, --format, --json, --html, --report and --record.
+	// package itself sets --kubeconfig, --context, --format, --json, --html, --report and --record.
 	Args []string
 	// The suite's binary. By default that of $CLUSTERPROFILE_CONFORMANCE_BINARY, then clusterprofile-conformance on PATH.
 	Binary string
@@ -120,7 +123,8 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	}
 	defer os.RemoveAll(private)
 	kubeconfig := filepath.Join(private, "kubeconfig")
-	if err := writeKubeconfig(kubeconfig, cfg); err != nil {
+	hubContext, hasProxy, err := writeKubeconfig(kubeconfig, cfg)
+	if err != nil {
 		return nil, err
 	}
 	folder := first(options.Artifacts, os.Getenv(ArtifactsVariable))
@@ -128,7 +132,8 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return nil, err
 	}
-	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--format=json"}
+	// Without --context, a configuration file or the environment could choose a context that this kubeconfig lacks.
+	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--context=" + hubContext, "--format=json"}
 	for _, output := range []struct{ flag, name string }{
 		{"--json", "report.json"}, {"--html", "report.html"}, {"--report", "report.yaml"}, {"--record", "evidence.jsonl.zst"},
 	} {
@@ -142,20 +147,23 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if options.Observe != 0 {
 		arguments = append(arguments, "--observe="+max(options.Observe, 0).String())
 	}
-	stderr, err := start(ctx, binary, append(arguments, options.Args...), options.Log)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return nil, fmt.Errorf("failed to run the suite: %w", err)
-	}
-	// Exit codes 1 and 3 are decisions; then the suite prints no error.
-	if _, message, failed := strings.Cut("\n"+stderr, "\nerror: "); failed {
-		return nil, fmt.Errorf("the suite could not judge the hub: %w: %s", err, strings.TrimSpace(message))
+	code, stderr, err := start(ctx, binary, append(arguments, options.Args...), environment(hasProxy), options.Log)
+	failure := ""
+	// With the other codes the suite prints no error, but a credential plugin may.
+	if code != exitConforms && code != exitViolates {
+		if _, message, ok := strings.Cut("\n"+stderr, "\nerror: "); ok {
+			failure = strings.TrimSpace(message)
+			err = fmt.Errorf("%w: %s", err, failure)
+		}
+		if code != exitInconclusive {
+			return nil, fmt.Errorf("the suite could not judge the hub: %w", err)
+		}
 	}
 	content, readErr := os.ReadFile(filepath.Join(files, "report.json"))
 	if readErr != nil {
 		return nil, fmt.Errorf("the suite wrote no report: %w", errors.Join(err, readErr))
 	}
-	report := &Report{Folder: folder}
+	report := &Report{Folder: folder, failure: failure}
 	if err := json.Unmarshal(content, report); err != nil {
 		return nil, fmt.Errorf("failed to read the report: %w", err)
 	}
@@ -165,8 +173,11 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	return report, nil
 }
 
-// start runs the suite until it ends, and returns its standard error. Before the deadline it asks the suite to stop.
-func start(ctx context.Context, binary string, arguments []string, log io.Writer) (string, error) {
+// start runs the suite until it ends, and returns its exit code (-1 if a signal killed it, or it did not start) and its
+// standard error. Before the deadline it asks the suite to stop.
+//
+// The error does not decide: after a request to stop, os/exec returns one for exit code 0 as well.
+func start(ctx context.Context, binary string, arguments, environment []string, log io.Writer) (int, string, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		early := min(reserve, time.Until(deadline)/2)
 		limited, cancel := context.WithDeadline(ctx, deadline.Add(-early))
@@ -175,10 +186,7 @@ func start(ctx context.Context, binary string, arguments []string, log io.Writer
 	}
 	var stderr strings.Builder
 	command := exec.CommandContext(ctx, binary, arguments...)
-	command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(proxyVariables, name)
-	}), "NO_COLOR=1")
+	command.Env = environment
 	command.Stderr = &stderr
 	if log != nil {
 		command.Stderr = io.MultiWriter(&stderr, log)
@@ -186,7 +194,7 @@ func start(ctx context.Context, binary string, arguments []string, log io.Writer
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = reserve - 3*time.Second
 	err := command.Run()
-	return stderr.String(), err
+	return command.ProcessState.ExitCode(), stderr.String(), err
 }
 
 // first returns the first text that is not empty.

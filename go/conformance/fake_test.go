@@ -22,11 +22,13 @@ const (
 	fakeVariable = "FAKE_SUITE"
 	// Changes to testdata/report.json: a JSON object.
 	fakeChanges = "FAKE_SUITE_CHANGES"
-	// Its exit code, and what it prints to standard error.
+	// Its exit code (-1: it is killed), and what it prints to standard error.
 	fakeExit   = "FAKE_SUITE_EXIT"
 	fakeStderr = "FAKE_SUITE_STDERR"
-	// Whether it runs until it is interrupted. Then its report is partial.
+	// Whether it runs until it is interrupted. Then its report is partial, unless this is "judging".
 	fakeWaits = "FAKE_SUITE_WAITS"
+	// Whether it writes no report.
+	fakeSilent = "FAKE_SUITE_SILENT"
 	// The folder for a copy of its arguments, environment and kubeconfig.
 	fakeSeen = "FAKE_SUITE_SEEN"
 )
@@ -72,16 +74,24 @@ func playSuite(arguments []string) int {
 		signal.Notify(stopped, os.Interrupt)
 		fmt.Fprintln(os.Stderr, "watching for 1h: 2 profiles, 0 writes")
 		<-stopped
-		report["partial"] = true
+		report["partial"] = os.Getenv(fakeWaits) != "judging"
 	}
 	fmt.Fprint(os.Stderr, os.Getenv(fakeStderr))
 	content, err = json.Marshal(report)
 	check(err)
-	check(os.WriteFile(flags["--json"], content, 0o600))
+	if os.Getenv(fakeSilent) == "" {
+		check(os.WriteFile(flags["--json"], content, 0o600))
+	}
 	check(os.WriteFile(flags["--record"], []byte("evidence"), 0o600))
 	code := 0
 	_, err = fmt.Sscan(os.Getenv(fakeExit)+" 0", &code)
 	check(err)
+	if code < 0 {
+		process, err := os.FindProcess(os.Getpid())
+		check(err)
+		check(process.Kill())
+		select {}
+	}
 	return code
 }
 

@@ -27,7 +27,8 @@ func TestOptionsBecomeFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(content), "run\n") || !strings.HasSuffix(string(content), "\n--observe=1m30s\n--cluster-manager=hangar\nidentity/") {
+	if !strings.HasPrefix(string(content), "run\n") || !strings.Contains(string(content), "\n--context=hub.example:6443\n") ||
+		!strings.HasSuffix(string(content), "\n--observe=1m30s\n--cluster-manager=hangar\nidentity/") {
 		t.Errorf("%s", content)
 	}
 }
@@ -70,12 +71,75 @@ func TestAnInconclusiveReportIsAnErrorOfItsOwn(t *testing.T) {
 }
 
 func TestARunWithoutAVerdictIsAnError(t *testing.T) {
-	for _, code := range []string{"2", "3", "4"} {
+	for _, code := range []string{"2", "4"} {
 		useFake(t, fakeExit+"="+code, fakeStderr+"=a warning\nerror: unknown edition `x`\n")
 		report, err := conformance.Judge(t.Context(), hub(), conformance.Options{})
 		if report != nil || err == nil || !strings.HasSuffix(err.Error(), "exit status "+code+": unknown edition `x`") {
 			t.Errorf("exit code %s: %v", code, err)
 		}
+	}
+}
+
+func TestARunThatEndsAbnormallyIsAnError(t *testing.T) {
+	for _, test := range []struct{ code, says string }{
+		{"101", "exit status 101"}, {"130", "exit status 130"}, {"-1", "signal: killed"},
+	} {
+		useFake(t, fakeExit+"="+test.code, fakeChanges+"="+withoutViolation)
+		report, err := conformance.Judge(t.Context(), hub(), conformance.Options{})
+		if report != nil || err == nil || !strings.HasSuffix(err.Error(), "could not judge the hub: "+test.says) {
+			t.Errorf("exit code %s: %v", test.code, err)
+		}
+	}
+}
+
+func TestAnErrorOfACredentialPluginDoesNotChangeTheVerdict(t *testing.T) {
+	for code, decision := range map[string]string{"0": conformance.Conformant, "1": conformance.NotConformant} {
+		useFake(t, fakeExit+"="+code, fakeStderr+"=error: the cached token is stale\n", fakeChanges+`={"decision": "`+decision+`"}`)
+		report, err := conformance.Judge(t.Context(), hub(), conformance.Options{})
+		if err != nil {
+			t.Fatalf("exit code %s: %v", code, err)
+		}
+		if err := report.Err(); (err == nil) != (code == "0") || (err != nil && strings.Contains(err.Error(), "stale")) {
+			t.Errorf("exit code %s: %v", code, err)
+		}
+	}
+}
+
+// emptyHub makes the fake the suite of a hub without profiles.
+var emptyHub = []string{
+	fakeExit + "=3",
+	fakeStderr + "=error: the hub has no ClusterProfile\n",
+	fakeChanges + `={"decision": "inconclusive", "verdicts": [
+		{"rule": "alpha/unseen", "level": "MUST", "verdict": "inconclusive", "reason": "the hub has no ClusterProfile"}]}`,
+}
+
+func TestAnEmptyHubIsInconclusive(t *testing.T) {
+	useFake(t, emptyHub...)
+	report, err := conformance.Judge(t.Context(), hub(), conformance.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = report.Err()
+	if !errors.Is(err, conformance.ErrInconclusive) || !strings.HasSuffix(err.Error(), "or none was: the hub has no ClusterProfile") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv(fakeSilent, "1")
+	report, err = conformance.Judge(t.Context(), hub(), conformance.Options{})
+	if report != nil || err == nil || !strings.Contains(err.Error(), "exit status 3: the hub has no ClusterProfile") {
+		t.Errorf("without a report: %v", err)
+	}
+}
+
+func TestAVerdictAfterAnInterruptCounts(t *testing.T) {
+	useFake(t, fakeWaits+"=judging", fakeChanges+"="+withoutViolation)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	report, err := conformance.Judge(ctx, hub(), conformance.Options{Log: &lineWriter{cancel: cancel}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ctx.Err() == nil || report.Err() != nil {
+		t.Errorf("the context: %v; the report: %v", ctx.Err(), report.Err())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -15,6 +16,14 @@ import (
 
 // The variables from which the suite would take a proxy.
 var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
+
+// environment returns the environment of the suite's process. It has no proxy if client-go reaches the hub without one.
+func environment(hasProxy bool) []string {
+	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !hasProxy && slices.Contains(proxyVariables, name)
+	}), "NO_COLOR=1")
+}
 
 // object is a JSON object, from which empty values are left out.
 type object map[string]any
@@ -38,33 +47,34 @@ func (o object) setFile(name string, data []byte, path string) {
 	}
 }
 
-// writeKubeconfig converts a rest.Config to a kubeconfig that only its owner can read. It returns an error for code of
-// this process, which the suite's process cannot call.
-func writeKubeconfig(path string, cfg *rest.Config) error {
+// writeKubeconfig converts a rest.Config to a kubeconfig that only its owner can read. It returns the name of its context,
+// and whether the hub is reached through a proxy; and an error for code of this process, which the suite's process cannot
+// call.
+func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy bool, err error) {
 	switch {
 	case cfg == nil:
-		return errors.New("the rest.Config is nil: start the hub before judging it")
+		return "", false, errors.New("the rest.Config is nil: start the hub before judging it")
 	case cfg.Transport != nil, cfg.WrapTransport != nil, cfg.Dial != nil, cfg.AuthProvider != nil:
-		return errors.New("the suite's process cannot call Transport, WrapTransport, Dial or AuthProvider of the rest.Config: " +
+		return "", false, errors.New("the suite's process cannot call Transport, WrapTransport, Dial or AuthProvider of the rest.Config: " +
 			"pass a copy (rest.CopyConfig) without them, whose credentials are in other fields")
 	}
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
-		return fmt.Errorf("failed to read rest.Config.Host %q: %w", cfg.Host, err)
+		return "", false, fmt.Errorf("failed to read rest.Config.Host %q: %w", cfg.Host, err)
 	}
 	cluster := object{
 		"server": server.String(), "insecure-skip-tls-verify": cfg.Insecure, "disable-compression": cfg.DisableCompression,
 	}
 	cluster.set("tls-server-name", cfg.ServerName)
 	cluster.setFile("certificate-authority", cfg.CAData, cfg.CAFile)
-	// As client-go, which heeds NO_PROXY. The suite's process gets no proxy from its environment.
+	// As client-go, which heeds NO_PROXY.
 	findProxy := cfg.Proxy
 	if findProxy == nil {
 		findProxy = http.ProxyFromEnvironment
 	}
 	proxy, err := findProxy(&http.Request{Method: http.MethodGet, URL: server})
 	if err != nil {
-		return fmt.Errorf("failed to find the proxy of %s: %w", server, err)
+		return "", false, fmt.Errorf("failed to find the proxy of %s: %w", server, err)
 	}
 	if proxy != nil {
 		cluster.set("proxy-url", proxy.String())
@@ -74,8 +84,8 @@ func writeKubeconfig(path string, cfg *rest.Config) error {
 	user.set("password", cfg.Password)
 	user.setFile("client-certificate", cfg.CertData, cfg.CertFile)
 	user.setFile("client-key", cfg.KeyData, cfg.KeyFile)
-	// As client-go, which prefers the file while it can be read.
-	if _, err := os.ReadFile(cfg.BearerTokenFile); err == nil {
+	// As client-go, which prefers the file while it can be read. Without a token, the suite reports an unreadable file.
+	if _, err := os.ReadFile(cfg.BearerTokenFile); err == nil || cfg.BearerToken == "" {
 		user.setFile("tokenFile", nil, cfg.BearerTokenFile)
 	} else {
 		user.set("token", cfg.BearerToken)
@@ -93,7 +103,7 @@ func writeKubeconfig(path string, cfg *rest.Config) error {
 		// A bare name is searched on PATH.
 		if strings.ContainsRune(command, filepath.Separator) {
 			if command, err = filepath.Abs(command); err != nil {
-				return err
+				return "", false, err
 			}
 		}
 		env := plugin.Env
@@ -119,7 +129,7 @@ func writeKubeconfig(path string, cfg *rest.Config) error {
 		"contexts": []object{{"name": name, "context": object{"cluster": name, "user": name}}},
 	})
 	if err != nil {
-		return fmt.Errorf("failed to write a kubeconfig of the rest.Config: %w", err)
+		return "", false, fmt.Errorf("failed to write a kubeconfig of the rest.Config: %w", err)
 	}
-	return os.WriteFile(path, content, 0o600)
+	return name, proxy != nil, os.WriteFile(path, content, 0o600)
 }

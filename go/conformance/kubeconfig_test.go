@@ -160,6 +160,21 @@ func TestAKubeconfigHasWhatTheConfigurationHas(t *testing.T) {
 	}
 }
 
+// Otherwise the suite would be an anonymous user.
+func TestAnUnreadableTokenFileIsHanded(t *testing.T) {
+	seen := t.TempDir()
+	useFake(t, fakeSeen+"="+seen, fakeChanges+"="+withoutViolation)
+	cfg := hub()
+	cfg.BearerTokenFile = "/nowhere/token"
+	if _, err := conformance.Judge(t.Context(), cfg, conformance.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(filepath.Join(seen, "kubeconfig"))
+	if err != nil || !strings.Contains(string(written), `"tokenFile":"/nowhere/token"`) {
+		t.Errorf("the token file is missing in %s (%v)", written, err)
+	}
+}
+
 func TestThePluginsOwnSettingsAreHanded(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	content := `
@@ -207,7 +222,13 @@ func TestTheSuiteUsesTheProxyOfTheConfiguration(t *testing.T) {
 		}
 		return nil, nil
 	}
-	read, _ := handed(t, cfg)
+	// Members and hooks may need the proxy of the environment, too.
+	t.Setenv("HTTPS_PROXY", "http://other.example:3128")
+	read, seen := handed(t, cfg)
+	environment, err := os.ReadFile(filepath.Join(seen, "environment"))
+	if err != nil || !strings.Contains(string(environment), "HTTPS_PROXY=http://other.example:3128") {
+		t.Errorf("the suite does not see HTTPS_PROXY (%v)", err)
+	}
 	if read.Proxy == nil {
 		t.Fatal("the kubeconfig has no proxy")
 	}

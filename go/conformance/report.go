@@ -54,6 +54,8 @@ type Report struct {
 	// Every rule of the edition.
 	Verdicts []Verdict `json:"verdicts"`
 	Waivers  []Waiver  `json:"waivers"`
+	// Why the suite has no evidence of the hub, for example that it has no ClusterProfile.
+	failure string `json:"-"`
 }
 
 // Suite is the suite that judged.
@@ -166,13 +168,15 @@ func (r *Report) Err() error {
 		}
 		return errors.New(strings.Join(lines, "\n"))
 	case r.Partial:
-		return fmt.Errorf("%w: the run was cut short", ErrInconclusive)
+		return r.inconclusive("the run was cut short")
 	case r.Decision == Conformant || r.Decision == NoViolation:
 		return nil
 	case r.Decision == Inconclusive:
-		err := fmt.Errorf("%w: a MUST rule could not be judged, or none was", ErrInconclusive)
+		err := r.inconclusive("a MUST rule could not be judged, or none was")
 		for _, verdict := range r.with(Inconclusive) {
-			if verdict.Level == "MUST" {
+			// A failure is also the reason of each rule.
+			isRepeated := r.failure != "" && verdict.Reason == r.failure
+			if verdict.Level == "MUST" && !isRepeated {
 				err = fmt.Errorf("%w\n%s: %s", err, verdict.Rule, escape(verdict.Reason))
 			}
 		}
@@ -180,4 +184,11 @@ func (r *Report) Err() error {
 	default:
 		return fmt.Errorf("unknown decision %q", r.Decision)
 	}
+}
+
+func (r *Report) inconclusive(reason string) error {
+	if r.failure != "" {
+		reason += ": " + r.failure
+	}
+	return fmt.Errorf("%w: %s", ErrInconclusive, reason)
 }

@@ -152,6 +152,15 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 	}
 }
 
+func TestAnEmptyHubFailsUnlessAccepted(t *testing.T) {
+	for mode, result := range map[string]string{"1": "FAIL", "allow-inconclusive": "PASS"} {
+		printed := inner(t, append(emptyHub, innerVariable+"="+mode)...)
+		if !strings.Contains(printed, "--- "+result+": TestInner ") || !strings.Contains(printed, "--- SKIP: TestInner/alpha/unseen ") {
+			t.Errorf("expected %s, got\n%s", result, printed)
+		}
+	}
+}
+
 func TestADecisionThatNoRuleExplainsFails(t *testing.T) {
 	waiver := `{"rule": "beta/accepted", "reason": "r", "link": "l", "expires": "2026-01-31", "waived": 0,
 		"expired": true, "judged": true, "complaint": "it expired on 2026-01-31"}`

@@ -30,6 +30,7 @@ func TestTheSuiteSaysWhyThereIsNoVerdict(t *testing.T) {
 		{"an unknown edition", cfg, "--edition=1999-01", []string{"exit status 2", "1999-01"}},
 		{"a flag twice", cfg, "--json=x", []string{"exit status 2", "--json"}},
 		{"no hub", &rest.Config{Host: "https://127.0.0.1:1"}, "identity/", []string{"exit status 4", "127.0.0.1:1"}},
+		{"no token", &rest.Config{Host: cfg.Host, BearerTokenFile: "/nowhere/token"}, "identity/", []string{"exit status 4", "tokenFile"}},
 		{"no permission", user.Config(), "identity/", []string{"exit status 4", "kind: ClusterRole"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,5 +79,34 @@ func TestTheSuiteJudgesOnlyWhatItIsAskedFor(t *testing.T) {
 	}
 	if report.Profiles != 0 || report.Decision != conformance.Inconclusive {
 		t.Errorf("expected no profile and no decision, got %d and %s", report.Profiles, report.Decision)
+	}
+}
+
+func TestTheEnvironmentDoesNotChooseAnotherContext(t *testing.T) {
+	t.Setenv("CLUSTERPROFILE_CONFORMANCE_CONTEXT", "other")
+	options := conformance.Options{Args: []string{"--observe=0s", "identity/"}}
+	if report, err := conformance.Judge(t.Context(), cfg, options); err != nil || report.Profiles != 3 {
+		t.Errorf("expected a report on 3 profiles, got %+v (%v)", report, err)
+	}
+}
+
+func TestAnEmptyHubIsInconclusive(t *testing.T) {
+	empty := &envtest.Environment{CRDDirectoryPaths: hub.CRDDirectoryPaths, ErrorIfCRDPathMissing: true}
+	cfg, err := empty.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := empty.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	report, err := conformance.Judge(t.Context(), cfg, conformance.Options{Args: []string{"--observe=0s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = report.Err()
+	if !errors.Is(err, conformance.ErrInconclusive) || !strings.Contains(err.Error(), "or none was: the hub has no ClusterProfile") {
+		t.Errorf("expected an inconclusive report on an empty hub, got %v", err)
 	}
 }
