@@ -275,7 +275,7 @@ fn links_are_not_followed() {
     let done = call(format!("report verify --dir {}", folder.flag("reports")));
     assert_contains(
         &done.out,
-        &["report.yaml is no regular file", "not verified: fleet/v1.0.0"],
+        &["report.yaml is not a regular file", "not verified: fleet/v1.0.0"],
     );
     assert!(!done.out.contains("abc"), "{}", done.out);
 }

@@ -40,6 +40,42 @@ fn replaced(text: &str, pattern: &str, by: &str) -> String {
     pattern.replace(text, by).into_owned()
 }
 
+/// Words that only the authors of older texts understand.
+const DIALECT: &str = r"(?i)\b(told|untold|nobody|whoever|anew|is no)\b";
+/// Plain text in which they occur: ids of rules and faults, and names in examples.
+const PLAIN: &str = r"(?i)there is no|is no longer|: nobody|server-told|args-as-told|\{\w*\}";
+
+#[test]
+fn pages_rules_and_messages_are_in_plain_words() {
+    let (dialect, plain) = (
+        Regex::new(DIALECT).expect("a pattern"),
+        Regex::new(PLAIN).expect("a pattern"),
+    );
+    let root = Path::new(ROOT);
+    let mut texts = pages();
+    texts.extend(files_of(&root.join("suites"), "yaml"));
+    let is_code = |path: &PathBuf| !path.components().any(|part| part.as_os_str() == "tests");
+    texts.extend(files_of(&root.join("src"), "rs").into_iter().filter(is_code));
+    let literals = Regex::new(r#""(?:[^"\\]|\\.)*""#).expect("a pattern");
+    let mut found = Vec::new();
+    for path in texts {
+        let text = fs::read_to_string(&path).expect("text");
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        for (number, line) in text.lines().enumerate() {
+            let parts: Vec<&str> = match is_rust {
+                _ if is_rust && line.trim_start().starts_with("//") => Vec::new(),
+                true => literals.find_iter(line).map(|part| part.as_str()).collect(),
+                false => vec![line],
+            };
+            let is_dialect = |part: &&str| dialect.is_match(&plain.replace_all(part, ""));
+            if parts.iter().any(is_dialect) {
+                found.push(format!("{}:{}: {line}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// The folders whose pages are read on their own.
 const FOLDERS: &[&str] = &["docs", "ci", "go", "benches", "fixtures", "src"];
 
@@ -54,7 +90,17 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The pages of a folder, and of those in it if so asked. What begins with a dot is nobody's page.
+/// The files with that extension in a folder and in those in it.
+fn files_of(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+    let deeper = folders.iter().flat_map(|folder| files_of(folder, extension));
+    let named = |path: &PathBuf| path.extension().is_some_and(|known| known == extension);
+    files.into_iter().filter(named).chain(deeper).collect()
+}
+
+/// The pages of a folder, and of those in it if so asked. Skips hidden files.
 fn pages_of(folder: &Path, deeply: bool) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -149,6 +195,14 @@ const VERSIONED: &[&str] = &[
     "docs/install.md",
     "go/conformance/conformance.go",
 ];
+
+#[test]
+fn the_readme_of_the_api_server_names_its_version() {
+    let readme = fs::read_to_string(Path::new(ROOT).join("src/apiserver/README.md")).expect("a README");
+    let version = env!("CARGO_PKG_VERSION");
+    let minor = version.rsplit_once('.').expect("a version").0;
+    assert_contains(&readme, &[&format!("in-process-apiserver = \"{minor}\"")]);
+}
 
 #[test]
 fn versions_agree() {

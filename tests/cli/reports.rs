@@ -71,7 +71,7 @@ fn files_that_are_not_reports_or_evidence_are_refused() {
     );
     refused(
         format!("report verify {report} {}", folder.flag("")),
-        &["is no file"],
+        &["is not a file"],
     );
     let parts = ["one.jsonl.zst", "did you pass the evidence file"];
     refused(format!("report diff {report} {evidence}"), &parts);

@@ -99,7 +99,7 @@ impl Folders {
             // A link could lead anywhere on the machine that reads it.
             self.refuse(
                 name.to_owned(),
-                format!("{REPORT} is no regular file: add the file itself"),
+                format!("{REPORT} is not a regular file: add the file itself"),
             );
             return;
         }

@@ -66,7 +66,7 @@ pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
         .map_err(Failure::usage)?
         .ok_or_else(|| {
             Failure::usage(anyhow!(
-                "{} is no file: name the file that `run --record` wrote",
+                "{} is not a file: name the file that `run --record` wrote",
                 path.display()
             ))
         })?;

@@ -53,7 +53,7 @@ pub struct Waiver {
 fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     let day = String::deserialize(deserializer)?;
     day.parse()
-        .map_err(|_| D::Error::custom("`expires` is no day: write it like 2027-03-31"))
+        .map_err(|_| D::Error::custom("`expires` is not a day: write it like 2027-03-31"))
 }
 
 /// The outcome of one waiver.

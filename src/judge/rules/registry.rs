@@ -113,7 +113,7 @@ fn manager() -> Vec<Binding> {
     "conditions/control-plane-healthy-reported" => [state(conditions::control_plane_healthy_reported).filled_later().reads(same_conditions)],
     "conditions/joined-reported" => [state(conditions::joined_reported).filled_later().reads(same_conditions)],
     "conditions/well-formed" => [state(conditions::well_formed).reads(same_conditions), state_seen(conditions::transition_time_not_ahead).grace(0).reads(same_conditions)],
-    "conditions/transition-time-kept" => [change(conditions::transition_time_kept, "no profile changed during the watch without a change of a condition's status")],
+    "conditions/transition-time-kept" => [change(conditions::transition_time_kept, "no change of a profile during the watch kept the status of a condition")],
     "conditions/transition-time-moves" => [change(conditions::transition_time_moves, "no condition changed its status during the watch")],
     "conditions/observed-generation-not-ahead" => [state(conditions::observed_generation_not_ahead).reads(same_conditions)],
     "conditions/observed-generation-current" => [state(conditions::observed_generation_current).anyone().reads(same_conditions)],

@@ -3,6 +3,7 @@
 use std::{io::Read as _, time::Duration};
 
 use apiserver::{Affected, AuditLevel, Misbehaviour};
+use bytes::Bytes;
 use jiff::SignedDuration;
 use kube::{
     api::{Api, DynamicObject},
@@ -28,6 +29,12 @@ async fn every_third_request_fails_and_no_other() {
         assert_eq!(hub.get("/api/v1/namespaces").await.code, 200);
     }
     assert_eq!(codes, [200, 200, 429, 200, 200, 429]);
+    for _ in 0..2 {
+        hub.get(WIDGETS).await;
+    }
+    let json = "application/json";
+    let refused = hub.request("admin", "GET", WIDGETS, json, Bytes::new()).await;
+    assert_eq!(refused.headers()["retry-after"], "2");
     hub.server.misbehave(Misbehaviour::Recover);
     for _ in 0..3 {
         hub.get(WIDGETS).await.expect(200);

@@ -23,7 +23,7 @@ const GIVE_IT_WORK: &str = "the consumer does not call every member; give it wor
 /// The reasons if no call could end. They count only if no other expectation of the rule was judged.
 pub(super) const NEVER_HAD_CALLED: &str = "the consumer never called the member to which its access ended";
 pub(super) const HAD_CALLED_AT_FIRST: &str =
-    "the consumer stopped calling the member before its access ended";
+    "the consumer called the member too briefly before its access ended";
 /// The reason if a period was too short.
 pub(super) const TOO_SHORT: &str = "the run did not wait as long as the consumer may take";
 /// The reason if the consumer reached one control of several with the same difficulty.

@@ -188,7 +188,7 @@ fn what_was_not_asked_for_is_skipped_with_the_reason() {
     let (verdict, reason) = outcome(rule("MUST", "needs: [members]", breaks), &evidence);
     assert_eq!(
         (verdict, reason.as_deref()),
-        (Verdict::Skipped, Some("evidence not asked for: members"))
+        (Verdict::Skipped, Some("evidence was not requested: members"))
     );
 }
 

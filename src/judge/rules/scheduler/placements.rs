@@ -15,6 +15,9 @@ use crate::{
 /// How many members more than requested there must be: a scheduler may have reasons not to select some of them.
 const SPARE: usize = 3;
 
+const NEEDLESS_SLICE: &str = "an empty slice remains next to other slices";
+const OTHER_NUMBER: &str = "the number of selected clusters differs from the requested number";
+
 /// `placement-lifecycle/placed`: the scheduler publishes slices with as many clusters as the run asked for. It may have
 /// reasons to select others.
 pub(crate) fn placed(step: &PlacementStep) -> Answer {
@@ -26,7 +29,11 @@ pub(crate) fn placed(step: &PlacementStep) -> Answer {
         }
         [] => Ok(finding_on(step, slices, "a request for clusters has no decision")),
         _ => {
-            let message = "the number of selected clusters differs from the requested number";
+            let message = if clusters_of(slices).len() == step.request.clusters {
+                NEEDLESS_SLICE
+            } else {
+                OTHER_NUMBER
+            };
             Ok(finding_on(step, slices, message).advisory())
         }
     })
@@ -74,13 +81,18 @@ fn wrong_size(step: &PlacementStep, slices: &[&PlacementDecision]) -> Result<Fin
     let references = clusters_of(slices);
     let (asked, count) = (step.request.clusters, references.len());
     if let Some(empty) = empty_slice(slices).filter(|_| count == asked) {
-        return Ok(Finding::on(empty, "an empty slice remains next to other slices").at("decisions"));
+        return Ok(Finding::on(empty, NEEDLESS_SLICE).at("decisions"));
     }
     let Some(last) = slices
         .last()
         .filter(|_| asked > LARGEST_SLICE && count == LARGEST_SLICE)
     else {
-        return Err("the number of selected clusters differs from the requested number".into());
+        return Err(if count == asked {
+            NEEDLESS_SLICE
+        } else {
+            OTHER_NUMBER
+        }
+        .into());
     };
     let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
     let is_selectable = |profile: &&ClusterProfile| namespaces.contains(&*profile.metadata.namespace);

@@ -270,7 +270,8 @@ pub(crate) fn one_writer(writes: &SliceWrites, hub: &Hub) -> Answer {
 fn of_another_scheduler(writes: &SliceWrites, creator: &Attribution<'_>, hub: &Hub) -> Answer {
     let own = writes.authored().own.into_iter();
     let published: Vec<&SliceWrite> = own.filter(|write| changes_published(write)).collect();
-    let Some(finding) = written_by(writes, &published, &creator.names) else {
+    let message = "the scheduler writes a slice of another client";
+    let Some(finding) = written_by(writes, &published, &creator.names, message) else {
         return Answer::NotApplicable;
     };
     let scheduler = hub.evidence.header.scope.scheduler.as_deref();
@@ -297,7 +298,8 @@ fn of_implementation(writes: &SliceWrites, creator: &Attribution<'_>) -> Answer 
     };
     let of_others = published.iter().filter(|(_, attribution)| is_others(attribution));
     let of_others: Vec<&SliceWrite> = of_others.map(|(write, _)| *write).collect();
-    let is_written = written_by(writes, &of_others, owner).map_or(Answer::Kept, Answer::warning);
+    let message = "another client writes a slice of the scheduler";
+    let is_written = written_by(writes, &of_others, owner, message).map_or(Answer::Kept, Answer::warning);
     is_written.and(deleted_by_others(writes, owner))
 }
 
@@ -321,9 +323,9 @@ fn written_by<'e>(
     writes: &SliceWrites<'_, 'e>,
     published: &[&SliceWrite<'e>],
     owner: &BTreeSet<&str>,
+    message: &str,
 ) -> Option<Finding> {
     let first = timestamp(published.first()?.reported);
-    let message = "another client writes a slice of the scheduler";
     let finding = Finding::at_path("metadata.resourceVersion", message)
         .expected(format!("writes by {} alone", listed(owner)))
         .observed(format!("{}, first at {first}", writes.tally(published)));

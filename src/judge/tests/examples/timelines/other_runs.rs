@@ -17,7 +17,7 @@ use crate::examples;
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that turn on what came before.
-const BEFORE: [(&str, &str); 6] = [
+const BEFORE: [(&str, &str); 5] = [
     // A slice that refers to no profile, and nobody saw that the profile went.
     ("placement-references/resolve", "a profile that is deleted later"),
     (
@@ -33,10 +33,6 @@ const BEFORE: [(&str, &str); 6] = [
         "all slices get new names after the deletion of a profile",
     ),
     // Only the requests that came before show that others create slices, too.
-    (
-        "placement-references/resolve",
-        "by the log, another user created the slice in the namespace of a tenant",
-    ),
     (
         "placement-updates/no-empty-writes",
         "two users who may be the scheduler",
