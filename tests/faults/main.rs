@@ -24,7 +24,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use self::{
     matrix::{check_fault, expect_verdicts, is_must, needs, verdicts, without_audit_log},
-    reference_runs::{observe_manager, observe_scheduler},
+    reference_runs::{ManagerRun, observe_manager, observe_scheduler},
 };
 
 fn main() -> ExitCode {
@@ -52,8 +52,10 @@ fn main() -> ExitCode {
 const EXPECTED_PROFILES: [&str; 2] = ["--expect-profiles", "19"];
 
 fn manager_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
-    let (evidence, output) = observe_manager(edition, "reference", is_driven, &EXPECTED_PROFILES);
-    expect_code(&output, 0)?;
+    let run = observe_manager(edition, "reference", is_driven, &EXPECTED_PROFILES);
+    expect_code(&run.output, 0)?;
+    expect_reported(&run)?;
+    let evidence = run.evidence;
     let expected = |id: &str, has_log: bool| match id {
         // The published definition of ClusterProfile refuses the list that KEP-5339 asks for.
         "access/additional-args-well-formed" => Verdict::NotApplicable,
@@ -84,7 +86,9 @@ fn scheduler_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
 
 fn manager_with_fault(fault: &FaultInfo) -> Result<(), Failed> {
     let manager = format!("reference={}", fault.id);
-    let (evidence, output) = observe_manager(fault.edition, &manager, fault.needs_driver, &fault.flags);
+    let run = observe_manager(fault.edition, &manager, fault.needs_driver, &fault.flags);
+    expect_reported(&run)?;
+    let ManagerRun { evidence, output, .. } = run;
     let fails = verdicts(&evidence)
         .values()
         .any(|(verdict, _)| *verdict == Verdict::Fail);
@@ -105,6 +109,23 @@ fn manager_with_fault(fault: &FaultInfo) -> Result<(), Failed> {
 fn scheduler_with_fault(fault: &FaultInfo) -> Result<(), Failed> {
     let is_driven = rules::find(fault.rule()).is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver));
     check_fault(fault, observe_scheduler(fault.edition, &[fault.id], is_driven))
+}
+
+/// The report of the run has the verdicts of its recorded evidence.
+fn expect_reported(run: &ManagerRun) -> Result<(), Failed> {
+    let rules = run.report["verdicts"]
+        .as_array()
+        .ok_or("the report has no verdicts")?;
+    for (id, (verdict, _)) in verdicts(&run.evidence) {
+        let reported = rules.iter().find(|rule| rule["rule"] == id);
+        let reported = reported.map(|rule| &rule["verdict"]);
+        if reported != Some(&serde_json::json!(verdict)) {
+            return Err(
+                format!("{id} is {verdict:?} by the evidence, and {reported:?} in the report").into(),
+            );
+        }
+    }
+    Ok(())
 }
 
 fn expect_code(output: &std::process::Output, code: i32) -> Result<(), Failed> {

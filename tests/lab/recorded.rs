@@ -7,7 +7,7 @@ use crate::reference_runs::observe_manager;
 #[test]
 fn a_driven_run_records_versions_own_requests_and_the_recognised_profile() {
     let edition = Role::Manager.editions().next().expect("an edition");
-    let (evidence, _) = observe_manager(edition, "reference", true, &[]);
+    let evidence = observe_manager(edition, "reference", true, &[]).evidence;
 
     let requests = &evidence.requests.as_ref().expect("an audit log").events;
     assert!(requests.iter().any(|request| request.resource_version.is_some()));

@@ -1,6 +1,7 @@
 //! Runs of the suite on the reference manager and the reference scheduler, over half an hour of simulated time.
 
 use std::{
+    fs,
     process::{Command, Output},
     sync::Arc,
     time::Duration,
@@ -24,6 +25,7 @@ use lab::{
     manager::Manager,
     scheduler::{Fault, Scheduler, hub_definitions},
 };
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -40,15 +42,17 @@ pub fn paused<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// Runs the binary on the reference manager, as `--manager` names it. Returns the evidence, and what the binary printed.
-pub fn observe_manager(
-    edition: Edition,
-    manager: &str,
-    is_driven: bool,
-    flags: &[&str],
-) -> (Evidence, Output) {
+/// A run of the binary: its evidence, its JSON report, and what it printed.
+pub struct ManagerRun {
+    pub evidence: Evidence,
+    pub report: Value,
+    pub output: Output,
+}
+
+/// Runs the binary on the reference manager, as `--manager` names it.
+pub fn observe_manager(edition: Edition, manager: &str, is_driven: bool, flags: &[&str]) -> ManagerRun {
     let folder = TempDir::new().expect("a folder");
-    let record = folder.path().join("evidence");
+    let [record, report] = ["evidence", "report.json"].map(|name| folder.path().join(name));
     let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
     command.args(["run", "--hub", "lab", "--manager", manager]);
     command.args(["--edition", edition.name(), "--feature", "consumer-secrets"]);
@@ -60,10 +64,19 @@ pub fn observe_manager(
     for consumer in Manager::CONSUMERS {
         command.args(["--consumer", consumer]);
     }
-    command.args(flags).arg("--record").arg(&record);
+    command
+        .args(flags)
+        .arg("--record")
+        .arg(&record)
+        .arg("--json")
+        .arg(&report);
     let output = command.output().expect("the command runs");
     match read_input(&record, &Digester::new([7; 32])) {
-        Ok(input) => (input.evidence, output),
+        Ok(input) => ManagerRun {
+            evidence: input.evidence,
+            report: serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON"),
+            output,
+        },
         Err(error) => panic!("{manager}: {error}\n{}", String::from_utf8_lossy(&output.stderr)),
     }
 }

@@ -95,7 +95,7 @@ impl Plot {
             Role::Manager => {
                 let fault = self.fault.map(|fault| format!("reference={fault}"));
                 let manager = fault.as_deref().unwrap_or("reference");
-                observe_manager(self.edition, manager, self.is_driven, self.flags).0
+                observe_manager(self.edition, manager, self.is_driven, self.flags).evidence
             }
             Role::Scheduler => observe_scheduler(self.edition, self.fault.as_slice(), self.is_driven),
             Role::Consumer => unreachable!("it is not played here"),
