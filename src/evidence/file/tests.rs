@@ -65,6 +65,7 @@ proptest! {
         // Whatever was asked for and is not all there is marked as such.
         for (kind, asked) in &evidence.header.asked {
             let count = |e: &Evidence| match kind {
+                Kind::Namespaces => e.namespaces.len(),
                 Kind::Secrets => e.secrets.len(),
                 Kind::UnlabelledSecrets => e.unlabelled_secrets.len(),
                 Kind::Probe => e.probes.len(),
