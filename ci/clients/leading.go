@@ -108,7 +108,7 @@ func events(ctx context.Context, hub *hub) error {
 	}
 	var event corev1.Event
 	err = eventually(ctx, "an Event that counts three", func(ctx context.Context) (bool, error) {
-		selector := metav1.ListOptions{FieldSelector: "involvedObject.name=eventful,reason=Told"}
+		selector := metav1.ListOptions{FieldSelector: "involvedObject.name=eventful,reason=Reported"}
 		list, err := hub.core.CoreV1().Events(hub.namespace).List(ctx, selector)
 		if err != nil || len(list.Items) != 1 {
 			return false, err
