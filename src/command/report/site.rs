@@ -7,7 +7,7 @@ use evidence::{Limits, api::Role};
 use report::{
     Output,
     site::{self, BoardEntry, EditionResult},
-    submitted::{Check, Document, Fitness, Submission},
+    submitted::{Check, Document, Fitness, Proof, Submission, judge_again},
 };
 
 use super::folder::{Found, read_all};
@@ -76,16 +76,20 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
         editions.push(EditionResult::claimed(&document));
     }
     let role = document.edition.role();
-    if check.fitness == Fitness::Holds && document.is_whole_run() && role != Role::Consumer {
+    if let Proof::Held(held) = &mut proof
+        && check.fitness == Fitness::Holds
+        && document.is_whole_run()
+        && role != Role::Consumer
+    {
         for edition in role.editions().filter(|edition| *edition != document.edition) {
             let other = Document {
                 edition,
                 editions: Vec::new(),
                 ..document.clone()
             };
-            Check::of(&other, &mut proof, |report| {
-                editions.push(EditionResult::judged(report, &[], rules_as_of));
-            });
+            editions.push(judge_again(&other, held, |report| {
+                EditionResult::judged(report, &[], rules_as_of)
+            }));
         }
     }
     BoardEntry {

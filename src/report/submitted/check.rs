@@ -152,7 +152,11 @@ fn not_reproduced(differences: &[Change]) -> String {
 
 /// Compares a report with what its evidence gives.
 fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Vec<Change> {
-    let mut again = judge_again(document, held, show);
+    let sum = held.sum.clone();
+    let mut again = judge_again(document, held, |report| {
+        show(report);
+        compose_as_of(report, Some(&sum), document.rules_as_of)
+    });
     // A note reports another version.
     again.suite_version.clone_from(&document.suite_version);
     // Evidence need not say who made the implementation, who judged it, and what was real.
@@ -164,9 +168,9 @@ fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report))
     differences
 }
 
-/// The report that the evidence gives, judged with the report's edition, claims, scope, rules, waivers, and date.
-fn judge_again(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Document {
-    let Held { evidence, sum } = held;
+/// Judges evidence with a report's edition, claims, scope, rules, waivers, and date.
+pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&Report) -> T) -> T {
+    let evidence = &mut held.evidence;
     let header = &mut evidence.header;
     header.claim = Claim {
         edition: document.edition,
@@ -206,8 +210,7 @@ fn judge_again(document: &Document, held: &mut Held, show: impl FnOnce(&Report))
         editions: &editions,
         advice: no_advice,
     };
-    show(&report);
-    compose_as_of(&report, Some(sum), document.rules_as_of)
+    show(&report)
 }
 
 fn version_notes(document: &Document) -> Vec<String> {

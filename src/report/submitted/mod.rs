@@ -17,7 +17,7 @@ use evidence::Checksum;
 
 pub(crate) use self::diff::trend;
 pub use self::{
-    check::{Check, Fitness, Held, Proof},
+    check::{Check, Fitness, Held, Proof, judge_again},
     compose::compose,
     diff::{Change, Diff, Incomparable, RuleChange, diff},
     document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReadError, SuiteResult},
