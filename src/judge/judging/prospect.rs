@@ -131,9 +131,8 @@ pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
 /// those in the alternatives.
 pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     let of = |kind: &Kind| {
-        let mut missed = gaps(rule, evidence, *kind);
-        missed.extend(unreadable(evidence, *kind).map(Reason::from));
-        missed
+        let unreadable = unreadable(evidence, *kind).map(Reason::from);
+        gaps(rule, evidence, *kind).chain(unreadable)
     };
     let mut missed: Vec<Reason> = rule.facts.needs.iter().flat_map(of).collect();
     let is_had = |kind: &Kind| evidence.is_whole(*kind) && unreadable(evidence, *kind).is_none();
@@ -141,8 +140,8 @@ pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
-    let mut told = BTreeSet::new();
-    missed.retain(|reason| told.insert(reason.clone()));
+    let mut listed = HashSet::new();
+    missed.retain(|reason| listed.insert(reason.clone()));
     missed
 }
 
@@ -174,13 +173,11 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     Some(format!("{first}{more}"))
 }
 
-/// Returns the gaps of one kind, each cause once. Rules report the gaps of single members themselves: a member that its
+/// Returns the gaps of one kind. Rules report the gaps of single members themselves: a member that its
 /// manager reports as down is no gap. The engine judges around interruptions of a watch and of the logs of calls.
-fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = Vec::new();
-    let mut told = HashSet::new();
+fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> impl Iterator<Item = Reason> {
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
-    let is_judged_around = |gap: &&Gap| {
+    let is_judged_around = move |gap: &&Gap| {
         let is_recorded = matches!(
             kind,
             Kind::Timeline | Kind::PlacementTimeline | Kind::MemberCalls | Kind::PluginCalls | Kind::Outputs
@@ -189,17 +186,11 @@ fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> Vec<Reason> {
     };
     let missed = evidence
         .gaps(kind)
-        .filter(|gap| !of_one_member(gap) && !is_judged_around(gap));
-    for gap in missed {
-        let reason = match &gap.object {
-            Some(object) => gap.reason.after(object),
-            None => gap.reason.clone(),
-        };
-        if told.insert(reason.clone()) {
-            reasons.push(reason);
-        }
-    }
-    reasons
+        .filter(move |gap| !of_one_member(gap) && !is_judged_around(gap));
+    missed.map(|gap| match &gap.object {
+        Some(object) => gap.reason.after(object),
+        None => gap.reason.clone(),
+    })
 }
 
 #[cfg(test)]
