@@ -15,7 +15,7 @@ mod reference_runs;
 use std::process::ExitCode;
 
 use evidence::{
-    Kind,
+    Evidence, Kind,
     api::{Edition, Role},
 };
 use judge::{Verdict, rules};
@@ -65,10 +65,7 @@ fn manager_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
         id if !is_driven && needs(id, Kind::Driver) => Verdict::Skipped,
         _ => Verdict::Pass,
     };
-    expect_verdicts("with the audit log", &evidence, |id| expected(id, true))?;
-    expect_verdicts("without it", &without_audit_log(evidence), |id| {
-        expected(id, false)
-    })
+    expect_with_and_without_log(evidence, expected)
 }
 
 fn scheduler_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
@@ -78,6 +75,14 @@ fn scheduler_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
         id if !is_driven && needs(id, Kind::Driver) => Verdict::Skipped,
         _ => Verdict::Pass,
     };
+    expect_with_and_without_log(evidence, expected)
+}
+
+/// Checks the verdicts on the evidence, and on the same evidence without its audit log.
+fn expect_with_and_without_log(
+    evidence: Evidence,
+    expected: impl Fn(&str, bool) -> Verdict,
+) -> Result<(), Failed> {
     expect_verdicts("with the audit log", &evidence, |id| expected(id, true))?;
     expect_verdicts("without it", &without_audit_log(evidence), |id| {
         expected(id, false)
