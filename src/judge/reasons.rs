@@ -57,9 +57,9 @@ pub(crate) fn declared_absent(feature: Feature) -> Reason {
 
 /// The edition asks for a feature only where it is claimed.
 pub(crate) fn not_claimed(edition: Edition, feature: Feature) -> Reason {
-    let told =
+    let reason =
         format!("edition {edition} requires this only of implementations that claim the feature {feature}");
-    Reason::of(ReasonId::FeatureNotClaimed, told)
+    Reason::of(ReasonId::FeatureNotClaimed, reason)
 }
 
 /// Nothing happened during the run that the rule judges. Unlike a thing that is seen to be absent, this does not show that

@@ -313,7 +313,7 @@ impl Finding {
         self
     }
 
-    /// What was observed instead. An empty text is quoted, since nobody sees one.
+    /// What was observed instead. An empty text is quoted, to be visible.
     pub fn observed(mut self, observed: impl Into<String>) -> Self {
         let observed = redacted_field(&observed.into());
         self.observed = if observed.is_empty() {
@@ -324,7 +324,7 @@ impl Finding {
         self
     }
 
-    /// Adds who did what was observed; nothing if the evidence names nobody.
+    /// Adds who did what was observed; nothing if the evidence names no client.
     pub(crate) fn done_by(self, names: &BTreeSet<&str>) -> Self {
         if names.is_empty() {
             return self;

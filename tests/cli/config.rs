@@ -117,8 +117,8 @@ fn files_give_way_to_a_manager_and_words_do_not() {
     let text = lab(&config);
     assert_contains(&text, &["driver: none", "members:", "auditLog:"]);
     let run = format!("run --config {config} --hub lab --manager reference");
-    let told = expect(3, format!("{run} -v lifecycle/join-creates-profile"));
-    assert!(told.contains("no driver was given"), "{told}");
+    let printed = expect(3, format!("{run} -v lifecycle/join-creates-profile"));
+    assert!(printed.contains("no driver was given"), "{printed}");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn what_is_printed_can_be_read_again_from_anywhere() {
 #[test]
 fn errors_of_the_configuration_name_the_line() {
     let folder = Folder::new();
-    for (lines, told) in [
+    for (lines, message) in [
         (
             "obsrve: 5m",
             "line 3: unknown key `obsrve`: did you mean `observe`?",
@@ -208,7 +208,7 @@ fn errors_of_the_configuration_name_the_line() {
         let config = folder.config(lines);
         refused(
             format!("run --config {config}"),
-            &["conformance.yaml cannot be used: ", told],
+            &["conformance.yaml cannot be used: ", message],
         );
     }
     let config = folder.config("json: conformance.yaml");
@@ -231,11 +231,11 @@ fn the_example_can_be_used() {
     let json = folder.flag("report.json");
     let fault = "reference=identity/manager-label-matches";
     let config = format!("{ROOT}/fixtures/configuration/conformance.yaml");
-    let told = expect(
+    let printed = expect(
         0,
         format!("run --hub lab --manager {fault} --json {json} --config {config}"),
     );
-    assert!(told.contains("edition standard, 1 rule waived"), "{told}");
+    assert!(printed.contains("edition standard, 1 rule waived"), "{printed}");
     let report = folder.json("report.json");
     assert_eq!(report["claim"]["implementation"]["project"], "fleet-hangar");
     assert_eq!(report["waivers"][0]["expired"], false);
@@ -253,8 +253,8 @@ fn only_explicit_rules_are_judged_and_the_report_says_so() {
     let [json, yaml, record] = ["r.json", "r.yaml", "e.jsonl"].map(|name| folder.flag(name));
     let explicit = format!("--basis explicit --json {json}");
     let run = format!("run --from violating.yaml --report {yaml} --record {record}");
-    let told = expect(1, format!("{run} {explicit}"));
-    assert!(told.contains("were not selected"), "{told}");
+    let printed = expect(1, format!("{run} {explicit}"));
+    assert!(printed.contains("were not selected"), "{printed}");
     let report = folder.json("r.json");
     let failed = rules_with(&report, "fail");
     assert!(failed.iter().all(|id| is_explicit(id)), "{failed:?}");

@@ -9,8 +9,11 @@ fn an_empty_list_is_an_inventory_without_profiles() {
     let folder = Folder::new();
     let text = "apiVersion: v1\nkind: List\nitems: []\nmetadata: {resourceVersion: ''}\n";
     let (dump, junit) = (folder.write("empty.yaml", text), folder.flag("report.xml"));
-    let told = expect(3, format!("run --from {dump} --junit {junit}"));
-    assert!(told.contains("there is no ClusterProfile to examine"), "{told}");
+    let printed = expect(3, format!("run --from {dump} --junit {junit}"));
+    assert!(
+        printed.contains("there is no ClusterProfile to examine"),
+        "{printed}"
+    );
     assert!(folder.text("report.xml").contains("<testsuite"));
 }
 
@@ -19,8 +22,11 @@ fn what_is_claimed_is_asked_for_in_a_dump_too() {
     let run = "run --from conforming.yaml";
     expect(0, run);
     for claim in ["--feature consumer-secrets", "--consumer argocd"] {
-        let told = expect(3, format!("{run} {claim}")).replace("\n  ", " ");
-        assert!(told.contains("claimed, but the dump holds no Secrets"), "{told}");
+        let printed = expect(3, format!("{run} {claim}")).replace("\n  ", " ");
+        assert!(
+            printed.contains("claimed, but the dump holds no Secrets"),
+            "{printed}"
+        );
     }
 }
 
@@ -42,10 +48,10 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
     assert_eq!(finding["object"]["name"], "fleet");
     assert_eq!(finding["expected"], "production");
     // What is said later replaces what was recorded.
-    let told = expect(3, format!("replay {record} {rule} --clusterset flet=production"));
+    let printed = expect(3, format!("replay {record} {rule} --clusterset flet=production"));
     assert!(
-        told.contains("namespace flet represents a ClusterSet, as declared, but was not seen"),
-        "{told}"
+        printed.contains("namespace flet represents a ClusterSet, as declared, but was not seen"),
+        "{printed}"
     );
 }
 
@@ -90,15 +96,15 @@ fn an_audit_log_is_read_from_a_folder_with_its_rotated_files() {
 
 #[test]
 fn a_conforming_dump_has_no_violation_and_is_not_called_conformant() {
-    let told = expect(0, "run --from conforming.yaml");
-    assert!(!told.contains("conformant with"), "{told}");
-    let words = unwrapped(&told);
-    assert!(words.contains("no violation found: "), "{told}");
+    let printed = expect(0, "run --from conforming.yaml");
+    assert!(!printed.contains("conformant with"), "{printed}");
+    let words = unwrapped(&printed);
+    assert!(words.contains("no violation found: "), "{printed}");
     let (_, needs) = words
         .split_once("2 profiles, single snapshot to check the rest, add ")
         .expect("it says what a dump cannot show");
     assert!(needs.contains("a watch") && needs.contains("a driver"), "{needs}");
-    assert!(!told.contains('\u{1b}'), "no colours in a pipe: {told:?}");
+    assert!(!printed.contains('\u{1b}'), "no colours in a pipe: {printed:?}");
 }
 
 #[test]
@@ -125,12 +131,12 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
 #[test]
 fn should_rules_count_under_strict() {
     let warned = "run --from violating.yaml conditions/joined-reported conditions/well-formed";
-    let told = expect(0, warned);
-    assert_contains(&told, &["warning   conditions/joined-reported (1 finding): "]);
-    let told = expect(1, format!("{warned} --strict"));
+    let printed = expect(0, warned);
+    assert_contains(&printed, &["warning   conditions/joined-reported (1 finding): "]);
+    let printed = expect(1, format!("{warned} --strict"));
     assert!(
-        told.contains("1 SHOULD rule fails (") && told.contains(", strict)"),
-        "{told}"
+        printed.contains("1 SHOULD rule fails (") && printed.contains(", strict)"),
+        "{printed}"
     );
 }
 
@@ -180,7 +186,7 @@ fn each_command_that_reads_a_file_of_others_bounds_it() {
         1,
         format!("run --from {dump} --report {report} --record {evidence}"),
     );
-    let told = ["it holds more than 100 bytes, unpacked", "--max-input SIZE"];
+    let messages = ["it holds more than 100 bytes, unpacked", "--max-input SIZE"];
     for line in [
         format!("run --from {dump}"),
         format!("run --from {evidence}"),
@@ -188,7 +194,7 @@ fn each_command_that_reads_a_file_of_others_bounds_it() {
         format!("report diff {report} {report}"),
         format!("report verify {report} {evidence}"),
     ] {
-        refused(format!("{line} --max-input 100"), &told);
+        refused(format!("{line} --max-input 100"), &messages);
     }
     // The report fits, and the evidence does not.
     let size = fs::metadata(folder.path("report.yaml")).expect("a report").len();

@@ -8,8 +8,8 @@ use super::{docs::assert_published, *};
 
 /// The names that `schema` knows.
 fn names() -> Vec<String> {
-    let told = call("schema nonsense").err;
-    let list = told
+    let printed = call("schema nonsense").err;
+    let list = printed
         .split_once("[possible values: ")
         .and_then(|(_, rest)| rest.split_once(']'))
         .expect("clap names them");
@@ -69,7 +69,7 @@ fn all_keys_are_published() {
     let properties = schema["properties"].as_object().expect("properties");
     let mut table = "| key | holds | |\n|---|---|---|\n".to_owned();
     for (name, property) in properties {
-        let Some(told) = property["description"].as_str() else {
+        let Some(description) = property["description"].as_str() else {
             continue;
         };
         let holds = match (&property["type"], &property["enum"]) {
@@ -82,7 +82,12 @@ fn all_keys_are_published() {
             (Value::String(_), _) => "text".to_owned(),
             _ => "texts".to_owned(),
         };
-        writeln!(table, "| `{name}` | {holds} | {} |", told.replace('|', "\\|")).expect("a text takes all");
+        writeln!(
+            table,
+            "| `{name}` | {holds} | {} |",
+            description.replace('|', "\\|")
+        )
+        .expect("a text takes all");
     }
     let path = Path::new(ROOT).join("docs/configuration.md");
     let found = fs::read_to_string(&path).expect("it is there");

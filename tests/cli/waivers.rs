@@ -1,4 +1,4 @@
-//! Waivers, and what is told of them.
+//! Waivers, and how they are reported.
 
 use super::*;
 
@@ -24,13 +24,13 @@ fn what_is_waived_is_told_as_waived_and_never_as_passed() {
     expect(1, format!("{run} --record {record}"));
     for judge in ["run --from violating.yaml", &format!("replay {record}")] {
         let outputs = format!("--json {json} --junit {junit}");
-        let told = expect(
+        let printed = expect(
             0,
             format!("{judge} --verbose --waivers {waivers} --exact {RULE} {outputs}"),
         )
         .replace("\n  ", " ");
         assert_contains(
-            &told,
+            &printed,
             &[
                 "judged, edition standard, 1 rule waived",
                 "old profiles (https://issues.example/1)",
@@ -77,19 +77,22 @@ fn a_waiver_that_does_nothing_is_told_and_counts_under_strict() {
     // A run that does not judge the rule cannot say that the waiver waives nothing.
     let unseen = folder.waivers(&["expires: 2999-01-01"]);
     let others = format!("run --from conforming.yaml --strict --waivers {unseen}");
-    let told = expect(0, format!("{others} identity/manager-label-present"));
-    assert!(!told.contains("waivers needing attention"), "{told}");
-    let told = expect(1, format!("{others} --exact {RULE}"));
-    assert!(told.contains("waivers needing attention"), "{told}");
+    let printed = expect(0, format!("{others} identity/manager-label-present"));
+    assert!(!printed.contains("waivers needing attention"), "{printed}");
+    let printed = expect(1, format!("{others} --exact {RULE}"));
+    assert!(printed.contains("waivers needing attention"), "{printed}");
 }
 
 #[test]
 fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
     let folder = Folder::new();
     let kubeconfig = folder.kubeconfig(1);
-    let refused = |waivers: &str, told: &[&str]| {
-        refused(format!("run --kubeconfig {kubeconfig} --waivers {waivers}"), told);
-        refused(format!("replay missing.jsonl --waivers {waivers}"), told);
+    let refused = |waivers: &str, messages: &[&str]| {
+        refused(
+            format!("run --kubeconfig {kubeconfig} --waivers {waivers}"),
+            messages,
+        );
+        refused(format!("replay missing.jsonl --waivers {waivers}"), messages);
     };
     refused("missing.yaml", &["failed to read the waivers missing.yaml"]);
     refused("-", &["name a file"]);
@@ -119,8 +122,8 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
     let good = folder.waivers(&["expires: 2999-01-01"]);
     let json = folder.flag("report.json");
     let run = format!("run --kubeconfig {kubeconfig} --waivers {good}");
-    let told = expect(4, format!("{run} --json {json}"));
-    assert!(!told.contains("waive"), "{told}");
+    let printed = expect(4, format!("{run} --json {json}"));
+    assert!(!printed.contains("waive"), "{printed}");
     assert_eq!(folder.json("report.json")["waivers"], Value::Null);
     super::refused(
         format!("{run} --json {good}"),
@@ -128,7 +131,7 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
     );
 }
 
-/// Both APIs or one: a waiver is told alike.
+/// A waiver is reported in the same way with one role and with two.
 #[test]
 fn a_waiver_that_does_nothing_is_told_of_each_api() {
     let folder = Folder::new();
@@ -138,14 +141,14 @@ fn a_waiver_that_does_nothing_is_told_of_each_api() {
         let waiver =
             format!("{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2999-01-01}}");
         folder.write("waivers.yaml", format!("waivers: [{waiver}]"));
-        let told = expect(1, format!("{lab} --role manager,scheduler"));
+        let printed = expect(1, format!("{lab} --role manager,scheduler"));
         assert!(
-            told.contains(&format!("the waiver of {rule} waives nothing")),
-            "{told}"
+            printed.contains(&format!("the waiver of {rule} waives nothing")),
+            "{printed}"
         );
     }
     // Its rule is not of an edition that is judged.
-    let told = expect(0, format!("{lab} --exact version/well-formed"));
+    let printed = expect(0, format!("{lab} --exact version/well-formed"));
     let note = "edition standard does not have: placement-slices/decisions-present";
-    assert!(told.contains(note), "{told}");
+    assert!(printed.contains(note), "{printed}");
 }

@@ -192,7 +192,7 @@ fn hostile_text_is_harmless_on_both_streams() {
     }
 }
 
-/// Paths come from whoever names the files of a pull request.
+/// Paths come from the author of a pull request.
 #[test]
 fn a_hostile_path_is_harmless_in_an_error() {
     for harm in HARMS {

@@ -457,7 +457,7 @@ mod tests {
         let unprintable = answer(&json!({"token": "CANARY\u{1}"}));
         let endless = answer(&json!({"token": "CANARY", "expirationTimestamp": "CANARY"}));
         let other = answer(&json!({"token": "CANARY"})).replace("/v1", "/v1beta1");
-        for (script, told) in [
+        for (script, message) in [
             ("echo CANARY; exit 3", "`sh` ended with exit code 3"),
             (
                 "echo CANARY",
@@ -475,7 +475,7 @@ mod tests {
                 .await
                 .err()
                 .expect("no credential");
-            assert!(error.to_string().contains(told), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
             assert!(!format!("{error} {error:?}").contains("CANARY"), "{error:?}");
         }
         let mut absent = config("");

@@ -376,9 +376,9 @@ mod tests {
             "details": {"causes": [{"field": token, "message": format!("Bearer {}", "CANARY".repeat(5))}]},
         });
         let status = read_status(&status.to_string());
-        let told = format!("{status:?}");
-        assert!(!told.contains("CANARY"), "{told}");
-        assert!(status.message.starts_with("no test result: ok … x"), "{told}");
+        let shown = format!("{status:?}");
+        assert!(!shown.contains("CANARY"), "{shown}");
+        assert!(status.message.starts_with("no test result: ok … x"), "{shown}");
         assert_eq!(status.message.chars().count(), LONGEST_TEXT + 1);
     }
 

@@ -24,7 +24,7 @@ pub enum NameError {
     /// The API server takes no such namespace.
     #[error("a namespace has at most 63 small letters, digits and -, with a letter or digit at both ends")]
     Namespace,
-    /// A cluster manager without a name cannot be told from a missing one.
+    /// A cluster manager without a name cannot be distinguished from a missing one.
     #[error("a cluster manager's name is not empty")]
     NoManager,
     /// It would write lines of its own wherever it is shown.

@@ -187,11 +187,11 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
         Some(reasoning) => reasoning.clone(),
         None => "the documents state this demand, in the keyword or in equal words".to_owned(),
     };
-    let told = match only {
+    let reasoning = match only {
         Some(applies) => vec![basis(applies)],
         None => by_edition(facts, basis),
     };
-    fields(page, only.unwrap_or(facts.first()).basis.name(), &told);
+    fields(page, only.unwrap_or(facts.first()).basis.name(), &reasoning);
     page.field(2, "evidence", &evidence(facts));
     if let Some(feature) = facts.feature {
         page.field(
@@ -250,8 +250,8 @@ mod tests {
     #[test]
     fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
         for rule in rules::all() {
-            let told = strip_str(&explanation(rule, None, Some(80))).to_string();
-            for line in told.lines() {
+            let page = strip_str(&explanation(rule, None, Some(80))).to_string();
+            for line in page.lines() {
                 // A path or a command stays whole, and the YAML of an example is not wrapped.
                 let is_yaml = line.starts_with("    ") && (line.contains(": ") || line.contains("- "));
                 let is_whole = line.split_whitespace().count() <= 2 || line.contains("conformance explain ");
@@ -272,7 +272,7 @@ mod tests {
                 .and_then(|place| judged(rule, &examples[place]))
                 .expect("an example fails");
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let told = words(&told);
+            let page = words(&page);
             for text in [
                 &verdict.findings[0].message,
                 &rule.facts.title,
@@ -280,8 +280,8 @@ mod tests {
                 &rule.facts.first().source,
             ] {
                 assert!(
-                    told.contains(&words(text)),
-                    "{}: {text} is not in: {told}",
+                    page.contains(&words(text)),
+                    "{}: {text} is not in: {page}",
                     rule.id
                 );
             }
@@ -311,14 +311,14 @@ mod tests {
     fn an_edition_has_its_own_source_and_its_own_examples() {
         let rule = rules::find("consumers/secret-has-kubeconfig").expect("a rule");
         for applies in &rule.facts.editions {
-            let told = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
-            assert!(told.contains(&format!("edition   {}", applies.edition)), "{told}");
+            let page = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
+            assert!(page.contains(&format!("edition   {}", applies.edition)), "{page}");
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(words(&told).contains(&words(&applies.source)), "{told}");
+            assert!(words(&page).contains(&words(&applies.source)), "{page}");
             let first = &rule.facts.first().source;
             assert!(
-                applies.source == *first || !words(&told).contains(&words(first)),
-                "{told}"
+                applies.source == *first || !words(&page).contains(&words(first)),
+                "{page}"
             );
         }
     }

@@ -48,12 +48,12 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
             error => Failure::could_not_run(error),
         })
     })?;
-    let told: String = cleaned
+    let messages: String = cleaned
         .messages
         .iter()
         .map(|line| format!("{}\n", escape::line(line)))
         .collect();
-    print(&told)?;
+    print(&messages)?;
     match cleaned.leftovers.as_slice() {
         [] => Ok(Exit::Success),
         remains => Err(Failure::could_not_run(anyhow!(

@@ -112,8 +112,8 @@ impl Failure {
 
     /// Prints the error to standard error.
     pub fn print(&self) {
-        let told = self.error.to_string();
-        let mut lines = told.lines();
+        let text = self.error.to_string();
+        let mut lines = text.lines();
         anstream::eprintln!(
             "{} {}",
             red("error:"),
@@ -149,13 +149,13 @@ impl Failure {
 
     /// Lists the causes that add something; many errors quote their source.
     fn causes(&self) -> Vec<String> {
-        let mut told = self.error.to_string();
+        let mut shown = self.error.to_string();
         let mut causes = Vec::new();
         for cause in self.error.chain().skip(1) {
             let cause = cause.to_string();
-            if !told.contains(&cause) {
+            if !shown.contains(&cause) {
                 causes.push(cause.clone());
-                told = cause;
+                shown = cause;
             }
         }
         causes

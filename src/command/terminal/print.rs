@@ -16,12 +16,12 @@ const NARROWEST: usize = 40;
 /// Returns how wide to lay out text on standard output, in columns: as wide as the terminal, or as `COLUMNS` says. None
 /// where a file or a program reads it.
 pub fn width() -> Option<usize> {
-    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let configured = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || {
         let (_, columns) = console::Term::stdout().size_checked()?;
         Some(columns.into())
     };
-    let columns: usize = told.or_else(terminal)?;
+    let columns: usize = configured.or_else(terminal)?;
     Some(columns.clamp(NARROWEST, WIDEST))
 }
 

@@ -307,15 +307,15 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
 /// Returns why a rule counts as waived: the reasons of the waivers that cover it.
 fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
     let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
-    let told = places.into_iter().map(|place| {
+    let reasons = places.into_iter().map(|place| {
         let waiver = &outcomes[place].waiver;
-        let told = format!(
+        let reason = format!(
             "waived until {}: {} ({})",
             waiver.expires, waiver.reason, waiver.link
         );
-        Reason::of(ReasonId::Waived, told)
+        Reason::of(ReasonId::Waived, reason)
     });
-    told.collect()
+    reasons.collect()
 }
 
 /// Reads the address of a web page. Any other, such as one of a script, gives none.

@@ -79,8 +79,8 @@ pub(crate) fn skew(evidence: &Evidence) -> Micros {
 
 /// How far the hub's clock is ahead of the runner's, if that is known.
 pub(crate) fn known_skew(evidence: &Evidence) -> Option<Micros> {
-    let told = evidence.header.clock_skew_ms?.saturating_mul(1000);
-    (told.saturating_abs() <= BELIEVABLE).then_some(told)
+    let skew = evidence.header.clock_skew_ms?.saturating_mul(1000);
+    (skew.saturating_abs() <= BELIEVABLE).then_some(skew)
 }
 
 /// The newest time in managedFields that the version before lacks. The write that made the version was no

@@ -170,7 +170,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
             Some(folder.join(path.file_name()?))
         })
     };
-    // Two outputs can share what is no regular file, such as /dev/null.
+    // Two outputs can share a file that is not regular, for example /dev/null.
     let is_special = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file());
     match (place(one), place(other)) {
         (Some(one), Some(other)) => one == other && !is_special(&one),

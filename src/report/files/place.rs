@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 pub(crate) enum Place {
     /// A file next to it, which replaces it atomically when complete.
     Replaced(PathBuf),
-    /// Directly into what is no regular file, such as `/dev/stdout` or a pipe.
+    /// Directly into a file that is not regular, for example `/dev/stdout` or a pipe.
     Into(fs::File),
     /// After the file's content.
     After(fs::File),

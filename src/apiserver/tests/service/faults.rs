@@ -83,12 +83,12 @@ async fn events_are_held_and_come_in_their_order() {
     for name in ["b", "a"] {
         hub.widget(name).await;
     }
-    assert_eq!(events.told().await.1, "b");
+    assert_eq!(events.kind_and_name().await.1, "b");
     assert_eq!(started.elapsed(), Duration::from_secs(30));
-    assert_eq!(events.told().await.1, "a");
+    assert_eq!(events.kind_and_name().await.1, "a");
     assert_eq!(started.elapsed(), Duration::from_secs(30), "both at once");
     hub.widget("c").await;
-    assert_eq!(events.told().await.1, "c");
+    assert_eq!(events.kind_and_name().await.1, "c");
     assert_eq!(started.elapsed(), Duration::from_secs(60));
 }
 
@@ -118,7 +118,7 @@ async fn a_short_memory_forgets() {
         let version = object["metadata"]["resourceVersion"].as_str().expect("a version");
         format!("{WIDGETS}?watch=1&resourceVersion={version}")
     };
-    assert_eq!(hub.watch(&from(&second)).await.told().await.1, "c");
+    assert_eq!(hub.watch(&from(&second)).await.kind_and_name().await.1, "c");
     let (kind, status) = hub.watch(&from(&first)).await.next().await.expect("an event");
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)));
 }
@@ -226,7 +226,7 @@ async fn a_watch_from_before_a_restore_is_silent_until_its_version_is_reached() 
         hub.widget(name).await;
     }
     // Those before have the versions of b, c and d, which the watch says to know.
-    assert_eq!(events.told().await, ("ADDED".to_owned(), "h".to_owned()));
+    assert_eq!(events.kind_and_name().await, ("ADDED".to_owned(), "h".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -258,8 +258,8 @@ async fn a_watch_gets_a_bookmark_each_minute() {
     let mut events = hub.watch(&path).await;
     let started = tokio::time::Instant::now();
     hub.widget("b").await;
-    assert_eq!(events.told().await.1, "b");
-    assert_eq!(events.told().await.0, "BOOKMARK");
+    assert_eq!(events.kind_and_name().await.1, "b");
+    assert_eq!(events.kind_and_name().await.0, "BOOKMARK");
     assert_eq!(started.elapsed(), Duration::from_secs(60));
 }
 

@@ -121,7 +121,7 @@ impl Events {
     }
 
     /// The next event's type and the name of its object.
-    async fn told(&mut self) -> (String, String) {
+    async fn kind_and_name(&mut self) -> (String, String) {
         let (kind, object) = self.next().await.expect("an event");
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         (kind, name.to_owned())

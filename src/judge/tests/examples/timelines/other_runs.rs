@@ -18,7 +18,7 @@ const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that turn on what came before.
 const BEFORE: [(&str, &str); 5] = [
-    // A slice that refers to no profile, and nobody saw that the profile went.
+    // A slice that refers to no profile; the deletion of the profile was not observed.
     ("placement-references/resolve", "a profile that is deleted later"),
     (
         "placement-references/resolve",
