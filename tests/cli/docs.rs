@@ -192,6 +192,8 @@ const VERSIONED: &[&str] = &[
     "ci/in-cluster/job.yaml",
     "ci/node/README.md",
     "docs/ci.md",
+    "docs/examples/cronjob.yaml",
+    "docs/examples/sonobuoy.yaml",
     "docs/install.md",
     "go/conformance/conformance.go",
 ];

@@ -112,7 +112,7 @@ fn is_moving(version: &str) -> bool {
     version.starts_with("refs/heads/") || MOVING.iter().any(|moving| name.eq_ignore_ascii_case(moving))
 }
 
-/// The evidence that a submitted report needs and lacks: `docs/reports.md` lists it. Evidence that no rule of the edition
+/// The evidence that a submitted report needs and lacks: `docs/submit.md` lists it. Evidence that no rule of the edition
 /// uses is not needed.
 fn missing_evidence(document: &Document, environment: &Environment, obstacles: &mut Vec<String>) {
     let scope = &document.scope;
