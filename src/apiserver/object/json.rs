@@ -130,24 +130,7 @@ impl<'de> Visitor<'de> for Reader {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn tells_what_stands_twice_and_keeps_the_last() {
-        let document = read(
-            br#"{"a": {"b": [{"c": 1, "c": 2}], "d": 1.5}, "e": null, "e": "x"}"#,
-            false,
-        )
-        .unwrap();
-        assert_eq!(
-            document.value,
-            json!({"a": {"b": [{"c": 2}], "d": 1.5}, "e": "x"})
-        );
-        let twice = ["a.b[0].c", "e"].map(|path| format!("duplicate field \"{path}\""));
-        assert_eq!(document.repeated, twice);
-    }
+    use super::read;
 
     #[test]
     fn refuses_what_follows_the_document() {

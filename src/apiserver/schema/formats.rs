@@ -124,35 +124,21 @@ fn is_hostname(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::Format;
 
-    #[rstest]
-    #[case("date-time", "2026-11-20T10:33:43Z", true)]
-    #[case("date-time", "2026-11-20T10:33:43.123456+01:00", true)]
-    #[case("date-time", "2026-02-30T10:33:43Z", false)]
-    #[case("date-time", "2026-11-20", false)]
-    #[case("date-time", "", false)]
-    #[case("byte", "aGk=", true)]
-    #[case("byte", "aGk", false)]
-    #[case("duration", "1h30m", true)]
-    #[case("duration", "soon", false)]
-    #[case("hostname", "a.example.com", true)]
-    #[case("hostname", "-a.example.com", false)]
-    #[case("ipv4", "10.0.0.256", false)]
-    #[case("cidr", "10.0.0.0/8", true)]
-    #[case("cidr", "10.0.0.0/33", false)]
-    #[case("uri", "https://example.com/x", true)]
-    #[case("uri", "example", false)]
-    #[case("uuid4", "f86168d2-7644-4676-a80a-de63be5a4771", true)]
-    #[case("uuid3", "f86168d2-7644-4676-a80a-de63be5a4771", false)]
-    #[case("mac", "01:23:45:67:89:ab", true)]
-    #[case("email", "a@b", true)]
-    #[case("k8s-short-name", "a-b", true)]
-    #[case("k8s-short-name", "a.b", false)]
-    #[case("k8s-long-name", "a.b", true)]
-    fn knows_the_formats(#[case] format: &str, #[case] text: &str, #[case] good: bool) {
-        assert_eq!(Format::read(format).expect("known format").matches(text), good);
+    /// Formats that no script of `fixtures/fidelity` has.
+    #[test]
+    fn knows_the_rarer_formats() {
+        for (format, text, is_valid) in [
+            ("uuid3", "f86168d2-7644-4676-a80a-de63be5a4771", false),
+            ("date-time", "2026-02-30T10:33:43Z", false),
+            ("date-time", "2026-11-20T10:33:43.123456+01:00", true),
+            ("k8s-short-name", "a-b", true),
+            ("k8s-short-name", "a.b", false),
+            ("k8s-long-name", "a.b", true),
+        ] {
+            let format = Format::read(format).expect("a known format");
+            assert_eq!(format.matches(text), is_valid, "{text}");
+        }
     }
 }

@@ -168,24 +168,4 @@ mod tests {
     fn ages_have_one_unit(#[case] seconds: i64, #[case] expected: &str) {
         assert_eq!(human(SignedDuration::from_secs(seconds)), expected);
     }
-
-    #[rstest]
-    #[case(".spec.name", "$['spec']['name']")]
-    #[case(
-        r".metadata.labels.example\.com/owner",
-        "$['metadata']['labels']['example.com/owner']"
-    )]
-    #[case(
-        r".metadata.labels['example\.com/owner']",
-        "$['metadata']['labels']['example.com/owner']"
-    )]
-    #[case(".items[*].name", "$['items'][*]['name']")]
-    #[case(
-        r#".conditions[?(@.type=="Ready")].status"#,
-        r#"$['conditions'][?(@.type=="Ready")]['status']"#
-    )]
-    fn paths_are_put_as_the_standard_writes_them(#[case] path: &str, #[case] expected: &str) {
-        assert_eq!(standard_path(path), expected);
-        assert!(JsonPath::parse(expected).is_ok());
-    }
 }

@@ -5,11 +5,6 @@ use std::{io::Read as _, time::Duration};
 use apiserver::{Affected, AuditLevel, Misbehaviour};
 use bytes::Bytes;
 use jiff::SignedDuration;
-use kube::{
-    api::{Api, DynamicObject},
-    core::{ApiResource, GroupVersionKind},
-};
-use kube_runtime::watcher;
 
 use super::*;
 
@@ -49,21 +44,15 @@ async fn watches_end_in_the_middle_and_go_on_where_they_were() {
     for name in ["b", "c", "d"] {
         hub.widget(name).await;
     }
-    let mut version = first["metadata"]["resourceVersion"]
-        .as_str()
-        .expect("a version")
-        .to_owned();
+    let mut last = version(&first).to_owned();
     let mut seen = Vec::new();
     while seen.len() < 3 {
         let mut events = hub
-            .watch(&format!("{WIDGETS}?watch=1&resourceVersion={version}"))
+            .watch(&format!("{WIDGETS}?watch=1&resourceVersion={last}"))
             .await;
         for _ in 0..2.min(3 - seen.len()) {
             let (_, object) = events.next().await.expect("an event");
-            version = object["metadata"]["resourceVersion"]
-                .as_str()
-                .expect("a version")
-                .to_owned();
+            last = version(&object).to_owned();
             seen.push(object["metadata"]["name"].clone());
         }
         if seen.len() == 2 {
@@ -97,9 +86,9 @@ async fn bookmarks_are_withheld() {
     let hub = Hub::new().await;
     hub.server.misbehave(Misbehaviour::WithholdBookmarks);
     let list = hub.get(WIDGETS).await.expect(200);
-    let version = list["metadata"]["resourceVersion"].as_str().expect("a version");
+    let from = version(&list);
     let query =
-        format!("{WIDGETS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion={version}");
+        format!("{WIDGETS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion={from}");
     let mut events = hub.watch(&query).await;
     hub.call("POST", "/api/v1/namespaces", &json!({"metadata": {"name": "n"}}))
         .await
@@ -114,10 +103,7 @@ async fn a_short_memory_forgets() {
     let second = hub.widget("b").await;
     hub.widget("c").await;
     hub.server.misbehave(Misbehaviour::Remember(1));
-    let from = |object: &Value| {
-        let version = object["metadata"]["resourceVersion"].as_str().expect("a version");
-        format!("{WIDGETS}?watch=1&resourceVersion={version}")
-    };
+    let from = |object: &Value| format!("{WIDGETS}?watch=1&resourceVersion={}", version(object));
     assert_eq!(hub.watch(&from(&second)).await.kind_and_name().await.1, "c");
     let (kind, status) = hub.watch(&from(&first)).await.next().await.expect("an event");
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)));
@@ -155,45 +141,6 @@ async fn watches_end_in_time_and_on_demand() {
     assert_eq!(started.elapsed(), Duration::from_secs(7 + 45 * 60));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_kube_watcher_survives_everything() {
-    let hub = Hub::new().await;
-    hub.widget("a").await;
-    let kind = GroupVersionKind::gvk("example.com", "v1", "Widget");
-    let widgets: Api<DynamicObject> = Api::all_with(
-        hub.server.client("admin"),
-        &ApiResource::from_gvk_with_plural(&kind, "widgets"),
-    );
-    let mut seen = Vec::new();
-    let mut events = watcher(widgets, watcher::Config::default().streaming_lists()).boxed();
-    hub.server.misbehave(Misbehaviour::Fail {
-        affected: Affected::verb_on("watch", "widgets"),
-        code: 500,
-        retry_after: None,
-        every: 1,
-        times: 1,
-    });
-    let mut failures = 0;
-    while seen.len() < 2 {
-        match events.next().await.expect("watchers never end") {
-            Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
-                seen.push(object.metadata.name.unwrap_or_default());
-            }
-            Ok(watcher::Event::InitDone) => {
-                hub.server.misbehave(Misbehaviour::DropWatches);
-                hub.widget("b").await;
-            }
-            Ok(_) => {}
-            Err(_) => {
-                failures += 1;
-                tokio::time::sleep(Duration::from_secs(1)).await;
-            }
-        }
-    }
-    assert_eq!(seen, ["a", "b"]);
-    assert_eq!(failures, 1);
-}
-
 /// As kube-apiserver after a restore of etcd: the watch waits for a resourceVersion that is given out again, and only a list
 /// tells that it is too large.
 #[tokio::test(start_paused = true)]
@@ -205,7 +152,7 @@ async fn a_watch_from_before_a_restore_is_silent_until_its_version_is_reached() 
         hub.widget(name).await;
     }
     let list = hub.get(WIDGETS).await.expect(200);
-    let known = list["metadata"]["resourceVersion"].as_str().expect("a version");
+    let known = version(&list);
     let path =
         format!("{WIDGETS}?watch=true&allowWatchBookmarks=true&resourceVersion={known}&timeoutSeconds=600");
     let mut before = hub.watch(&path).await;
@@ -251,10 +198,8 @@ async fn answers_are_delayed_and_the_clock_is_skewed() {
 async fn a_watch_gets_a_bookmark_each_minute() {
     let hub = Hub::new().await;
     let created = hub.widget("a").await;
-    let version = created["metadata"]["resourceVersion"]
-        .as_str()
-        .expect("a version");
-    let path = format!("{WIDGETS}?watch=1&allowWatchBookmarks=true&resourceVersion={version}");
+    let from = version(&created);
+    let path = format!("{WIDGETS}?watch=1&allowWatchBookmarks=true&resourceVersion={from}");
     let mut events = hub.watch(&path).await;
     let started = tokio::time::Instant::now();
     hub.widget("b").await;

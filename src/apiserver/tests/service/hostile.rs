@@ -10,12 +10,12 @@ const JSON_PATCH: &str = "application/json-patch+json";
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const PATHS: [&str; 15] = [
     WIDGETS,
-    "/apis/example.com/v1/namespaces/default/widgets/a",
-    "/apis/example.com/v1/namespaces/default/widgets/a/status",
-    "/apis/example.com/v1/namespaces/default/widgets/a/scale",
-    "/apis/example.com/v1/widgets",
+    "/apis/fidelity.example/v1/namespaces/default/widgets/a",
+    "/apis/fidelity.example/v1/namespaces/default/widgets/a/status",
+    "/apis/fidelity.example/v1/namespaces/default/widgets/a/scale",
+    "/apis/fidelity.example/v1/widgets",
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.fidelity.example",
     "/api/v1/namespaces",
     "/api/v1/namespaces/default",
     "/api/v1/namespaces/default/secrets",
@@ -198,7 +198,7 @@ async fn objects_of_any_depth_leave_the_server_alive() {
                 ("application/apply-patch+yaml", "?fieldManager=me&force=true"),
             ] {
                 let body = format!(
-                    r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"a"}},"spec":{{"free":{{"x":{nested}}}}}}}"#
+                    r#"{{"apiVersion":"fidelity.example/v1","kind":"Widget","metadata":{{"name":"a"}},"spec":{{"free":{{"x":{nested}}}}}}}"#
                 );
                 let path = format!("{WIDGETS}/a{options}");
                 let answer = hub.send("admin", "PATCH", &path, kind, Bytes::from(body)).await;

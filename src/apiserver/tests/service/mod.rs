@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tower::Service;
 
-const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+const WIDGETS: &str = "/apis/fidelity.example/v1/namespaces/default/widgets";
 
 /// A server with the CRD of widgets.
 struct Hub {
@@ -128,69 +128,19 @@ impl Events {
     }
 }
 
+/// The version of an object, or of a list.
+fn version(object: &Value) -> &str {
+    object["metadata"]["resourceVersion"].as_str().expect("a version")
+}
+
 fn widget(name: &str) -> Value {
     json!({
-        "apiVersion": "example.com/v1", "kind": "Widget",
-        "metadata": {"name": name},
-        "spec": {"size": 3, "owner": "ann"},
+        "apiVersion": "fidelity.example/v1", "kind": "Widget", "metadata": {"name": name}, "spec": {"color": "red"},
     })
 }
 
 /// A CRD that uses every kind of check.
 fn widget_definition() -> Value {
-    let conditions = json!({
-        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
-        "items": {
-            "type": "object", "required": ["type", "status"],
-            "properties": {
-                "type": {"type": "string"},
-                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-                "lastTransitionTime": {"type": "string", "format": "date-time"},
-            },
-        },
-    });
-    let spec = json!({
-        "type": "object", "required": ["size"],
-        "properties": {
-            "size": {"type": "integer", "minimum": 1, "maximum": 10},
-            "owner": {
-                "type": "string", "maxLength": 5, "pattern": "^[^!]*$",
-                "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "the owner stays"}],
-            },
-            "short": {"type": "string", "x-kubernetes-validations": [{"rule": "size(self) <= 3"}]},
-            "mode": {"type": "string", "default": "slow", "enum": ["slow", "fast"]},
-            "note": {"type": "string", "nullable": true},
-            "port": {"x-kubernetes-int-or-string": true},
-            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-            "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "template": {
-                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-            },
-        },
-        "x-kubernetes-validations": [
-            {"rule": "self.mode != 'fast' || self.size < 5", "message": "too big to be fast"},
-        ],
-    });
-    let status = json!({"type": "object", "properties": {
-        "conditions": conditions, "phase": {"type": "string"},
-    }});
-    let schema = json!({"type": "object", "required": ["spec"], "properties": {
-        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-        "spec": spec, "status": status,
-    }});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {
-            "group": "example.com", "scope": "Namespaced",
-            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-            "versions": [
-                {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                 "schema": {"openAPIV3Schema": schema}},
-                {"name": "v1beta1", "served": true, "storage": false, "subresources": {"status": {}},
-                 "schema": {"openAPIV3Schema": schema}},
-            ],
-        },
-    })
+    let text = include_str!("../../fixtures/fidelity/crds/widgets.fidelity.example.yaml");
+    serde_saphyr::from_str(text).expect("a definition")
 }

@@ -25,7 +25,7 @@ pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answe
                 "{command}: this server accepts what a real API server refuses"
             ));
         }
-        let all: Vec<Option<&Regex>> = of_this.iter().map(|pin| pin.lines).collect();
+        let all: Vec<Option<&Regex>> = of_this.iter().map(|pin| pin.lines.as_ref()).collect();
         complaints.extend(difference(ours, real, &all).map(|told| format!("{command}: differs\n{told}")));
         for (index, pin) in of_this.iter().enumerate() {
             // A pin is met if there is a difference without it.

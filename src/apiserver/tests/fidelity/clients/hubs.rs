@@ -20,6 +20,8 @@ use kube::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::scripts::definitions;
+
 /// The runtime of all tests.
 pub static RUNTIME: LazyLock<tokio::runtime::Runtime> =
     LazyLock::new(|| tokio::runtime::Runtime::new().expect("a runtime"));
@@ -140,17 +142,6 @@ impl Hub {
         kubeconfig["contexts"][0]["context"]["namespace"] = namespace.into();
         kubeconfig
     }
-}
-
-/// The CRDs that scripts and controllers use.
-fn definitions() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/crds");
-    let files = std::fs::read_dir(folder).expect("a folder of definitions");
-    let texts =
-        files.map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a definition"));
-    texts
-        .map(|text| serde_saphyr::from_str(&text).expect("a definition"))
-        .collect()
 }
 
 /// One kubeconfig for several users. The first one's context is current.

@@ -1,6 +1,6 @@
 //! The scripts under `fixtures/kubectl/`, one file per subject.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -57,20 +57,7 @@ impl Step {
 impl Script {
     /// All scripts, by name.
     pub fn all() -> Vec<Self> {
-        scripts::of(&fixtures())
-            .iter()
-            .map(|path| Self::read(path))
-            .collect()
-    }
-
-    fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).expect("a script is readable");
-        let script: Self =
-            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let name = path.file_stem().expect("a script has a name");
-        Self {
-            name: name.to_string_lossy().into_owned(),
-            ..script
-        }
+        let scripts = scripts::read_all(&fixtures()).into_iter();
+        scripts.map(|(name, _, script)| Self { name, ..script }).collect()
     }
 }

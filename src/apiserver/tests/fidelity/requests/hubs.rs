@@ -10,6 +10,7 @@ use kube::{Client, client::Body};
 use serde_json::{Value, json};
 
 use super::script::folder;
+use crate::scripts;
 
 /// The users of both hubs.
 const USERS: [&str; 4] = ["admin", "conformance", "reference-manager", "viewer"];
@@ -139,13 +140,8 @@ impl Hub {
     }
 
     async fn install_definitions(&self) {
-        let folders = [folder().join("crds"), folder().join("../../../lab/crds")];
-        for entry in folders
-            .iter()
-            .flat_map(|folder| fs::read_dir(folder).expect("a folder of definitions"))
-        {
-            let text = fs::read_to_string(entry.expect("a definition").path()).expect("a definition");
-            let definition: Value = serde_saphyr::from_str(&text).expect("a definition");
+        let own = scripts::read_all(&folder().join("crds")).into_iter();
+        for definition in own.map(|(_, _, own)| own).chain(scripts::definitions()) {
             self.set(
                 "POST",
                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",

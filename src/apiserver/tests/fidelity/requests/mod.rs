@@ -8,7 +8,6 @@
 
 mod compare;
 mod hubs;
-mod limits;
 mod normal;
 mod player;
 mod random;

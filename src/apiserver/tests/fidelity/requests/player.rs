@@ -70,57 +70,31 @@ pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
     answers.collect()
 }
 
+/// The paths that scripts use, by the names of their variables.
+const PATHS: &str = "
+profiles /apis/multicluster.x-k8s.io/v1alpha1/namespaces/NS/clusterprofiles
+profiles2 /apis/multicluster.x-k8s.io/v1alpha2/namespaces/NS/clusterprofiles
+placements /apis/multicluster.x-k8s.io/v1alpha1/namespaces/NS/placementdecisions
+placements2 /apis/multicluster.x-k8s.io/v1alpha2/namespaces/NS/placementdecisions
+widgets /apis/fidelity.example/v1/namespaces/NS/widgets
+secrets /api/v1/namespaces/NS/secrets
+serviceaccounts /api/v1/namespaces/NS/serviceaccounts
+leases /apis/coordination.k8s.io/v1/namespaces/NS/leases
+events /api/v1/namespaces/NS/events
+newevents /apis/events.k8s.io/v1/namespaces/NS/events
+nodes /api/v1/nodes
+namespaces /api/v1/namespaces
+roles /apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles
+rolebindings /apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings
+clusterroles /apis/rbac.authorization.k8s.io/v1/clusterroles
+clusterrolebindings /apis/rbac.authorization.k8s.io/v1/clusterrolebindings
+crds /apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 /// The variables of every script.
 fn variables(namespace: &str) -> HashMap<String, String> {
-    let custom = |group: &str, plural: &str| format!("/apis/{group}/namespaces/{namespace}/{plural}");
-    let variables = [
-        ("ns", namespace.to_owned()),
-        (
-            "profiles",
-            custom("multicluster.x-k8s.io/v1alpha1", "clusterprofiles"),
-        ),
-        (
-            "profiles2",
-            custom("multicluster.x-k8s.io/v1alpha2", "clusterprofiles"),
-        ),
-        (
-            "placements",
-            custom("multicluster.x-k8s.io/v1alpha1", "placementdecisions"),
-        ),
-        (
-            "placements2",
-            custom("multicluster.x-k8s.io/v1alpha2", "placementdecisions"),
-        ),
-        ("widgets", custom("fidelity.example/v1", "widgets")),
-        ("secrets", format!("/api/v1/namespaces/{namespace}/secrets")),
-        (
-            "serviceaccounts",
-            format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
-        ),
-        ("leases", custom("coordination.k8s.io/v1", "leases")),
-        ("events", format!("/api/v1/namespaces/{namespace}/events")),
-        ("newevents", custom("events.k8s.io/v1", "events")),
-        ("nodes", "/api/v1/nodes".to_owned()),
-        ("namespaces", "/api/v1/namespaces".to_owned()),
-        ("roles", custom("rbac.authorization.k8s.io/v1", "roles")),
-        (
-            "rolebindings",
-            custom("rbac.authorization.k8s.io/v1", "rolebindings"),
-        ),
-        (
-            "clusterroles",
-            "/apis/rbac.authorization.k8s.io/v1/clusterroles".to_owned(),
-        ),
-        (
-            "clusterrolebindings",
-            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings".to_owned(),
-        ),
-        (
-            "crds",
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned(),
-        ),
-    ];
-    variables.map(|(name, text)| (name.to_owned(), text)).into()
+    let paths = PATHS.lines().filter_map(|line| line.split_once(' '));
+    let paths = paths.map(|(name, path)| (name.to_owned(), path.replace("NS", namespace)));
+    paths.chain([("ns".to_owned(), namespace.to_owned())]).collect()
 }
 
 /// The part of an audit event that is compared.
@@ -334,8 +308,15 @@ impl Player<'_> {
         (value, body)
     }
 
-    /// Replaces the variables in a text.
+    /// Replaces the variables in a text. `${x:N}` is a text of N characters.
     fn filled(&self, text: &str) -> String {
+        if !text.contains("${") {
+            return text.to_owned();
+        }
+        let length = text.strip_prefix("${x:").and_then(|rest| rest.strip_suffix('}'));
+        if let Some(length) = length {
+            return "x".repeat(length.parse().expect("a length"));
+        }
         let mut filled = text.to_owned();
         for (name, value) in &self.variables {
             filled = filled.replace(&format!("${{{name}}}"), value);
@@ -351,7 +332,10 @@ impl Player<'_> {
     fn filled_in(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.filled(text).into(),
-            Value::Array(items) => items.iter().map(|item| self.filled_in(item)).collect(),
+            Value::Array(items) => {
+                let items = items.iter().flat_map(repeated);
+                items.map(|item| self.filled_in(&item)).collect()
+            }
             Value::Object(map) => {
                 let filled = map
                     .iter()
@@ -361,6 +345,18 @@ impl Player<'_> {
             other => other.clone(),
         }
     }
+}
+
+/// The items that an item stands for: `{repeat: N, item: I}` is N times I, in which `${n}` is the number.
+fn repeated(item: &Value) -> Vec<Value> {
+    let Some(count) = item["repeat"].as_u64() else {
+        return vec![item.clone()];
+    };
+    let text = item["item"].to_string();
+    let numbered = (0..count).map(|n| text.replace("${n}", &n.to_string()));
+    numbered
+        .map(|text| serde_json::from_str(&text).expect("an item"))
+        .collect()
 }
 
 /// Reduces a body to the parts that its step compares.

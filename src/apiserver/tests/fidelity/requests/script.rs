@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::limits;
 use crate::scripts;
 
 /// The folder of the scripts.
@@ -109,11 +108,12 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts: the files, by name, and that of limits.
+    /// All scripts, by name.
     pub fn all() -> Vec<Self> {
-        let files = scripts::of(&folder());
-        let files = files.iter().map(|path| Self::read(path));
-        files.chain([limits::script()]).collect()
+        let scripts = scripts::read_all(&folder()).into_iter();
+        scripts
+            .map(|(name, text, file)| Self::new(name, text, file))
+            .collect()
     }
 
     /// A script that no file contains.
@@ -127,17 +127,8 @@ impl Script {
         }
     }
 
-    fn read(path: &std::path::Path) -> Self {
-        let text = std::fs::read_to_string(path).expect("a script is readable");
-        let options = serde_saphyr::options! { strict_booleans: true };
-        let file: File = serde_saphyr::from_str_with_options(&text, options)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let name = path.file_stem().expect("a script has a name");
-        let script = Self {
-            name: name.to_string_lossy().into_owned(),
-            steps: file.steps,
-            text,
-        };
+    fn new(name: String, text: String, File { steps }: File) -> Self {
+        let script = Self { name, steps, text };
         let mut names = script.step_names();
         names.sort_unstable();
         let twice = names.windows(2).find(|pair| pair[0] == pair[1]);

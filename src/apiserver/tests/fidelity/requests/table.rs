@@ -1,41 +1,18 @@
 //! The known divergences: `fixtures/fidelity/divergences.yaml`.
 
-use serde::Deserialize;
-
 use super::{
     compare::{CODE, Difference},
     script::{Script, folder},
 };
-use crate::divergences::{self, Divergence, Place};
+use crate::divergences::{self, Divergence};
 
 /// All known divergences.
-pub struct Table(Vec<Divergence<Spot>>);
+pub struct Table(Vec<Divergence>);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Spot {
-    script: String,
-    /// Names of steps of the script.
-    steps: Vec<String>,
-    /// JSON pointers into the answers to these steps. Values below them may differ, too.
-    paths: Vec<String>,
-}
-
-impl Place for Spot {
-    fn script(&self) -> &str {
-        &self.script
-    }
-
-    fn steps(&self) -> &[String] {
-        &self.steps
-    }
-}
-
-impl Spot {
-    fn pins(&self, step: &str, path: &str, difference: &Difference) -> bool {
-        let below = difference.path.strip_prefix(path);
-        difference.step == step && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
+/// Whether a difference is that of a step, and at a path or below it.
+fn pins(step: &str, path: &str, difference: &Difference) -> bool {
+    let below = difference.path.strip_prefix(path);
+    difference.step == step && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl Table {
@@ -61,9 +38,9 @@ impl Table {
             {
                 let (pinned, others): (Vec<_>, Vec<_>) = left
                     .into_iter()
-                    .partition(|difference| place.pins(step, path, difference));
+                    .partition(|difference| pins(step, path, difference));
                 left = others;
-                if pinned.is_empty() && !known.iter().any(|difference| place.pins(step, path, difference)) {
+                if pinned.is_empty() && !known.iter().any(|difference| pins(step, path, difference)) {
                     stale.push(format!("{step} › {path}"));
                 }
                 known.extend(pinned);
@@ -91,8 +68,7 @@ impl Table {
 
     /// The indexes of the entries that concern a script.
     pub fn entries(&self, script: &str) -> impl Iterator<Item = usize> {
-        let concerns =
-            move |entry: &Divergence<Spot>| entry.places.iter().any(|place| place.script == script);
+        let concerns = move |entry: &Divergence| entry.places.iter().any(|place| place.script == script);
         let entries = self.0.iter().enumerate();
         entries
             .filter(move |(_, entry)| concerns(entry))
