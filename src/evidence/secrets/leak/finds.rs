@@ -13,7 +13,7 @@ use serde_json::Value;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
-    Grade, LeakKind,
+    Grade,
     keys::{grade_in_prose, mentioned},
     patterns::{
         BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, find_bootstrap, find_issued,
@@ -53,7 +53,7 @@ pub(crate) struct Find {
     pub range: Range<usize>,
     /// Its own length in bytes.
     pub length: usize,
-    pub kind: LeakKind,
+    pub kind: &'static str,
     pub grade: Grade,
     /// True if it is in base64.
     pub encoded: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Find {
 }
 
 impl Find {
-    pub(super) fn new(range: Range<usize>, kind: LeakKind, grade: Grade) -> Self {
+    pub(super) fn new(range: Range<usize>, kind: &'static str, grade: Grade) -> Self {
         Self {
             length: range.len(),
             range,
@@ -109,7 +109,7 @@ fn private_keys(text: &str, finds: &mut Vec<Find>) {
             // A message may quote only the first line of a key.
             _ => Grade::Shaped,
         };
-        finds.push(Find::new(found.get_match().range(), LeakKind::PrivateKey, grade));
+        finds.push(Find::new(found.get_match().range(), "a private key", grade));
     }
 }
 
@@ -146,7 +146,7 @@ fn client_certificates(text: &str, finds: &mut Vec<Find>) {
             .collect();
         let der = WITH_PLUS.decode(body).unwrap_or_default();
         if is_client_certificate(&der) {
-            let kind = LeakKind::ClientCertificate;
+            let kind = "a client certificate";
             finds.push(Find::new(found.get_match().range(), kind, Grade::Certain));
         }
     }
@@ -181,7 +181,7 @@ fn web_tokens(text: &str, finds: &mut Vec<Find>) {
         } else {
             Grade::Shaped
         };
-        finds.push(Find::new(found.get_match().range(), LeakKind::WebToken, grade));
+        finds.push(Find::new(found.get_match().range(), "a JSON web token", grade));
     }
 }
 
@@ -198,7 +198,7 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
         } else {
             Grade::Shaped
         };
-        finds.push(Find::new(from_scheme(&found), LeakKind::BearerToken, grade));
+        finds.push(Find::new(from_scheme(&found), "a bearer token", grade));
     }
     for found in BASIC.captures_iter(text) {
         let decoded = WITH_PLUS.decode(&found["value"]).unwrap_or_default();
@@ -207,7 +207,7 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
         } else {
             Grade::Shaped
         };
-        let kind = LeakKind::BasicAuthentication;
+        let kind = "a user name with its password";
         finds.push(Find::new(from_scheme(&found), kind, grade));
     }
 }
@@ -234,7 +234,7 @@ fn userinfo(text: &str, finds: &mut Vec<Find>) {
             let grade = userinfo_grade(userinfo, host, &text[..slashes]);
             finds.push(Find::new(
                 start..start + userinfo.len(),
-                LeakKind::UserInfo,
+                "userinfo of a URL",
                 grade,
             ));
         }
@@ -308,7 +308,7 @@ fn base64(text: &str, depth: usize, finds: &mut Vec<Find>) {
 }
 
 /// The most certain credential in a run of base64.
-fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
+fn within(run: &str, depth: usize) -> Option<(&'static str, Grade)> {
     let whole = run.trim_end_matches('=');
     // An incomplete group holds no byte.
     let whole = match whole.len() % 4 {
@@ -317,10 +317,10 @@ fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
     };
     let bytes = decoded(whole)?;
     if PrivateKeyDer::try_from(&*bytes).is_ok() {
-        return Some((LeakKind::PrivateKey, Grade::Certain));
+        return Some(("a private key", Grade::Certain));
     }
     if is_client_certificate(&bytes) {
-        return Some((LeakKind::ClientCertificate, Grade::Certain));
+        return Some(("a client certificate", Grade::Certain));
     }
     let text = std::str::from_utf8(&bytes).ok()?;
     let leaks = scan::leaks_within(text, depth + 1);

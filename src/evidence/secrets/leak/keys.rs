@@ -1,54 +1,31 @@
 //! Recognizes credentials by field names.
 
 use super::{
-    Grade, LeakKind,
+    Grade,
     patterns::is_uuid,
     values::{
         has_parts, header_grade, holds_certificate, is_cookie, is_digit, is_document, is_location, is_login,
-        is_long_name, is_name, is_number, is_path, is_pin, is_resource, is_sign, is_word, looks_random,
-        says_nothing,
+        is_long_name, is_name, is_number, is_one_of, is_path, is_pin, is_resource, is_sign, is_word,
+        looks_random, says_nothing,
     },
 };
 
 /// Words before `secret` that mean a secret itself, not the name of one.
-const OF_SECRETS: &[&str] = &[
-    "api", "app", "client", "consumer", "hmac", "oauth", "oidc", "shared", "signing", "webhook",
-];
+const OF_SECRETS: &str = "api app client consumer hmac oauth oidc shared signing webhook";
 
 /// Words before `key` that mean a secret key.
-const OF_KEYS: &[&str] = &["access", "account", "api", "private", "secret"];
+const OF_KEYS: &str = "access account api private secret";
 
 /// Words for a field that only holds a digest.
-const OF_DIGESTS: &[&str] = &["checksum", "digest", "hash", "sha256"];
+const OF_DIGESTS: &str = "checksum digest hash sha256";
 
 /// Words in the names of fields that count something, such as `maxToken`.
-const OF_COUNTS: &[&str] = &[
-    "count", "limit", "max", "maximum", "min", "minimum", "num", "number",
-];
+const OF_COUNTS: &str = "count limit max maximum min minimum num number";
 
 /// The last words of fields that hold credentials.
-const ENDINGS: &[&str] = &[
-    "token",
-    "jwt",
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "pin",
-    "secret",
-    "secretid",
-    "secret_id",
-    "secret-id",
-    "credential",
-    "cookie",
-    "authorization",
-    "auth",
-    "certificate",
-    "cert",
-    "crt",
-    "key",
-    "data",
-];
+const ENDINGS: &str = "\
+    token jwt password passwd passphrase pwd pin secret secretid secret_id secret-id credential cookie \
+    authorization auth certificate cert crt key data";
 
 /// What a field's name suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +55,13 @@ enum Promise {
     ClientCertificate,
     Key,
     /// A field of a kubeconfig that only holds credentials.
-    Kubeconfig(LeakKind),
+    Kubeconfig(&'static str),
 }
 
 /// Rates the value of a field with a credential's name.
 ///
 /// A name is no credential, however random it looks: clusters are often named by their ids. So it is a hint at most.
-pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
+pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(&'static str, Grade)> {
     let Named { promise, is_plural } = promise(key)?;
     let grade = match promise {
         _ if says_nothing(value) => None,
@@ -126,9 +103,8 @@ pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(LeakKind, Gra
 }
 
 /// Rates a number in a field with a credential's name, like its text. A count of them is no credential.
-pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(LeakKind, Grade)> {
-    let is_count =
-        number.starts_with('-') || words(key).iter().any(|word| OF_COUNTS.contains(&word.as_str()));
+pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(&'static str, Grade)> {
+    let is_count = number.starts_with('-') || words(key).iter().any(|word| is_one_of(word, OF_COUNTS));
     let Named { promise, is_plural } = promise(key)?;
     let may_be_number = matches!(
         promise,
@@ -147,7 +123,7 @@ pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(LeakK
 }
 
 /// Rates the value after such a name within a text, where ordinary words may follow too.
-pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(LeakKind, Grade)> {
+pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(&'static str, Grade)> {
     let Named { promise, .. } = promise(key)?;
     let whole = value;
     let value = beginning(whole);
@@ -174,7 +150,7 @@ pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(Le
 }
 
 /// Rates a word that follows such a name in prose: enough to redact it, if it looks random.
-pub(super) fn grade_in_prose(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
+pub(super) fn grade_in_prose(key: &str, value: &str) -> Option<(&'static str, Grade)> {
     let Named { promise, .. } = promise(key)?;
     let is_of_one = matches!(
         promise,
@@ -185,20 +161,18 @@ pub(super) fn grade_in_prose(key: &str, value: &str) -> Option<(LeakKind, Grade)
 }
 
 impl Promise {
-    fn kind(self) -> LeakKind {
+    fn kind(self) -> &'static str {
         match self {
-            Promise::Token => LeakKind::Token,
-            Promise::WebToken => LeakKind::WebToken,
-            Promise::Password | Promise::Pin => LeakKind::Password,
-            Promise::Secret | Promise::OwnSecret | Promise::SecretId | Promise::SecretOfSome => {
-                LeakKind::Secret
-            }
-            Promise::Credential => LeakKind::Credential,
-            Promise::Cookie => LeakKind::Cookie,
-            Promise::Authorization => LeakKind::Authorization,
-            Promise::RegistryLogin => LeakKind::BasicAuthentication,
-            Promise::ClientCertificate => LeakKind::ClientCertificate,
-            Promise::Key => LeakKind::Key,
+            Promise::Token => "a token",
+            Promise::WebToken => "a JSON web token",
+            Promise::Password | Promise::Pin => "a password",
+            Promise::Secret | Promise::OwnSecret | Promise::SecretId | Promise::SecretOfSome => "a secret",
+            Promise::Credential => "a credential",
+            Promise::Cookie => "a cookie",
+            Promise::Authorization => "an authorization header",
+            Promise::RegistryLogin => "a user name with its password",
+            Promise::ClientCertificate => "a client certificate",
+            Promise::Key => "a key",
             Promise::Kubeconfig(kind) => kind,
         }
     }
@@ -213,7 +187,7 @@ struct Named {
 fn promise(key: &str) -> Option<Named> {
     // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-    let ending = |tail: &str| ENDINGS.iter().copied().find(|word| ends_in(tail, word));
+    let ending = |tail: &str| ENDINGS.split(' ').find(|word| ends_in(tail, word));
     let (tail, last, is_plural) = match ending(tail) {
         Some(last) => (tail, last, false),
         None => {
@@ -223,7 +197,7 @@ fn promise(key: &str) -> Option<Named> {
     };
     let words = words(tail);
     // Charts write `checksum/secret` to keep the secret out.
-    if words.iter().any(|word| OF_DIGESTS.contains(&word.as_str())) {
+    if words.iter().any(|word| is_one_of(word, OF_DIGESTS)) {
         return None;
     }
     // Written as one word, or as several.
@@ -239,7 +213,7 @@ fn promise(key: &str) -> Option<Named> {
         "password" | "passwd" | "passphrase" | "pwd" => Promise::Password,
         "pin" if words.last().is_some_and(|word| word == "pin") => Promise::Pin,
         "secret" if is_alone => Promise::Secret,
-        "secret" if OF_SECRETS.contains(&before) => Promise::OwnSecret,
+        "secret" if is_one_of(before, OF_SECRETS) => Promise::OwnSecret,
         "secret" => Promise::SecretOfSome,
         "secretid" | "secret_id" | "secret-id" => Promise::SecretId,
         "credential" => Promise::Credential,
@@ -249,12 +223,10 @@ fn promise(key: &str) -> Option<Named> {
         "certificate" | "cert" | "crt" if words.concat().ends_with(&format!("client{last}")) => {
             Promise::ClientCertificate
         }
-        "key" if OF_KEYS.contains(&before) => Promise::Key,
+        "key" if is_one_of(before, OF_KEYS) => Promise::Key,
         "data" => match words.concat().as_str() {
-            name if name.ends_with("clientkeydata") => Promise::Kubeconfig(LeakKind::Key),
-            name if name.ends_with("clientcertificatedata") => {
-                Promise::Kubeconfig(LeakKind::ClientCertificate)
-            }
+            name if name.ends_with("clientkeydata") => Promise::Kubeconfig("a key"),
+            name if name.ends_with("clientcertificatedata") => Promise::Kubeconfig("a client certificate"),
             _ => return None,
         },
         _ => return None,

@@ -6,8 +6,6 @@
 //!
 //! The scanner looks into JSON, YAML and base64, up to a depth.
 
-use std::fmt;
-
 mod finds;
 mod keys;
 mod patterns;
@@ -34,65 +32,11 @@ pub enum Grade {
     Certain,
 }
 
-/// The kind of a credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LeakKind {
-    /// A private key, in PEM or DER.
-    PrivateKey,
-    /// A signed or encrypted JSON web token.
-    WebToken,
-    /// The value after `Bearer`.
-    BearerToken,
-    /// The value after `Basic`.
-    BasicAuthentication,
-    /// The text before the `@` of a URL.
-    UserInfo,
-    /// A credential in the format of its issuer; holds a description.
-    Issued(&'static str),
-    /// The value of a field with such a name.
-    Token,
-    /// The value of a field with such a name.
-    Password,
-    /// The value of a field with such a name.
-    Secret,
-    /// The value of a field with such a name.
-    Credential,
-    /// The value of a field with such a name.
-    Cookie,
-    /// The value of a header `Authorization`, of some scheme.
-    Authorization,
-    /// The value of a field with such a name, such as `client-key-data`.
-    Key,
-    /// A certificate by which a client logs in.
-    ClientCertificate,
-}
-
-impl fmt::Display for LeakKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LeakKind::PrivateKey => "a private key",
-            LeakKind::WebToken => "a JSON web token",
-            LeakKind::BearerToken => "a bearer token",
-            LeakKind::BasicAuthentication => "a user name with its password",
-            LeakKind::UserInfo => "userinfo of a URL",
-            LeakKind::Issued(what) => what,
-            LeakKind::Token => "a token",
-            LeakKind::Password => "a password",
-            LeakKind::Secret => "a secret",
-            LeakKind::Credential => "a credential",
-            LeakKind::Cookie => "a cookie",
-            LeakKind::Authorization => "an authorization header",
-            LeakKind::Key => "a key",
-            LeakKind::ClientCertificate => "a client certificate",
-        })
-    }
-}
-
 /// A credential in a text or a document. Holds nothing of the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// Its kind.
-    pub kind: LeakKind,
+    /// What it is, such as `a private key`.
+    pub kind: &'static str,
     /// How certain it is.
     pub grade: Grade,
     /// Its length in bytes, which are characters: credentials are ASCII.

@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Grade, LeakKind, finds::Find};
+use super::{Grade, finds::Find};
 
 pub(super) fn constant(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 
 /// Words of which one is in every credential that a name gives away, and in headers.
-const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)";
+const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|authorization|bearer|basic|client.?cert|certificate-data|pin\b)";
 
 /// Texts of which one is in every credential with a form of its own, except those of issuers.
 const SIGNS: [&str; 5] = ["@", "eyJ", "-----BEGIN", "%2DBEGIN", "%2dBEGIN"];
@@ -153,9 +153,8 @@ static BOOTSTRAP: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn find_issued(text: &str, finds: &mut Vec<Find>) {
     for format in FORMATS.iter() {
         if format.hints.iter().any(|hint| text.contains(hint)) {
-            let kind = LeakKind::Issued(format.what);
             let found = format.pattern.find_iter(text);
-            finds.extend(found.map(|found| Find::new(found.range(), kind, Grade::Certain)));
+            finds.extend(found.map(|found| Find::new(found.range(), format.what, Grade::Certain)));
         }
     }
 }
@@ -173,8 +172,7 @@ pub(super) fn find_bootstrap(text: &str, finds: &mut Vec<Find>) {
             .windows(2)
             .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
         if beyond_hexadecimal >= 3 && changes.count() >= 4 {
-            let kind = LeakKind::Issued("a bootstrap token");
-            finds.push(Find::new(token.range(), kind, Grade::Certain));
+            finds.push(Find::new(token.range(), "a bootstrap token", Grade::Certain));
         }
     }
 }

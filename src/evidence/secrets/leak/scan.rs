@@ -8,7 +8,7 @@ use std::iter;
 use serde_json::{Map, Value};
 
 use super::{
-    Grade, Leak, LeakKind,
+    Grade, Leak,
     finds::finds_within,
     keys::{named, named_number},
     patterns::may_hold,
@@ -85,7 +85,7 @@ impl Search {
     }
 
     /// Adds a value as a whole, which its key gave away.
-    fn add_named(&mut self, key: Option<&str>, value: &str, kind: LeakKind, grade: Grade) {
+    fn add_named(&mut self, key: Option<&str>, value: &str, kind: &'static str, grade: Grade) {
         self.add(Leak {
             kind,
             grade,

@@ -3,40 +3,16 @@
 use super::{Grade, finds::base64_text, patterns::RESOURCE};
 
 /// Placeholders and states: values that are no credential.
-const NOTHING: &[&str] = &[
-    "",
-    "-",
-    "absent",
-    "disabled",
-    "enabled",
-    "expired",
-    "false",
-    "hidden",
-    "invalid",
-    "missing",
-    "n/a",
-    "nil",
-    "no",
-    "none",
-    "null",
-    "off",
-    "omitted",
-    "on",
-    "optional",
-    "present",
-    "prompt",
-    "redacted",
-    "required",
-    "set",
-    "true",
-    "undefined",
-    "unknown",
-    "unset",
-    "valid",
-    "yes",
-];
+const NOTHING: &str = "\
+    - absent disabled enabled expired false hidden invalid missing n/a nil no none null off omitted on \
+    optional present prompt redacted required set true undefined unknown unset valid yes";
 
-/// Returns `true` for a value that is no credential: empty, masked, a placeholder or a state.
+/// Returns `true` for one of some words, in any case.
+pub(super) fn is_one_of(word: &str, words: &str) -> bool {
+    words.split(' ').any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Returns `true` for a value that is not a credential: empty, masked, a placeholder or a state.
 pub(super) fn says_nothing(value: &str) -> bool {
     let value = value.trim();
     let is_reference =
@@ -44,8 +20,8 @@ pub(super) fn says_nothing(value: &str) -> bool {
     let mut characters = value.chars();
     let first = characters.next();
     let is_masked = characters.all(|c| Some(c) == first);
-    let word = |nothing: &&str| value.eq_ignore_ascii_case(nothing);
-    is_reference || is_masked || NOTHING.iter().any(word) || value.to_ascii_lowercase().contains("redacted")
+    let is_state = is_one_of(value, NOTHING);
+    is_reference || is_masked || is_state || value.to_ascii_lowercase().contains("redacted")
 }
 
 /// Returns `true` for a value that looks random, and is not a name, an id or a digest.
@@ -63,21 +39,15 @@ pub(super) fn looks_random(value: &str) -> bool {
     has_run || of_all_kinds
 }
 
+/// How digests and references begin.
+const BEGINNINGS: &str = "arn: md5: op: projects/ ref+ sha1: sha256: sha512: urn: vault:";
+
 /// Returns `true` for a digest, a URL or another reference: it names a thing and is not the thing.
 fn is_reference(value: &str) -> bool {
-    let beginnings = [
-        "arn:",
-        "md5:",
-        "op:",
-        "projects/",
-        "ref+",
-        "sha1:",
-        "sha256:",
-        "sha512:",
-        "urn:",
-        "vault:",
-    ];
-    beginnings.iter().any(|beginning| value.starts_with(beginning)) || value.contains("://")
+    BEGINNINGS
+        .split(' ')
+        .any(|beginning| value.starts_with(beginning))
+        || value.contains("://")
 }
 
 /// Returns `true` for a reference or a file's path.
@@ -172,37 +142,27 @@ pub(super) fn holds_certificate(value: &str) -> bool {
 }
 
 /// Schemes of the header `Authorization` besides `Basic`, `Bearer` and `Token`.
-const SCHEMES: &[&str] = &[
-    "apikey",
-    "aws4-hmac-sha256",
-    "digest",
-    "dpop",
-    "hawk",
-    "negotiate",
-    "ntlm",
-    "sharedaccesssignature",
-    "sharedkey",
-];
+const SCHEMES: &str =
+    "apikey aws4-hmac-sha256 digest dpop hawk negotiate ntlm sharedaccesssignature sharedkey";
 
 /// Parameters of such schemes that prove who the sender is.
-const PROOFS: &[&str] = &["mac", "response", "sig", "signature"];
+const PROOFS: &str = "mac response sig signature";
 
 /// Rates the value of the header `Authorization`. What follows the name of no scheme is a hint at most: it may say how
 /// somebody is authorized.
 pub(super) fn header_grade(value: &str) -> Option<Grade> {
     let (scheme, value) = value.trim().split_once(' ')?;
     let value = value.trim();
-    let is_scheme = |known: &&str| scheme.eq_ignore_ascii_case(known);
-    if is_scheme(&"basic") {
+    if is_one_of(scheme, "basic") {
         return is_login(value).then_some(Grade::Certain);
     }
-    if ["bearer", "token"].iter().any(is_scheme) {
+    if is_one_of(scheme, "bearer token") {
         let is_coded =
             !value.contains(char::is_whitespace) && (value.len() >= 32 || value.contains(is_digit));
         let is_certain = (is_coded && !says_nothing(value)) || looks_random(value);
         return is_certain.then_some(Grade::Certain);
     }
-    if SCHEMES.iter().any(is_scheme) {
+    if is_one_of(scheme, SCHEMES) {
         return (looks_random(value) || has_proof(value)).then_some(Grade::Certain);
     }
     (looks_random(value) && !is_long_name(value) && !is_resource(value)).then_some(Grade::Possible)
@@ -213,10 +173,7 @@ fn has_proof(value: &str) -> bool {
     let mut pairs = value
         .split([',', ' '])
         .filter_map(|pair| pair.trim().split_once('='));
-    pairs.any(|(name, value)| {
-        let is_proof = PROOFS.iter().any(|known| name.eq_ignore_ascii_case(known));
-        is_proof && !says_nothing(value.trim_matches('"'))
-    })
+    pairs.any(|(name, value)| is_one_of(name, PROOFS) && !says_nothing(value.trim_matches('"')))
 }
 
 /// Returns `true` for base64 of a user's name and password.
@@ -229,14 +186,13 @@ pub(super) fn is_login(value: &str) -> bool {
 }
 
 /// Attributes of cookies, which say nothing of the session.
-const OF_COOKIES: &[&str] = &["domain", "expires", "max-age", "path", "samesite"];
+const OF_COOKIES: &str = "domain expires max-age path samesite";
 
 /// Returns `true` for `name=value` with a value that looks like a session.
 pub(super) fn is_cookie(value: &str) -> bool {
     let is_session = |(name, value): (&str, &str)| {
-        let is_attribute = OF_COOKIES.iter().any(|known| name.eq_ignore_ascii_case(known));
         let is_coded = value.len() >= 8 && value.contains(is_digit) && !is_number(value);
-        !is_attribute && is_coded && !says_nothing(value)
+        !is_one_of(name, OF_COOKIES) && is_coded && !says_nothing(value)
     };
     let mut pairs = value.split(';').filter_map(|pair| pair.trim().split_once('='));
     looks_random(value) || pairs.any(is_session)

@@ -4,7 +4,7 @@
 use evidence::{
     DriverAction,
     api::{Extension, address::Address},
-    leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
+    leak::{Grade, Leak, leaks_in_text, leaks_under},
 };
 use serde_json::Value as Json;
 
@@ -322,7 +322,7 @@ fn leaks_in_address(address: &str) -> Vec<Leak> {
         return leaks;
     }
     vec![Leak {
-        kind: LeakKind::UserInfo,
+        kind: "userinfo of a URL",
         grade: Grade::Possible,
         length: userinfo.len(),
         place: String::new(),
