@@ -1,6 +1,6 @@
 //! Reports that are submitted: what `--report` leaves, and what `report` makes of it.
 
-use evidence::{Checksum, Digester, Implementation, read_input};
+use evidence::{Checksum, Digester, Implementation, Limits, read_input};
 use judge::{Selection, Waivers, judge};
 use report::{Report, submitted::compose};
 
@@ -212,7 +212,7 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
         editions: &[],
         advice: report::no_advice,
     };
-    let sum = Checksum::of_file(recorded).expect("read");
+    let sum = Checksum::of_file(recorded, &Limits::default()).expect("read");
     let mut document = compose(&report, sum.as_ref());
     // New rules of other suites change nothing here.
     document.suites.retain(|suite| suite.name == "conditions");

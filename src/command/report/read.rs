@@ -57,7 +57,7 @@ fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Reads an evidence file, within the limits.
 pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
-    let sum = Checksum::of_file_bounded(path, limits)
+    let sum = Checksum::of_file(path, limits)
         .map_err(|error| {
             let advice = advice::too_large(Checksum::limit(&error));
             anyhow!("{error}{advice}")

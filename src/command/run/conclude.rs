@@ -224,7 +224,7 @@ fn leave(
 /// unreadable. Then the report names no file.
 fn sum_of(from: ReadFrom) -> Option<Checksum> {
     from.alone
-        .then(|| Checksum::of_file_bounded(from.path, &from.limits).ok().flatten())
+        .then(|| Checksum::of_file(from.path, &from.limits).ok().flatten())
         .flatten()
 }
 

@@ -1,7 +1,7 @@
 //! Identifies an evidence file by the SHA-256 of its unpacked content.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Write},
     path::Path,
 };
 
@@ -22,37 +22,21 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// Sums up a file within the usual limits: see [`Checksum::of_file_bounded`].
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn of_file(path: &Path) -> io::Result<Option<Self>> {
-        Self::of_file_bounded(path, &Limits::default())
-    }
-
     /// Reads a file piece by piece, and unpacks zstd. Returns `None` for what cannot be read again: a directory,
     /// standard input or a pipe.
     ///
     /// # Errors
     /// When it cannot be read, or exceeds a limit: see [`Checksum::limit`].
-    pub fn of_file_bounded(path: &Path, limits: &Limits) -> io::Result<Option<Self>> {
+    pub fn of_file(path: &Path, limits: &Limits) -> io::Result<Option<Self>> {
         if path == Path::new("-") || !path.metadata()?.is_file() {
             return Ok(None);
         }
         let mut reader = open(path, limits)?;
         let mut summing = Summing::new(io::sink());
-        let mut piece = vec![0; 64 * 1024];
-        loop {
-            let read = match reader.read(&mut piece) {
-                Ok(read) => read,
-                // A truncated packed file is judged up to the cut.
-                Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => 0,
-                Err(cause) => return Err(cause),
-            };
-            if read == 0 {
-                return Ok(Some(summing.finish()));
-            }
-            summing.write_all(&piece[..read])?;
+        match io::copy(&mut reader, &mut summing) {
+            // A truncated packed file is judged up to the cut.
+            Err(cause) if cause.kind() != io::ErrorKind::UnexpectedEof => Err(cause),
+            _ => Ok(Some(summing.finish())),
         }
     }
 
@@ -115,12 +99,17 @@ mod tests {
             let path = folder.path().join(name);
             let into = std::fs::File::create(&path).expect("created");
             let written = file::write_summed(&Evidence::default(), &path, into).expect("written");
-            let read = Checksum::of_file(&path).expect("read").expect("a file");
+            let read = Checksum::of_file(&path, &Limits::default())
+                .expect("read")
+                .expect("a file");
             assert_eq!(written, read, "{name}");
             read
         });
         assert_eq!(sums[0], sums[1]);
-        assert_eq!(Checksum::of_file(folder.path()).expect("a folder"), None);
+        assert_eq!(
+            Checksum::of_file(folder.path(), &Limits::default()).expect("a folder"),
+            None
+        );
     }
 
     #[test]
@@ -128,7 +117,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("abc");
         std::fs::write(&path, "abc").expect("written");
-        let sum = Checksum::of_file(&path).expect("read").expect("a file");
+        let sum = Checksum::of_file(&path, &Limits::default())
+            .expect("read")
+            .expect("a file");
         // FIPS 180-2, B.1.
         assert_eq!(
             sum.sha256,

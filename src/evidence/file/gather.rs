@@ -8,14 +8,11 @@ use std::{
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{
-    read::{Content, Line},
-    record::{Covers, Deleted, MergePatch, Patch, Record, last_record, place},
-};
+use super::record::{Covers, Deleted, Line, MergePatch, Patch, Record, last_record, place};
 use crate::{
     Asked, Evidence, Gap, Header, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
-    Unreadable, Version, Window,
-    api::{ClusterProfile, PlacementDecision, names},
+    Version, Window,
+    api::{ClusterProfile, PlacementDecision},
     lenient::{self, Untyped},
     read::input::Counts,
 };
@@ -42,52 +39,37 @@ pub(super) struct Gathered {
     place: usize,
     /// Skipped records of unknown kinds.
     unknown: Counts,
-    /// True if the profile above is unreadable, so that its changes are skipped.
-    skips_changes: bool,
     /// True if the header has no window: the evidence is a dump's.
     is_dump: bool,
-    line: usize,
     /// The objects, without their resourceVersions.
     objects: HashSet<ObjectRef>,
 }
 
 impl Gathered {
     pub(super) fn unreadable(&self) -> usize {
-        self.evidence.unreadable.len() + self.later.unreadable.len()
+        self.evidence.unreadable.len()
     }
 
-    pub(super) fn take(&mut self, line: Line, number: usize) -> Result<(), String> {
-        self.line = number;
-        let is_header =
-            matches!(&line.content, Content::Record(_, record) if matches!(**record, Record::Header(_)));
+    pub(super) fn take(&mut self, line: Line<'_>, number: usize) -> Result<(), String> {
         if self.place == place("end") {
             return Err("a record after the end: are these two files in one?".to_owned());
         }
-        if is_header != (number == 1) {
+        if matches!(line.record, Some(Record::Header(_))) != (number == 1) {
             return Err("a second header: are these two files in one?".to_owned());
         }
-        if !line.is_after_window {
-            return self.take_content(line.content, false);
-        }
+        let Some(record) = line.record else {
+            self.unknown.add(line.kind);
+            return Ok(());
+        };
+        self.place = self.place.max(place(line.kind));
+        let Record::AfterWindow(record) = record else {
+            self.check_object(&record)?;
+            return self.add(record);
+        };
         std::mem::swap(&mut self.evidence, &mut self.later);
-        let taken = self.take_content(line.content, true);
+        let added = self.add(*record);
         std::mem::swap(&mut self.evidence, &mut self.later);
-        taken
-    }
-
-    fn take_content(&mut self, content: Content, is_after_window: bool) -> Result<(), String> {
-        match content {
-            Content::Record(place, record) => {
-                if !is_after_window {
-                    self.check_object(&record)?;
-                }
-                self.place = self.place.max(place);
-                self.add(*record)?;
-            }
-            Content::Unreadable { object, message } => self.record_unreadable(object, &message),
-            Content::Unknown(kind) => self.unknown.add(&kind),
-        }
-        Ok(())
+        added
     }
 
     /// Checks that each object occurs once. After the window, the objects that the run waited for occur again. Two names
@@ -126,10 +108,6 @@ impl Gathered {
 
     fn add(&mut self, mut record: Record) -> Result<(), String> {
         self.check_time(&mut record)?;
-        if self.skips_changes && matches!(record, Record::Patch(_) | Record::Deleted(_)) {
-            return Ok(());
-        }
-        self.skips_changes &= !matches!(record, Record::Profile(_) | Record::PlacementDecision(_));
         let evidence = &mut self.evidence;
         // All placement decisions are after all profiles.
         let is_of_profile = evidence.slices.is_empty();
@@ -153,16 +131,8 @@ impl Gathered {
                 let history = first.history(evidence.slices.last());
                 evidence.slices.push(history);
             }
-            Record::Patch(patch) => {
-                let added = if is_of_profile {
-                    add_version::<ClusterProfile>(evidence, patch)?
-                } else {
-                    add_version::<PlacementDecision>(evidence, patch)?
-                };
-                if let Err(message) = added {
-                    self.record_unreadable(None, &message);
-                }
-            }
+            Record::Patch(patch) if is_of_profile => add_version::<ClusterProfile>(evidence, patch)?,
+            Record::Patch(patch) => add_version::<PlacementDecision>(evidence, patch)?,
             Record::Deleted(deleted) if is_of_profile => delete::<ClusterProfile>(evidence, &deleted)?,
             Record::Deleted(deleted) => delete::<PlacementDecision>(evidence, &deleted)?,
             Record::Missing(key) => _ = self.missing.insert(key.into_owned()),
@@ -210,41 +180,18 @@ impl Gathered {
         Ok(())
     }
 
-    /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
-    /// judged wrongly.
-    fn record_unreadable(&mut self, object: Option<ObjectRef>, message: &str) {
-        if object.is_none() && self.skips_changes {
-            return;
-        }
-        self.skips_changes |= object
-            .as_ref()
-            .is_none_or(|object| matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND));
-        let evidence = &mut self.evidence;
-        let object = object.unwrap_or_else(|| {
-            let slice = evidence
-                .slices
-                .pop()
-                .map(|history| ObjectRef::from(history.last()));
-            let profile = || {
-                evidence
-                    .profiles
-                    .pop()
-                    .map(|history| ObjectRef::from(history.last()))
-            };
-            slice.or_else(profile).unwrap_or_default()
-        });
-        evidence.unreadable.push(Unreadable {
-            object,
-            message: format!("line {} of the evidence file: {message}", self.line),
-        });
-    }
-
     /// What was gathered from so many lines, with a gap for each kind of evidence that a cut lost.
     pub(super) fn finish(self, lines: usize) -> Input {
         let mut evidence = self.evidence;
         // What became of an object may be behind the cut.
         if self.place > place("afterWindow") {
-            evidence.later = whole(self.later, self.missing, &mut evidence.unreadable);
+            evidence.later = Later {
+                profiles: self.later.profiles,
+                slices: self.later.slices,
+                missing: self.missing,
+                gaps: self.later.gaps,
+            };
+            evidence.later.sort();
         }
         if self.place != place("end") {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
@@ -264,34 +211,14 @@ impl Gathered {
     }
 }
 
-/// What was seen after the window. If a part of it cannot be read, nothing is known of that time.
-fn whole(later: Evidence, missing: BTreeSet<ObjectKey>, unreadable: &mut Vec<Unreadable>) -> Later {
-    if !later.unreadable.is_empty() {
-        unreadable.extend(later.unreadable);
-        return Later::default();
-    }
-    let mut whole = Later {
-        profiles: later.profiles,
-        slices: later.slices,
-        missing,
-        gaps: later.gaps,
-    };
-    whole.sort();
-    whole
-}
-
-/// Adds a version to the last history. The inner error says why the patched object does not fit its kind.
-fn add_version<T: Tracked + Serialize>(
-    evidence: &mut Evidence,
-    patch: Patch,
-) -> Result<Result<(), String>, String> {
+/// Adds a version to the last history.
+fn add_version<T: Tracked + Serialize>(evidence: &mut Evidence, patch: Patch<'_>) -> Result<(), String> {
     let history = T::histories_mut(evidence).last_mut().ok_or(NO_OBJECT)?;
-    let patched: Result<T, String> = patched(history.last(), patch.object);
-    Ok(patched.map(|mut object| {
-        object.share_with(history.last());
-        let at = Some(patch.at);
-        history.versions.push(Version { at, object });
-    }))
+    let mut object: T = patched(history.last(), patch.object.into_owned())?;
+    object.share_with(history.last());
+    let at = Some(patch.at);
+    history.versions.push(Version { at, object });
+    Ok(())
 }
 
 fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), String> {

@@ -1,21 +1,62 @@
 //! One record of the file, and the order of the records, by which a cut shows what is lost.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, value::StrDeserializer},
+    de::{DeserializeOwned, Error as _, IgnoredAny, value::StrDeserializer},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use crate::{
     Driver, EndpointCall, Gap, Header, History, Kind, Login, Member, MemberCall, Mentions, Namespace,
     ObjectKey, Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret, Unreadable,
     Version, Window,
-    api::{ClusterProfile, PlacementDecision, shape::Object},
+    api::{ClusterProfile, PlacementDecision},
+    lenient::{self, Untyped, without_values},
 };
+
+/// A line of the file.
+pub(super) struct Line<'l> {
+    /// The kind of its record.
+    pub kind: &'l str,
+    /// The record; none if the suite does not know its kind.
+    pub record: Option<Record<'static>>,
+}
+
+impl<'l> Line<'l> {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// When it is not a record. The error leaves out what it quotes: a misplaced value may be a secret.
+    pub fn read(line: &'l [u8]) -> Result<Self, String> {
+        let text = str::from_utf8(line).map_err(|_| "it is not UTF-8 text")?;
+        // Between its first quotes is the kind.
+        let mut texts = text.split('"').skip(1).step_by(2);
+        let kind = texts.next().unwrap_or_default();
+        let error = match serde_json::from_str(text) {
+            Ok(record) => {
+                let record = Some(record).filter(Record::is_in_place);
+                return Ok(Self { kind, record });
+            }
+            Err(error) => error.to_string(),
+        };
+        let innermost = if kind == "afterWindow" {
+            texts.next()
+        } else {
+            Some(kind)
+        };
+        let entries: Option<BTreeMap<String, IgnoredAny>> = serde_json::from_str(text).ok();
+        let is_record = entries.is_some_and(|entries| entries.len() == 1);
+        if is_record && innermost.is_some_and(|kind| !Record::is_kind(kind)) {
+            return Ok(Self { kind, record: None });
+        }
+        let end = error.rfind(" at line ").unwrap_or(error.len());
+        Err(without_values(&error[..end]))
+    }
+}
 
 /// A record: a line is an object with one key, the record's kind.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,15 +65,15 @@ pub(super) enum Record<'a> {
     Header(Box<Header>),
     Gap(Cow<'a, Gap>),
     Unreadable(Cow<'a, Unreadable>),
-    #[serde(deserialize_with = "in_braces")]
+    #[serde(deserialize_with = "by_itself")]
     Namespace(Cow<'a, Namespace>),
-    #[serde(deserialize_with = "in_braces")]
+    #[serde(deserialize_with = "by_itself")]
     Secret(Cow<'a, Secret>),
     UnlabelledSecret(Cow<'a, UnlabelledSecret>),
     Probe(Cow<'a, Probe>),
     Profile(Box<First<'a, ClusterProfile>>),
     PlacementDecision(Box<First<'a, PlacementDecision>>),
-    Patch(Patch),
+    Patch(Patch<'a>),
     Deleted(Cow<'a, Deleted>),
     Missing(Cow<'a, ObjectKey>),
     AfterWindow(Box<Record<'a>>),
@@ -47,10 +88,10 @@ pub(super) enum Record<'a> {
     Driver(Box<Driver>),
     Testbed(Box<Testbed>),
     MemberCalls(Covers),
-    #[serde(deserialize_with = "in_braces")]
+    #[serde(deserialize_with = "by_itself")]
     MemberCall(Cow<'a, MemberCall>),
     PluginCalls(Covers),
-    #[serde(deserialize_with = "in_braces")]
+    #[serde(deserialize_with = "by_itself")]
     PluginCall(Cow<'a, PluginCall>),
     Mentions(Box<Mentions>),
     End {},
@@ -64,17 +105,18 @@ pub(super) struct First<'a, T: Clone + 'static> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     pub origin: Origin,
-    #[serde(deserialize_with = "in_braces")]
+    #[serde(deserialize_with = "by_itself")]
     pub object: Cow<'a, T>,
 }
 
 /// A later version of the object above.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Patch {
+pub(super) struct Patch<'a> {
     /// When the runner received it.
     pub at: Timestamp,
     /// The difference from the version before.
-    pub object: MergePatch,
+    #[serde(deserialize_with = "by_itself")]
+    pub object: Cow<'a, MergePatch>,
 }
 
 /// The deletion of the object above.
@@ -121,10 +163,19 @@ impl<'a, T: Tracked> First<'a, T> {
 }
 
 impl Record<'_> {
-    /// Whether it may be in an `afterWindow`.
-    pub fn may_be_after_window(&self) -> bool {
+    /// Whether there are records of that kind.
+    fn is_kind(kind: &str) -> bool {
+        let read = Record::deserialize(StrDeserializer::<serde::de::value::Error>::new(kind));
+        !read.is_err_and(|error| error.to_string().starts_with("unknown variant"))
+    }
+
+    /// Returns `false` for an `afterWindow` that holds a record of another part of the file.
+    fn is_in_place(&self) -> bool {
+        let Self::AfterWindow(record) = self else {
+            return true;
+        };
         matches!(
-            self,
+            **record,
             Self::Gap(_)
                 | Self::Missing(_)
                 | Self::Profile(_)
@@ -133,19 +184,15 @@ impl Record<'_> {
                 | Self::Deleted(_)
         )
     }
-
-    /// Whether there are records of that kind.
-    pub fn is_kind(kind: &str) -> bool {
-        let read = Record::deserialize(StrDeserializer::<serde::de::value::Error>::new(kind));
-        !read.is_err_and(|error| error.to_string().starts_with("unknown variant"))
-    }
 }
 
-/// Reads an object, which is in braces: alone, serde takes a list of its fields for it, too.
-fn in_braces<'de, D: Deserializer<'de>, T: Clone + Deserialize<'de>>(
+/// Reads an object by itself, since it may nest as deep as on the hub. The error names the part that does not fit.
+fn by_itself<'de, D: Deserializer<'de>, T: Clone + DeserializeOwned>(
     deserializer: D,
 ) -> Result<Cow<'static, T>, D::Error> {
-    Object::deserialize(deserializer).map(|object| Cow::Owned(object.0))
+    let json = <&RawValue>::deserialize(deserializer)?;
+    let object = lenient::read(Untyped::Text(json.get().as_bytes()));
+    object.map(Cow::Owned).map_err(D::Error::custom)
 }
 
 /// The kinds of records in the order of the file. A cut loses those of all later places. A `patch` or `deleted` belongs
@@ -196,7 +243,7 @@ pub(super) fn last_record(kind: Kind) -> &'static str {
 }
 
 /// A merge patch of an object: an absent member is unchanged, `null` removes a member, and a list is replaced.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct MergePatch(Map<String, Value>);
 

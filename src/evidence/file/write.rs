@@ -150,6 +150,7 @@ impl<W: Write> Lines<W> {
                 let patch = patches.next(&version.object)?;
                 if let Some(object) = patch {
                     let at = version.received();
+                    let object = Cow::Owned(object);
                     self.put(Record::Patch(Patch { at, object }))?;
                 }
             }

@@ -200,30 +200,14 @@ fn of_text(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     let spoilt = matches!(whole, Cow::Owned(_));
     let object = parts(&whole);
-    let metadata = object.get("metadata").map(|raw| raw.get()).unwrap_or_default();
+    let metadata = parts(object.get("metadata").map(|raw| raw.get()).unwrap_or_default());
+    let known = |key: &str| text(&metadata, key, spoilt).unwrap_or_default();
     ObjectRef {
         kind: text(&object, "kind", spoilt).unwrap_or_else(|| kind.to_owned()),
-        ..of_metadata(&parts(metadata), spoilt)
-    }
-}
-
-/// Like [`of_text`], for an object in the shape of evidence, whose identity is at the top level.
-pub(crate) fn identity_in_evidence(json: &[u8], kind: &str) -> ObjectRef {
-    let whole = masked(json);
-    ObjectRef {
-        kind: kind.to_owned(),
-        ..of_metadata(&parts(&whole), matches!(whole, Cow::Owned(_)))
-    }
-}
-
-fn of_metadata(metadata: &HashMap<String, &RawValue>, spoilt: bool) -> ObjectRef {
-    let text = |key: &str| text(metadata, key, spoilt).unwrap_or_default();
-    ObjectRef {
-        kind: String::new(),
-        namespace: text("namespace"),
-        name: text("name"),
-        uid: text("uid"),
-        resource_version: text("resourceVersion"),
+        namespace: known("namespace"),
+        name: known("name"),
+        uid: known("uid"),
+        resource_version: known("resourceVersion"),
     }
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{
-    from_evidence_file, list, neighbour, of_neighbour_itself, profile, read, read_if_possible,
+    list, neighbour, of_neighbour_itself, profile, read, read_if_possible,
     texts::{GOOD, ODD, printed},
 };
 
@@ -97,8 +97,6 @@ proptest! {
             let is_profile = odd["kind"] == "ClusterProfile" && odd["apiVersion"].as_str().is_some_and(|version| version.starts_with("multicluster.x-k8s.io/"));
             prop_assert!(!is_profile || judged + evidence.unreadable.len() == 1, "{}", dump);
         }
-        let (watched, evidence) = from_evidence_file(&alone, &odd);
-        prop_assert_eq!(of_neighbour_itself(&evidence), of_neighbour_itself(&watched));
     }
 
     /// Whatever is put between the letters of one object: the dump is refused, or its neighbour is judged, or the run says

@@ -8,8 +8,7 @@ mod texts;
 
 use std::{collections::BTreeSet, fs};
 
-use evidence::{Digester, Evidence, Kind, Window, file, read_input};
-use jiff::{SignedDuration, Timestamp};
+use evidence::{Digester, Evidence, Kind, read_input};
 use judge::{Selection, Verdict, judge};
 use serde_json::{Value, json};
 
@@ -146,28 +145,4 @@ fn try_read(bytes: &[u8]) -> Result<Evidence, String> {
 
 pub fn list(items: &[&Value]) -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
-}
-
-/// The evidence of a watch of the neighbour alone, and the same with lines of the odd one before it.
-pub fn from_evidence_file(alone: &Evidence, odd: &Value) -> (Evidence, Evidence) {
-    let from: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
-    let mut watched = alone.clone();
-    watched.header.window = Some(Window {
-        from,
-        until: from + SignedDuration::from_mins(3),
-    });
-    for history in &mut watched.profiles {
-        history.versions[0].at = Some(from);
-    }
-    let mut bytes = Vec::new();
-    file::write_to(&watched, &mut bytes).expect("written");
-    let text = String::from_utf8(bytes).expect("text");
-    let record = json!({"profile": {"at": "2026-01-01T00:00:00Z", "origin": "listed", "object": odd}});
-    let patch =
-        json!({"patch": {"at": "2026-01-01T00:00:10Z", "object": {"metadata": {"resourceVersion": "9"}}}});
-    let deleted = json!({"deleted": {"at": "2026-01-01T00:00:20Z"}});
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    lines.splice(2..2, [record.to_string(), patch.to_string(), deleted.to_string()]);
-    let evidence = read((lines.join("\n") + "\n").as_bytes());
-    (watched, evidence)
 }

@@ -2,17 +2,15 @@
 
 use std::future;
 
-use evidence::file;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{
-    from_evidence_file,
     hub::{LaxHub, after},
     is_judged_as_alone, list, neighbour, odd, of_neighbour, profile, read, reported,
 };
 
-/// The same object from every source: list, stream and documents of a dump, evidence file, hub.
+/// The same object from every source: list, stream and documents of a dump, hub.
 #[rstest]
 #[case::a_number_for_a_list("/status/conditions", json!(7), "status.conditions: invalid type: integer")]
 #[case::a_map_for_a_list("/status/properties", json!({"p": "v"}), "status.properties: invalid type: map")]
@@ -44,17 +42,6 @@ async fn an_object_that_does_not_fit(#[case] place: &str, #[case] value: Value, 
         assert_eq!(evidence.unreadable[0].object.uid, "uid-of-odd");
         is_judged_as_alone(&evidence, &alone);
     }
-
-    let (watched, evidence) = from_evidence_file(&alone, &odd);
-    let [told] = &reported(&evidence)[..] else {
-        panic!("{:?}", reported(&evidence))
-    };
-    assert!(
-        told.starts_with("ClusterProfile default/odd could not be read: line 3 of the evidence file: "),
-        "{told}"
-    );
-    assert!(told.contains(message), "{told}");
-    is_judged_as_alone(&evidence, &watched);
 
     let hub = LaxHub::new().await;
     hub.put(&good).await;
@@ -171,40 +158,4 @@ fn objects_that_come_twice() {
     let within = json!({"kind": "List", "items": [{"kind": "List", "items": [profile("hidden")]}, [profile("deeper")]]});
     let evidence = read(format!("{good}\n{within}").as_bytes());
     assert_eq!(evidence.inventory().count(), 3);
-}
-
-#[test]
-fn a_later_version_in_an_evidence_file() {
-    let alone = read(neighbour().to_string().as_bytes());
-    let both = read(list(&[&neighbour(), &profile("odd")]).as_bytes());
-    let mut bytes = Vec::new();
-    file::write_to(&both, &mut bytes).expect("written");
-    let text = String::from_utf8(bytes).expect("text");
-    let patch = r#"{"patch":{"at":"2026-01-01T00:00:10Z","object":7}}"#;
-    let spoilt = text.replace("\n{\"end\"", &format!("\n{patch}\n{{\"end\""));
-    assert_ne!(spoilt, text);
-    let evidence = read(spoilt.as_bytes());
-    let [told] = &reported(&evidence)[..] else {
-        panic!("{:?}", reported(&evidence))
-    };
-    assert!(
-        told.starts_with("ClusterProfile default/odd could not be read: line 4 of the evidence file: "),
-        "{told}"
-    );
-    is_judged_as_alone(&evidence, &alone);
-
-    let mut bytes = text.into_bytes();
-    let at = bytes
-        .windows(5)
-        .position(|part| part == b"v1.34")
-        .expect("a version");
-    bytes[at] = 0xFF;
-    let evidence = read(&bytes);
-    assert_eq!(reported(&evidence).len(), 1);
-    assert!(
-        reported(&evidence)[0].contains("it is not UTF-8 text"),
-        "{:?}",
-        reported(&evidence)
-    );
-    assert_eq!(evidence.inventory().count(), 1);
 }
