@@ -129,8 +129,8 @@ impl Target {
 impl Endpoint {
     fn of(endpoint: &str, profile: &ClusterProfile) -> Self {
         let place = Place::read(endpoint);
-        let is_there = |server: &str| match (Place::read(server), place) {
-            (Some(server), Some(place)) => server.is_same_server(&place),
+        let is_there = |server: &str| match (Place::read(server), &place) {
+            (Some(server), Some(place)) => server.is_same_server(place),
             _ => false,
         };
         let trust = profile.access().find_map(|provider| {

@@ -3,10 +3,9 @@
 //! An address is read as clients read it: the case of a scheme does not matter, and a host may hold `_`, which DNS
 //! names of hosts lack and resolvers accept.
 
-use std::{
-    fmt,
-    net::{Ipv4Addr, Ipv6Addr},
-};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::named::named_enum;
 
 /// The parts of an address, valid or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,45 +33,29 @@ pub enum Schemes {
     Any,
 }
 
-/// The flaw of an address. Its text follows a subject, such as "endpoint".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Nothing is there.
-    Empty,
-    /// It has no scheme, where a URL is required.
-    NotAbsolute,
-    /// It holds a character that no URL may hold.
-    NotValid,
-    /// Its scheme is none of those that are allowed.
-    Scheme,
-    /// It has no host.
-    NoHost,
-    /// Its host is neither a name nor an IP address.
-    Host,
-    /// Its port is not a number from 1 to 65535.
-    Port,
-    /// Its host is an IPv6 address without brackets.
-    Brackets,
-    /// It has a host, but neither a scheme nor a port.
-    NoPort,
-    /// It is none of the forms that are allowed without a scheme.
-    Form,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Fault::Empty => "is empty",
-            Fault::NotAbsolute => "is not an absolute URL",
-            Fault::NotValid => "is not a valid URL",
-            Fault::Scheme => "is a URL with an unsupported scheme",
-            Fault::NoHost => "has no host",
-            Fault::Host => "has no valid host",
-            Fault::Port => "has no valid port",
-            Fault::Brackets => "has an IPv6 address without brackets",
-            Fault::NoPort => "has a host, but neither a scheme nor a port",
-            Fault::Form => "is neither a URL, a host with a port, nor an IP address",
-        })
+named_enum! {
+    /// The flaw of an address. Its text follows a subject, such as "endpoint".
+    pub enum Fault {
+        /// There is no text.
+        Empty = "is empty",
+        /// It has no scheme, where a URL is required.
+        NotAbsolute = "is not an absolute URL",
+        /// It holds a character that no URL may hold.
+        NotValid = "is not a valid URL",
+        /// Its scheme is not one of those that are allowed.
+        Scheme = "is a URL with an unsupported scheme",
+        /// It has no host.
+        NoHost = "has no host",
+        /// Its host is neither a name nor an IP address.
+        Host = "has no valid host",
+        /// Its port is not a number from 1 to 65535.
+        Port = "has no valid port",
+        /// Its host is an IPv6 address without brackets.
+        Brackets = "has an IPv6 address without brackets",
+        /// It has a host, but neither a scheme nor a port.
+        NoPort = "has a host, but neither a scheme nor a port",
+        /// It has none of the forms that are allowed without a scheme.
+        Form = "is neither a URL, a host with a port, nor an IP address",
     }
 }
 
@@ -333,61 +316,97 @@ mod tests {
 
     const HTTP: Schemes = Schemes::Of(&["http", "https"]);
 
+    const URLS: &str = "
+https://a.example HTTPS://A.Example:6443/ Http://a.example https://a.example:6443/k8s/clusters/c-1?x=y#z
+https://under_score.example https://_grpc._tcp.example:443 https://10.0.0.1
+https://[2001:db8::1]:6443/path https://[fe80::1%25eth0]:6443 https://bücher.example
+https://localhost:6443 https://user:secret@a.example https://a.example: https://a.example.:6443";
+
+    /// Texts that are not URLs, each with its flaw before it.
+    const NO_URLS: &str = "
+NotAbsolute a.example:6443
+NotAbsolute https:a.example
+NoHost https://
+NoHost https:///path
+NoHost https://:6443
+NoHost https://user@
+NoHost https://?x
+NoHost https://[]:1
+NotValid https://a b.example
+Scheme tcp://a.example
+Scheme ://a.example
+Port https://a.example:port
+Port https://a.example:65536
+Port https://a.example:0
+Port https://a.example:+1
+Port https://[2001:db8::1]x:1
+Brackets https://2001:db8::1
+Brackets https://2001:db8::1:6443/path
+Brackets https://u@2001:db8:0:0:0:0:0:1:6443
+Host https://[2001:db8::1
+Host https://[a.example]:443
+Host https://[fe80::1%25]:443
+Host https://300.1.1.1
+Host https://<server>
+Host https://a..example
+Host https://-a.example";
+
+    const ENDPOINTS: &str = "
+https://a.example HTTPS://a.example:6443/k8s/clusters/c-1 http://10.0.0.1:8080
+https://[2001:db8::1]:6443 a.example:6443 A.Example.:443 a_b.example:443 node1:6443 100.3.3.4
+100.3.3.4:5683 2001:db8::1 [2001:db8::1] [2001:db8::1]:6443 a.example:1";
+
+    /// Texts that are not endpoints, each with its flaw before it.
+    const NO_ENDPOINTS: &str = "
+NoPort a.example
+NoPort unknown
+NoHost https://:6443
+Scheme tcp://a.example:6443
+NotValid https://a b.example
+Brackets https://2001:db8::1:443
+Brackets 2001:db8:0:0:0:0:0:1:443
+Port [2001:db8::1]x:1
+Port a.example:
+Port a.example:0
+Port a.example:+80
+Port a.example:70000
+Port a.example:443/path
+Host :6443
+Host -a.example:443
+Host 300.3.3.4:443
+Host 1.2.3:443
+Host [a.example]:443
+Host admin:s3cret@a.example:443
+Host a b:443
+Form [2001:db8::1
+Form a b";
+
     #[test]
-    fn forms_of_a_url() {
-        for text in [
-            "https://a.example",
-            "HTTPS://A.Example:6443/",
-            "Http://a.example",
-            "https://a.example:6443/k8s/clusters/c-1?x=y#z",
-            "https://under_score.example",
-            "https://_grpc._tcp.example:443",
-            "https://10.0.0.1",
-            "https://[2001:db8::1]:6443/path",
-            "https://[fe80::1%25eth0]:6443",
-            "https://bücher.example",
-            "https://localhost:6443",
-            "https://user:secret@a.example",
-            "https://a.example:",
-            "https://a.example.:6443",
-        ] {
-            assert_eq!(url_fault(text, HTTP), None, "{text}");
+    fn flaws_of_urls_and_endpoints() {
+        for url in URLS.split_whitespace() {
+            assert_eq!(url_fault(url, HTTP), None, "{url}");
         }
-        for (text, expected) in [
+        for endpoint in ENDPOINTS.split_whitespace() {
+            assert_eq!(endpoint_fault(endpoint, HTTP), None, "{endpoint}");
+        }
+        let is = |fault: Option<Fault>, name: &str| format!("{fault:?}") == format!("Some({name})");
+        for (name, url) in NO_URLS.lines().filter_map(|line| line.split_once(' ')) {
+            assert!(is(url_fault(url, HTTP), name), "{url}");
+        }
+        for (name, endpoint) in NO_ENDPOINTS.lines().filter_map(|line| line.split_once(' ')) {
+            assert!(is(endpoint_fault(endpoint, HTTP), name), "{endpoint}");
+        }
+        for (url, fault) in [
             ("", Fault::Empty),
-            ("a.example:6443", Fault::NotAbsolute),
-            ("https:a.example", Fault::NotAbsolute),
             ("https:\\\\a.example", Fault::NotAbsolute),
-            ("https://", Fault::NoHost),
-            ("https:///path", Fault::NoHost),
-            ("https://:6443", Fault::NoHost),
-            ("https://user@", Fault::NoHost),
-            ("https://?x", Fault::NoHost),
-            ("https://[]:1", Fault::NoHost),
-            ("https://a b.example", Fault::NotValid),
             (" https://a.example", Fault::NotValid),
             ("https://a.example\n", Fault::NotValid),
             ("https://a.example\\x", Fault::NotValid),
-            ("tcp://a.example", Fault::Scheme),
-            ("://a.example", Fault::Scheme),
-            ("https://a.example:port", Fault::Port),
-            ("https://a.example:65536", Fault::Port),
-            ("https://a.example:0", Fault::Port),
-            ("https://a.example:+1", Fault::Port),
-            ("https://[2001:db8::1]x:1", Fault::Port),
-            ("https://2001:db8::1", Fault::Brackets),
-            ("https://2001:db8::1:6443/path", Fault::Brackets),
-            ("https://u@2001:db8:0:0:0:0:0:1:6443", Fault::Brackets),
-            ("https://[2001:db8::1", Fault::Host),
-            ("https://[a.example]:443", Fault::Host),
-            ("https://[fe80::1%25]:443", Fault::Host),
-            ("https://300.1.1.1", Fault::Host),
-            ("https://<server>", Fault::Host),
-            ("https://a..example", Fault::Host),
-            ("https://-a.example", Fault::Host),
         ] {
-            assert_eq!(url_fault(text, HTTP), Some(expected), "{text}");
+            assert_eq!(url_fault(url, HTTP), Some(fault), "{url}");
         }
+        assert_eq!(endpoint_fault("", HTTP), Some(Fault::Empty));
+        assert_eq!(endpoint_fault("  a.example:1  ", HTTP), None);
     }
 
     #[test]
@@ -414,92 +433,23 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_an_endpoint() {
-        for endpoint in [
-            "https://a.example",
-            "HTTPS://a.example:6443/k8s/clusters/c-1",
-            "http://10.0.0.1:8080",
-            "https://[2001:db8::1]:6443",
-            "a.example:6443",
-            "A.Example.:443",
-            "a_b.example:443",
-            "node1:6443",
-            "100.3.3.4",
-            "100.3.3.4:5683",
-            "2001:db8::1",
-            "[2001:db8::1]",
-            "[2001:db8::1]:6443",
-            "  a.example:1  ",
-        ] {
-            assert_eq!(endpoint_fault(endpoint, HTTP), None, "{endpoint}");
-        }
-        for (endpoint, expected) in [
-            ("", Fault::Empty),
-            ("a.example", Fault::NoPort),
-            ("unknown", Fault::NoPort),
-            ("https://:6443", Fault::NoHost),
-            ("tcp://a.example:6443", Fault::Scheme),
-            ("https://a b.example", Fault::NotValid),
-            ("https://2001:db8::1:443", Fault::Brackets),
-            ("2001:db8:0:0:0:0:0:1:443", Fault::Brackets),
-            ("[2001:db8::1]x:1", Fault::Port),
-            ("a.example:", Fault::Port),
-            ("a.example:0", Fault::Port),
-            ("a.example:+80", Fault::Port),
-            ("a.example:70000", Fault::Port),
-            ("a.example:443/path", Fault::Port),
-            (":6443", Fault::Host),
-            ("-a.example:443", Fault::Host),
-            ("300.3.3.4:443", Fault::Host),
-            ("1.2.3:443", Fault::Host),
-            ("[a.example]:443", Fault::Host),
-            ("admin:s3cret@a.example:443", Fault::Host),
-            ("a b:443", Fault::Host),
-            ("[2001:db8::1", Fault::Form),
-            ("a b", Fault::Form),
-        ] {
-            assert_eq!(endpoint_fault(endpoint, HTTP), Some(expected), "{endpoint}");
-        }
-    }
-
-    #[test]
-    fn who_is_meant_by_a_host() {
+    fn whose_machine_a_host_means() {
         let is_loopback = |text| Address::split(text).is_loopback();
         let is_in_cluster = |text| Address::split(text).is_in_cluster();
-        for text in [
-            "https://localhost:6443",
-            "https://api.LOCALHOST",
-            "127.0.0.1:6443",
-            "https://127.8.9.1/x",
-            "[::1]:6443",
-            "0.0.0.0:6443",
-            "https://u@[::]:1",
-        ] {
-            assert!(is_loopback(text), "{text}");
-            assert!(!is_in_cluster(text), "{text}");
+        let loopback = "https://localhost:6443 https://api.LOCALHOST 127.0.0.1:6443 https://127.8.9.1/x [::1]:6443 \
+            0.0.0.0:6443 https://u@[::]:1";
+        let in_cluster = "https://kubernetes.default.svc https://Kubernetes.Default.svc.cluster.local.:443 \
+            https://kubernetes https://proxy.fleet.svc:8443 proxy.fleet.SVC.cluster.local:8443";
+        let elsewhere = "https://a.example:6443 https://localhost.example https://mylocalhost https://api.svc.example \
+            https://svc https://proxy-svc:1 https://kubernetes.example 10.96.0.1:443";
+        for text in loopback.split(' ') {
+            assert!(is_loopback(text) && !is_in_cluster(text), "{text}");
         }
-        for text in [
-            "https://kubernetes.default.svc",
-            "https://Kubernetes.Default.svc.cluster.local.:443",
-            "https://kubernetes",
-            "https://proxy.fleet.svc:8443",
-            "proxy.fleet.SVC.cluster.local:8443",
-        ] {
-            assert!(is_in_cluster(text), "{text}");
-            assert!(!is_loopback(text), "{text}");
+        for text in in_cluster.split(' ') {
+            assert!(is_in_cluster(text) && !is_loopback(text), "{text}");
         }
-        for text in [
-            "https://a.example:6443",
-            "https://localhost.example",
-            "https://mylocalhost",
-            "https://api.svc.example",
-            "https://svc",
-            "https://proxy-svc:1",
-            "https://kubernetes.example",
-            "10.96.0.1:443",
-        ] {
-            assert!(!is_loopback(text), "{text}");
-            assert!(!is_in_cluster(text), "{text}");
+        for text in elsewhere.split(' ') {
+            assert!(!is_loopback(text) && !is_in_cluster(text), "{text}");
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     fmt,
-    hash::{Hash, Hasher},
     net::{Ipv4Addr, Ipv6Addr},
 };
 
@@ -66,22 +65,22 @@ pub fn fault(endpoint: &str) -> Option<Fault> {
     endpoint_fault(endpoint, SCHEMES)
 }
 
-/// The target of an endpoint. Equality ignores the case of the host, the spelling of an IPv6 address, a scheme that
-/// only implies the port, and a trailing slash.
-#[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+/// The target of an endpoint, in normal form: the host in lower case, an IPv6 address in its shortest spelling or as the
+/// IPv4 address that it stands for, the port if known, and no scheme or trailing slash.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
     /// A name, or an address without brackets.
-    host: &'a str,
+    host: String,
     /// The port, if known.
-    port: Option<&'a str>,
+    port: Option<String>,
     /// Begins with a slash; empty for none.
-    path: &'a str,
+    path: String,
 }
 
-impl<'a> Place<'a> {
+impl Place {
     /// Reads an endpoint. Returns `None` if it identifies no member: it is malformed, or means the reader's own
     /// machine.
-    pub fn read(endpoint: &'a str) -> Option<Self> {
+    pub fn read(endpoint: &str) -> Option<Self> {
         let endpoint = endpoint.trim();
         // A host without a port still identifies a member.
         if fault(endpoint).is_some_and(|fault| fault != Fault::NoPort) {
@@ -92,6 +91,18 @@ impl<'a> Place<'a> {
         (!means_the_reader).then(|| Self::of(&address))
     }
 
+    fn of(address: &Address<'_>) -> Self {
+        let host = address.bare_host();
+        Self {
+            host: match host.parse::<Ipv6Addr>() {
+                Ok(ip) => ip.to_canonical().to_string(),
+                Err(_) => host.to_ascii_lowercase(),
+            },
+            port: address.known_port().map(str::to_owned),
+            path: address.path.trim_end_matches('/').to_owned(),
+        }
+    }
+
     /// Returns `true` for a private address, which means another machine in each network.
     pub fn is_private(&self) -> bool {
         let is_shared = |ip: Ipv4Addr| ip.octets()[0] == 100 && ip.octets()[1] & 0xC0 == 0x40;
@@ -100,59 +111,14 @@ impl<'a> Place<'a> {
         self.host.parse().is_ok_and(v4) || self.host.parse().is_ok_and(v6)
     }
 
-    fn of(address: &Address<'a>) -> Self {
-        Self {
-            host: address.bare_host(),
-            port: address.known_port(),
-            path: address.path.trim_end_matches('/'),
-        }
-    }
-}
-
-impl PartialEq for Place<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.is_same_server(other) && self.path == other.path
-    }
-}
-
-impl Eq for Place<'_> {}
-
-impl Hash for Place<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.plain_host().to_ascii_lowercase().hash(state);
-        self.port.hash(state);
-        self.path.hash(state);
-    }
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.plain_host().to_ascii_lowercase())?;
-        if let Some(port) = self.port {
-            write!(f, ":{port}")?;
-        }
-        f.write_str(self.path)
-    }
-}
-
-impl<'a> Place<'a> {
     /// Returns `true` if host and port are equal.
     pub fn is_same_server(&self, other: &Place) -> bool {
-        self.plain_host().eq_ignore_ascii_case(&other.plain_host()) && self.port == other.port
-    }
-
-    /// The host, with an IPv6 address in its shortest spelling, or as the IPv4 address that it stands for.
-    fn plain_host(&self) -> Cow<'a, str> {
-        let address = self.host.contains(':').then(|| self.host.parse::<Ipv6Addr>());
-        match address {
-            Some(Ok(address)) => Cow::from(address.to_canonical().to_string()),
-            _ => Cow::from(self.host),
-        }
+        self.host == other.host && self.port == other.port
     }
 
     /// The URLs for a request to the endpoint: `https://`, host, port and path, without secrets. One for each usual
     /// port if the endpoint names none. `None` if it cannot be called over TLS.
-    pub fn urls(endpoint: &'a str) -> Option<Vec<String>> {
+    pub fn urls(endpoint: &str) -> Option<Vec<String>> {
         let endpoint = endpoint.trim();
         if fault(endpoint).is_some() {
             return None;
@@ -161,21 +127,25 @@ impl<'a> Place<'a> {
         if address.scheme.is_some() && !address.has_scheme("https") {
             return None;
         }
-        let place = Self::of(&address);
-        let host = if place.host.contains(':') {
-            format!("[{}]", place.host)
-        } else {
-            place.host.to_ascii_lowercase()
-        };
-        let path = place.path.split(['?', '#']).next().unwrap_or_default();
+        let Self { mut host, port, path } = Self::of(&address);
+        if host.contains(':') {
+            host = format!("[{host}]");
+        }
+        let path = path.split(['?', '#']).next().unwrap_or_default();
         let path = path.trim_end_matches('/');
-        let ports = place.port.map_or_else(|| USUAL_PORTS.to_vec(), |port| vec![port]);
-        Some(
-            ports
-                .into_iter()
-                .map(|port| format!("https://{host}:{port}{path}"))
-                .collect(),
-        )
+        let ports = port.map_or_else(|| USUAL_PORTS.map(str::to_owned).to_vec(), |port| vec![port]);
+        let urls = ports.iter().map(|port| format!("https://{host}:{port}{path}"));
+        Some(urls.collect())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.host)?;
+        if let Some(port) = &self.port {
+            write!(f, ":{port}")?;
+        }
+        f.write_str(&self.path)
     }
 }
 
@@ -277,28 +247,7 @@ mod tests {
             normal("https://gateway/clusters/a"),
             normal("https://gateway/clusters/b")
         );
-        let is_private = |endpoint: &str| Place::read(endpoint).expect("an endpoint").is_private();
-        for private in [
-            "https://10.96.0.1",
-            "172.31.0.1:6443",
-            "192.168.1.10:6443",
-            "100.64.0.1:6443",
-            "169.254.0.1",
-            "[fd00::1]:6443",
-            "fe80::1",
-        ] {
-            assert!(is_private(private), "{private}");
-        }
-        for public in [
-            "https://10.example",
-            "100.3.3.4:5683",
-            "172.32.0.1",
-            "[2001:db8::1]:6443",
-            "a:6443",
-        ] {
-            assert!(!is_private(public), "{public}");
-        }
-        for nobody in [
+        for own in [
             "https://localhost:6443",
             "https://Kubernetes.Default.svc.cluster.local",
             "127.0.0.1:6443",
@@ -307,7 +256,7 @@ mod tests {
             "0.0.0.0:6443",
             "",
         ] {
-            assert_eq!(normal(nobody), None, "{nobody}");
+            assert_eq!(normal(own), None, "{own}");
         }
     }
 }

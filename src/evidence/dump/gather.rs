@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::{DumpContents, unknown_versions};
+use super::{asked, unknown_versions};
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
     Origin, Tracked, Unreadable, Version,
@@ -43,7 +43,8 @@ pub(super) struct Gatherer<'d> {
     pub count: usize,
     pub documents: usize,
     ignored: Counts,
-    contents: DumpContents,
+    /// The kinds of evidence that the dump has.
+    contents: BTreeSet<Kind>,
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
     /// The first part of the dump that cannot be used.
@@ -148,7 +149,7 @@ impl<'d> Gatherer<'d> {
             count: 0,
             documents: 0,
             ignored: Counts::default(),
-            contents: DumpContents::default(),
+            contents: BTreeSet::new(),
             partial: Vec::new(),
             failure: None,
             stop: None,
@@ -238,17 +239,14 @@ impl<'d> Gatherer<'d> {
         let place = self.place(line);
         let reason = format!("{place} is only a part of a list{rest}: dump the whole list, without a limit");
         let of = types.of_items().kind;
-        match &*of {
-            "Namespace" => self.contents.namespaces = true,
-            names::PLACEMENT_KIND => self.contents.slices = true,
-            "Secret" => self.contents.secrets = true,
-            _ => {}
-        }
-        // The rest of a plain list may hold any kind.
-        let kinds = LISTS.iter().filter(|(kind, _)| of.is_empty() || of == *kind);
-        if self.partial.len() < PARTIAL {
-            self.partial
-                .extend(kinds.map(|(_, kind)| (*kind, reason.clone())));
+        for (kind, evidence) in LISTS {
+            if of == kind {
+                self.contents.insert(evidence);
+            }
+            // The rest of a plain list may hold any kind.
+            if (of.is_empty() || of == kind) && self.partial.len() < PARTIAL {
+                self.partial.push((evidence, reason.clone()));
+            }
         }
     }
 
@@ -260,7 +258,7 @@ impl<'d> Gatherer<'d> {
             }
             (names::GROUP, version, names::PLACEMENT_KIND) => {
                 self.versions[1].insert(version.to_owned());
-                self.contents.slices = true;
+                self.contents.insert(Kind::PlacementDecisions);
                 self.take_tracked::<PlacementDecision>(types, json, line);
             }
             ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => {
@@ -293,7 +291,9 @@ impl<'d> Gatherer<'d> {
         if !self.is_new(key, &metadata.uid, &metadata.resource_version, line) {
             return;
         }
-        self.contents.writers |= metadata.writers.is_some();
+        if metadata.writers.is_some() {
+            self.contents.insert(Kind::Writers);
+        }
         let histories = T::histories_mut(&mut self.evidence);
         if let Some(neighbour) = histories.last() {
             object.share_with(neighbour.last());
@@ -307,7 +307,7 @@ impl<'d> Gatherer<'d> {
     }
 
     fn take_namespace(&mut self, json: &str, line: usize) {
-        self.contents.namespaces = true;
+        self.contents.insert(Kind::Namespaces);
         match lenient::namespace(Untyped::Text(json.as_bytes())) {
             Ok(namespace) => {
                 let key = ("Namespace", "".into(), namespace.name.as_str().into());
@@ -321,7 +321,7 @@ impl<'d> Gatherer<'d> {
 
     /// Takes a Secret: those of consumers are digested, and of others only those with a kubeconfig are kept.
     fn take_secret(&mut self, json: &str, line: usize) {
-        self.contents.secrets = true;
+        self.contents.insert(Kind::Secrets);
         let value: Value = match serde_json::from_str(json) {
             Ok(value) => value,
             Err(error) => {
@@ -332,7 +332,7 @@ impl<'d> Gatherer<'d> {
         let labels = &value["metadata"]["labels"];
         // Malformed labels may be meant to include it.
         if (labels.is_object() || labels.is_null()) && labels.get(names::LABEL_SECRET_PROFILE).is_none() {
-            self.contents.unlabelled_secrets = true;
+            self.contents.insert(Kind::UnlabelledSecrets);
             self.evidence
                 .unlabelled_secrets
                 .extend(self.digester.unlabelled(&value));
@@ -473,7 +473,13 @@ impl<'d> Gatherer<'d> {
         let [profiles, slices] = self.versions;
         notes.extend(unknown_versions(&profiles, names::KIND));
         notes.extend(unknown_versions(&slices, names::PLACEMENT_KIND));
-        let asked = self.contents.asked(has_profiles);
+        // An inventory without profiles is one; a dump of decisions alone says nothing of profiles.
+        if has_profiles || !self.contents.contains(&Kind::PlacementDecisions) {
+            self.contents.insert(Kind::Inventory);
+        } else {
+            self.contents.remove(&Kind::Inventory);
+        }
+        let asked = asked(&self.contents);
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
         let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));

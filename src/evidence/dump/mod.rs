@@ -105,81 +105,55 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-#[derive(Default)]
-struct DumpContents {
-    pub namespaces: bool,
-    pub slices: bool,
-    pub secrets: bool,
-    pub unlabelled_secrets: bool,
-    pub writers: bool,
-}
+const NO_TIMELINE: &str = "a dump has no timeline: observe a hub, or judge an evidence file";
 
-impl DumpContents {
-    /// The kinds of evidence that the dump has, and what to add for the others.
-    pub fn asked(&self, has_profiles: bool) -> BTreeMap<Kind, Asked> {
-        const NO_TIMELINE: &str = "a dump has no timeline: observe a hub, or judge an evidence file";
-        // An inventory without profiles is one; a dump of decisions alone says nothing of profiles.
-        let has_inventory = !self.slices || has_profiles;
-        let kinds = [
-            (
-                Kind::Inventory,
-                has_inventory,
-                "the dump holds no ClusterProfiles: add `kubectl get clusterprofiles -A -o yaml`",
-            ),
-            (
-                Kind::PlacementDecisions,
-                self.slices,
-                "the dump holds no PlacementDecisions: add `kubectl get placementdecisions -A -o yaml`",
-            ),
-            (
-                Kind::Namespaces,
-                self.namespaces,
-                "the dump holds no Namespaces: add `kubectl get namespaces -o yaml`",
-            ),
-            (
-                Kind::Secrets,
-                self.secrets,
-                "the dump holds no Secrets: add `kubectl get secrets -A -l x-k8s.io/cluster-profile -o yaml`",
-            ),
-            (
-                Kind::UnlabelledSecrets,
-                self.unlabelled_secrets,
-                "the dump holds no Secret without the label x-k8s.io/cluster-profile",
-            ),
-            (
-                Kind::Writers,
-                self.writers,
-                "the dump was made without managedFields: add --show-managed-fields",
-            ),
-            (Kind::Timeline, false, NO_TIMELINE),
-            (Kind::PlacementTimeline, false, NO_TIMELINE),
-            (
-                Kind::Probe,
-                false,
-                "a dump cannot answer dry runs: run against the hub",
-            ),
-            (
-                Kind::Members,
-                false,
-                "a dump has no answers of members: run against the hub",
-            ),
-            (
-                Kind::Driver,
-                false,
-                "a dump cannot run a driver: run against the hub",
-            ),
-        ];
-        let asked = |(kind, is_included, reason): (_, bool, &'static str)| {
-            let asked = if is_included {
-                Asked::Yes
-            } else {
-                Asked::No(reason.into())
-            };
-            (kind, asked)
-        };
-        let requests = (Kind::Requests, Asked::No(NO_AUDIT_LOG));
-        kinds.into_iter().map(asked).chain([requests]).collect()
-    }
+/// Why a dump may lack a kind of evidence.
+const LACKING: [(Kind, &str); 11] = [
+    (
+        Kind::Inventory,
+        "the dump holds no ClusterProfiles: add `kubectl get clusterprofiles -A -o yaml`",
+    ),
+    (
+        Kind::PlacementDecisions,
+        "the dump holds no PlacementDecisions: add `kubectl get placementdecisions -A -o yaml`",
+    ),
+    (
+        Kind::Namespaces,
+        "the dump holds no Namespaces: add `kubectl get namespaces -o yaml`",
+    ),
+    (
+        Kind::Secrets,
+        "the dump holds no Secrets: add `kubectl get secrets -A -l x-k8s.io/cluster-profile -o yaml`",
+    ),
+    (
+        Kind::UnlabelledSecrets,
+        "the dump holds no Secret without the label x-k8s.io/cluster-profile",
+    ),
+    (
+        Kind::Writers,
+        "the dump was made without managedFields: add --show-managed-fields",
+    ),
+    (Kind::Timeline, NO_TIMELINE),
+    (Kind::PlacementTimeline, NO_TIMELINE),
+    (Kind::Probe, "a dump cannot answer dry runs: run against the hub"),
+    (
+        Kind::Members,
+        "a dump has no answers of members: run against the hub",
+    ),
+    (Kind::Driver, "a dump cannot run a driver: run against the hub"),
+];
+
+/// Which kinds of evidence a dump with these contents has, and what to add for the others.
+fn asked(contents: &BTreeSet<Kind>) -> BTreeMap<Kind, Asked> {
+    let asked = LACKING.map(|(kind, reason)| {
+        if contents.contains(&kind) {
+            (kind, Asked::Yes)
+        } else {
+            (kind, Asked::No(reason.into()))
+        }
+    });
+    let requests = (Kind::Requests, Asked::No(NO_AUDIT_LOG));
+    asked.into_iter().chain([requests]).collect()
 }
 
 /// A note on the versions of the API that the suite does not know, if there are any.

@@ -122,39 +122,18 @@ fn says_what_a_dump_cannot_tell() {
 
 #[test]
 fn typed_lists_tell_the_kind_of_their_items() {
-    let list = |kind: &str, api_version: &str, items: serde_json::Value| {
-        json!({"items": items, "kind": kind, "apiVersion": api_version}).to_string()
-    };
     let token = "canary-Gq8Zt";
-    let text = [
-        list(
-            "ClusterProfileList",
-            "multicluster.x-k8s.io/v1alpha2",
-            json!([{"metadata": {"name": "a"}}]),
-        ),
-        list("NamespaceList", "v1", json!([{"metadata": {"name": "n"}}])),
-        list(
-            "SecretList",
-            "v1",
-            json!([
-                {"metadata": {"name": "s", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z",
-                  "labels": {"x-k8s.io/cluster-profile": "a"}},
-                 "stringData": {"Config": format!("users: [{{name: u, user: {{token: {token}}}}}]")}},
-                {"metadata": {"name": "t", "namespace": "n"}},
-            ]),
-        ),
-        list(
-            "PodList",
-            "v1",
-            json!([{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}]),
-        ),
-        list(
-            "ClusterProfileList",
-            "example.com/v1",
-            json!([{"metadata": {"name": "b"}}]),
-        ),
-    ];
-    let input = read(&text.join("\n")).expect("reads");
+    let text = r#"
+{"items": [{"metadata": {"name": "a"}}], "kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha2"}
+{"items": [{"metadata": {"name": "n"}}], "kind": "NamespaceList", "apiVersion": "v1"}
+{"items": [
+  {"metadata": {"name": "s", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z",
+     "labels": {"x-k8s.io/cluster-profile": "a"}},
+   "stringData": {"Config": "users: [{name: u, user: {token: canary-Gq8Zt}}]"}},
+  {"metadata": {"name": "t", "namespace": "n"}}], "kind": "SecretList", "apiVersion": "v1"}
+{"items": [{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}], "kind": "PodList", "apiVersion": "v1"}
+{"items": [{"metadata": {"name": "b"}}], "kind": "ClusterProfileList", "apiVersion": "example.com/v1"}"#;
+    let input = read(text).expect("reads");
     assert_eq!(names(&input), ["a"]);
     assert_eq!(
         &*input.evidence.profiles[0].last().api_version,
@@ -175,47 +154,7 @@ fn typed_lists_tell_the_kind_of_their_items() {
 }
 
 #[test]
-fn a_misfit_is_told_and_the_others_are_judged() {
-    for (what, part) in [
-        ("status.conditions", "status: {conditions: {Joined: canary}}"),
-        ("status.properties", "status: {properties: 7}"),
-        ("spec.clusterManager", "spec: {clusterManager: canary}"),
-        ("status", "status: canary"),
-        (
-            "metadata.labels",
-            "metadata: {name: odd, namespace: n, uid: u, labels: [canary]}",
-        ),
-    ] {
-        let odd = format!("apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ClusterProfile\n{part}\n");
-        let odd = if part.starts_with("metadata") {
-            odd
-        } else {
-            odd + "metadata: {name: odd, namespace: n, uid: u}\n"
-        };
-        let json = |yaml: &str| -> serde_json::Value {
-            let options = serde_saphyr::options! { strict_booleans: true };
-            serde_saphyr::from_str_with_options(yaml, options).expect("YAML")
-        };
-        let fine = profile("a");
-        for text in [
-            format!("{odd}---\n{fine}"),
-            format!("{}{}", json(&odd), json(&fine)),
-        ] {
-            let input = read(&text).expect("reads");
-            assert_eq!(names(&input), ["a"]);
-            let [unreadable] = &input.evidence.unreadable[..] else {
-                panic!("{what}: one misfit")
-            };
-            assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
-            assert_eq!(unreadable.object.uid, "u");
-            assert!(
-                unreadable.message.starts_with(&format!("{what}: ")),
-                "{}",
-                unreadable.message
-            );
-            assert!(!unreadable.message.contains("canary"), "{}", unreadable.message);
-        }
-    }
+fn an_object_without_a_name_has_a_line() {
     let nameless = format!("{}---\n{}", profile("a"), profile("").replace("namespace: n", ""));
     let input = read(&nameless).expect("reads");
     assert_eq!(names(&input), ["a"]);
@@ -375,31 +314,10 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
 }
 
 #[test]
-fn an_object_counts_once() {
-    let version = |rv: &str| {
-        profile("a").replace(
-            "labels: {on: yes}",
-            &format!("resourceVersion: \"{rv}\"\n  uid: u"),
-        )
-    };
-    let overlap = read(&format!("{}---\n{}", version("5"), version("5"))).expect("reads");
+fn a_version_that_is_repeated_counts_once() {
+    let version = profile("a").replace("labels: {on: yes}", "resourceVersion: \"5\"\n  uid: u");
+    let overlap = read(&format!("{version}---\n{version}")).expect("reads");
     assert_eq!(names(&overlap), ["a"]);
-    let two = [version("5"), profile("b"), version("6"), version("7")].join("---\n");
-    let input = read(&two).expect("reads");
-    assert_eq!(names(&input), ["b"]);
-    let told: Vec<String> = input
-        .evidence
-        .unreadable
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(
-        told,
-        [
-            "ClusterProfile n/a could not be read: it is in the dump twice, in dumps/hub.yaml and again at \
-          dumps/hub.yaml:24: keep the newer one"
-        ]
-    );
 }
 
 #[test]
@@ -449,30 +367,8 @@ fn the_crd_tells_what_is_served() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
-    fn no_bytes_make_it_panic(
-        yaml in any::<bool>(),
-        at in any::<prop::sample::Index>(),
-        gone in 0_usize..12,
-        put in prop::sample::select(vec!["", "---", "\n---\n", "- ", "[", "{", "\"", "&a ", "*a", ": ", "null", "\t", "|\n", "!!x ", "é", "\u{FEFF}", "<<: "]),
-    ) {
-        let whole = if yaml {
-            format!("{}---\nkind: List\nitems:\n- kind: Namespace\n  apiVersion: v1\n  metadata: {{name: n}}\n", profile("a"))
-        } else {
-            json!({"kind": "List", "items": [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-                "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Joined"}]}}]}).to_string()
-        };
-        let at = at.index(whole.len());
-        let mut spoilt = whole.into_bytes();
-        let end = (at + gone).min(spoilt.len());
-        spoilt.splice(at..end, put.bytes());
-        let _ = read_bytes(&spoilt);
-    }
-
-    #[test]
-    fn nor_does_noise(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = read_bytes(&bytes);
     }
 }

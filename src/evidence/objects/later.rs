@@ -7,20 +7,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Evidence, Gap, Gaps, History, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
+    Evidence, Gap, Gaps, History, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window,
+    api::{names, shape::is_default},
 };
 
 /// How a run looked on after its window. Without faults that were open when the window ended, it did not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settled {
     /// Until when it looked on; the end of the window if it did not.
     pub until: Timestamp,
     /// The number of profiles that it waited for.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub profiles: usize,
     /// The number of slices of decisions that it waited for.
-    #[serde(rename = "placementDecisions", default, skip_serializing_if = "is_zero")]
+    #[serde(rename = "placementDecisions", default, skip_serializing_if = "is_default")]
     pub slices: usize,
     /// True if the run was stopped meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -56,9 +57,7 @@ impl Settled {
     pub fn at_once(window: Window) -> Self {
         Self {
             until: window.until,
-            profiles: 0,
-            slices: 0,
-            cut_short: false,
+            ..Self::default()
         }
     }
 
@@ -85,13 +84,7 @@ impl Settled {
 impl Later {
     /// Returns `true` if nothing was seen after the window.
     pub fn is_empty(&self) -> bool {
-        let Self {
-            profiles,
-            slices,
-            missing,
-            gaps,
-        } = self;
-        profiles.is_empty() && slices.is_empty() && missing.is_empty() && gaps.is_empty()
+        *self == Self::default()
     }
 
     /// Puts the histories in the order in which they are looked up.
@@ -200,10 +193,6 @@ fn sort<T: Tracked>(histories: &mut [History<T>]) {
 fn key<T: Tracked>(history: &History<T>) -> (&str, &str) {
     let metadata = history.last().metadata();
     (&metadata.namespace, &metadata.name)
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 #[cfg(test)]

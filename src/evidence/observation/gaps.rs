@@ -2,9 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
     ops::{Deref, DerefMut},
-    sync::OnceLock,
+    sync::{LazyLock, OnceLock},
 };
 
 use jiff::Timestamp;
@@ -110,17 +109,18 @@ impl Gap {
 }
 
 /// The gaps of a run. Reads and changes like a list; an index finds the gaps of one object.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Vec<Gap>", into = "Vec<Gap>")]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
 #[schemars(with = "Vec<Gap>")]
 pub struct Gaps {
     list: Vec<Gap>,
     /// Built at the first query. Any change drops it.
+    #[serde(skip)]
     index: OnceLock<BTreeMap<Kind, OfKind>>,
 }
 
 /// The places of the gaps of a kind in the list.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct OfKind {
     all: Vec<usize>,
     /// The gaps that concern no single object.
@@ -143,18 +143,7 @@ pub struct Spans {
     apart: Vec<Span>,
 }
 
-static NONE: OfKind = OfKind {
-    all: Vec::new(),
-    whole: Vec::new(),
-    own: BTreeMap::new(),
-    times: NEVER,
-    times_of_whole: NEVER,
-};
-
-const NEVER: Spans = Spans {
-    until_now: Vec::new(),
-    apart: Vec::new(),
-};
+static NONE: LazyLock<OfKind> = LazyLock::new(OfKind::default);
 
 impl Spans {
     fn of<'g>(gaps: impl Iterator<Item = &'g Gap>) -> Self {
@@ -299,27 +288,9 @@ impl FromIterator<Gap> for Gaps {
     }
 }
 
-impl fmt::Debug for Gaps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.list.fmt(f)
-    }
-}
-
-impl<T: AsRef<[Gap]> + ?Sized> PartialEq<T> for Gaps {
-    fn eq(&self, other: &T) -> bool {
-        self.list == other.as_ref()
-    }
-}
-
-impl AsRef<[Gap]> for Gaps {
-    fn as_ref(&self) -> &[Gap] {
-        &self.list
-    }
-}
-
-impl From<Gaps> for Vec<Gap> {
-    fn from(gaps: Gaps) -> Self {
-        gaps.list
+impl PartialEq for Gaps {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
     }
 }
 
@@ -386,20 +357,9 @@ mod tests {
         let times = gaps.times(Kind::Timeline);
         let apart = [(1, 3), (5, 9)].map(|(from, until)| (second(from), second(until)));
         assert_eq!(times.apart(), apart);
-        let earliest = |at| times.earliest(second(at)).map(|from| from / 1_000_000);
+        let earliest = |at| times.earliest(second(at)).map_or(-1, |from| from / 1_000_000);
         let found = [0, 2, 3, 4, 8, 9, 10, 20, 21].map(earliest);
-        let expected = [
-            Some(1),
-            Some(1),
-            Some(2),
-            Some(5),
-            Some(5),
-            Some(7),
-            Some(20),
-            Some(20),
-            None,
-        ];
-        assert_eq!(found, expected);
+        assert_eq!(found, [1, 1, 2, 5, 5, 7, 20, 20, -1]);
         assert_eq!(gaps.times(Kind::Probe).apart(), []);
 
         let whole = gaps.times_of_all(Kind::Timeline);

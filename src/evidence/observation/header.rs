@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Asked, Kind, ObjectKey, Settled,
-    api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names},
+    api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names, shape::is_default},
     observation::about::About,
 };
 
@@ -91,7 +91,7 @@ pub struct Claim {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_profiles: Option<usize>,
     /// Largest accepted difference between a profile's node count and the member's.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub node_tolerance: u64,
     /// Declared ClusterSets by namespace: the set that the profiles of the namespace represent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -314,10 +314,6 @@ impl Window {
     pub fn seconds(&self) -> i64 {
         self.until.duration_since(self.from).as_secs()
     }
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Why a text does not name a program.

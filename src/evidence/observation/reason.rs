@@ -158,12 +158,6 @@ impl PartialEq<str> for Reason {
     }
 }
 
-impl PartialEq<String> for Reason {
-    fn eq(&self, words: &String) -> bool {
-        self.words == *words
-    }
-}
-
 impl PartialEq<&str> for Reason {
     fn eq(&self, words: &&str) -> bool {
         self.words == *words

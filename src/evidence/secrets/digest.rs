@@ -54,26 +54,17 @@ type Entries<'a> = BTreeMap<&'a str, &'a str>;
 #[serde(rename_all = "kebab-case", default)]
 struct ClearKubeconfig {
     current_context: Option<String>,
-    contexts: Option<Vec<Object<NamedContext>>>,
-    clusters: Option<Vec<Object<NamedCluster>>>,
-    users: Option<Vec<Object<NamedUser>>>,
+    contexts: Option<Vec<Object<NamedEntry>>>,
+    clusters: Option<Vec<Object<NamedEntry>>>,
+    users: Option<Vec<Object<NamedEntry>>>,
 }
 
+/// An entry of one of the lists: it has a context, a cluster, or a user.
 #[derive(Deserialize)]
-struct NamedContext {
+struct NamedEntry {
     name: Option<String>,
     context: Option<Object<ClearContext>>,
-}
-
-#[derive(Deserialize)]
-struct NamedCluster {
-    name: Option<String>,
     cluster: Option<Object<ClearCluster>>,
-}
-
-#[derive(Deserialize)]
-struct NamedUser {
-    name: Option<String>,
     user: Option<Object<ClearUser>>,
 }
 
@@ -574,42 +565,27 @@ users:
         };
         let deep = "[".repeat(100_000);
         let long = format!("users: {}", "CANARY ".repeat(200_000));
+        let yaml = "it is not YAML that can be read";
+        let misfits = r#"
+CANARY => invalid type: string, expected an object
+users: CANARY => users: invalid type: string, expected a sequence
+users: [CANARY] => users[0]: invalid type: string, expected an object
+users: [{name: CANARY}] => users[0].user is missing
+users: [{name: u, cluster: {token: CANARY}}] => users[0].user is missing
+users: [{name: u, user: {token: {CANARY: 1}}}] => users[0].user.token: invalid type: map, expected a string
+contexts: [{name: u, context: {cluster: [CANARY]}}] => contexts[0].context.cluster: invalid type: sequence, expected a string"#;
+        let misfits = misfits.lines().filter_map(|line| line.split_once(" => "));
         let cases = [
             ("", "it is empty"),
-            ("CANARY", "invalid type: string, expected an object"),
-            ("users:\n- CANARY: \"CANARY", "it is not YAML that can be read"),
-            ("{\"users\": CANARY", "it is not YAML that can be read"),
-            (
-                "users: CANARY",
-                "users: invalid type: string, expected a sequence",
-            ),
-            (
-                "users: [CANARY]",
-                "users[0]: invalid type: string, expected an object",
-            ),
-            ("users: [{name: CANARY}]", "users[0].user is missing"),
-            (
-                "users: [{name: u, cluster: {token: CANARY}}]",
-                "users[0].user is missing",
-            ),
-            (
-                "users: [{name: u, user: {token: {CANARY: 1}}}]",
-                "users[0].user.token: invalid type: map, expected a string",
-            ),
-            (
-                "contexts: [{name: u, context: {cluster: [CANARY]}}]",
-                "contexts[0].context.cluster: invalid type: sequence, expected a string",
-            ),
-            ("users: &CANARY\n- *CANARY", "it is not YAML that can be read"),
-            (
-                "current-context: CANARY\ncurrent-context: CANARY",
-                "it is not YAML that can be read",
-            ),
-            (bomb.as_str(), "it is not YAML that can be read"),
-            (deep.as_str(), "it is not YAML that can be read"),
+            ("users:\n- CANARY: \"CANARY", yaml),
+            ("{\"users\": CANARY", yaml),
+            ("users: &CANARY\n- *CANARY", yaml),
+            ("current-context: CANARY\ncurrent-context: CANARY", yaml),
+            (bomb.as_str(), yaml),
+            (deep.as_str(), yaml),
             (long.as_str(), "it is larger than 1 MiB"),
         ];
-        for (text, expected) in cases {
+        for (text, expected) in cases.into_iter().chain(misfits) {
             let secret = Digester::new([7; 32]).secret(&config(text)).expect("a secret");
             assert_eq!(secret.kubeconfig, None, "{expected}");
             let flaw = secret.kubeconfig_error.expect("an error");

@@ -29,7 +29,7 @@ pub struct Member {
 }
 
 /// One round of answers of a member. Equal looks share their parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "MemberSample")]
 pub struct Look {
@@ -66,13 +66,8 @@ impl Look {
         Self {
             from: at,
             until: at,
-            version: None,
-            readyz: None,
-            leases: None,
-            nodes: None,
-            custom_resource_groups: None,
-            cluster_properties: None,
             missing: Arc::new(missing),
+            ..Self::default()
         }
     }
 }

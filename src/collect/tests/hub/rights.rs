@@ -134,7 +134,7 @@ impl Bound {
     /// Collects as the runner, and compares.
     async fn collect(&self, plan: &Plan) {
         let evidence = self.world.collect(plan, async {}).await.expect("evidence");
-        assert_eq!(evidence.gaps, [], "{:?}", self.granted);
+        assert_eq!(*evidence.gaps, [], "{:?}", self.granted);
         self.compare();
     }
 

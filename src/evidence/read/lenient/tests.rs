@@ -11,90 +11,34 @@ fn refused(object: Value) -> Unreadable {
     *of_value
 }
 
-#[test]
-fn names_the_part_and_quotes_nothing() {
-    let object = |status: Value| json!({"metadata": {"namespace": "n", "name": "a"}, "status": status});
-
-    let conditions = refused(object(json!({"conditions": {"Joined": "canary"}})));
-    assert_eq!(conditions.object.to_string(), "ClusterProfile n/a");
-    assert_eq!(
-        conditions.message,
-        "status.conditions: invalid type: map, expected a sequence"
-    );
-
-    let properties = refused(object(json!({"properties": "canary, expected \"canary"})));
-    assert_eq!(
-        properties.message,
-        "status.properties: invalid type: string, expected a sequence"
-    );
-
-    let whole = refused(object(json!("canary")));
-    assert!(
-        whole
-            .message
-            .starts_with("status: invalid type: string, expected "),
-        "{}",
-        whole.message
-    );
-
-    let number = refused(json!({"metadata": {"name": 7}}));
-    assert_eq!(
-        number.message,
-        "metadata.name: invalid type: integer, expected a string: quote it"
-    );
-    assert_eq!(number.object.name, "");
-
-    let fine = object(Value::Null);
-    ClusterProfile::read(Untyped::Value(&fine)).expect("null is as good as absent");
-}
+/// Objects in namespace `n`, with the part that does not fit, and why.
+const MISFITS: &str = r#"
+{"metadata": {"name": "a"}, "status": {"conditions": {"Joined": "canary"}}} => status.conditions: invalid type: map, expected a sequence
+{"metadata": {"name": "a"}, "status": {"properties": "canary, expected \"canary"}} => status.properties: invalid type: string, expected a sequence
+{"metadata": {"name": "a"}, "status": "canary"} => status: invalid type: string, expected an object
+{"metadata": {"name": 7}} => metadata.name: invalid type: integer, expected a string: quote it
+{"metadata": {"name": "a"}, "status": {"properties": [{"value": "v"}, {"value": {"canary": 1}}]}} => status.properties[1].value: invalid type: map, expected a string
+{"metadata": {"name": "a"}, "status": {"conditions": [{"status": true}]}} => status.conditions[0].status: invalid type: boolean, expected a string: quote it
+{"metadata": {"name": "a"}, "status": {"version": {"kubernetes": 1.31}}} => status.version.kubernetes: invalid type: floating point, expected a string: quote it
+{"metadata": {"name": "a", "labels": {"canary": [1]}}} => metadata.labels: invalid type: sequence, expected a string
+{"metadata": {"name": "a", "managedFields": [{"fieldsV1": {"f:metadata": {"f:canary": 1}, "f:spec": 7}}]}} => metadata.managedFields[0].fieldsV1: invalid type: integer, expected a map
+{} => metadata.name is missing
+{"metadata": null} => metadata.name is missing
+{"metadata": {"name": ""}} => metadata.name is missing
+{"metadata": {"name": null}} => metadata.name is missing"#;
 
 #[test]
-fn goes_down_to_the_smallest_part_whose_name_is_known() {
-    let named = |mut object: Value| {
-        object["metadata"]["name"] = json!("a");
-        refused(object).message
-    };
-    let properties = json!([{"name": "p", "value": "v"}, {"name": "q", "value": {"canary": 1}}]);
-    assert_eq!(
-        named(json!({"metadata": {}, "status": {"properties": properties}})),
-        "status.properties[1].value: invalid type: map, expected a string"
-    );
-    assert_eq!(
-        named(json!({"status": {"conditions": [{"type": "Joined", "status": true}]}})),
-        "status.conditions[0].status: invalid type: boolean, expected a string: quote it"
-    );
-    assert_eq!(
-        named(json!({"status": {"version": {"kubernetes": 1.31}}})),
-        "status.version.kubernetes: invalid type: floating point, expected a string: quote it"
-    );
-    assert_eq!(
-        named(json!({"metadata": {"labels": {"canary": [1]}}})),
-        "metadata.labels: invalid type: sequence, expected a string"
-    );
-    assert_eq!(
-        named(
-            json!({"metadata": {"managedFields": [{"fieldsV1": {"f:metadata": {"f:canary": 1}, "f:spec": 7}}]}})
-        ),
-        "metadata.managedFields[0].fieldsV1: invalid type: integer, expected a map"
-    );
-}
-
-#[test]
-fn an_object_without_a_name_is_none() {
-    for nameless in [
-        json!({}),
-        json!({"metadata": null}),
-        json!({"metadata": {"name": ""}}),
-        json!({"metadata": {"name": null}}),
-    ] {
-        assert_eq!(refused(nameless.clone()).message, NAMELESS);
-        assert_eq!(
-            namespace(Untyped::Value(&nameless))
-                .expect_err("nameless")
-                .message,
-            NAMELESS
-        );
+fn an_error_names_the_smallest_part_and_quotes_nothing() {
+    for (object, message) in MISFITS.lines().filter_map(|line| line.split_once(" => ")) {
+        let object: Value = serde_json::from_str(object).expect("JSON");
+        assert_eq!(refused(object.clone()).message, message, "{object}");
+        if message == NAMELESS {
+            let nameless = namespace(Untyped::Value(&object)).expect_err("nameless");
+            assert_eq!(nameless.message, NAMELESS);
+        }
     }
+    let fine = json!({"metadata": {"namespace": "n", "name": "a"}, "status": null});
+    ClusterProfile::read(Untyped::Value(&fine)).expect("null is as good as absent");
 }
 
 #[test]
