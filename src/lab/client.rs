@@ -73,6 +73,12 @@ pub(crate) enum Via {
     Status,
 }
 
+impl Via {
+    pub(crate) fn of_status(is_of_status: bool) -> Self {
+        if is_of_status { Via::Status } else { Via::Object }
+    }
+}
+
 /// ClusterProfile, in the version that the manager writes.
 pub(crate) fn profile_resource() -> ApiResource {
     let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
@@ -83,6 +89,17 @@ pub(crate) fn profile_resource() -> ApiResource {
 pub(crate) fn slice_resource() -> ApiResource {
     let kind = GroupVersionKind::gvk(GROUP, VERSION, PLACEMENT_KIND);
     ApiResource::from_gvk_with_plural(&kind, PLACEMENT_PLURAL)
+}
+
+/// The conditions of a profile.
+pub(crate) fn conditions(profile: &DynamicObject) -> impl Iterator<Item = &Value> {
+    let conditions = profile.data["status"]["conditions"].as_array();
+    conditions.into_iter().flatten()
+}
+
+/// Whether a profile has a condition of that type that is `False`.
+pub(crate) fn is_false(profile: &DynamicObject, kind: &str) -> bool {
+    conditions(profile).any(|condition| condition["type"] == kind && condition["status"] == "False")
 }
 
 /// RFC 3339 in seconds, as Kubernetes writes times.

@@ -20,6 +20,7 @@ pub use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::Cust
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
 };
+use serde_json::{Value, json};
 
 const CLUSTER_PROFILE: &str = include_str!("crds/clusterprofiles.multicluster.x-k8s.io.yaml");
 const PLACEMENT_DECISION: &str = include_str!("crds/placementdecisions.multicluster.x-k8s.io.yaml");
@@ -50,6 +51,20 @@ pub fn placement_decision() -> CustomResourceDefinition {
 /// ClusterProperty (About API, KEP-2149): `v1alpha1` and `v1beta1`, which differ only in name; `v1beta1` is stored.
 pub fn cluster_property() -> CustomResourceDefinition {
     parse(CLUSTER_PROPERTY)
+}
+
+/// A definition of objects of any shape.
+pub(crate) fn of_any_shape(group: &str, version: &str, plural: &str, kind: &str) -> Value {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")},
+            "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
+        },
+    })
 }
 
 fn parse(yaml: &str) -> CustomResourceDefinition {

@@ -4,7 +4,7 @@
 //! publishes its objects. The other faults are about behavior: the implementation asks [`Faults::has`] where it would do
 //! the right thing. A fault breaks no rule but its own and those that its entry lists.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use evidence::api::{Edition, Role, UnknownName};
 use jiff::Timestamp;
@@ -47,6 +47,12 @@ pub struct FaultInfo {
     pub flags: Vec<&'static str>,
     #[serde(default)]
     hub: Option<SchemaPatch>,
+    /// What the implementation sends besides its usual requests.
+    #[serde(default)]
+    pub(crate) requests: Vec<FaultRequest>,
+    /// The values of properties that the manager reports of one member instead of the right ones.
+    #[serde(default)]
+    properties: BTreeMap<&'static str, &'static str>,
     /// True if the implementation publishes the first failing example of the rule.
     #[serde(skip)]
     is_example: bool,
@@ -58,6 +64,40 @@ pub struct FaultInfo {
 struct SchemaPatch {
     plural: &'static str,
     schema: Value,
+}
+
+/// A merge patch that an implementation sends once, or several times.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FaultRequest {
+    /// Seconds from the start to the first request.
+    at: u64,
+    /// Seconds from one request to the next.
+    #[serde(default)]
+    every: u64,
+    #[serde(default)]
+    times: Option<u64>,
+    /// The name of the member or of the workload.
+    pub of: &'static str,
+    /// True if it is sent for the status.
+    #[serde(default)]
+    pub status: bool,
+    /// The field manager, if it is not the implementation's own.
+    #[serde(default)]
+    pub by: Option<&'static str>,
+    patch: Value,
+}
+
+impl FaultRequest {
+    /// When each request is sent, counted from the start, and its patch.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (Duration, Value)> {
+        let text = self.patch.to_string();
+        (0..self.times.unwrap_or(1)).map(move |turn| {
+            let patch = text.replace("TURN", &(turn + 1).to_string());
+            let at = Duration::from_secs(self.at + self.every * turn);
+            (at, serde_json::from_str(&patch).unwrap_or_default())
+        })
+    }
 }
 
 /// A fault of a reference implementation.
@@ -149,6 +189,12 @@ impl Faults {
     pub(crate) fn has(&self, id: &str) -> bool {
         debug_assert!(FAULTS.iter().any(|fault| fault.id == id), "{id} is not a fault");
         self.0.iter().any(|fault| fault.0.id == id)
+    }
+
+    /// The values of properties that the manager reports instead of the right ones, by name.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let properties = self.0.iter().flat_map(|fault| &fault.0.properties);
+        properties.map(|(name, value)| (*name, *value))
     }
 
     /// The ids, in the order in which the user gave them.

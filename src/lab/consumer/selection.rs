@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MEMBER_ID};
 use kube::api::DynamicObject;
-use serde_json::Value;
 
 use super::world::World;
+use crate::client::{conditions, is_false};
 
 /// Its finalizer, which keeps a profile until the consumer has left its member.
 const FINALIZER: &str = "reference-consumer.conformance.example/leave";
@@ -65,7 +65,7 @@ pub(super) fn acted_on<'p>(
     let is_left_out = |profile: &DynamicObject| {
         profile.metadata.deletion_timestamp.is_some()
             || (world.has("consumer-identity/next-takes-over") && passed_over.contains(&key(profile, world)))
-            || (is_unhealthy(profile)
+            || (is_false(profile, CONDITION_HEALTHY)
                 && !world.habits.calls_unhealthy
                 && !world.has("consumer-health/unhealthy-not-dispatched"))
             || (has_unknown_condition(profile) && world.has("consumer-health/unknown-values-tolerated"))
@@ -136,18 +136,8 @@ fn created_apart(profiles: &[&DynamicObject]) -> bool {
     times.len() == profiles.len()
 }
 
-fn is_unhealthy(profile: &DynamicObject) -> bool {
-    let mut conditions = conditions(profile);
-    conditions.any(|condition| condition["type"] == CONDITION_HEALTHY && condition["status"] == "False")
-}
-
 fn has_unknown_condition(profile: &DynamicObject) -> bool {
     let mut conditions = conditions(profile);
     conditions
         .any(|condition| condition["type"] != CONDITION_HEALTHY && condition["type"] != CONDITION_JOINED)
-}
-
-fn conditions(profile: &DynamicObject) -> impl Iterator<Item = &Value> {
-    let conditions = profile.data["status"]["conditions"].as_array();
-    conditions.into_iter().flatten()
 }

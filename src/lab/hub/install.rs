@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use collect::connect::cause;
-use http::{Method, Request, header};
+use http::Request;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Client;
+use kube::{
+    Client,
+    api::{Api, PostParams},
+};
 use serde_json::Value;
 use tokio::time::sleep;
 
-const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// The time between two checks that they are served, and how many checks there are.
 const POLL: Duration = Duration::from_millis(50);
 const POLLS: u32 = 600;
@@ -17,13 +19,15 @@ const POLLS: u32 = 600;
 /// Creates the CRDs that are missing, and waits until all are served. The error says why not; it shows nothing of a
 /// credential.
 pub(super) async fn install(client: &Client, definitions: &[CustomResourceDefinition]) -> Result<(), String> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for definition in definitions {
-        match create(client, definition).await {
-            Err(kube::Error::Api(status)) if status.code == 409 => {}
-            created => created.map_err(|error| {
+        match api.create(&PostParams::default(), definition).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+            Err(error) => {
                 let name = definition.metadata.name.as_deref().unwrap_or_default();
-                format!("CRD {name}: {}", cause(&error))
-            })?,
+                return Err(format!("CRD {name}: {}", cause(&error)));
+            }
         }
     }
     for definition in definitions {
@@ -32,17 +36,6 @@ pub(super) async fn install(client: &Client, definitions: &[CustomResourceDefini
         served.map_err(|error| format!("{plural} is not served: {}", cause(&error)))?;
     }
     Ok(())
-}
-
-async fn create(client: &Client, definition: &CustomResourceDefinition) -> kube::Result<()> {
-    let body = serde_json::to_vec(definition).map_err(kube::Error::SerdeError)?;
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(CRDS)
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(body)
-        .map_err(kube::Error::HttpError)?;
-    client.request::<Value>(request).await.map(|_| ())
 }
 
 /// Waits until the hub answers a list in every version that the definition serves: discovery may show a version earlier.

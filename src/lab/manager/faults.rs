@@ -7,17 +7,15 @@ use apiserver::new_token;
 use collect::clock::Clock;
 use evidence::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID,
-    LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
-    PROPERTY_LOCATION, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+    LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE, PROPERTY_CLUSTERSET, PROPERTY_LOCATION,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    MANAGER,
     members::{
         CONSUMERS, FIRST_TO_JOIN, FLEET, LEAVER, OUTAGE, OWN_PROPERTY, QUIET, QUIET_IN_SET, SET_NAMESPACE,
-        UNASKED, UPGRADED,
+        UPGRADED,
     },
     status::property,
     world::{Action, Member, Secret, Step, World, consumer_namespace},
@@ -38,8 +36,6 @@ const STRAY: &str = "lab-stray";
 const UNDECLARED: &str = "lab-audit";
 /// A property that changes all the time.
 const LOAD: &str = "cpu-load.example.com";
-/// The field manager of a second controller.
-const SECOND_CONTROLLER: &str = "reference-manager-versions";
 /// An endpoint where nothing answers any more.
 const OLD_ENDPOINT: &str = "lisbon-old.clusters.example:6443";
 /// Name and value of a ClusterProperty without the label that lets it appear in a profile.
@@ -48,13 +44,6 @@ const PRIVATE: (&str, &str) = ("cost-center.clusterprofile-conformance.example",
 /// Changes the world as the fault of that id needs it.
 pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
     match fault {
-        // Begins during the watch.
-        "identity/manager-label-present:removed" => world.label(minutes(4), QUIET, LABEL_MANAGER, None),
-        // Has ended before the watch does.
-        "identity/manager-label-present:mended" => {
-            world.label(minutes(4), QUIET, LABEL_MANAGER, None);
-            world.label(minutes(19), QUIET, LABEL_MANAGER, Some(MANAGER));
-        }
         "identity/manager-label-from-creation" => world.label_late(LABEL_MANAGER),
         "identity/member-id-from-creation" => world.label_late(LABEL_MEMBER_ID),
         "identity/manager-unique" | "identity/manager-unique:creation" => {
@@ -70,7 +59,6 @@ pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
                 member.creator = Some(OTHER.to_owned());
                 member.updater = Some(OTHER.to_owned());
             });
-            world.label(minutes(4), "zagreb", "example.com/team", Some("blue"));
         }
         "identity/expected-profiles" => {
             world.fleet.retain(|member| member.name != "turin");
@@ -137,43 +125,6 @@ pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
             for turn in 1..=20 {
                 world.step(minutes(4) + REWORDING * turn, QUIET, Action::Observe);
             }
-        }
-        "updates/writes-within-burst" => {
-            for turn in 1..=20 {
-                let at = minutes(4) + REWORDING * turn;
-                world.label(at, QUIET, "example.com/round", Some(&turn.to_string()));
-            }
-        }
-        "updates/refused-writes-within-budget" => {
-            for turn in 1..=20 {
-                let patch = json!({"status": {"conditions": [{"type": CONDITION_HEALTHY}]}});
-                world.request(minutes(4) + REWORDING * turn, QUIET, Via::Status, patch);
-            }
-        }
-        "updates/no-empty-writes" => {
-            for turn in 1..=6 {
-                let patch = json!({"status": {"version": {"kubernetes": "v1.34.2"}}});
-                world.request(minutes(4 * turn), QUIET, Via::Status, patch);
-            }
-        }
-        "updates/status-by-subresource" | "updates/status-by-subresource:labels" => {
-            let (member, via, part) = match fault {
-                "updates/status-by-subresource" => (QUIET, Via::Object, "annotations"),
-                _ => (UNASKED, Via::Status, "labels"),
-            };
-            let patch = json!({
-                "metadata": {part: {"example.com/checked": "yes"}},
-                "status": {"version": {"kubernetes": "v1.34.3"}},
-            });
-            world.request(minutes(4), member, via, patch);
-        }
-        "updates/distinct-appliers" => {
-            let action = Action::Request {
-                by: SECOND_CONTROLLER,
-                via: Via::Status,
-                patch: json!({"status": {"version": {"kubernetes": "v1.34.3"}}}),
-            };
-            world.step(minutes(4), UNASKED, action);
         }
         // Faster than the budget refills for twelve minutes, but within the burst.
         "updates/no-dynamic-data" => {
@@ -377,28 +328,8 @@ pub(super) fn misreport(
             if faults.has("version/matches-member") {
                 status["version"]["kubernetes"] = "v1.34.1".into();
             }
-            for (fault, property, value) in [
-                (
-                    "properties/cluster-endpoints-reachable",
-                    PROPERTY_ENDPOINTS,
-                    r#"["lisbon-old.clusters.example:6443"]"#,
-                ),
-                ("properties/node-count-matches-member", PROPERTY_NODE_COUNT, "9"),
-                (
-                    "properties/custom-resource-groups-match-member",
-                    PROPERTY_RESOURCE_GROUPS,
-                    r#"["about.k8s.io","argoproj.io"]"#,
-                ),
-                (
-                    "properties/custom-resource-groups-match-member:surplus",
-                    PROPERTY_RESOURCE_GROUPS,
-                    r#"["about.k8s.io","argoproj.io","cert-manager.io","kueue.x-k8s.io"]"#,
-                ),
-                ("properties/cluster-properties-verbatim", OWN_PROPERTY, "EU"),
-            ] {
-                if faults.has(fault) {
-                    set(status, ["properties", property], "value", value);
-                }
+            for (property, value) in faults.properties() {
+                set(status, ["properties", property], "value", value);
             }
             if faults.has("properties/cluster-properties-propagated") {
                 retain(status, "properties", |property| property["name"] != OWN_PROPERTY);

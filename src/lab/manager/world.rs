@@ -141,6 +141,12 @@ impl World {
         world.happen_to_fleet();
         for fault in &faults {
             faults::apply(fault.info().id, &mut world, clock);
+            for request in &fault.info().requests {
+                let (by, via) = (request.by.unwrap_or(MANAGER), Via::of_status(request.status));
+                for (at, patch) in request.sent() {
+                    world.step(at, request.of, Action::Request { by, via, patch });
+                }
+            }
             if let Some(example) = fault.example(clock.now()) {
                 world.publish_example(&example, clock);
             }

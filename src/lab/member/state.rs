@@ -204,14 +204,5 @@ fn definition(group: &str) -> Value {
             LazyLock::new(|| serde_json::to_value(crd::cluster_property()).unwrap_or_default());
         return CLUSTER_PROPERTY.clone();
     }
-    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({
-        "kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1",
-        "metadata": {"name": definition_name(group)},
-        "spec": {
-            "group": group, "scope": "Namespaced",
-            "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
-        },
-    })
+    crd::of_any_shape(group, "v1", "things", "Thing")
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::client::{Hub, RequestError, Target, Via, rfc3339};
+use crate::client::{Hub, RequestError, Target, Via, is_false, rfc3339};
 
 /// The cluster manager of the profiles, and its field manager.
 const MANAGER: &str = "lab-inventory";
@@ -88,12 +88,7 @@ fn status(is_healthy: bool, now: Timestamp, joined_at: Timestamp) -> Value {
 
 /// True unless the profile says that its cluster left or is down.
 pub(super) fn is_available(profile: &DynamicObject) -> bool {
-    let conditions = profile.data["status"]["conditions"].as_array();
-    let is_false = |kind: &str| {
-        let mut conditions = conditions.into_iter().flatten();
-        conditions.any(|condition| condition["type"] == kind && condition["status"] == "False")
-    };
     profile.metadata.deletion_timestamp.is_none()
-        && !is_false(CONDITION_JOINED)
-        && !is_false(CONDITION_HEALTHY)
+        && !is_false(profile, CONDITION_JOINED)
+        && !is_false(profile, CONDITION_HEALTHY)
 }

@@ -11,7 +11,10 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::{PLACEMENTS, SCHEDULER, world::Placement};
-use crate::client::{Target, slice_resource};
+use crate::{
+    client::{Target, slice_resource},
+    crd,
+};
 
 /// The scheduler's own label: the workload of a slice. By it alone the scheduler recognizes its slices.
 const LABEL_WORKLOAD: &str = "scheduler.lab.example.com/workload";
@@ -133,19 +136,8 @@ pub(super) fn target(name: &str) -> Target {
 
 /// The definition of the workloads.
 pub(super) fn workload_definition() -> CustomResourceDefinition {
-    serde_json::from_value(json!({
-        "metadata": {"name": format!("workloads.{WORKLOAD_GROUP}")},
-        "spec": {
-            "group": WORKLOAD_GROUP,
-            "scope": "Namespaced",
-            "names": {"kind": WORKLOAD_KIND, "listKind": "WorkloadList", "plural": "workloads", "singular": "workload"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }],
-        },
-    }))
-    .expect("the fixed definition is valid")
+    let definition = crd::of_any_shape(WORKLOAD_GROUP, "v1", "workloads", WORKLOAD_KIND);
+    serde_json::from_value(definition).expect("the fixed definition is valid")
 }
 
 /// A workload on the hub.

@@ -8,7 +8,7 @@ use std::{
 use evidence::api::names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LARGEST_SLICE};
 use jiff::Timestamp;
 use judge::rules::example::Violation;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     PLACEMENTS, SCHEDULER,
@@ -160,27 +160,19 @@ impl World {
 
     /// Changes the script as a fault needs it, or adds what an example publishes.
     fn apply(&mut self, fault: &Fault, now: Timestamp) {
-        match fault.info().id {
-            "placement-references/resolve-across-time" => {
-                // Of a workload whose decision is not written again.
-                self.script
-                    .retain(|step| !matches!(step.action, Action::Delete(_)));
-                let action = Action::Delete(FEW_FROM);
-                self.script.push(Step {
-                    at: minutes(6),
-                    action,
-                });
-            }
-            "placement-updates/no-empty-writes" => {
-                for turn in 1..=6 {
-                    let action = Action::Request(FEW, json!({"schedulerName": SCHEDULER}));
-                    self.script.push(Step {
-                        at: minutes(4 * turn),
-                        action,
-                    });
-                }
-            }
-            _ => {}
+        if fault.info().id == "placement-references/resolve-across-time" {
+            // Of a workload whose decision is not written again.
+            self.script
+                .retain(|step| !matches!(step.action, Action::Delete(_)));
+            let (at, action) = (minutes(6), Action::Delete(FEW_FROM));
+            self.script.push(Step { at, action });
+        }
+        for request in &fault.info().requests {
+            let steps = request.sent().map(|(at, patch)| Step {
+                at,
+                action: Action::Request(request.of, patch),
+            });
+            self.script.extend(steps);
         }
         if let Some(example) = fault.example(now) {
             self.publish_example(&example);

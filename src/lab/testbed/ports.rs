@@ -22,7 +22,6 @@ use http_body_util::Empty;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn, upgrade};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use serde_json::json;
 use tokio::{
     io::{AsyncRead, AsyncWrite, copy_bidirectional},
     net::{TcpListener, TcpStream},
@@ -34,7 +33,7 @@ use tokio_rustls::{
 };
 use tower::Service as _;
 
-use crate::member::accept;
+use crate::{crd, member::accept};
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
@@ -181,19 +180,7 @@ fn api() -> ApiServer {
     api.send_audit_log(None);
     api.set_version(VERSION);
     for [group, version, plural, kind] in KINDS {
-        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-        api.define(json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}")},
-            "spec": {
-                "group": group, "scope": "Namespaced",
-                "names": {
-                    "plural": plural, "singular": kind.to_lowercase(), "kind": kind,
-                    "listKind": format!("{kind}List"),
-                },
-                "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
-            },
-        }));
+        api.define(crd::of_any_shape(group, version, plural, kind));
     }
     api
 }
