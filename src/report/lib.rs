@@ -17,7 +17,7 @@ pub use files::{Form, Output, OutputError, Outputs, Part, Prepared};
 pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, terminal, trials};
 pub use input::{Advice, Coverage, Report, no_advice};
 pub use summary::{
-    decision::{headline, scope},
+    decision::{headline, no_status, scope},
     findings::show_findings,
     run::{EditionDecision, by_edition},
 };

