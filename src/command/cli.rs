@@ -21,7 +21,7 @@ use crate::command::{
     manifests::{Crd, rbac, schema},
     report as reports,
     rules::{explain, list},
-    run::{command as run, replay},
+    run::command as run,
     terminal::{
         called::called,
         color,
@@ -49,7 +49,7 @@ pub struct Cli {
 enum Subcommands {
     Run(Box<run::Run>),
     Doctor(Box<doctor::Doctor>),
-    Replay(Box<replay::Replay>),
+    Replay(Box<run::Replay>),
     Report(reports::Report),
     List(list::List),
     Explain(explain::Explain),
@@ -82,8 +82,8 @@ pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
     let settings = Settings::read(&whole, name, flags, given)?;
     let mut cli = cli(&settings.matches);
     let (config, claim) = match &mut cli.command {
-        Subcommands::Run(run) => (&mut run.config, &mut run.claim),
-        Subcommands::Doctor(doctor) => (&mut doctor.config, &mut doctor.claim),
+        Subcommands::Run(run) => (&mut run.flags.config, &mut run.flags.claim),
+        Subcommands::Doctor(doctor) => (&mut doctor.run.config, &mut doctor.run.claim),
         Subcommands::Replay(replay) => (&mut replay.config, &mut replay.claim),
         _ => return Ok(cli),
     };

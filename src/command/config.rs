@@ -19,7 +19,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::command::{
-    flags::{roles, waivers},
+    flags::{
+        claim::{judged_roles, unused_flag, unused_in_run},
+        input::read_named_text,
+    },
     run::command::Run,
     terminal::exit::Failure,
 };
@@ -80,7 +83,7 @@ impl ConfigFlags {
     pub fn note_unused(&self, claim: &Claim) {
         let judged: Vec<_> = claim.roles().collect();
         for (id, name) in &self.set {
-            if let Some(reason) = roles::unused(id, &judged) {
+            if let Some(reason) = unused_flag(id, &judged) {
                 anstream::eprintln!("note: ignoring --{name}: {reason}");
             }
         }
@@ -115,7 +118,7 @@ impl Settings {
         let mut set = set_by_user(own, flags_of(&matches));
         let (mut about, mut from_file) = (About::default(), Vec::new());
         if let Some(path) = flags_of(&matches).get_one::<PathBuf>("config") {
-            let text = waivers::text("configuration", path)?;
+            let text = read_named_text("configuration", path)?;
             let unusable = |why| {
                 Failure::usage(anyhow!(
                     "the configuration {} cannot be used: {why}",
@@ -128,9 +131,9 @@ impl Settings {
             about = file.about;
             let merged = with_defaults(&whole, own, &from_file).get_matches_from(given);
             // A file may serve runs of other roles.
-            if let Some(judged) = roles::judged(flags_of(&merged)) {
+            if let Some(judged) = judged_roles(flags_of(&merged)) {
                 from_file.retain(|setting| {
-                    let reason = roles::unused_in_run(setting.id(), &judged);
+                    let reason = unused_in_run(setting.id(), &judged);
                     reason.is_none_or(|reason| {
                         note(path, &setting.key, &reason);
                         false
@@ -139,9 +142,9 @@ impl Settings {
             }
             matches = with_defaults(&whole, own, &from_file).get_matches_from(given);
         }
-        if let Some(judged) = roles::judged(flags_of(&matches)) {
+        if let Some(judged) = judged_roles(flags_of(&matches)) {
             for arg in own.get_arguments().filter(|arg| contains(&set, arg)) {
-                if let Some(reason) = roles::unused_in_run(arg.get_id().as_str(), &judged) {
+                if let Some(reason) = unused_in_run(arg.get_id().as_str(), &judged) {
                     let flag = long(arg);
                     return Err(Failure::usage(anyhow!("--{flag} cannot be used here: {reason}")));
                 }

@@ -118,6 +118,13 @@ async fn a_second_signal_ends_a_run_immediately() {
     })
     .await;
     assert_eq!(output.status.code(), Some(130), "{output:?}");
+    // Lets go of the hook of the next member, which waits for a reader.
+    drop(
+        fs::File::options()
+            .read(true)
+            .write(true)
+            .open(folder.path("joined")),
+    );
     assert!(output.stdout.is_empty(), "{output:?}");
     assert!(!folder.path("json").exists());
     for entry in fs::read_dir(folder.path("")).expect("the folder") {

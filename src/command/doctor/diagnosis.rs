@@ -1,14 +1,16 @@
 //! The diagnosis: checks, as they are printed for people and as JSON.
 
 use evidence::{api::Edition, redact::without_credentials};
-use judge::rules::Level;
 use owo_colors::Style;
 use report::{count, escape, page::Page};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::evidence::{EvidenceChecks, Gain, RuleCounts};
+use super::evidence::{Gain, RuleCounts};
 use crate::command::terminal::exit::{Exit, Failure};
+
+/// The groups of checks, in the order in which they are shown.
+const GROUPS: [&str; 4] = ["hub", "evidence", "files", "rules"];
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -85,150 +87,102 @@ impl Check {
             exit: None,
         }
     }
+
+    /// The place of its group in [`GROUPS`].
+    fn group(&self) -> usize {
+        let is_own = |group: &&str| self.check.starts_with(group);
+        GROUPS.iter().position(is_own).unwrap_or_default()
+    }
 }
 
 /// The output of `doctor`.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Diagnosis {
     edition: Edition,
     /// What is known of the hub.
     hub: Value,
     pub checks: Vec<Check>,
     /// `None` if a run could not begin on the hub.
-    rules: Option<RuleCounts>,
-    gains: Vec<Gain>,
+    pub rules: Option<RuleCounts>,
+    pub gains: Vec<Gain>,
 }
 
 impl Diagnosis {
-    pub fn new(edition: Edition, hub: Value, checks: Vec<Check>) -> Self {
+    pub fn new(edition: Edition, hub: Value) -> Self {
         Self {
             edition,
             hub,
-            checks,
+            checks: Vec::new(),
             rules: None,
             gains: Vec::new(),
         }
     }
 
-    /// Adds how many rules a run can judge, and what more evidence would add.
-    pub fn count(&mut self, checks: &EvidenceChecks<'_>) -> Check {
-        let rules = checks.count_rules();
-        self.gains.clone_from(&checks.gains);
-        self.rules = Some(rules);
-        checks.judged_rules(&rules)
-    }
-
     /// The exit code of a run. A run checks its command line before it connects, so errors of usage come first.
     pub fn exit(&self) -> Exit {
-        let mut exits: Vec<Exit> = self.checks.iter().filter_map(|check| check.exit).collect();
-        exits.sort_by_key(|exit| *exit != Exit::Usage);
-        exits.first().copied().unwrap_or(Exit::Success)
+        let exits = self.checks.iter().filter_map(|check| check.exit);
+        let first = exits.min_by_key(|exit| *exit != Exit::Usage);
+        first.unwrap_or(Exit::Success)
     }
 
     /// One JSON object. Fields may be added; none is renamed.
     pub fn json(&self) -> String {
         let exit = self.exit();
-        let value = json!({
-            "apiVersion": "conformance.clusterprofile/v1",
-            "suite": {"version": env!("CARGO_PKG_VERSION")},
-            "edition": self.edition,
-            "hub": self.hub,
-            "ready": exit == Exit::Success,
-            "exitCode": exit as u8,
-            "checks": self.checks,
-            "rules": self.rules,
-            "gains": self.gains,
-        });
+        let mut value = json!(self);
+        value["apiVersion"] = json!("conformance.clusterprofile/v1");
+        value["suite"] = json!({"version": env!("CARGO_PKG_VERSION")});
+        value["ready"] = json!(exit == Exit::Success);
+        value["exitCode"] = json!(exit as u8);
         format!("{value:#}\n")
     }
 
     /// The diagnosis for people, wrapped at `width` columns.
     pub fn page(&self, width: Option<usize>) -> String {
         let mut page = Page::new(width);
-        let mut last = "";
-        for check in &self.checks {
-            let group = check.check.split('/').next().unwrap_or(check.check);
-            if group != last {
-                if !last.is_empty() {
-                    page.gap();
+        for (place, group) in GROUPS.into_iter().enumerate() {
+            let mut checks = self
+                .checks
+                .iter()
+                .filter(|check| check.group() == place)
+                .peekable();
+            if checks.peek().is_none() {
+                continue;
+            }
+            page.heading(group);
+            for check in checks {
+                let (name, style) = check.state.shown();
+                page.labelled(2, name, style, &check.fact);
+                if let Some(remedy) = &check.remedy {
+                    page.marked(12, "→", remedy);
                 }
-                last = group;
-                page.heading(group);
             }
-            let (name, style) = check.state.shown();
-            page.labelled(2, name, style, &check.fact);
-            if let Some(remedy) = &check.remedy {
-                page.marked(12, "→", remedy);
-            }
+            page.gap();
         }
-        page.gap();
-        let (state, label, rest) = self.conclusion();
-        page.hanging(&format!("{label} {rest}"), state.shown().1);
+        let (state, conclusion) = self.conclusion();
+        page.hanging(&conclusion, state.shown().1);
         page.into_text()
     }
 
-    fn conclusion(&self) -> (State, &'static str, String) {
+    fn conclusion(&self) -> (State, String) {
         let number = |state| self.checks.iter().filter(|check| check.state == state).count();
         let exit = self.exit();
         if exit != Exit::Success {
             let errors = count(number(State::Error), "error");
-            let rest = format!(
-                "{errors} to fix before a run can begin (exit code {})",
-                exit as u8
-            );
-            return (State::Error, "not ready:", rest);
+            let code = exit as u8;
+            let conclusion = format!("not ready: {errors} to fix before a run can begin (exit code {code})");
+            return (State::Error, conclusion);
         }
-        let mut rest = match self.rules {
+        let mut conclusion = match self.rules {
             Some(rules) => {
                 let selected = count(rules.selected.must, "MUST rule");
-                format!("a run can judge {} of {selected}", rules.judged.must)
+                format!("ready: a run can judge {} of {selected}", rules.judged.must)
             }
-            None => "a run can begin".to_owned(),
+            None => "ready: a run can begin".to_owned(),
         };
         if number(State::Warn) > 0 {
-            rest += &format!("; {}", count(number(State::Warn), "warning"));
+            conclusion += &format!("; {}", count(number(State::Warn), "warning"));
         }
-        (State::Ok, "ready:", rest)
-    }
-}
-
-/// The number of rules of each level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Amount {
-    pub must: usize,
-    pub should: usize,
-    pub may: usize,
-}
-
-impl FromIterator<Level> for Amount {
-    fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
-        let mut amount = Self::default();
-        for level in levels {
-            match level {
-                Level::Must => amount.must += 1,
-                Level::Should => amount.should += 1,
-                Level::May => amount.may += 1,
-            }
-        }
-        amount
-    }
-}
-
-impl std::fmt::Display for Amount {
-    /// For example `5 MUST, 9 SHOULD rules`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let levels = [(self.must, "MUST"), (self.should, "SHOULD"), (self.may, "MAY")];
-        let levels = levels.iter().filter(|(number, _)| *number > 0);
-        let words: Vec<String> = levels
-            .map(|(number, level)| format!("{number} {level}"))
-            .collect();
-        let is_one = self.must + self.should + self.may == 1;
-        write!(
-            f,
-            "{} {}",
-            words.join(", "),
-            if is_one { "rule" } else { "rules" }
-        )
+        (State::Ok, conclusion)
     }
 }
 
@@ -249,8 +203,9 @@ mod tests {
         let hub = Check::error("hub/reached", &Failure::could_not_run(anyhow!("gone")), "wait");
         assert_eq!(hub.remedy.as_deref(), Some("wait"));
         let exit = |checks: &[&Check]| {
-            let checks = checks.iter().map(|check| (*check).clone()).collect();
-            Diagnosis::new(Edition::default(), Value::Null, checks).exit()
+            let mut diagnosis = Diagnosis::new(Edition::default(), Value::Null);
+            diagnosis.checks = checks.iter().map(|check| (*check).clone()).collect();
+            diagnosis.exit()
         };
         assert_eq!(exit(&[&Check::ok("e/f", ""), &hub]), Exit::CouldNotRun);
         assert_eq!(exit(&[&hub, &check]), Exit::Usage);

@@ -1,30 +1,32 @@
 //! The evidence that a run would collect, and the rules that missing evidence leaves unjudged.
 
-use collect::{Plan, driver::DriverFile};
+use std::fmt;
+
+use collect::Plan;
 use evidence::{
-    Asked, Evidence, Kind, Reason, ReasonId,
+    Asked, Evidence, Kind, ReasonId,
     api::{Feature, Role},
 };
 use jiff::SignedDuration;
-use judge::{Prospect, Selection, gained, prospects};
-use report::count;
+use judge::{Prospect, Selection, gained, prospects, rules::Level};
 use serde::Serialize;
 
 use super::{
-    diagnosis::{Amount, Check},
+    diagnosis::{Check, Diagnosis},
     hub::ROLE,
 };
 
 pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
 pub const DRIVER: &str = "evidence/driver";
+const TIMELINE: &str = "evidence/timeline";
 
 /// Evidence: its check, its kinds, the flag or the permission that adds it, and what a run does to collect it.
 type Row = (&'static str, &'static [Kind], &'static str, &'static str);
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     (
-        "evidence/timeline",
+        TIMELINE,
         &[Kind::Timeline],
         "--observe 5m",
         "a run watches the profiles",
@@ -77,15 +79,13 @@ const ROWS: [Row; 9] = [
         "--driver FILE",
         "a run drives the implementation",
     ),
+    (
+        DRIVER,
+        &[Kind::Testbed],
+        "--driver FILE",
+        "a run publishes profiles for the consumer",
+    ),
 ];
-
-/// For a consumer, in place of the driver.
-const TESTBED: Row = (
-    DRIVER,
-    &[Kind::Testbed],
-    "--driver FILE",
-    "a run publishes profiles for the consumer",
-);
 
 /// The rules that one more kind of evidence lets a run judge.
 #[derive(Clone, Debug, Serialize)]
@@ -106,128 +106,155 @@ pub struct RuleCounts {
     pub judged: Amount,
 }
 
-/// Checks evidence against the rules that need it.
-pub struct EvidenceChecks<'a> {
-    /// What a run would request, and the gaps that are known now.
-    requested: &'a Evidence,
-    selection: &'a Selection,
-    /// The checks that have an error, or are made elsewhere.
-    others: Vec<&'static str>,
-    pub gains: Vec<Gain>,
+/// The number of rules of each level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Amount {
+    pub must: usize,
+    pub should: usize,
+    pub may: usize,
 }
 
-impl<'a> EvidenceChecks<'a> {
-    pub fn new(requested: &'a Evidence, selection: &'a Selection, plan: &Plan, errors: &[Check]) -> Self {
-        let mut others: Vec<&str> = errors.iter().map(|error| error.check).collect();
-        others.extend((!plan.audit_logs.is_empty()).then_some(AUDIT_LOG));
-        others.extend((!plan.members.ways.is_empty()).then_some(MEMBERS));
-        Self {
-            requested,
-            selection,
-            others,
-            gains: Vec::new(),
-        }
-    }
-
-    /// Checks each kind of evidence, and each feature that is neither claimed nor declared absent.
-    pub fn all(&mut self, plan: &Plan) -> Vec<Check> {
-        let is_consumer = plan.claim.edition_of(Role::Consumer).is_some();
-        let mut checks = Vec::new();
-        for row in ROWS {
-            let row = if is_consumer && row.0 == DRIVER {
-                TESTBED
-            } else {
-                row
-            };
-            if !self.others.contains(&row.0) {
-                checks.extend(self.row(row, plan));
+impl FromIterator<Level> for Amount {
+    fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
+        let mut amount = Self::default();
+        for level in levels {
+            match level {
+                Level::Must => amount.must += 1,
+                Level::Should => amount.should += 1,
+                Level::May => amount.may += 1,
             }
         }
+        amount
+    }
+}
+
+impl fmt::Display for Amount {
+    /// For example `5 MUST, 9 SHOULD rules`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let levels = [(self.must, "MUST"), (self.should, "SHOULD"), (self.may, "MAY")];
+        let levels = levels.into_iter().filter(|(number, _)| *number > 0);
+        let words = Vec::from_iter(levels.map(|(number, level)| format!("{number} {level}")));
+        let is_one = self.must + self.should + self.may == 1;
+        let noun = if is_one { "rule" } else { "rules" };
+        write!(f, "{} {noun}", words.join(", "))
+    }
+}
+
+impl Diagnosis {
+    /// Checks the evidence that a run would request against the rules that need it, and counts these. Evidence with an
+    /// error, and named sources that are checked themselves, have no check here.
+    pub fn add_evidence(
+        &mut self,
+        requested: &Evidence,
+        selection: &Selection,
+        plan: &Plan,
+        errors: &[Check],
+    ) {
+        let is_checked = |check: &str| {
+            errors.iter().any(|error| error.check == check)
+                || (check == AUDIT_LOG && !plan.audit_logs.is_empty())
+                || (check == MEMBERS && !plan.members.ways.is_empty())
+        };
+        for row in ROWS.iter().filter(|(check, ..)| !is_checked(check)) {
+            self.add_row(row, requested, selection, plan);
+        }
+        let claim = &requested.header.claim;
         for feature in Feature::ALL {
-            let claim = &self.requested.header.claim;
             if !claim.features.contains(&feature) && !claim.no_features.contains(&feature) {
-                checks.extend(self.feature(feature));
+                let with = format!("--feature {feature}");
+                let mut more = requested.clone();
+                more.header.claim.features.insert(feature);
+                request(&mut more, &[Kind::UnlabelledSecrets]);
+                let reason = format!("the feature {feature} is not claimed");
+                let remedy = format!("add {with} if the implementation has it");
+                let gain = Gain::of(&with, requested, &more, selection);
+                self.add_gain("evidence/features", gain, &reason, &remedy);
             }
         }
-        checks
+        let rules = RuleCounts::of(requested, selection);
+        self.rules = Some(rules);
+        self.checks.push(rules.check(requested));
     }
 
-    /// Checks the evidence of a row; none if nothing shows why it is missing, as on a hub without profiles.
-    fn row(&mut self, (check, kinds, with, collected): Row, plan: &Plan) -> Option<Check> {
-        let Some(reason) = kinds.iter().find_map(|kind| self.why_missing(*kind)) else {
+    /// Checks the evidence of a row; not at all if no rule needs it, or nothing shows why it is missing, as on a hub
+    /// without profiles.
+    fn add_row(
+        &mut self,
+        (check, kinds, with, collected): &Row,
+        requested: &Evidence,
+        selection: &Selection,
+        plan: &Plan,
+    ) {
+        let why_missing = |kind: &Kind| match requested.asked(*kind) {
+            Asked::No(reason) => Some(reason.clone()),
+            Asked::Yes => Some(requested.gaps(*kind).next()?.reason.clone()),
+        };
+        let Some(reason) = kinds.iter().find_map(why_missing) else {
             let observe = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
-            return Some(match check {
-                "evidence/timeline" => Check::ok(check, &format!("{collected} for {observe:#}")),
+            self.checks.push(match *check {
+                TIMELINE => Check::ok(check, &format!("{collected} for {observe:#}")),
                 _ => Check::ok(check, collected),
             });
+            return;
         };
-        let gain = self.gain(with, |more| request(more, kinds));
-        if gain.rules.is_empty() {
-            return Some(Check::ok(check, &format!("no selected rule needs {with}")));
-        }
-        let fact = without_remedy(&reason);
+        // The remedy follows.
+        let fact = reason.split(": grant ").next().unwrap_or_default();
         if fact.is_empty() {
-            return None;
+            return;
         }
-        let remedy = match (fact.strip_prefix("disabled by "), with) {
+        let mut more = requested.clone();
+        request(&mut more, kinds);
+        let remedy = match (fact.strip_prefix("disabled by "), *with) {
             (Some(flag), _) => format!("leave out {flag}"),
             (None, "managedFields") => "let the hub show metadata.managedFields".to_owned(),
             (None, flag) if flag.starts_with("--") => format!("add {flag}"),
             _ => ROLE.to_owned(),
         };
-        Some(self.missing(check, gain, &fact, &remedy))
+        self.add_gain(check, Gain::of(with, requested, &more, selection), fact, &remedy);
     }
 
-    fn feature(&mut self, feature: Feature) -> Option<Check> {
-        let with = format!("--feature {feature}");
-        let gain = self.gain(&with, |more| {
-            more.header.claim.features.insert(feature);
-            request(more, &[Kind::UnlabelledSecrets]);
-        });
-        let reason = format!("the feature {feature} is not claimed");
-        let remedy = format!("add {with} if the implementation has it");
-        let is_useful = !gain.rules.is_empty();
-        is_useful.then(|| self.missing("evidence/features", gain, &reason, &remedy))
-    }
-
-    fn missing(&mut self, check: &'static str, gain: Gain, reason: &str, remedy: &str) -> Check {
-        let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
-        self.gains.push(gain);
-        Check::missing(check, &fact, remedy)
-    }
-
-    /// Why a run would not have that evidence.
-    fn why_missing(&self, kind: Kind) -> Option<Reason> {
-        match self.requested.asked(kind) {
-            Asked::No(reason) => Some(reason.clone()),
-            Asked::Yes => Some(self.requested.gaps(kind).next()?.reason.clone()),
+    /// Reports what more evidence would add, if it adds a rule.
+    fn add_gain(&mut self, check: &'static str, gain: Gain, reason: &str, remedy: &str) {
+        if !gain.rules.is_empty() {
+            let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
+            self.checks.push(Check::missing(check, &fact, remedy));
+            self.gains.push(gain);
         }
     }
+}
 
-    /// The rules that a run can judge only after that change of the requested evidence.
-    fn gain(&self, with: &str, change: impl FnOnce(&mut Evidence)) -> Gain {
-        let mut more = self.requested.clone();
-        change(&mut more);
-        let rules = gained(self.requested, &more, self.selection);
+impl Gain {
+    /// The rules that a run can judge only with more evidence.
+    fn of(with: &str, requested: &Evidence, more: &Evidence, selection: &Selection) -> Self {
+        let rules = gained(requested, more, selection);
         let levels = rules
             .iter()
             .filter_map(|rule| rule.facts.level_in(&more.header.claim));
-        Gain {
+        Self {
             with: with.to_owned(),
             amount: levels.collect(),
             rules: rules.iter().map(|rule| rule.id).collect(),
         }
     }
+}
 
+fn request(evidence: &mut Evidence, kinds: &[Kind]) {
+    for kind in kinds {
+        evidence.header.asked.insert(*kind, Asked::Yes);
+        evidence.gaps.retain(|gap| gap.kind != *kind);
+    }
+}
+
+impl RuleCounts {
     /// Counts the selected rules, and those that a run can judge.
-    pub fn count_rules(&self) -> RuleCounts {
-        let claim = &self.requested.header.claim;
-        let prospects = prospects(self.requested, self.selection);
+    fn of(requested: &Evidence, selection: &Selection) -> Self {
+        let prospects = prospects(requested, selection);
         let counted = |is_counted: fn(&Prospect) -> bool| {
             let rules = prospects.iter().filter(|(_, prospect)| is_counted(prospect));
+            let claim = &requested.header.claim;
             rules.filter_map(|(rule, _)| rule.facts.level_in(claim)).collect()
         };
-        RuleCounts {
+        Self {
             selected: counted(
                 |prospect| !matches!(prospect, Prospect::LeftOut(reason) if reason.id == Some(ReasonId::Deselected)),
             ),
@@ -235,11 +262,10 @@ impl<'a> EvidenceChecks<'a> {
         }
     }
 
-    /// Reports how many rules a run can judge.
-    pub fn judged_rules(&self, rules: &RuleCounts) -> Check {
+    fn check(&self, requested: &Evidence) -> Check {
         const CHECK: &str = "rules/judged";
-        let RuleCounts { selected, judged } = rules;
-        let claim = &self.requested.header.claim;
+        let Self { selected, judged } = self;
+        let claim = &requested.header.claim;
         let condition = match claim.edition_of(Role::Consumer) {
             Some(_) => ", if the consumer claims the features that they need",
             None => "",
@@ -261,29 +287,6 @@ impl<'a> EvidenceChecks<'a> {
     }
 }
 
-fn request(evidence: &mut Evidence, kinds: &[Kind]) {
-    for kind in kinds {
-        evidence.header.asked.insert(*kind, Asked::Yes);
-        evidence.gaps.retain(|gap| gap.kind != *kind);
-    }
-}
-
-/// A reason without what to do about it.
-pub fn without_remedy(reason: &str) -> String {
-    reason.split(": grant ").next().unwrap_or(reason).to_owned()
-}
-
-/// The hooks of a driver file, and its members.
-pub fn hooks(file: &DriverFile) -> String {
-    let hooks: Vec<String> = file.hooks.keys().map(ToString::to_string).collect();
-    let members = match file.members.len() {
-        _ if file.has_fake_members() => "on fake members".to_owned(),
-        0 => "on members that its join hook creates".to_owned(),
-        own => format!("on {} of its own", count(own, "member")),
-    };
-    format!("the driver file has the hooks {}, {members}", hooks.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,16 +299,18 @@ mod tests {
             .header
             .asked
             .extend(kinds.map(|kind| (kind, Asked::Yes)));
-        let plan = Plan::watching(std::time::Duration::ZERO);
         let selection = Selection::default();
-        let checks = EvidenceChecks::new(&requested, &selection, &plan, &[]);
-        let members = checks.gain("--members FILE", |more| request(more, &[Kind::Members]));
-        assert!(members.rules.contains(&"version/matches-member"));
+        let gain = |kind| {
+            let mut more = requested.clone();
+            request(&mut more, &[kind]);
+            Gain::of("", &requested, &more, &selection).rules
+        };
+        let members = gain(Kind::Members);
+        assert!(members.contains(&"version/matches-member"));
         // It needs Secrets too.
-        assert!(!members.rules.contains(&"consumers/kubeconfig-works"));
-        let nothing = checks.gain("", |more| request(more, &[Kind::Timeline]));
-        assert!(nothing.rules.is_empty());
-        let rules = checks.count_rules();
+        assert!(!members.contains(&"consumers/kubeconfig-works"));
+        assert!(gain(Kind::Timeline).is_empty());
+        let rules = RuleCounts::of(&requested, &selection);
         assert!(rules.judged.must > 0 && rules.judged.must < rules.selected.must);
     }
 }

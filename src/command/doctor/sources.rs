@@ -6,18 +6,19 @@ use anyhow::anyhow;
 use collect::{
     Plan, Reached,
     clock::Clock,
+    driver::DriverFile,
     requests::{AuditLog, RequestsError},
 };
 use evidence::{
-    Evidence, Header, Origin, Permission, ProfileHistory, ReasonId, Version,
-    api::{ClusterProfile, ObjectKind, Role, names},
+    Evidence, Permission, ReasonId,
+    api::{ObjectKind, Role, names},
 };
 use jiff::SignedDuration;
 use report::count;
 
 use super::{
     diagnosis::Check,
-    evidence::{AUDIT_LOG, DRIVER, MEMBERS, hooks, without_remedy},
+    evidence::{AUDIT_LOG, DRIVER, MEMBERS},
 };
 use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 
@@ -25,7 +26,6 @@ use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 const LISTED_MEMBERS: usize = 20;
 /// The greatest age of the last event of a log that is still written.
 const MAX_LOG_AGE: SignedDuration = SignedDuration::from_mins(10);
-pub const OTHER_LOG: &str = "pass the API server's log, or leave out --audit-log";
 const POLICY: &str =
     "log clusterprofiles of the group multicluster.x-k8s.io at level RequestResponse in the audit policy";
 
@@ -33,10 +33,8 @@ const POLICY: &str =
 pub fn members(plan: &Plan, reached: &[Reached]) -> Vec<Check> {
     let mut checks = Vec::new();
     if plan.members.from_secrets {
-        checks.push(Check::ok(
-            MEMBERS,
-            "a run tries the kubeconfigs of the consumers' Secrets",
-        ));
+        let fact = "a run tries the kubeconfigs of the consumers' Secrets";
+        checks.push(Check::ok(MEMBERS, fact));
     }
     if reached.is_empty() {
         return checks;
@@ -44,50 +42,33 @@ pub fn members(plan: &Plan, reached: &[Reached]) -> Vec<Check> {
     let incomplete: Vec<Check> = reached.iter().filter_map(incomplete_member).collect();
     let answering = reached.len() - incomplete.len();
     let all = count(reached.len(), "member");
-    let fact = format!("{answering} of {all} answer with all that rules need");
-    checks.insert(
-        0,
-        match answering {
-            0 => Check::warn(MEMBERS, &fact, "fix the members that are listed below"),
-            _ => Check::ok(MEMBERS, &fact),
-        },
-    );
-    let more = incomplete.len().saturating_sub(LISTED_MEMBERS);
-    checks.extend(incomplete.into_iter().take(LISTED_MEMBERS));
-    if more > 0 {
-        let fact = format!("{} more do not answer, or not completely", count(more, "member"));
-        checks.push(Check::warn(
-            MEMBERS,
-            &fact,
-            "fix the first ones, then check again",
-        ));
+    let mut fact = format!("{answering} of {all} answer with all that rules need");
+    if incomplete.len() > LISTED_MEMBERS {
+        fact += &format!("; the first {LISTED_MEMBERS} of the others follow");
     }
+    checks.push(match answering {
+        0 => Check::warn(MEMBERS, &fact, "fix the members that are listed below"),
+        _ => Check::ok(MEMBERS, &fact),
+    });
+    checks.extend(incomplete.into_iter().take(LISTED_MEMBERS));
     checks
 }
 
 fn incomplete_member(reached: &Reached) -> Option<Check> {
     let missing = &reached.look.missing;
-    let first = missing.values().next()?;
-    let reasons: BTreeSet<String> = missing.values().map(|reason| without_remedy(reason)).collect();
-    let reasons: Vec<String> = reasons.into_iter().collect();
-    let (profile, way) = (&reached.profile, &reached.way);
-    let fact = format!(
-        "{}/{} ({way}): {}",
-        profile.namespace,
-        profile.name,
-        reasons.join("; ")
-    );
-    let is_forbidden = missing
+    let reasons = missing
         .values()
-        .any(|reason| reason.id == Some(ReasonId::MemberForbidden));
-    let remedy = if is_forbidden {
+        .flat_map(|reason| reason.split(": grant ").next());
+    let reasons = Vec::from_iter(BTreeSet::from_iter(reasons)).join("; ");
+    let (profile, way) = (&reached.profile, &reached.way);
+    let fact = format!("{}/{} ({way}): {reasons}", profile.namespace, profile.name);
+    let mut ids = missing.values().map(|reason| reason.id);
+    let remedy = if ids.any(|id| id == Some(ReasonId::MemberForbidden)) {
         "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
-    } else if first.contains("401") {
-        "renew the credential in its kubeconfig"
     } else {
         "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
     };
-    Some(Check::warn(MEMBERS, &fact, remedy))
+    (!missing.is_empty()).then(|| Check::warn(MEMBERS, &fact, remedy))
 }
 
 /// Checks the programs of the driver file, and the permission to write.
@@ -106,6 +87,17 @@ pub fn driver(driving: &Driving, permissions: &[Permission]) -> Vec<Check> {
     checks
 }
 
+/// The hooks of a driver file, and its members.
+fn hooks(file: &DriverFile) -> String {
+    let hooks: Vec<String> = file.hooks.keys().map(ToString::to_string).collect();
+    let members = match file.members.len() {
+        _ if file.has_fake_members() => "on fake members".to_owned(),
+        0 => "on members that its join hook creates".to_owned(),
+        own => format!("on {} of its own", count(own, "member")),
+    };
+    format!("the driver file has the hooks {}, {members}", hooks.join(", "))
+}
+
 /// Whether the flags and the hub allow the driver to write.
 fn mutations(allowed: bool, permissions: &[Permission]) -> Check {
     const CHECK: &str = "evidence/mutations";
@@ -116,29 +108,23 @@ fn mutations(allowed: bool, permissions: &[Permission]) -> Check {
             "add --allow-mutations; a run writes only to objects that it created",
         );
     }
-    let status = format!("{}/status", names::PLURAL);
-    let needed = [
-        ("create", names::PLURAL),
-        ("patch", names::PLURAL),
-        ("delete", names::PLURAL),
-        ("patch", &status),
-        ("create", names::PLACEMENT_PLURAL),
-        ("patch", names::PLACEMENT_PLURAL),
-        ("delete", names::PLACEMENT_PLURAL),
-    ];
+    // Only the dry-run probe needs `update`.
+    let is_needed = |answer: &&Permission| {
+        answer.group == names::GROUP && matches!(&*answer.verb, "create" | "patch" | "delete")
+    };
     let refused: BTreeSet<String> = permissions
         .iter()
-        .filter(|answer| !answer.allowed && answer.group == names::GROUP)
-        .filter(|answer| needed.contains(&(&answer.verb, &answer.resource)))
+        .filter(|answer| !answer.allowed)
+        .filter(is_needed)
         .map(|answer| format!("{} {}", answer.verb, answer.resource))
         .collect();
     if refused.is_empty() {
         return Check::ok(CHECK, "the driver may write to the hub");
     }
-    let refused: Vec<String> = refused.into_iter().collect();
+    let refused = Vec::from_iter(refused).join(", ");
     Check::missing(
         CHECK,
-        &format!("the runner may not {}", refused.join(", ")),
+        &format!("the runner may not {refused}"),
         "grant it: `clusterprofile-conformance rbac --allow-mutations` prints the role",
     )
 }
@@ -154,7 +140,8 @@ pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
         }
         Err(error) => {
             let failure = Failure::usage(anyhow!("{error}"));
-            return vec![Check::error(AUDIT_LOG, &failure, OTHER_LOG)];
+            let remedy = "pass the API server's log, or leave out --audit-log";
+            return vec![Check::error(AUDIT_LOG, &failure, remedy)];
         }
     };
     let mut checks = vec![logged_writes(log)];
@@ -169,11 +156,8 @@ pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
 
 fn logged_writes(log: &AuditLog) -> Check {
     if log.silent_on.contains(&ObjectKind::ClusterProfile) {
-        return Check::warn(
-            AUDIT_LOG,
-            "the audit log has no request on ClusterProfiles",
-            POLICY,
-        );
+        let fact = "the audit log has no request on ClusterProfiles";
+        return Check::warn(AUDIT_LOG, fact, POLICY);
     }
     let levels: Vec<&str> = log.levels.iter().map(String::as_str).collect();
     match levels.as_slice() {
@@ -189,32 +173,18 @@ fn logged_writes(log: &AuditLog) -> Check {
 }
 
 /// Lists the clients that write the judged objects, and the flags that name the implementation.
-pub fn writers(plan: &Plan, profiles: &[ClusterProfile], log: Option<&AuditLog>) -> Vec<Check> {
+pub fn writers(listed: &Evidence, log: Option<&AuditLog>) -> Vec<Check> {
     let evidence = Evidence {
-        header: Header {
-            claim: plan.claim.clone(),
-            scope: plan.scope.clone(),
-            ..Header::default()
-        },
-        profiles: profiles.iter().cloned().map(listed).collect(),
         requests: log.map(|log| log.requests.clone()),
         slice_requests: log.map(|log| log.slice_requests.clone()),
-        ..Evidence::default()
+        ..listed.clone()
     };
-    let roles = plan.claim.roles().filter(|role| *role != Role::Consumer);
+    let roles = evidence
+        .header
+        .claim
+        .roles()
+        .filter(|role| *role != Role::Consumer);
     roles.flat_map(|role| writers_of(&evidence, role)).collect()
-}
-
-fn listed(profile: ClusterProfile) -> ProfileHistory {
-    ProfileHistory {
-        origin: Origin::Listed,
-        versions: vec![Version {
-            at: None,
-            object: profile,
-        }],
-        deleted: None,
-        deleted_version: None,
-    }
 }
 
 fn writers_of(evidence: &Evidence, role: Role) -> Vec<Check> {
@@ -227,10 +197,8 @@ fn writers_of(evidence: &Evidence, role: Role) -> Vec<Check> {
         let fact = format!(
             "which of {writers} of {objects}s is the {noun} is unknown: rules on changes stay inconclusive"
         );
-        let remedy = format!(
-            "pass those that belong to the {noun}: {}",
-            list.unknown.join(", ")
-        );
+        let flags = list.unknown.join(", ");
+        let remedy = format!("pass those that belong to the {noun}: {flags}");
         checks.push(Check::warn(CHECK, &fact, &remedy));
     } else if !list.inferred.is_empty() {
         let fact = format!("the only writer of {objects}s counts as the {noun}; other clients stay unknown");

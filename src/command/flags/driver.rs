@@ -97,11 +97,15 @@ impl DriverFlags {
             _ if plan.observe.is_zero() => {
                 usage("--observe 0s cannot see the driver's effects: leave out --observe or --driver")
             }
-            (Choice::File(path), Target::Kubeconfig(_)) => Ok(Some(Driving::File {
-                file: Box::new(DriverFile::read(path).map_err(Failure::usage)?),
-                mutations,
-                journals: journals()?,
-            })),
+            (Choice::File(path), Target::Kubeconfig(_)) => {
+                let file = DriverFile::read(path).map_err(Failure::usage)?;
+                check(&file, mutations, &plan.claim)?;
+                Ok(Some(Driving::File {
+                    file: Box::new(file),
+                    mutations,
+                    journals: journals()?,
+                }))
+            }
             (Choice::Reference, Target::Test(..)) => Ok(Some(Driving::Reference { mutations })),
             (Choice::File(_), Target::Test(..)) => {
                 usage("commands cannot drive the reference manager: use --driver reference")
@@ -293,45 +297,31 @@ impl Driving {
             journal: Arc::default(),
         })
     }
+}
 
-    /// Checks that the driver can do anything for the role that is judged.
-    ///
-    /// # Errors
-    /// When the driver file has nothing for it, or the run may not show it anything.
-    pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
-        let Driving::File { file, mutations, .. } = self else {
-            return Ok(());
-        };
-        let path = file.path.display();
-        if claim.edition.role() == Role::Consumer {
-            if file.consumer.is_none() {
-                return Err(Failure::usage(anyhow!(
-                    "the driver file {path} has no consumer: add `consumer` with its `namespaces`, `providers` \
-                     and `recorder`"
-                )));
-            }
-            if !mutations {
-                return Err(Failure::usage(anyhow!(
-                    "to judge a consumer, the run publishes profiles in its namespace: add --allow-mutations"
-                )));
-            }
-            return Ok(());
+/// Checks that a driver file can do anything for the role that is judged.
+fn check(file: &DriverFile, mutations: bool, claim: &Claim) -> Result<(), Failure> {
+    let of_placements = [DriverAction::Place, DriverAction::Restart];
+    let is_useful = of_placements.iter().any(|action| file.hooks.contains_key(action));
+    let path = file.path.display();
+    let problem = match claim.edition.role() {
+        Role::Consumer if file.consumer.is_none() => format!(
+            "the driver file {path} has no consumer: add `consumer` with its `namespaces`, `providers` and `recorder`"
+        ),
+        Role::Consumer if !mutations => {
+            "to judge a consumer, the run publishes profiles in its namespace: add --allow-mutations"
+                .to_owned()
         }
-        if file.hooks.is_empty() {
-            return Err(Failure::usage(anyhow!(
-                "the driver file {path} has no hook: add `join` and `leave`, or judge its consumer with --role consumer"
-            )));
-        }
-        let of_placements = [DriverAction::Place, DriverAction::Restart];
-        let is_useless = !of_placements.iter().any(|action| file.hooks.contains_key(action));
-        if is_useless && claim.edition.role() == Role::Scheduler {
-            return Err(Failure::usage(anyhow!(
-                "the driver file {} has no hook that --role scheduler uses: add `place` and `unplace`, or `restart`",
-                file.path.display()
-            )));
-        }
-        Ok(())
-    }
+        Role::Consumer => return Ok(()),
+        _ if file.hooks.is_empty() => format!(
+            "the driver file {path} has no hook: add `join` and `leave`, or judge its consumer with --role consumer"
+        ),
+        Role::Scheduler if !is_useful => format!(
+            "the driver file {path} has no hook that --role scheduler uses: add `place` and `unplace`, or `restart`"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(anyhow!("{problem}")))
 }
 
 /// The hooks of a driver file, for one run.

@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use collect::{
     Dial, MemberWay, Members,
     connect::{ClientError, USER_AGENT},
-    plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
+    plugins::{Call, Output, Plugins, Provider, Ran, Runner},
     read_members,
 };
 use evidence::ObjectKey;
@@ -50,15 +50,11 @@ impl FromStr for MembersFrom {
     }
 }
 
-/// Resolves the flags for a target; also returns the files that were read.
+/// Checks the flags against each other and against the target.
 ///
 /// # Errors
-/// When a file cannot be used, or the target brings members of its own.
-pub fn resolve(
-    given: &[MembersFrom],
-    providers: Option<&Path>,
-    target: &Target,
-) -> Result<(Members, Vec<PathBuf>), Failure> {
+/// When they contradict each other, or the target brings members of its own.
+pub fn check(given: &[MembersFrom], providers: Option<&Path>, target: &Target) -> Result<(), Failure> {
     let from_nowhere = given.contains(&MembersFrom::Nowhere);
     if from_nowhere && (given.len() > 1 || providers.is_some()) {
         return Err(Failure::usage(anyhow!(
@@ -67,11 +63,19 @@ pub fn resolve(
         )));
     }
     let is_given = !given.is_empty() || providers.is_some();
-    if is_given && !from_nowhere && !matches!(target, Target::Kubeconfig(_)) {
+    if is_given && !from_nowhere && target.reference().is_some() {
         return Err(Failure::usage(anyhow!(
             "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
         )));
     }
+    Ok(())
+}
+
+/// Reads the members; also returns the files that were read.
+///
+/// # Errors
+/// When a file cannot be used.
+pub fn from_files(given: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Failure> {
     let (mut members, mut files) = (Members::default(), Vec::new());
     for from in given {
         match from {
@@ -84,10 +88,6 @@ pub fn resolve(
                 files.extend(read);
             }
         }
-    }
-    if let Some(path) = providers {
-        members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
-        files.push(path.to_owned());
     }
     Ok((members, files))
 }

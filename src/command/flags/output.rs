@@ -1,14 +1,11 @@
 //! The flags for reports and printing.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+use clap::{Args, ValueEnum};
 use evidence::Claim;
-use report::{FORMATS, Form, Format as FileFormat, Outputs, Prepared};
+use report::{Form, Format as FileFormat, Outputs, Prepared};
 
 use crate::command::terminal::exit::Failure;
 
@@ -31,30 +28,31 @@ pub struct OutputFlags {
     pub complete: bool,
 }
 
-/// Which reports to write: `--NAME FILE` for each format, and those below.
-#[derive(Clone, Debug, Default)]
-pub struct FileFlags {
-    formats: BTreeMap<FileFormat, PathBuf>,
-    submitted: SubmitFlags,
-    recorded: RecordFlags,
-}
-
-/// The report to submit.
+/// Which reports to write.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
-struct SubmitFlags {
+pub struct FileFlags {
+    /// Write a JUnit report
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write an HTML report: one self-contained file, with drawings of the watch
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write a Markdown report; $GITHUB_STEP_SUMMARY is appended to
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the decision as a badge (SVG), for a README
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
     /// Write the report to submit; add --record for verification
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The format of --report [default: clusterprofile]
     #[arg(long, value_enum)]
     report_format: Option<ReportFormat>,
-}
-
-/// The evidence.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Output")]
-struct RecordFlags {
+    /// Write a JSON report
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
     /// Write the evidence, for `replay`; .zst compresses it
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -76,21 +74,12 @@ pub enum Format {
 
 /// The format of the report to submit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
+enum ReportFormat {
     /// The suite's own, which can be verified, compared and merged
     #[default]
     Clusterprofile,
     /// The input of the SIG's matrix of implementations
     SigMulticluster,
-}
-
-impl ReportFormat {
-    fn form(self) -> Form {
-        match self {
-            ReportFormat::Clusterprofile => Form::Report,
-            ReportFormat::SigMulticluster => Form::Matrix,
-        }
-    }
 }
 
 impl OutputFlags {
@@ -99,7 +88,7 @@ impl OutputFlags {
     /// # Errors
     /// When the claim is of several roles.
     pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
-        match (&self.files.submitted.report, claim.also) {
+        match (&self.files.report, claim.also) {
             (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
                 "--report is about one role: judge with --role manager or --role scheduler"
             ))),
@@ -111,7 +100,7 @@ impl OutputFlags {
     ///
     /// # Errors
     /// When one cannot be written.
-    pub fn prepare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<Prepared, Failure> {
+    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<Prepared, Failure> {
         self.files.prepare(inputs)
     }
 }
@@ -121,11 +110,11 @@ impl FileFlags {
     ///
     /// # Errors
     /// When one cannot be.
-    pub fn prepare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<Prepared, Failure> {
-        let inputs: Vec<PathBuf> = inputs.into_iter().flat_map(Path::canonicalize).collect();
-        if self.submitted.report_format.is_some() && self.submitted.report.is_none() {
+    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<Prepared, Failure> {
+        if self.report_format.is_some() && self.report.is_none() {
             return Err(Failure::usage(anyhow!("--report-format needs --report FILE")));
         }
+        let inputs: Vec<PathBuf> = inputs.iter().flat_map(|path| path.canonicalize()).collect();
         let outputs = self.outputs();
         let mut written = outputs.0.values();
         if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
@@ -139,59 +128,23 @@ impl FileFlags {
     }
 
     fn outputs(&self) -> Outputs {
-        let Self {
-            formats,
-            submitted,
-            recorded,
-        } = self;
-        let formats = formats.iter().map(|(format, path)| (Form::Format(*format), path));
-        let record = recorded.record.iter().map(|path| (Form::Record, path));
-        let report = submitted.report.iter();
-        let report = report.map(|path| (submitted.report_format.unwrap_or_default().form(), path));
-        let all = formats.chain(record).chain(report);
-        Outputs(all.map(|(form, path)| (form, path.clone())).collect())
-    }
-}
-
-impl Args for FileFlags {
-    fn augment_args(command: Command) -> Command {
-        let mut command = command.next_help_heading("Output");
-        for format in FORMATS {
-            // In the help, the report to submit stands before the JSON report.
-            if format == FileFormat::Json {
-                command = SubmitFlags::augment_args(command);
-            }
-            let flag = Arg::new(format.name())
-                .long(format.name())
-                .value_name("FILE")
-                .help(format.about())
-                .value_parser(value_parser!(PathBuf));
-            command = command.arg(flag);
-        }
-        RecordFlags::augment_args(command)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for FileFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let path = |format: FileFormat| {
-            let path = matches.get_one::<PathBuf>(format.name())?;
-            Some((format, path.clone()))
+        let report = match self.report_format.unwrap_or_default() {
+            ReportFormat::Clusterprofile => Form::Report,
+            ReportFormat::SigMulticluster => Form::Matrix,
         };
-        Ok(Self {
-            formats: FORMATS.into_iter().filter_map(path).collect(),
-            submitted: SubmitFlags::from_arg_matches(matches)?,
-            recorded: RecordFlags::from_arg_matches(matches)?,
-        })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
+        let files = [
+            (Form::Format(FileFormat::Junit), &self.junit),
+            (Form::Format(FileFormat::Html), &self.html),
+            (Form::Format(FileFormat::Markdown), &self.markdown),
+            (Form::Format(FileFormat::Badge), &self.badge),
+            (Form::Format(FileFormat::Json), &self.json),
+            (report, &self.report),
+            (Form::Record, &self.record),
+        ];
+        let named = files
+            .into_iter()
+            .filter_map(|(form, path)| Some((form, path.clone()?)));
+        Outputs(named.collect())
     }
 }
 

@@ -90,38 +90,29 @@ pub async fn set_up(
         plan.members = Members::default();
     }
     if manager {
-        let (role, client) = (Role::Manager, client(hub, Role::Manager)?);
-        let mut manager = Manager::new(reference.faults_of(role), clock);
-        manager
-            .set_up(&client)
-            .await
-            .map_err(|error| failed(role, error))?;
+        let client = client(hub, Role::Manager)?;
+        let mut manager = Manager::new(reference.faults_of(Role::Manager), clock);
+        manager.set_up(&client).await.map_err(failed(Role::Manager))?;
         if own.members {
             plan.members = members::of_the_lab(&manager, plan.observe);
         }
-        remotes.push((role, manager.remote()));
-        running.push(async move { ended(role, manager.run(client).await) }.boxed_local());
+        remotes.push((Role::Manager, manager.remote()));
+        running.push(run(Role::Manager, async move { manager.run(client).await }));
     }
     if scheduler {
-        let (role, client) = (Role::Scheduler, client(hub, Role::Scheduler)?);
-        let mut scheduler = Scheduler::new(reference.faults_of(role), clock);
-        scheduler
-            .set_up(&client)
-            .await
-            .map_err(|error| failed(role, error))?;
-        remotes.push((role, scheduler.remote()));
-        running.push(async move { ended(role, scheduler.run(client).await) }.boxed_local());
+        let client = client(hub, Role::Scheduler)?;
+        let mut scheduler = Scheduler::new(reference.faults_of(Role::Scheduler), clock);
+        scheduler.set_up(&client).await.map_err(failed(Role::Scheduler))?;
+        remotes.push((Role::Scheduler, scheduler.remote()));
+        running.push(run(Role::Scheduler, async move { scheduler.run(client).await }));
     }
     if consumer {
-        let (role, client) = (Role::Consumer, client(hub, Role::Consumer)?);
-        let consumer = Consumer::new(reference.faults_of(role), clock);
+        let client = client(hub, Role::Consumer)?;
+        let consumer = Consumer::new(reference.faults_of(Role::Consumer), clock);
         let admin = hub.admin(Consumer::NAME).map_err(Failure::no_hub)?;
-        consumer
-            .set_up(&admin)
-            .await
-            .map_err(|error| failed(role, error))?;
+        consumer.set_up(&admin).await.map_err(failed(Role::Consumer))?;
         plan.testbed = Some(consumer.testbed());
-        running.push(async move { ended(role, consumer.run(client).await) }.boxed_local());
+        running.push(run(Role::Consumer, async move { consumer.run(client).await }));
     }
     plan.driver = driving.and_then(|driving| driving.by_remotes(remotes, clock));
     Ok(select_all(running).map(|(failure, ..)| failure).boxed_local())
@@ -133,14 +124,23 @@ fn client(hub: &Hub, role: Role) -> Result<Client, Failure> {
     hub.client_as(name, name).map_err(Failure::no_hub)
 }
 
-/// Why a reference implementation ended, which it never does by itself.
-fn ended(role: Role, end: Result<(), ManagerError>) -> Failure {
-    match end {
-        Err(error) => failed(role, error),
-        Ok(()) => Failure::could_not_run(anyhow!("the reference {role} ended")),
-    }
+/// Runs the role's reference implementation; returns why it ended, which it never does by itself.
+fn run(
+    role: Role,
+    running: impl Future<Output = Result<(), ManagerError>> + 'static,
+) -> LocalBoxFuture<'static, Failure> {
+    let ended = async move {
+        match running.await {
+            Err(error) => failed(role)(error),
+            Ok(()) => Failure::could_not_run(anyhow!("the reference {role} ended")),
+        }
+    };
+    ended.boxed_local()
 }
 
-fn failed(role: Role, error: ManagerError) -> Failure {
-    Failure::could_not_run(anyhow::Error::new(error).context(format!("the reference {role} failed")))
+fn failed(role: Role) -> impl Fn(ManagerError) -> Failure {
+    move |error| {
+        let error = anyhow::Error::new(error).context(format!("the reference {role} failed"));
+        Failure::could_not_run(error)
+    }
 }

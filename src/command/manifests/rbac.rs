@@ -8,7 +8,7 @@ use collect::{Grants, ServiceAccount, driver::DriverFile, member_manifest};
 use evidence::api::Role;
 
 use crate::command::{
-    flags::{roles, scope},
+    flags::{claim::role_parser, target::namespace},
     terminal::{
         exit::{Exit, Failure},
         print::print,
@@ -19,10 +19,10 @@ use crate::command::{
 #[derive(Debug, Args)]
 pub struct Rbac {
     /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
-    #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace)]
+    #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = namespace)]
     namespaces: Vec<String>,
     /// Who is judged: manager, scheduler, or both, with a comma between them, or consumer
-    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(Role::ALL))]
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = role_parser(Role::ALL))]
     roles: Vec<Role>,
     /// Grant what a run with this driver file needs besides: a namespace of its own with --allow-mutations; for a consumer,
     /// its decisions, and reading what it makes

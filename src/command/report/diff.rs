@@ -10,7 +10,7 @@ use report::{
     submitted::{self, Change, RuleChange, diff},
 };
 
-use super::read::read;
+use super::folder::read;
 use crate::command::{
     flags::input::InputFlags,
     terminal::{

@@ -1,16 +1,19 @@
-//! A folder of submitted reports: `report.yaml` in folders of its own, with its evidence beside it.
+//! Submitted reports: files, and folders with `report.yaml` in folders of its own, its evidence beside it.
 
 use std::{
-    fs::{self, DirEntry},
+    fs::{self, DirEntry, File},
+    io::{self, Read as _},
     path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
-use evidence::Limits;
-use report::submitted::{Document, Proof, Unreadable};
+use evidence::{Checksum, LimitError, Limits};
+use report::submitted::{Document, Held, Proof, ReadError, Unreadable};
 
-use super::read::{held, read};
-use crate::command::terminal::exit::Failure;
+use crate::command::{
+    flags::input::read_untimed,
+    terminal::{advice, exit::Failure},
+};
 
 /// The name of a report in its folder.
 const REPORT: &str = "report.yaml";
@@ -21,6 +24,9 @@ const EVIDENCE: [&str; 2] = [".jsonl", ".jsonl.zst"];
 /// How deep folders may lie in each other: more than `API/IMPLEMENTATION/VERSION` and anybody's own order need.
 const DEEPEST: usize = 8;
 
+/// More than any report needs.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
 /// A report with its place.
 pub(super) struct Found {
     /// The folder, below the one that was named.
@@ -30,10 +36,10 @@ pub(super) struct Found {
 }
 
 /// What a folder holds, sorted by name.
+#[derive(Default)]
 pub(super) struct Folders {
     pub(super) reports: Vec<Found>,
     pub(super) unreadable: Vec<Unreadable>,
-    limits: Limits,
 }
 
 /// Reads every report below a folder. Folders that cannot be read, or hold neither a report nor folders, are named.
@@ -41,26 +47,42 @@ pub(super) struct Folders {
 /// # Errors
 /// When the folder itself cannot be read, or holds nothing.
 pub(super) fn read_all(root: &Path, limits: &Limits) -> Result<Folders, Failure> {
-    let mut folders = Folders {
-        limits: *limits,
-        reports: Vec::new(),
-        unreadable: Vec::new(),
-    };
+    let mut folders = Folders::default();
     let entries = sorted(root)
         .with_context(|| format!("failed to read the folder {}", root.display()))
         .map_err(Failure::usage)?;
-    if !folders.add(root, "", entries, 0) {
-        return Err(Failure::usage(anyhow!(
+    let mut open = folders.add(root, "", entries, limits).ok_or_else(|| {
+        Failure::usage(anyhow!(
             "there is no report in {}: each has a folder of its own, such as {}",
             root.display(),
             Path::new("IMPLEMENTATION").join("VERSION").join(REPORT).display()
-        )));
+        ))
+    })?;
+    while let Some((folder, name)) = open.pop() {
+        let reason = match sorted(&folder) {
+            _ if name.split('/').count() > DEEPEST => {
+                format!("it lies deeper than {DEEPEST} folders: move it up")
+            }
+            Ok(entries) => match folders.add(&folder, &name, entries, limits) {
+                Some(below) => {
+                    open.extend(below);
+                    continue;
+                }
+                None => format!("it has no {REPORT}: write one with `run --report`"),
+            },
+            Err(error) => format!("it cannot be read: {error}"),
+        };
+        folders.refuse(name, reason);
     }
+    folders.reports.sort_by(|one, other| one.name.cmp(&other.name));
+    folders
+        .unreadable
+        .sort_by(|one, other| one.folder.cmp(&other.folder));
     Ok(folders)
 }
 
 /// What a folder holds; hidden files are not for us.
-fn sorted(folder: &Path) -> std::io::Result<Vec<DirEntry>> {
+fn sorted(folder: &Path) -> io::Result<Vec<DirEntry>> {
     let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
     entries.retain(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
     entries.sort_by_key(DirEntry::file_name);
@@ -68,63 +90,48 @@ fn sorted(folder: &Path) -> std::io::Result<Vec<DirEntry>> {
 }
 
 impl Folders {
-    /// Adds what a folder holds. Says whether it held anything.
-    fn add(&mut self, folder: &Path, name: &str, entries: Vec<DirEntry>, depth: usize) -> bool {
-        let mut holds = false;
+    /// Adds the report of a folder, and returns the folders in it; `None` if it holds neither.
+    fn add(
+        &mut self,
+        folder: &Path,
+        name: &str,
+        entries: Vec<DirEntry>,
+        limits: &Limits,
+    ) -> Option<Vec<(PathBuf, String)>> {
+        let (mut has_report, mut below) = (false, Vec::new());
         for entry in entries {
             let own = entry.file_name();
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
+            let Ok(kind) = entry.file_type() else { continue };
             if own == REPORT {
-                holds = true;
-                self.add_report(folder, name, kind.is_file());
+                has_report = true;
+                let name = if name.is_empty() { "." } else { name };
+                self.add_report(folder, name.to_owned(), kind.is_file(), limits);
             } else if kind.is_dir() {
-                holds = true;
                 let own = own.to_string_lossy();
-                let below = if name.is_empty() {
+                let name = if name.is_empty() {
                     own.into_owned()
                 } else {
                     format!("{name}/{own}")
                 };
-                self.enter(&entry.path(), below, depth + 1);
+                below.push((entry.path(), name));
             }
         }
-        holds
+        (has_report || !below.is_empty()).then_some(below)
     }
 
-    fn add_report(&mut self, folder: &Path, name: &str, is_file: bool) {
-        let name = if name.is_empty() { "." } else { name };
+    fn add_report(&mut self, folder: &Path, name: String, is_file: bool, limits: &Limits) {
         if !is_file {
             // A link could lead anywhere on the machine that reads it.
-            self.refuse(
-                name.to_owned(),
-                format!("{REPORT} is not a regular file: add the file itself"),
-            );
-            return;
+            let reason = format!("{REPORT} is not a regular file: add the file itself");
+            return self.refuse(name, reason);
         }
-        match read(&folder.join(REPORT), &self.limits) {
+        match read(&folder.join(REPORT), limits) {
             Ok(document) => self.reports.push(Found {
-                name: name.to_owned(),
+                name,
                 document,
                 folder: folder.to_owned(),
             }),
-            Err(failure) => self.refuse(name.to_owned(), cause(&failure)),
-        }
-    }
-
-    fn enter(&mut self, folder: &Path, name: String, depth: usize) {
-        if depth > DEEPEST {
-            self.refuse(name, format!("it lies deeper than {DEEPEST} folders: move it up"));
-            return;
-        }
-        match sorted(folder) {
-            Ok(entries) => {
-                if !self.add(folder, &name, entries, depth) {
-                    self.refuse(name, format!("it has no {REPORT}: write one with `run --report`"));
-                }
-            }
-            Err(error) => self.refuse(name, format!("it cannot be read: {error}")),
+            Err(failure) => self.refuse(name, cause(&failure)),
         }
     }
 
@@ -176,4 +183,64 @@ impl Found {
 fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['/', '\\'])
+}
+
+/// Reads a report from a file, within the limits.
+pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
+    let failed = || format!("failed to read the report {}", path.display());
+    let largest = LARGEST.min(limits.whole);
+    let bytes = beginning(path, largest.saturating_add(1))
+        .with_context(failed)
+        .map_err(Failure::usage)?;
+    if bytes.len() as u64 > largest {
+        let error = if largest < LARGEST {
+            let limit = LimitError::Whole(largest);
+            anyhow!("{limit}{}", advice::too_large(Some(limit)))
+        } else {
+            anyhow!("it has more than {LARGEST} bytes, and no report does: is it the evidence?")
+        };
+        return Err(Failure::usage(error.context(failed())));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::usage(
+            anyhow!("not UTF-8; did you pass the evidence file instead of the report?").context(failed()),
+        )
+    })?;
+    Document::parse(&text).map_err(|error| {
+        let error = match error {
+            ReadError::Other => anyhow!("{error}: write one with `run --report FILE`"),
+            error => error.into(),
+        };
+        Failure::usage(error.context(failed()))
+    })
+}
+
+/// The first bytes of a file, which may have no end.
+fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads an evidence file, within the limits.
+pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
+    let sum = Checksum::of_file(path, limits)
+        .map_err(|error| {
+            let advice = advice::too_large(Checksum::limit(&error));
+            anyhow!("{error}{advice}")
+        })
+        .with_context(|| format!("failed to read the evidence {}", path.display()))
+        .map_err(Failure::usage)?
+        .ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "{} is not a file: name the file that `run --record` wrote",
+                path.display()
+            ))
+        })?;
+    // The time of a dump is that of the report.
+    let input = read_untimed(path, limits).map_err(Failure::usage)?;
+    Ok(Held {
+        evidence: input.evidence,
+        sum,
+    })
 }

@@ -1,9 +1,7 @@
 //! `report`: verify, compare and publish reports to submit.
 
-mod comment;
 mod diff;
 mod folder;
-mod read;
 mod site;
 mod verify;
 

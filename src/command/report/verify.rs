@@ -1,18 +1,16 @@
-//! `report verify`: judge a report's evidence again.
+//! `report verify`: judge the evidence of a report, or of every report in a folder, again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    submitted::{Change, Check, Document, Fitness, Proof},
+    submitted::{Change, Check, Document, Fitness, Proof, Submission, Unreadable, comment},
 };
 
-use super::{
-    comment::verify_all,
-    read::{held, read},
-};
+use super::folder::{Folders, held, read, read_all};
 use crate::command::{
     flags::input::InputFlags,
     terminal::{
@@ -76,44 +74,34 @@ impl Verify {
 fn describe(document: &Document, check: &Check) -> String {
     let mut page = Page::new(width());
     let differences = &check.differences;
-    if check.fitness == Fitness::Holds {
-        let (decision, edition) = (document.decision.name(), document.edition);
-        page.marked(
-            0,
-            "holds:",
-            &format!("the evidence reproduces this report: {decision} for edition {edition}"),
-        );
-    } else if differences.is_empty() {
-        page.marked(0, "does not hold:", check.reason);
-    } else {
-        let number = differences.len();
-        page.marked(
-            0,
-            "does not hold:",
-            &format!("the evidence does not reproduce this report; {number} of its parts differ"),
-        );
+    let holds = check.fitness == Fitness::Holds;
+    let result = match differences.len() {
+        _ if holds => {
+            let (decision, edition) = (document.decision.name(), document.edition);
+            format!("the evidence reproduces this report: {decision} for edition {edition}")
+        }
+        0 => check.reason.to_owned(),
+        number => format!("the evidence does not reproduce this report; {number} of its parts differ"),
+    };
+    page.marked(0, if holds { "holds:" } else { "does not hold:" }, &result);
+    if !differences.is_empty() {
         page.gap();
-        for change in differences.iter().take(SHOWN) {
-            show(&mut page, change);
-        }
-        if number > SHOWN {
-            page.paragraph(2, &format!("… and {} more", number - SHOWN));
-        }
+    }
+    for change in differences.iter().take(SHOWN) {
+        show(&mut page, change);
+    }
+    if differences.len() > SHOWN {
+        page.paragraph(2, &format!("… and {} more", differences.len() - SHOWN));
     }
     for note in &check.notes {
         page.marked(0, "note:", &escape::line(note));
     }
-    for obstacle in &check.obstacles {
+    let unfit = (!holds).then(|| format!("the report does not hold: {}", check.reason));
+    for obstacle in check.obstacles.iter().chain(&unfit) {
         page.marked(0, "not submittable:", &escape::line(obstacle));
     }
-    match (check.fitness, &check.obstacles[..]) {
-        (Fitness::Holds, []) => page.marked(0, "submittable:", "nothing missing"),
-        (Fitness::Holds, _) => {}
-        _ => page.marked(
-            0,
-            "not submittable:",
-            &format!("the report does not hold: {}", check.reason),
-        ),
+    if holds && check.obstacles.is_empty() {
+        page.marked(0, "submittable:", "nothing missing");
     }
     page.into_text()
 }
@@ -122,4 +110,52 @@ fn show(page: &mut Page, change: &Change) {
     page.paragraph(2, &escape::line(&change.at));
     page.field(4, "report", &escape::line(&change.old_text()));
     page.field(4, "evidence", &escape::line(&change.new_text()));
+}
+
+/// Verifies every report below a folder.
+///
+/// # Errors
+/// When the folder cannot be read, or holds no report.
+fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result<Exit, Failure> {
+    let Folders {
+        reports, unreadable, ..
+    } = read_all(root, limits)?;
+    let submissions: Vec<Submission> = reports
+        .into_iter()
+        .map(|found| Submission {
+            check: Check::of(&found.document, &mut found.proof(limits), |_| {}),
+            folder: found.name,
+            document: found.document,
+        })
+        .collect();
+    let text = if markdown {
+        comment(&submissions, &unreadable)
+    } else {
+        describe_all(&submissions, &unreadable)
+    };
+    print(&text)?;
+    let is_forged = |one: &Submission| one.check.fitness == Fitness::DoesNotHold;
+    Ok(if submissions.iter().any(is_forged) {
+        Exit::NotConformant
+    } else if unreadable.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Usage
+    })
+}
+
+fn describe_all(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
+    let mut page = Page::new(width());
+    for submission in submissions {
+        let name = submission.check.fitness.name();
+        page.marked(0, &format!("{name}:"), &escape::line(&submission.folder));
+        for item in submission.to_do() {
+            page.paragraph(2, &escape::line(&item));
+        }
+    }
+    for one in unreadable {
+        page.marked(0, "cannot be read:", &escape::line(&one.folder));
+        page.paragraph(2, &escape::line(&one.reason));
+    }
+    page.into_text()
 }

@@ -11,7 +11,7 @@ use report::{page::Page, show_findings, yaml};
 use serde_json::Value;
 
 use crate::command::{
-    flags::rule::{by_edition, edition, editions, evidence, unknown},
+    flags::selection::{by_edition, edition, editions, evidence, unknown_rule},
     terminal::{
         exit::{Exit, Failure},
         print::{print, width},
@@ -41,7 +41,7 @@ impl Explain {
         let rule = match rules::find(&self.rule) {
             Some(rule) => rule,
             None => match &search(&self.rule)[..] {
-                [] => return Err(Failure::usage(unknown(&self.rule))),
+                [] => return Err(Failure::usage(unknown_rule(&self.rule))),
                 [rule] => rule,
                 several => return print(&titles(several)).map(|()| Exit::Success),
             },

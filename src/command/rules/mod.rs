@@ -1,5 +1,4 @@
 //! Lists and explains the rules.
 
 pub mod explain;
-mod ledger;
 pub mod list;

@@ -1,18 +1,16 @@
 //! `run --clean`: undo what killed runs have left behind.
 
-use std::path::Path;
-
 use anyhow::anyhow;
 use collect::{
-    Plan,
     clock::Clock,
     connect::Connection,
     driver::{CleanError, clean as clean_up},
 };
+use evidence::Claim;
 use report::escape;
 
 use crate::command::{
-    flags::{driver::journals, target::Target},
+    flags::{RunFlags, driver::journals, target::Target},
     hub::start::runtime,
     terminal::{
         exit::{Exit, Failure},
@@ -24,24 +22,27 @@ use crate::command::{
 ///
 /// # Errors
 /// When the hub cannot be asked, or something could not be undone.
-pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result<Exit, Failure> {
-    let Target::Kubeconfig(options) = target else {
+pub fn clean(flags: RunFlags) -> Result<Exit, Failure> {
+    let mut claim = Claim::default();
+    flags.claim.apply(&mut claim)?;
+    let target = flags.target.resolve(&claim)?;
+    let Target::Kubeconfig(options) = &target else {
         return Err(Failure::usage(anyhow!(
             "a test hub ends with its run and needs no cleaning: leave out --hub or --clean"
         )));
     };
     let journals = journals()?;
-    let cleaned = runtime(target)?.block_on(async {
+    let cleaned = runtime(&target)?.block_on(async {
         let hub = Connection::from_kubeconfig(options)
             .await
             .map_err(Failure::no_connection)?;
         let cleaned = clean_up(
             &hub,
-            &plan.claim,
-            plan.api_version.as_deref(),
+            &claim,
+            flags.plan.api_version.as_deref(),
             Clock::system(),
             &journals,
-            driver_file,
+            flags.driver.file(),
         );
         cleaned.await.map_err(|error| match error {
             CleanError::Hub(error) => Failure::no_evidence(error, &hub),

@@ -1,31 +1,26 @@
-//! `run`: judge a hub, or a file with its state.
+//! `run` and `replay`: judge a hub, or a file with its state.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evidence::{Claim, Input, Limits, Scope};
+use evidence::{Claim, Input, Limits};
 use report::escape;
 
 use super::{
     clean::clean,
-    conclude::{Judged, ReadFrom, conclude, conclude_without_evidence},
+    conclude::{Origin, ReadFrom, conclude, conclude_without_evidence},
     observe::{Sources, observe},
     recording::{RecordPart, Watching},
 };
 use crate::command::{
     config::ConfigFlags,
     flags::{
-        audit,
+        RunFlags,
         claim::ClaimFlags,
-        driver::DriverFlags,
-        input::{InputFlags, read_evidence},
-        members,
+        input::{InputFlags, add_audit_logs, audit_logs, read_evidence, read_waivers},
         output::OutputFlags,
-        plan::PlanFlags,
-        scope::ScopeFlags,
         selection::SelectionFlags,
-        target::TargetFlags,
-        waivers,
+        target::ScopeFlags,
     },
     terminal::{
         exit::{Exit, Failure},
@@ -53,9 +48,7 @@ Exit codes: 0 conformant, or no violation found, 1 not conformant, 2 bad usage o
 #[command(after_help = "--help shows all flags and examples.", after_long_help = EXAMPLES)]
 pub struct Run {
     #[command(flatten)]
-    selection: SelectionFlags,
-    #[command(flatten)]
-    pub config: ConfigFlags,
+    pub flags: RunFlags,
     /// Judge a kubectl dump or an evidence file, without a hub
     ///
     /// A file, a folder, or - for standard input.
@@ -69,14 +62,6 @@ pub struct Run {
         ],
     )]
     from: Option<PathBuf>,
-    #[command(flatten)]
-    target: TargetFlags,
-    #[command(flatten)]
-    scope: ScopeFlags,
-    #[command(flatten)]
-    plan: PlanFlags,
-    #[command(flatten)]
-    driver: DriverFlags,
     /// Undo what killed runs left on the hub, without judging
     #[arg(
         long,
@@ -84,6 +69,27 @@ pub struct Run {
         conflicts_with_all = ["manager", "observe", "settle", "wait", "probe", "no_probe", "audit_logs", "allow_mutations"],
     )]
     clean: bool,
+    #[command(flatten)]
+    outputs: OutputFlags,
+    #[command(flatten)]
+    input: InputFlags,
+}
+
+/// Judge an evidence file again; the same as `run --from`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 conformant, or no violation found, 1 not conformant, 2 bad usage or a file that cannot be used, \
+                  3 inconclusive, or (--complete) not all MUST rules judged, 4 could not write a report."
+)]
+pub struct Replay {
+    /// The evidence file, or a kubectl dump
+    evidence: PathBuf,
+    #[command(flatten)]
+    selection: SelectionFlags,
+    #[command(flatten)]
+    pub config: ConfigFlags,
+    #[command(flatten)]
+    scope: ScopeFlags,
     #[command(flatten)]
     pub claim: ClaimFlags,
     #[command(flatten)]
@@ -98,70 +104,54 @@ impl Run {
     /// # Errors
     /// When the flags conflict, the hub is unavailable, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(shown) = &self.config.printed {
+        if let Some(shown) = &self.flags.config.printed {
             return print(shown).map(|()| Exit::Success);
         }
-        let Some(from) = &self.from else {
-            return self.on_hub();
-        };
-        from_file(
-            File {
-                path: from,
-                audit_logs: &audit::named(&self.plan.audit_logs, None)?,
-                input: self.input,
-            },
-            self.selection,
-            &self.scope,
-            &self.claim,
-            &self.outputs,
-            &self.config,
-        )
+        if self.clean {
+            return clean(self.flags);
+        }
+        match &self.from {
+            Some(path) => File {
+                path,
+                audit_logs: &audit_logs(&self.flags.plan.audit_logs, None)?,
+                selection: &self.flags.selection,
+                config: &self.flags.config,
+                scope: &self.flags.scope,
+                claim: &self.flags.claim,
+                outputs: &self.outputs,
+                limits: self.input.limits(),
+            }
+            .judge(),
+            None => self.on_hub(),
+        }
     }
 
     fn on_hub(self) -> Result<Exit, Failure> {
-        let (mut claim, mut scope) = (Claim::default(), Scope::default());
-        self.claim.apply(&mut claim)?;
-        self.scope.apply(&mut scope);
-        self.outputs.check(&claim)?;
-        let selection = self.selection.resolve(&claim)?;
-        let target = self.target.resolve(&claim)?;
-        target.claim(&mut claim);
-        target.scope(&claim, &mut scope);
-        let waivers = waivers::read(self.claim.waivers.as_deref())?;
-        let source = target.name();
-        let (members, files) =
-            members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
-        let mut plan = self.plan.plan(claim, scope, &target, members)?;
-        // Its hooks may bring about what the scope names.
-        plan.wait |= self.driver.file().is_some();
-        audit::check(&plan.audit_logs)?;
-        if self.clean {
-            return clean(&target, &plan, self.driver.file());
-        }
-        let driving = self.driver.resolve(&target, &plan)?;
-        if let Some(driving) = &driving {
-            driving.check(&plan.claim)?;
-        }
-        let files = files.iter().chain(&plan.audit_logs);
-        let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
-        let mut outputs = self.outputs.prepare(inputs)?;
-        let claim = plan.claim.clone();
+        let run = self.flags.resolve(&mut |_, failure| Err(failure))?;
+        self.outputs.check(&run.plan.claim)?;
+        let mut outputs = self.outputs.prepare(&run.inputs)?;
+        let (claim, source) = (run.plan.claim.clone(), run.target.name());
         let watching = Watching {
-            selection: &selection,
-            waivers: waivers.as_ref(),
-            record: RecordPart::begin(&mut outputs, &target, plan.observe),
+            selection: &run.selection,
+            waivers: run.waivers.as_ref(),
+            record: RecordPart::begin(&mut outputs, &run.target, run.plan.observe),
         };
         let sources = Sources {
-            driving: driving.as_ref(),
-            own: self.plan.own(),
+            driving: run.driving.as_ref(),
+            own: self.flags.plan.own(),
         };
-        match observe(&target, plan, sources, &watching) {
+        match observe(&run.target, run.plan, sources, &watching) {
             Ok(mut evidence) => {
-                let judged = Judged::of(&mut evidence, &selection);
-                if let Some(reference) = target.reference() {
-                    reference.note_faults(&judged.judgement);
-                }
-                conclude(judged, waivers.as_ref(), outputs, None, &self.outputs)
+                let origin = Origin::Collected(run.target.reference());
+                let waivers = run.waivers.as_ref();
+                conclude(
+                    &mut evidence,
+                    &run.selection,
+                    waivers,
+                    outputs,
+                    origin,
+                    &self.outputs,
+                )
             }
             Err(failure) => {
                 if let Some(record) = &watching.record {
@@ -173,73 +163,87 @@ impl Run {
     }
 }
 
-/// What a run without a hub reads.
-#[derive(Clone, Copy, Debug)]
-pub struct File<'a> {
-    /// The evidence file, or the dump.
-    pub path: &'a Path,
-    /// The audit logs.
-    pub audit_logs: &'a [PathBuf],
-    /// What bounds the former.
-    pub input: InputFlags,
-}
-
-/// Judges a file.
-///
-/// # Errors
-/// When the flags conflict, the file cannot be used, or a report cannot be written.
-pub fn from_file(
-    file: File,
-    selection: SelectionFlags,
-    scope: &ScopeFlags,
-    claim: &ClaimFlags,
-    flags: &OutputFlags,
-    config: &ConfigFlags,
-) -> Result<Exit, Failure> {
-    let File {
-        path,
-        audit_logs,
-        input,
-    } = file;
-    let waivers = waivers::read(claim.waivers.as_deref())?;
-    let inputs = audit_logs.iter().map(PathBuf::as_path).chain([path]);
-    let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config.file()))?;
-    let limits = input.limits();
-    let input = match read(path, audit_logs, &limits, claim) {
-        Ok(input) => input,
-        Err(failure) => {
-            let mut claimed = Claim::default();
-            claim.apply(&mut claimed)?;
-            let source = format!("file {}", path.display());
-            return Err(conclude_without_evidence(failure, claimed, &source, outputs));
+impl Replay {
+    /// Judges the file.
+    ///
+    /// # Errors
+    /// When the file cannot be used, or a report cannot be written.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        if let Some(shown) = &self.config.printed {
+            return print(shown).map(|()| Exit::Success);
         }
-    };
-    for note in &input.notes {
-        anstream::eprintln!("note: {}", escape::line(note));
+        File {
+            path: &self.evidence,
+            audit_logs: &[],
+            selection: &self.selection,
+            config: &self.config,
+            scope: &self.scope,
+            claim: &self.claim,
+            outputs: &self.outputs,
+            limits: self.input.limits(),
+        }
+        .judge()
     }
-    let mut evidence = input.evidence;
-    config.note_unused(&evidence.header.claim);
-    scope.apply(&mut evidence.header.scope);
-    flags.check(&evidence.header.claim)?;
-    let selection = selection.resolve(&evidence.header.claim)?;
-    let from = ReadFrom {
-        path,
-        alone: audit_logs.is_empty(),
-        limits,
-    };
-    conclude(
-        Judged::of(&mut evidence, &selection),
-        waivers.as_ref(),
-        outputs,
-        Some(from),
-        flags,
-    )
 }
 
-fn read(path: &Path, audit_logs: &[PathBuf], limits: &Limits, claim: &ClaimFlags) -> Result<Input, Failure> {
-    let mut input = read_evidence(path, limits).map_err(Failure::usage)?;
-    // Before the audit log: the claim tells which of its requests count.
-    claim.apply(&mut input.evidence.header.claim)?;
-    audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
-    Ok(input)
+/// A file to judge, with the flags for that.
+struct File<'a> {
+    /// The evidence file, or the dump.
+    path: &'a Path,
+    audit_logs: &'a [PathBuf],
+    selection: &'a SelectionFlags,
+    config: &'a ConfigFlags,
+    scope: &'a ScopeFlags,
+    claim: &'a ClaimFlags,
+    outputs: &'a OutputFlags,
+    limits: Limits,
+}
+
+impl File<'_> {
+    /// Judges the file.
+    fn judge(self) -> Result<Exit, Failure> {
+        let waivers = read_waivers(self.claim.waivers.as_deref())?;
+        let named = [Some(self.path), self.claim.waivers.as_deref(), self.config.file()];
+        let mut inputs: Vec<PathBuf> = named.into_iter().flatten().map(Path::to_owned).collect();
+        inputs.extend_from_slice(self.audit_logs);
+        let outputs = self.outputs.prepare(&inputs)?;
+        let input = match self.read() {
+            Ok(input) => input,
+            Err(failure) => {
+                let mut claimed = Claim::default();
+                self.claim.apply(&mut claimed)?;
+                let source = format!("file {}", self.path.display());
+                return Err(conclude_without_evidence(failure, claimed, &source, outputs));
+            }
+        };
+        for note in &input.notes {
+            anstream::eprintln!("note: {}", escape::line(note));
+        }
+        let mut evidence = input.evidence;
+        self.config.note_unused(&evidence.header.claim);
+        self.scope.apply(&mut evidence.header.scope);
+        self.outputs.check(&evidence.header.claim)?;
+        let selection = self.selection.clone().resolve(&evidence.header.claim)?;
+        let from = Origin::Read(ReadFrom {
+            path: self.path,
+            alone: self.audit_logs.is_empty(),
+            limits: self.limits,
+        });
+        conclude(
+            &mut evidence,
+            &selection,
+            waivers.as_ref(),
+            outputs,
+            from,
+            self.outputs,
+        )
+    }
+
+    fn read(&self) -> Result<Input, Failure> {
+        let mut input = read_evidence(self.path, &self.limits).map_err(Failure::usage)?;
+        // Before the audit log: the claim tells which of its requests count.
+        self.claim.apply(&mut input.evidence.header.claim)?;
+        add_audit_logs(&mut input.evidence, self.audit_logs).map_err(Failure::usage)?;
+        Ok(input)
+    }
 }

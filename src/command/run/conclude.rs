@@ -8,7 +8,10 @@ use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted, terminal, trials};
 
 use crate::command::{
-    flags::output::{Format, OutputFlags},
+    flags::{
+        output::{Format, OutputFlags},
+        target::Reference,
+    },
     terminal::{
         advice,
         called::called,
@@ -16,6 +19,15 @@ use crate::command::{
         print::{print, width},
     },
 };
+
+/// Where evidence comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'a> {
+    /// From a hub, perhaps one with the reference implementation.
+    Collected(Option<&'a Reference>),
+    /// From a file.
+    Read(ReadFrom<'a>),
+}
 
 /// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
@@ -28,45 +40,29 @@ pub struct ReadFrom<'a> {
     pub limits: Limits,
 }
 
-/// What is reported: evidence, and how it was judged.
-#[derive(Debug)]
-pub struct Judged<'a> {
-    /// The evidence.
-    pub evidence: &'a mut Evidence,
-    /// The rules that were selected.
-    pub selection: &'a Selection,
-    /// The judgement, without waivers.
-    pub judgement: Judgement,
-}
-
-impl<'a> Judged<'a> {
-    /// Judges evidence.
-    pub fn of(evidence: &'a mut Evidence, selection: &'a Selection) -> Self {
-        Self {
-            judgement: judge(evidence, selection),
-            evidence,
-            selection,
-        }
-    }
-}
-
 /// Writes the files and prints the verdicts. Files come first: they survive a closed terminal.
 ///
 /// # Errors
 /// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
 pub fn conclude(
-    judged: Judged<'_>,
+    evidence: &mut Evidence,
+    selection: &Selection,
     waivers: Option<&Waivers>,
     outputs: Prepared,
-    read_from: Option<ReadFrom>,
+    origin: Origin,
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let judged_at = Clock::system().now();
-    let Judged {
-        evidence,
-        selection,
-        mut judgement,
-    } = judged;
+    let mut judgement = judge(evidence, selection);
+    let read_from = match origin {
+        Origin::Read(from) => Some(from),
+        Origin::Collected(reference) => {
+            reference
+                .iter()
+                .for_each(|reference| reference.note_faults(&judgement));
+            None
+        }
+    };
     let waivers = waivers.map(|waivers| (waivers, Waivers::day(judged_at)));
     if let Some((waivers, day)) = waivers {
         note_foreign(waivers, &evidence.header.claim);

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::recording::Watching;
 use crate::command::{
     flags::{
-        audit,
         driver::Driving,
+        input::{add_audit_logs_or_gap, add_own_audit_log},
         plan::Own,
         target::{Reference, Target},
     },
@@ -86,40 +86,13 @@ async fn observe_kubeconfig(
     let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
     drop(progress);
     let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
-    audit::add_or_miss(&mut evidence, &plan.audit_logs);
+    add_audit_logs_or_gap(&mut evidence, &plan.audit_logs);
     Ok(evidence)
 }
 
-/// Collects evidence from the reference implementations on a test hub.
+/// Collects evidence from the reference implementations on a test hub. They end only when they fail.
 async fn observe_test_hub(
     hub: Hub,
-    reference: &Reference,
-    plan: Plan,
-    sources: Sources<'_>,
-    clock: Clock,
-    watching: &Watching<'_>,
-    stop: CancellationToken,
-) -> Result<Evidence, Failure> {
-    let reads_log = sources.own.audit_log;
-    if let Some(lab) = hub.as_lab() {
-        // The same as envtest's policy.
-        lab.set_audit_level(AuditLevel::RequestResponse);
-    }
-    let mut seen = observe_references(&hub, reference, plan, sources, clock, watching, stop).await;
-    if let Ok(evidence) = &mut seen
-        && reads_log
-        && let Err(error) = audit::add_own(evidence, &hub).await
-    {
-        seen = Err(Failure::could_not_run(error));
-    }
-    let stopped = hub.stop().await.map_err(Failure::no_hub);
-    let evidence = seen?;
-    stopped.map(|()| evidence)
-}
-
-/// Collects evidence while the reference implementations run. They end only when they fail.
-async fn observe_references(
-    hub: &Hub,
     reference: &Reference,
     mut plan: Plan,
     Sources { driving, own }: Sources<'_>,
@@ -127,16 +100,31 @@ async fn observe_references(
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let running = set_up(hub, reference, &mut plan, own, driving, clock).await?;
-    watch_testbed_namespaces(&mut plan);
-    // The lab's time is simulated.
-    let progress = watching.progress(hub.as_lab().is_none());
-    tokio::select! {
-        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
-            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
-        }
-        failure = running => Err(failure),
+    if let Some(lab) = hub.as_lab() {
+        // The same as envtest's policy.
+        lab.set_audit_level(AuditLevel::RequestResponse);
     }
+    let observing = async {
+        let running = set_up(&hub, reference, &mut plan, own, driving, clock).await?;
+        watch_testbed_namespaces(&mut plan);
+        // The lab's time is simulated.
+        let progress = watching.progress(hub.as_lab().is_none());
+        let seen = tokio::select! {
+            seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen,
+            failure = running => return Err(failure),
+        };
+        drop(progress);
+        let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub.connection))?;
+        if own.audit_log {
+            let added = add_own_audit_log(&mut evidence, &hub).await;
+            added.map_err(Failure::could_not_run)?;
+        }
+        Ok(evidence)
+    };
+    let observed = observing.await;
+    let stopped = hub.stop().await.map_err(Failure::no_hub);
+    let evidence = observed?;
+    stopped.map(|()| evidence)
 }
 
 /// Restricts a run with a testbed to the namespaces of the testbed.

@@ -2,21 +2,24 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use collect::Progress;
+use collect::{Progress, clock::Clock};
 use evidence::{Awaited, Evidence, api::Role, file};
-use judge::{Selection, Waivers, unsettled};
-use report::{Form, Part, Prepared};
+use judge::{RuleVerdict, Selection, Verdict, Waivers, judge, rules::Level, unsettled};
+use report::{Form, Part, Prepared, escape, no_status};
 use tokio::{task::spawn_blocking, time::Instant};
 
-use super::{
-    first_sight::first_sight,
-    progress::{Output, output},
+use super::progress::{Display, in_words};
+use crate::command::{
+    flags::target::Target,
+    terminal::{advice, called::called},
 };
-use crate::command::{flags::target::Target, terminal::called::called};
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
 const EVERY: Duration = Duration::from_secs(50);
@@ -85,23 +88,23 @@ fn tell(what: &str, part: &Path) {
 impl Watching<'_> {
     /// The progress of a run. Without `waits`, the hub's time is simulated.
     pub fn progress(&self, waits: bool) -> Box<dyn Progress> {
-        Box::new(RunProgress::new(self, output(waits)))
+        Box::new(RunProgress::new(self, Display::new(waits)))
     }
 }
 
 /// Shows progress, judges the first list, and keeps the part of the record.
 struct RunProgress {
-    shown: Arc<dyn Output>,
+    display: Arc<Display>,
     selection: Selection,
     waivers: Option<Waivers>,
     keeper: Option<Arc<Keeper>>,
 }
 
 impl RunProgress {
-    fn new(watching: &Watching<'_>, shown: Arc<dyn Output>) -> Self {
+    fn new(watching: &Watching<'_>, display: Display) -> Self {
         let record = watching.record.clone();
         Self {
-            shown,
+            display: Arc::new(display),
             selection: watching.selection.clone(),
             waivers: watching.waivers.cloned(),
             keeper: record.map(|record| Arc::new(Keeper::new(record))),
@@ -111,24 +114,24 @@ impl RunProgress {
 
 impl Progress for RunProgress {
     fn phase(&self, what: &str) {
-        self.shown.phase(what);
+        self.display.phase(&escape::line(what));
     }
 
     fn step(&self, what: &str) {
-        self.shown.step(what);
+        self.display.step(what);
     }
 
     fn warn(&self, what: &str) {
-        self.shown.warn(what);
+        self.display.warn(what);
     }
 
     fn left_over(&self, journal: &Path) {
-        self.shown.left_over(journal);
+        self.display.warn(&advice::left_over(journal));
     }
 
     fn listed(&self, list: Evidence, observe: Duration) {
         // A judgement that takes longer than the run is not shown.
-        let shown = Arc::downgrade(&self.shown);
+        let display = Arc::downgrade(&self.display);
         let (selection, waivers) = (self.selection.clone(), self.waivers.clone());
         spawn_blocking(move || {
             let mut roles = list.header.claim.roles();
@@ -138,17 +141,14 @@ impl Progress for RunProgress {
                 return;
             }
             let line = first_sight(&list, &selection, waivers.as_ref(), observe);
-            if let Some(shown) = shown.upgrade() {
-                shown.print(&line);
+            if let Some(display) = display.upgrade() {
+                display.print(&line);
             }
         });
     }
 
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
-        self.shown.tick(elapsed, observe, profiles, writes);
-        if let Some(failure) = self.keeper.as_ref().and_then(|keeper| keeper.first_failure()) {
-            self.shown.warn(&failure);
-        }
+        self.display.tick(elapsed, observe, profiles, writes);
     }
 
     fn open(&self, so_far: &Evidence) -> Awaited {
@@ -156,7 +156,7 @@ impl Progress for RunProgress {
     }
 
     fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
-        self.shown.settling(elapsed, most, awaited);
+        self.display.settling(elapsed, most, awaited);
     }
 
     fn wants_snapshot(&self, is_over: bool) -> bool {
@@ -165,11 +165,16 @@ impl Progress for RunProgress {
     }
 
     fn snapshot(&self, so_far: Evidence) {
-        if let Some(keeper) = &self.keeper {
-            keeper.begin();
-            let keeper = Arc::clone(keeper);
-            spawn_blocking(move || keeper.write(&so_far));
-        }
+        let Some(keeper) = self.keeper.clone() else { return };
+        keeper.begin();
+        let display = Arc::downgrade(&self.display);
+        spawn_blocking(move || {
+            if let Err(failure) = keeper.write(&so_far)
+                && let Some(display) = display.upgrade()
+            {
+                keeper.warn_once(&failure, &display);
+            }
+        });
     }
 }
 
@@ -178,6 +183,7 @@ struct Keeper {
     record: RecordPart,
     state: Mutex<State>,
     turn: Mutex<()>,
+    has_warned: AtomicBool,
 }
 
 struct State {
@@ -186,9 +192,6 @@ struct State {
     is_writing: bool,
     /// Whether the first part was begun.
     begun: bool,
-    /// Why the last part could not be written.
-    failure: Option<std::io::Error>,
-    is_reported: bool,
 }
 
 impl Keeper {
@@ -197,13 +200,12 @@ impl Keeper {
             next: Instant::now() + EVERY,
             is_writing: false,
             begun: false,
-            failure: None,
-            is_reported: false,
         };
         Self {
             record,
             state: Mutex::new(state),
             turn: Mutex::default(),
+            has_warned: AtomicBool::new(false),
         }
     }
 
@@ -227,33 +229,67 @@ impl Keeper {
         state.begun = true;
     }
 
-    fn write(&self, so_far: &Evidence) {
+    fn write(&self, so_far: &Evidence) -> std::io::Result<()> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
         let written = self.record.write(so_far);
         let mut state = self.state();
         state.is_writing = false;
         state.next = (began + EVERY).max(Instant::now() + SHARE * began.elapsed());
-        state.failure = written.err();
+        written
     }
 
-    /// The warning about the first failure. The run goes on, and tries each part.
-    fn first_failure(&self) -> Option<String> {
-        let mut state = self.state();
-        let failure = state.failure.take().filter(|_| !state.is_reported)?;
-        state.is_reported = true;
-        Some(format!(
-            "failed to write {}, so that a killed run would lose its evidence: {failure}",
-            self.record.part.path().display()
-        ))
+    /// Warns about the first failure. The run goes on, and tries each part.
+    fn warn_once(&self, failure: &std::io::Error, display: &Display) {
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            display.warn(&format!(
+                "failed to write {}, so that a killed run would lose its evidence: {failure}",
+                self.record.part.path().display()
+            ));
+        }
     }
+}
+
+/// The number of rules that the line names.
+const MOST_NAMED: usize = 3;
+
+/// Judges the first list as a single snapshot, and names the MUST rules that fail.
+fn first_sight(
+    list: &Evidence,
+    selection: &Selection,
+    waivers: Option<&Waivers>,
+    observe: Duration,
+) -> String {
+    let mut judgement = judge(list, selection);
+    if let Some(waivers) = waivers {
+        let today = Waivers::day(Clock::system().now());
+        judgement.waive(waivers, today, list.header.claim.strict);
+    }
+    let fails = |verdict: &&RuleVerdict| verdict.verdict == Verdict::Fail && verdict.level() == Level::Must;
+    let failed = judgement.verdicts.iter().filter(fails);
+    let ids: Vec<&str> = failed.map(|verdict| verdict.rule.id).collect();
+    let cause = no_status(list).map_or_else(String::new, |cause| format!("; {cause}"));
+    let (rules, observe) = (in_one_line(&ids), in_words(observe));
+    format!("at first sight: {rules}{cause}; watching for {observe}")
+}
+
+fn in_one_line(ids: &[&str]) -> String {
+    let count = match ids.len() {
+        0 => return "no MUST rule fails".to_owned(),
+        1 => "1 MUST rule fails".to_owned(),
+        number => format!("{number} MUST rules fail"),
+    };
+    let mut named = ids[..ids.len().min(MOST_NAMED)].join(", ");
+    if ids.len() > MOST_NAMED {
+        named += &format!(", and {} more", ids.len() - MOST_NAMED);
+    }
+    format!("{count} ({named})")
 }
 
 #[cfg(test)]
 mod tests {
-    use collect::{Plan, Wish, clock::Clock, collect};
+    use collect::{Plan, Wish, collect};
     use evidence::{Digester, Kind, read_input};
-    use judge::judge;
     use kube::{
         Api, Client,
         api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
@@ -267,22 +303,6 @@ mod tests {
     use super::*;
 
     const MINUTE: i64 = 60;
-
-    /// The lines that a run prints.
-    #[derive(Default)]
-    struct Lines(Mutex<Vec<String>>);
-
-    impl Progress for Lines {
-        fn warn(&self, what: &str) {
-            self.print(what);
-        }
-    }
-
-    impl Output for Lines {
-        fn print(&self, line: &str) {
-            self.0.lock().expect("a lock").push(line.to_owned());
-        }
-    }
 
     /// A hub of which a record is made.
     struct World {
@@ -319,7 +339,7 @@ mod tests {
                 secrets: Wish::Asked,
                 ..Plan::watching(Duration::from_secs(seconds))
             };
-            let progress = self.progress(Arc::new(Lines::default()));
+            let progress = self.progress(|_| {});
             let client = self.hub.client_as("admin", "m").expect("a client");
             tokio::select! {
                 seen = collect(&self.hub.connection, &plan, self.clock, &progress, CancellationToken::new()) => {
@@ -330,13 +350,13 @@ mod tests {
             }
         }
 
-        fn progress(&self, shown: Arc<dyn Output>) -> RunProgress {
+        fn progress(&self, write: impl Fn(&str) + Send + Sync + 'static) -> RunProgress {
             let watching = Watching {
                 selection: &Selection::default(),
                 waivers: None,
                 record: Some(self.record.clone()),
             };
-            RunProgress::new(&watching, shown)
+            RunProgress::new(&watching, Display::on(None, false, write))
         }
 
         fn part(&self) -> Evidence {
@@ -433,22 +453,30 @@ mod tests {
         let world = World::new("evidence.jsonl").await;
         // Nothing replaces a folder that is not empty.
         std::fs::create_dir_all(world.record.part.path().join("full")).expect("created");
-        let lines = Arc::new(Lines::default());
-        let shown: Arc<dyn Output> = lines.clone();
-        let progress = world.progress(shown);
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let written = Arc::clone(&lines);
+        let progress = world.progress(move |line| written.lock().expect("a lock").push(line.to_owned()));
         let keeper = progress.keeper.as_ref().expect("a keeper");
         for _ in 0..3 {
-            let mut state = keeper.state();
-            state.failure = world.record.write(&Evidence::default()).err();
-            assert!(state.failure.is_some());
-            drop(state);
-            progress.tick(Duration::ZERO, Duration::ZERO, 0, 0);
+            let failure = keeper.write(&Evidence::default()).expect_err("no file");
+            keeper.warn_once(&failure, &progress.display);
         }
-        let lines = lines.0.lock().expect("a lock");
+        let lines = lines.lock().expect("a lock");
         assert!(
             lines.len() == 1 && lines[0].contains("evidence.jsonl.part"),
             "{lines:?}"
         );
         assert_eq!(world.files(), ["evidence.jsonl.part"], "and nothing half written");
+    }
+
+    #[test]
+    fn a_line_names_at_most_three_rules() {
+        assert_eq!(in_one_line(&[]), "no MUST rule fails");
+        assert_eq!(in_one_line(&["a/b"]), "1 MUST rule fails (a/b)");
+        assert_eq!(in_one_line(&["a", "b", "c"]), "3 MUST rules fail (a, b, c)");
+        assert_eq!(
+            in_one_line(&["a", "b", "c", "d", "e"]),
+            "5 MUST rules fail (a, b, c, and 2 more)"
+        );
     }
 }

@@ -1,10 +1,9 @@
 //! `--color`.
 
-use anstream::ColorChoice;
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice};
 
 /// When to print in colour.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ColorFlags {
     /// Print in colour; auto follows the terminal, NO_COLOR and CLICOLOR_FORCE
     #[arg(
@@ -13,27 +12,19 @@ pub struct ColorFlags {
         hide_short_help = true,
         value_enum,
         value_name = "WHEN",
-        default_value_t
+        default_value_t = ColorChoice::Auto
     )]
-    color: When,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum When {
-    // Without descriptions, which would take half of the help.
-    #[default]
-    Auto,
-    Always,
-    Never,
+    color: ColorChoice,
 }
 
 impl ColorFlags {
     /// Decides for the whole process.
     pub fn apply(&self) {
-        ColorChoice::write_global(match self.color {
-            When::Auto => ColorChoice::Auto,
-            When::Always => ColorChoice::Always,
-            When::Never => ColorChoice::Never,
-        });
+        match self.color {
+            ColorChoice::Auto => anstream::ColorChoice::Auto,
+            ColorChoice::Always => anstream::ColorChoice::Always,
+            ColorChoice::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
     }
 }

@@ -1,6 +1,6 @@
 //! Exit codes: a contract with scripts and pipelines.
 
-use std::{fmt, process::ExitCode};
+use std::process::ExitCode;
 
 use collect::{
     CollectError,
@@ -159,16 +159,6 @@ impl Failure {
             }
         }
         causes
-    }
-}
-
-impl fmt::Display for Failure {
-    /// The error with all its lines, and its causes.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.error)?;
-        self.causes()
-            .iter()
-            .try_for_each(|cause| write!(f, "\ncaused by: {cause}"))
     }
 }
 

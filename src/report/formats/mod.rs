@@ -27,8 +27,7 @@ pub enum Format {
     Json,
 }
 
-/// The formats, in the order of the help. The flags of `run`, `replay` and `doctor`, and the keys of the configuration
-/// follow from this list.
+/// The formats, in the order of the help.
 pub const FORMATS: [Format; 5] = [
     Format::Junit,
     Format::Html,
@@ -46,17 +45,6 @@ impl Format {
             Self::Markdown => "markdown",
             Self::Badge => "badge",
             Self::Json => "json",
-        }
-    }
-
-    /// The description, for the help.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Junit => "Write a JUnit report",
-            Self::Html => "Write an HTML report: one self-contained file, with drawings of the watch",
-            Self::Markdown => "Write a Markdown report; $GITHUB_STEP_SUMMARY is appended to",
-            Self::Badge => "Write the decision as a badge (SVG), for a README",
-            Self::Json => "Write a JSON report",
         }
     }
 
