@@ -311,29 +311,6 @@ fn a_slice_s_clusters_come_and_go_by_name() {
 }
 
 #[test]
-fn other_kinds_have_no_story() {
-    let evidence = world("profiles: [{}]");
-    let object = ObjectRef {
-        kind: "Namespace".to_owned(),
-        name: "default".to_owned(),
-        ..ObjectRef::default()
-    };
-    assert_eq!(
-        Stories::of(&evidence).of_finding(&Finding::on(object, "it is wrong")),
-        None
-    );
-    let unseen = ObjectRef {
-        kind: "ClusterProfile".to_owned(),
-        name: "unseen".to_owned(),
-        ..ObjectRef::default()
-    };
-    assert_eq!(
-        Stories::of(&evidence).of_finding(&Finding::on(unseen, "it is wrong")),
-        None
-    );
-}
-
-#[test]
 fn a_story_goes_on_after_the_window() {
     let evidence = world(
         r#"

@@ -219,7 +219,7 @@ mod tests {
     use judge::{Selection, judge};
 
     use super::*;
-    use crate::no_advice;
+    use crate::tests::report_of;
 
     fn step(action: DriverAction, reacted_after: Option<i64>) -> DriverStep {
         let after = |seconds| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds);
@@ -248,15 +248,8 @@ mod tests {
             ..Evidence::default()
         };
         let selection = Selection::default();
-        let report = Report {
-            evidence: &evidence,
-            judgement: &judge(&evidence, &selection),
-            selection: &selection,
-            judged_at: Timestamp::UNIX_EPOCH,
-            file: None,
-            editions: &[],
-            advice: no_advice,
-        };
+        let judgement = judge(&evidence, &selection);
+        let report = report_of(&evidence, &judgement, &selection);
         assert_eq!(
             slowest_reactions(&report).as_deref(),
             Some("break 40 s and join 12 s, within a patience of 120 s")

@@ -157,65 +157,54 @@ mod tests {
 
     #[test]
     fn a_section_has_an_address() {
-        let kep = address_of("KEP-4322", Edition::Standard).expect("a text");
-        let types = address_of(GO_PACKAGE, Edition::Standard).expect("a text");
-        let addresses = |source| addresses(source, Edition::Standard);
-        assert_eq!(
-            addresses("KEP-4322 › Status › Properties › cluster-endpoints.k8s.io"),
-            [format!("{kep}#cluster-endpointsk8sio")]
-        );
-        assert_eq!(
-            addresses("KEP-4322 › Terminology › Cluster Manager; Status › Conditions; Goals"),
-            [
-                format!("{kep}#terminology"),
-                format!("{kep}#conditions"),
-                format!("{kep}#goals")
-            ]
-        );
-        assert_eq!(
-            addresses(
-                "KEP-4322 › Notes › Uniqueness of the ClusterProfile object; LabelClusterSetKey of the API's Go package"
+        let text = |document, edition| address_of(document, edition).expect("a text");
+        let push = "KEP-4322 › Cluster Access › Push Model via Credentials in Secret";
+        let types = "PlacementDecision types";
+        let decisions = "PlacementDecision types › ClusterDecision › Reason";
+        let notes = "KEP-4322 › Notes › Uniqueness of the ClusterProfile object; LabelClusterSetKey of the API's Go package";
+        for (source, edition, document, anchors) in [
+            (
+                "KEP-4322 › Status › Properties › cluster-endpoints.k8s.io",
+                Edition::Standard,
+                "KEP-4322",
+                &["#cluster-endpointsk8sio"][..],
             ),
-            [format!("{kep}#uniqueness-of-the-clusterprofile-object"), types]
-        );
-        assert_eq!(
-            addresses("KEP-4322 › Status › Conditions (and the contract of metav1.Condition)"),
-            [format!("{kep}#conditions")]
-        );
-    }
-
-    #[test]
-    fn an_edition_has_its_own_text_and_headings() {
-        let source = "KEP-4322 › Cluster Access › Push Model via Credentials in Secret";
-        assert_eq!(
-            addresses(source, Edition::Standard),
-            [format!(
-                "{}#push-model-via-credentials-in-secret-not-recommended",
-                address_of("KEP-4322", Edition::Standard).expect("a text")
-            )]
-        );
-        for edition in [Edition::Y2026M07, Edition::Y2026M09] {
-            let address = &addresses(source, edition)[0];
-            assert!(
-                address.ends_with("#push-model-via-credentials-in-secret"),
-                "{address}"
-            );
+            (
+                "KEP-4322 › Terminology › Cluster Manager; Status › Conditions; Goals",
+                Edition::Standard,
+                "KEP-4322",
+                &["#terminology", "#conditions", "#goals"],
+            ),
+            (
+                "KEP-4322 › Status › Conditions (and the contract of metav1.Condition)",
+                Edition::Standard,
+                "KEP-4322",
+                &["#conditions"],
+            ),
+            // An edition has its own headings.
+            (
+                push,
+                Edition::Standard,
+                "KEP-4322",
+                &["#push-model-via-credentials-in-secret-not-recommended"],
+            ),
+            (
+                push,
+                Edition::Y2026M07,
+                "KEP-4322",
+                &["#push-model-via-credentials-in-secret"],
+            ),
+            // A source file has no sections.
+            (decisions, Edition::Placement2025M09, types, &[""]),
+        ] {
+            let text = text(document, edition);
+            let expected: Vec<String> = anchors.iter().map(|anchor| format!("{text}{anchor}")).collect();
+            assert_eq!(addresses(source, edition), expected, "{source}");
         }
-        let texts = [Edition::Standard, Edition::Y2026M07, Edition::Y2026M09]
-            .map(|edition| address_of("KEP-4322", edition));
-        assert!(texts[0] != texts[1] && texts[1] != texts[2], "{texts:?}");
-    }
-
-    #[test]
-    fn a_source_file_has_no_sections() {
-        let cited = cited(
-            "PlacementDecision types › ClusterDecision › Reason",
-            Edition::Placement2025M09,
-        );
-        assert_eq!(
-            cited[0].address,
-            address_of("PlacementDecision types", Edition::Placement2025M09)
-        );
+        let go_package = addresses(notes, Edition::Standard).pop();
+        assert_eq!(go_package, Some(text(GO_PACKAGE, Edition::Standard)));
+        let kep = [Edition::Standard, Edition::Y2026M07, Edition::Y2026M09].map(|one| text("KEP-4322", one));
+        assert!(kep[0] != kep[1] && kep[1] != kep[2], "{kep:?}");
     }
 
     #[test]

@@ -176,16 +176,6 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_cluster_does_not_move_the_others() {
-        let cluster = |name: &str| json!({"clusterProfileRef": {"name": name, "namespace": "fleet"}});
-        let before = json!({"decisions": [cluster("a"), cluster("b"), cluster("c")]});
-        let after = json!({"decisions": [cluster("b"), cluster("c")]});
-        let listed = listed(&before, &after);
-        assert_eq!(listed.len(), 1, "{listed:?}");
-        assert!(listed[0].starts_with("decisions[fleet/a]: {"), "{listed:?}");
-    }
-
-    #[test]
     fn items_of_one_name_are_compared_in_their_order() {
         let before = json!({"list": [{"name": "a", "value": 1}, {"name": "a", "value": 2}]});
         let after = json!({"list": [{"name": "a", "value": 1}, {"name": "a", "value": 3}]});

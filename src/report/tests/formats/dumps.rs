@@ -4,7 +4,6 @@ use std::{fs, path::Path};
 
 use evidence::{Digester, Evidence, api::Role, read_input};
 use jiff::Timestamp;
-use judge::rules::{self, example::Example};
 use report::Report;
 
 use super::support::{formats, world::World, written};
@@ -22,14 +21,6 @@ fn dumps() -> Vec<(String, Evidence)> {
             }
         }
     }
-    for rule in rules::all().iter().step_by(2) {
-        let examples = Example::of(rule).expect("examples");
-        let examples = examples
-            .into_iter()
-            .filter(|one| one.evidence().header.window.is_none())
-            .take(1);
-        dumps.extend(examples.map(|one| (rule.id.to_owned(), one.evidence().clone())));
-    }
     dumps.retain(|(_, evidence)| evidence.header.window.is_none());
     dumps
 }
@@ -37,7 +28,7 @@ fn dumps() -> Vec<(String, Evidence)> {
 #[test]
 fn no_format_shows_a_time_of_a_dump() {
     let dumps = dumps();
-    assert!(dumps.len() >= 20, "{} dumps", dumps.len());
+    assert!(dumps.len() >= 8, "{} dumps", dumps.len());
     for (name, mut evidence) in dumps {
         let roles = [Role::Manager, Role::Scheduler];
         let claim = &mut evidence.header.claim;

@@ -5,7 +5,7 @@ mod dumps;
 mod hostile;
 mod leaks;
 mod markdown;
-mod support;
+pub mod support;
 
 /// The repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
