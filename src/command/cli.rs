@@ -43,6 +43,9 @@ pub struct Cli {
     color: color::ColorFlags,
     #[command(subcommand)]
     command: Subcommands,
+    /// What `--print-config` prints instead of carrying out the command.
+    #[arg(skip)]
+    configuration: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -88,7 +91,7 @@ pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
         _ => return Ok(cli),
     };
     claim.about.clone_from(&settings.about);
-    settings.complete(&whole, name, config)?;
+    cli.configuration = settings.complete(&whole, name, config)?;
     Ok(cli)
 }
 
@@ -103,6 +106,9 @@ impl Cli {
     /// When it could not be carried out; the failure knows its exit code.
     pub fn execute(self) -> Result<Exit, Failure> {
         self.color.apply();
+        if let Some(configuration) = &self.configuration {
+            return print(configuration).map(|()| Exit::Success);
+        }
         match self.command {
             Subcommands::Run(run) => run.execute(),
             Subcommands::Doctor(doctor) => doctor.execute(),

@@ -65,9 +65,6 @@ pub struct ConfigFlags {
     /// Print the effective configuration as such a file, and exit
     #[arg(long)]
     print_config: bool,
-    /// What `--print-config` prints.
-    #[arg(skip)]
-    pub printed: Option<String>,
     /// The flags that are set, each by its id and its long name.
     #[arg(skip)]
     set: Vec<(String, String)>,
@@ -154,18 +151,20 @@ impl Settings {
         Ok(Self { matches, about, set })
     }
 
-    /// Completes the flags that name the file.
+    /// Completes the flags that name the file. Returns what `--print-config` prints, if it is given.
     ///
     /// # Errors
     /// When a value cannot be printed.
-    pub fn complete(&self, whole: &Command, name: &str, config: &mut ConfigFlags) -> Result<(), Failure> {
+    pub fn complete(
+        &self,
+        whole: &Command,
+        name: &str,
+        config: &mut ConfigFlags,
+    ) -> Result<Option<String>, Failure> {
         let own = subcommand(whole, name);
         let set = own.get_arguments().filter(|arg| contains(&self.set, arg));
         config.set = set.map(|arg| (arg.get_id().to_string(), long(arg))).collect();
-        if config.print_config {
-            config.printed = Some(self.text(own)?);
-        }
-        Ok(())
+        config.print_config.then(|| self.text(own)).transpose()
     }
 
     /// The settings as a configuration file. Paths are absolute, and other defaults are comments.

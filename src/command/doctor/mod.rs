@@ -100,9 +100,6 @@ impl Doctor {
     /// # Errors
     /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(text) = &self.run.config.printed {
-            return print(text).map(|()| Exit::Success);
-        }
         let diagnosis = self.diagnose()?;
         print(&match self.format {
             Format::Pretty => diagnosis.page(width()),

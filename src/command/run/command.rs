@@ -22,10 +22,7 @@ use crate::command::{
         selection::SelectionFlags,
         target::ScopeFlags,
     },
-    terminal::{
-        exit::{Exit, Failure},
-        print::print,
-    },
+    terminal::exit::{Exit, Failure},
 };
 
 const EXAMPLES: &str = "\
@@ -104,9 +101,6 @@ impl Run {
     /// # Errors
     /// When the flags conflict, the hub is unavailable, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(shown) = &self.flags.config.printed {
-            return print(shown).map(|()| Exit::Success);
-        }
         if self.clean {
             return clean(self.flags);
         }
@@ -169,9 +163,6 @@ impl Replay {
     /// # Errors
     /// When the file cannot be used, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let Some(shown) = &self.config.printed {
-            return print(shown).map(|()| Exit::Success);
-        }
         File {
             path: &self.evidence,
             audit_logs: &[],
