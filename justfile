@@ -53,7 +53,7 @@ courses COURSES="1000000" SEED="0":
 
 # Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
 chaos SCHEDULES="10000" SEED="0":
-    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test lab chaos::no_schedule
+    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test lab chaos::schedules
 
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:

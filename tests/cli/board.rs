@@ -10,24 +10,27 @@ fn published() -> Vec<PathBuf> {
         let entries = fs::read_dir(path).expect("a folder");
         entries.map(|entry| entry.expect("an entry").path())
     };
-    let folders: Vec<PathBuf> = entries(Path::new(ROOT).join("reports"))
-        .flat_map(entries)
-        .collect();
-    assert!(folders.len() >= 2, "{folders:?}");
-    folders
+    let implementations = entries(Path::new(ROOT).join("reports"));
+    implementations.flat_map(entries).collect()
 }
 
+/// A report and its evidence.
+const FILES: [&str; 2] = ["report.yaml", "evidence.jsonl.zst"];
+
 impl Folder {
+    /// A file of the submitted report of that name.
+    fn submitted(name: &str, file: &str) -> String {
+        format!("reports/{name}/v1.0.0/{file}")
+    }
+
     /// Submits the report of a dump as `reports/NAME/v1.0.0`.
     fn submit(&self, name: &str, dump: &str, flags: &str) {
-        let place = format!("reports/{name}/v1.0.0");
-        fs::create_dir_all(self.path(&place)).expect("created");
+        fs::create_dir_all(self.path(&Self::submitted(name, ""))).expect("created");
         let config = self.config(&format!(
             "implementation: {{organization: Example, project: {name}, url: 'https://fleet.example', \
              version: v1.0.0, contact: ['@someone']}}"
         ));
-        let report = self.flag(&format!("{place}/report.yaml"));
-        let evidence = self.flag(&format!("{place}/evidence.jsonl.zst"));
+        let [report, evidence] = FILES.map(|file| self.flag(&Self::submitted(name, file)));
         let run = format!("run --from {dump} --config {config} {flags}");
         let done = call(format!("{run} --report {report} --record {evidence}"));
         assert!(matches!(done.code, Some(0 | 1)), "{}", done.err);
@@ -58,12 +61,17 @@ fn row<'a>(page: &'a str, name: &str) -> &'a str {
 fn the_published_reports_make_a_page() {
     let folder = Folder::new();
     let out = folder.flag("board.html");
-    let printed = expect(0, format!("report site {ROOT}/reports --out {out}"));
-    assert_contains(&printed, &[" reports, 0 unreadable folders: open "]);
+    let site = format!("report site {ROOT}/reports --out {out}");
+    expect_output(0, site, &[" reports, 0 unreadable folders: open "]);
     let page = folder.text("board.html");
-    for role in ["manager", "scheduler", "consumer"] {
-        assert_contains(&page, &[&format!("<section id=\"{role}\">")]);
-    }
+    let parts = [
+        "<section id=\"manager\">",
+        "<section id=\"scheduler\">",
+        "<section id=\"consumer\">",
+        "<a href=\"#ocm/v1.3.1/clustersets/namespace-labelled\">",
+        "<article id=\"ocm/v1.3.1/clustersets/namespace-labelled\">",
+    ];
+    assert_contains(&page, &parts);
     let parts = [
         "not conformant",
         "MUST rules: ",
@@ -75,12 +83,6 @@ fn the_published_reports_make_a_page() {
         "not submitted: from the same evidence",
     ];
     assert_contains(row(&page, "ocm v1.3.1"), &parts);
-    for finding in ["<a href=\"#", "<article id=\""] {
-        assert_contains(
-            &page,
-            &[&format!("{finding}ocm/v1.3.1/clustersets/namespace-labelled\">")],
-        );
-    }
     let (_, rule) = page
         .split_once("<code>updates/no-empty-writes</code>")
         .expect("a rule");
@@ -96,12 +98,13 @@ fn the_published_reports_hold_and_lack_only_time() {
     for line in printed.lines().filter(|line| line.starts_with("  - ")) {
         assert!(line.starts_with("  - it watched for "), "{printed}");
     }
-    assert_contains(&expect(0, verify), &["holds: ocm/v1.2.1\n"]);
+    expect_output(0, verify, &["holds: ocm/v1.2.1\n"]);
     for folder in published() {
         for name in ["report.json", "report.md"] {
             let text = fs::read_to_string(folder.join(name)).expect(name);
+            let names_a_path = text.contains("/tmp/");
             assert!(
-                !text.contains("/tmp/"),
+                !names_a_path,
                 "{}/{name} names a path of a machine",
                 folder.display()
             );
@@ -113,6 +116,8 @@ fn the_published_reports_hold_and_lack_only_time() {
 #[test]
 fn published_evidence_gives_the_decisions_of_the_table() {
     let table = fs::read_to_string(format!("{ROOT}/ci/managers/README.md")).expect("a README");
+    let out = Folder::new();
+    let json = out.flag("report.json");
     for folder in published() {
         let report = fs::read_to_string(folder.join("report.json")).expect("a report");
         let editions: &[&str] = if report.contains(r#""edition": "consumer-"#) {
@@ -122,22 +127,18 @@ fn published_evidence_gives_the_decisions_of_the_table() {
         } else {
             &["standard", "2026-07", "2026-09"]
         };
+        let path = folder.strip_prefix(ROOT).expect("within").display();
         for edition in editions {
-            let out = Folder::new();
-            let (evidence, json) = (folder.join("evidence.jsonl.zst"), out.flag("report.json"));
             call(format!(
-                "replay {} --edition {edition} --json {json}",
-                evidence.display()
+                "replay {ROOT}/{path}/evidence.jsonl.zst --edition {edition} --json {json}"
             ));
             let report = out.json("report.json");
-            let text = |value: &Value| value.as_str().expect("text").to_owned();
-            let implementation = &report["claim"]["implementation"];
+            let text = |pointer: &str| report.pointer(pointer).and_then(Value::as_str).expect("text");
             let row = format!(
-                "| [{} {}](../../{}/report.md) | `{edition}` | {} |\n",
-                text(&implementation["organization"]),
-                text(&implementation["version"]),
-                folder.strip_prefix(ROOT).expect("within").display(),
-                text(&report["decision"]).replace('-', " "),
+                "| [{} {}](../../{path}/report.md) | `{edition}` | {} |\n",
+                text("/claim/implementation/organization"),
+                text("/claim/implementation/version"),
+                text("/decision").replace('-', " "),
             );
             assert_contains(&table, &[&row]);
         }
@@ -150,25 +151,22 @@ fn every_state_of_a_pull_request_is_shown() {
     folder.submit("good", "conforming.yaml", "");
     folder.submit("other-edition", "conforming.yaml", "--edition 2026-09");
     folder.submit("narrowed", "conforming.yaml", "identity/");
+    let rule = "identity/manager-label-matches";
     for (name, old, new) in [
         ("forged", "decision: not-conformant", "decision: conformant"),
-        (
-            "older",
-            "identity/manager-label-matches",
-            "identity/of-another-suite",
-        ),
+        ("older", rule, "identity/of-another-suite"),
     ] {
         folder.submit(name, "violating.yaml", "");
-        folder.edit(&format!("reports/{name}/v1.0.0/report.yaml"), old, new);
+        folder.edit(&Folder::submitted(name, FILES[0]), old, new);
     }
     folder.submit("bare", "conforming.yaml", "");
-    fs::remove_file(folder.path("reports/bare/v1.0.0/evidence.jsonl.zst")).expect("removed");
+    fs::remove_file(folder.path(&Folder::submitted("bare", FILES[1]))).expect("removed");
     folder.submit("garbled", "conforming.yaml", "");
-    folder.write("reports/garbled/v1.0.0/evidence.jsonl.zst", "no evidence");
+    folder.write(&Folder::submitted("garbled", FILES[1]), "no evidence");
     for name in ["empty", "broken"] {
-        fs::create_dir_all(folder.path(&format!("reports/{name}/v1.0.0"))).expect("created");
+        fs::create_dir_all(folder.path(&Folder::submitted(name, ""))).expect("created");
     }
-    folder.write("reports/broken/v1.0.0/report.yaml", "kind: x\n");
+    folder.write(&Folder::submitted("broken", FILES[0]), "kind: x\n");
     folder.write("reports/README.md", "not a report");
 
     let page = folder.board();
@@ -187,35 +185,30 @@ fn every_state_of_a_pull_request_is_shown() {
     ] {
         let row = row(&page, &format!("{name} v1.0.0"));
         assert_contains(row, &[words]);
-        assert_eq!(
-            row.contains("not submitted: from the same evidence"),
-            has_other_editions,
-            "{row}"
-        );
+        let shows_other_editions = row.contains("not submitted: from the same evidence");
+        assert_eq!(shows_other_editions, has_other_editions, "{row}");
     }
     let done = folder.verify();
     assert_eq!(done.code, Some(1), "{}", done.err);
-    assert_contains(
-        &done.out,
-        &[
-            "❌ Conformance reports: 3 of 9 hold, 2 do not hold, 2 are not verified, 2 cannot be read",
-            "`bare/v1.0.0`: `bare v1.0.0` is ",
-            "- it has no report.yaml: write one with \\`run --report\\`",
-            "- the evidence is missing: add evidence.jsonl.zst next to report.yaml",
-        ],
-    );
+    let parts = [
+        "❌ Conformance reports: 3 of 9 hold, 2 do not hold, 2 are not verified, 2 cannot be read",
+        "`bare/v1.0.0`: `bare v1.0.0` is ",
+        "- it has no report.yaml: write one with \\`run --report\\`",
+        "- the evidence is missing: add evidence.jsonl.zst next to report.yaml",
+    ];
+    assert_contains(&done.out, &parts);
 }
 
 #[test]
 fn the_exit_code_differs_for_unverified_unreadable_and_forged_reports() {
     let folder = Folder::new();
     folder.submit("fleet", "violating.yaml", "");
-    fs::remove_file(folder.path("reports/fleet/v1.0.0/evidence.jsonl.zst")).expect("removed");
+    fs::remove_file(folder.path(&Folder::submitted("fleet", FILES[1]))).expect("removed");
     assert_eq!(folder.verify().code, Some(0));
     fs::create_dir_all(folder.path("reports/empty")).expect("created");
     assert_eq!(folder.verify().code, Some(2));
-    let report = "reports/fleet/v1.0.0/report.yaml";
-    folder.edit(report, "decision: not-conformant", "decision: conformant");
+    let report = Folder::submitted("fleet", FILES[0]);
+    folder.edit(&report, "decision: not-conformant", "decision: conformant");
     assert_eq!(folder.verify().code, Some(1));
     fs::create_dir_all(folder.path("nothing")).expect("created");
     for (name, part) in [
@@ -232,32 +225,21 @@ fn evidence_of_another_run_refutes_each_verdict() {
     let folder = Folder::new();
     folder.submit("fleet", "conforming.yaml", "");
     folder.submit("worse", "violating.yaml", "");
-    let line = |name: &str, key: &str| {
-        let text = folder.text(&format!("reports/{name}/v1.0.0/report.yaml"));
-        let mut lines = text
-            .lines()
-            .filter(|line| line.starts_with(&format!("  {key}: ")));
-        lines.next().expect("a line").to_owned()
-    };
+    let [report, evidence] = FILES.map(|file| Folder::submitted("fleet", file));
+    let [worse_report, worse_evidence] = FILES.map(|file| Folder::submitted("worse", file));
+    fs::copy(folder.path(&worse_evidence), folder.path(&evidence)).expect("copied");
     for key in ["sha256", "bytes"] {
-        folder.edit(
-            "reports/fleet/v1.0.0/report.yaml",
-            &line("fleet", key),
-            &line("worse", key),
-        );
+        let line = Regex::new(&format!("  {key}: .*")).expect("a pattern");
+        let worse = folder.text(&worse_report);
+        let worse = line.find(&worse).expect("a line").as_str();
+        folder.write(&report, &*line.replace(&folder.text(&report), worse));
     }
-    let evidence = |name: &str| folder.path(&format!("reports/{name}/v1.0.0/evidence.jsonl.zst"));
-    fs::copy(evidence("worse"), evidence("fleet")).expect("copied");
     let page = folder.board();
-    assert_contains(
-        row(&page, "fleet v1.0.0"),
-        &["does not hold: its evidence says otherwise"],
-    );
+    let words = "does not hold: its evidence says otherwise";
+    assert_contains(row(&page, "fleet v1.0.0"), &[words]);
     // The page shows the findings of the evidence.
-    assert_contains(
-        &page,
-        &["<article id=\"fleet/v1.0.0/identity/manager-label-matches\">"],
-    );
+    let finding = "<article id=\"fleet/v1.0.0/identity/manager-label-matches\">";
+    assert_contains(&page, &[finding]);
 }
 
 #[cfg(unix)]
@@ -269,13 +251,11 @@ fn links_are_not_followed() {
     fs::create_dir_all(folder.path("reports/linked/v1")).expect("created");
     let secret = folder.write("secret.yaml", "token: abc\n");
     symlink(secret, folder.path("reports/linked/v1/report.yaml")).expect("linked");
-    let evidence = folder.path("reports/fleet/v1.0.0/evidence.jsonl.zst");
+    let evidence = folder.path(&Folder::submitted("fleet", FILES[1]));
     fs::rename(&evidence, folder.path("evidence.jsonl.zst")).expect("moved");
     symlink(folder.path("evidence.jsonl.zst"), &evidence).expect("linked");
-    let done = call(format!("report verify --dir {}", folder.flag("reports")));
-    assert_contains(
-        &done.out,
-        &["report.yaml is not a regular file", "not verified: fleet/v1.0.0"],
-    );
-    assert!(!done.out.contains("abc"), "{}", done.out);
+    let out = call(format!("report verify --dir {}", folder.flag("reports"))).out;
+    let parts = ["report.yaml is not a regular file", "not verified: fleet/v1.0.0"];
+    assert_contains(&out, &parts);
+    assert!(!out.contains("abc"), "{out}");
 }

@@ -27,7 +27,9 @@ use judge::rules;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use self::command::{Folder, assert_contains, call, command, done, expect, refused, unwrapped};
+use self::command::{
+    Folder, assert_contains, call, command, done, expect, expect_output, refused, signal, table, unwrapped,
+};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 

@@ -1,4 +1,4 @@
-//! The JSON Schemas: they stand in the documents, hold for what is written, and refuse what is wrong.
+//! The JSON Schemas: they are published, hold for what is written, and refuse invalid files.
 
 use std::fmt::Write as _;
 
@@ -33,8 +33,8 @@ fn yaml(text: &str) -> Value {
 
 #[track_caller]
 fn assert_valid(validator: &Validator, value: &Value) {
-    let errors: Vec<String> = validator
-        .iter_errors(value)
+    let errors = validator.iter_errors(value);
+    let errors: Vec<String> = errors
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
     assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
@@ -42,14 +42,12 @@ fn assert_valid(validator: &Validator, value: &Value) {
 
 #[test]
 fn all_are_published() {
+    let folder = Path::new(ROOT).join("docs/schemas");
     let mut files = Vec::new();
     for name in names() {
         let version = if name == "evidence" { "v3" } else { "v1" };
         let file = format!("{name}.{version}.schema.json");
-        assert_published(
-            &Path::new(ROOT).join("docs/schemas").join(&file),
-            &expect(0, format!("schema {name}")),
-        );
+        assert_published(&folder.join(&file), &expect(0, format!("schema {name}")));
         validator(&name);
         let schema = schema(&name);
         let id = format!("urn:clusterprofile-conformance:schema:{name}:{version}");
@@ -57,7 +55,7 @@ fn all_are_published() {
         assert!(schema["title"].is_string() && schema["description"].is_string());
         files.push(file);
     }
-    for entry in fs::read_dir(Path::new(ROOT).join("docs/schemas")).expect("it is there") {
+    for entry in fs::read_dir(folder).expect("it is there") {
         let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
         assert!(files.contains(&name), "`schema` does not print {name}");
     }
@@ -66,67 +64,58 @@ fn all_are_published() {
 #[test]
 fn all_keys_are_published() {
     let schema = schema("configuration");
-    let properties = schema["properties"].as_object().expect("properties");
     let mut table = "| key | holds | |\n|---|---|---|\n".to_owned();
-    for (name, property) in properties {
+    for (name, property) in schema["properties"].as_object().expect("properties") {
         let Some(description) = property["description"].as_str() else {
             continue;
         };
-        let holds = match (&property["type"], &property["enum"]) {
+        let holds = match (property["type"].as_str(), &property["enum"]) {
             (_, Value::Array(names)) => {
                 let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
                 names.join(", ")
             }
-            (Value::String(kind), _) if kind == "boolean" => "true or false".to_owned(),
-            (Value::String(kind), _) if kind == "integer" => "a number".to_owned(),
-            (Value::String(_), _) => "text".to_owned(),
-            _ => "texts".to_owned(),
+            (Some("boolean"), _) => "true or false".to_owned(),
+            (Some("integer"), _) => "a number".to_owned(),
+            (Some(_), _) => "text".to_owned(),
+            (None, _) => "texts".to_owned(),
         };
-        writeln!(
-            table,
-            "| `{name}` | {holds} | {} |",
-            description.replace('|', "\\|")
-        )
-        .expect("a text takes all");
+        let description = description.replace('|', "\\|");
+        writeln!(table, "| `{name}` | {holds} | {description} |").expect("a text takes all");
     }
     let path = Path::new(ROOT).join("docs/configuration.md");
-    let found = fs::read_to_string(&path).expect("it is there");
-    let (head, rest) = found.split_once("<!-- keys -->\n").expect("the table's place");
+    let published = fs::read_to_string(&path).expect("it is there");
+    let (head, rest) = published
+        .split_once("<!-- keys -->\n")
+        .expect("the table's place");
     let (_, tail) = rest.split_once("<!-- end of keys -->").expect("the table's end");
-    let wanted = format!("{head}<!-- keys -->\n{table}<!-- end of keys -->{tail}");
-    assert_published(&path, &wanted);
+    let expected = format!("{head}<!-- keys -->\n{table}<!-- end of keys -->{tail}");
+    assert_published(&path, &expected);
 }
 
 #[test]
-fn they_hold_for_what_is_written() {
+fn reports_and_evidence_are_valid() {
     let folder = Folder::new();
     let (json, record) = (folder.flag("report.json"), folder.flag("evidence.jsonl"));
-    let outputs = format!("--json {json} --record {record}");
     let (report, line) = (validator("json-report"), validator("evidence"));
     let config = format!("{ROOT}/fixtures/configuration/conformance.yaml");
+    let lab = "run --hub lab --manager reference=identity/manager-label-matches --driver reference";
     for run in [
-        &format!(
-            "run --hub lab --config {config} --manager reference=identity/manager-label-matches --driver reference --allow-mutations"
-        ),
+        &format!("{lab} --config {config} --allow-mutations"),
         "run --from violating.yaml --strict --namespace fleet",
         "run --from conforming.yaml --clusterset fleet=production --consumer x",
+        "run --kubeconfig unreachable.kubeconfig",
     ] {
-        call(format!("{run} {outputs}"));
+        call(format!("{run} --json {json} --record {record}"));
         assert_valid(&report, &folder.json("report.json"));
         for record in folder.text("evidence.jsonl").lines() {
             assert_valid(&line, &serde_json::from_str(record).expect("JSON"));
         }
     }
-    // Of a run that could not be, too.
-    call(format!("run --kubeconfig {} --json {json}", folder.kubeconfig(1)));
-    assert_valid(&report, &folder.json("report.json"));
-
-    let mut wrong = folder.json("report.json");
-    wrong["tally"]["must"]["failed"] = "none".into();
-    assert!(!report.is_valid(&wrong));
-    let mut wrong = folder.json("report.json");
-    wrong["decision"] = "perhaps".into();
-    assert!(!report.is_valid(&wrong));
+    for (pointer, wrong) in [("/tally/must/failed", "none"), ("/decision", "perhaps")] {
+        let mut report_with_error = folder.json("report.json");
+        *report_with_error.pointer_mut(pointer).expect("a part") = wrong.into();
+        assert!(!report.is_valid(&report_with_error), "{pointer}");
+    }
     for wrong in [
         r#"{"deleted": {"at": 5}}"#,
         r#"{"nothing": {}}"#,
@@ -136,75 +125,51 @@ fn they_hold_for_what_is_written() {
     }
 }
 
+const VALID: &str = "
+configuration | namespace: a | skip: [b] | strict: false | nodeTolerance: 3 | hub: lab | clusterManagerAgent: manager
+configuration | expectProfiles: 3
+driver | hooks: {restart: [x]} | patience: 2m
+driver | hooks: {join: [x], leave: {command: [y], timeout: 3m, env: {A: b}}} | members: [{name: a, profile: b/c}]
+members | fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}
+";
+const INVALID: &str = "
+configuration | obsrve: 5m
+configuration | clean: true
+configuration | strict: 'yes'
+configuration | hub: labb
+configuration | expectProfiles: -1
+configuration | implementation: {name: x}
+waivers | waivers: [{rule: x}]
+waivers | waivers: [{rule: x, reason: y, link: z, expires: 2026-01-01, until: never}]
+waivers | waivers: {}
+driver | hooks: {dance: [x]}
+driver | hooks: {restart: reboot now}
+driver | hooks: {restart: []}
+driver | patience: {dance: 2m}
+driver | members: [{name: a, profile: b}]
+members | fleet/lisbon: {context: lisbon}
+members | a/b: {kubeconfig: x, token: y}
+";
+
 #[test]
-fn they_tell_what_is_right_from_what_is_wrong() {
-    let head = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\n";
-    let read = |path: &str| yaml(&fs::read_to_string(Path::new(ROOT).join(path)).expect("it is there"));
-    let example = read("fixtures/configuration/conformance.yaml");
-    let waivers = read("fixtures/configuration/waivers.yaml");
-    for (name, right, wrong) in [
-        (
-            "configuration",
-            vec![
-                example,
-                yaml(&format!(
-                    "{head}namespace: a\nskip: [b]\nstrict: false\nnodeTolerance: 3\nhub: lab\n\
-                     clusterManagerAgent: manager\nexpectProfiles: 3"
-                )),
-            ],
-            vec![
-                "kind: Configuration".to_owned(),
-                format!("{head}obsrve: 5m"),
-                format!("{head}clean: true"),
-                format!("{head}strict: 'yes'"),
-                format!("{head}hub: labb"),
-                format!("{head}expectProfiles: -1"),
-                format!("{head}implementation: {{name: x}}"),
-            ],
-        ),
-        (
-            "waivers",
-            vec![waivers],
-            vec![
-                "waivers: [{rule: x}]".to_owned(),
-                "waivers: [{rule: x, reason: y, link: z, expires: 2026-01-01, until: never}]".to_owned(),
-                "waivers: {}".to_owned(),
-            ],
-        ),
-        (
-            "driver",
-            vec![
-                read("fixtures/drivers/template.yaml"),
-                yaml("hooks: {restart: [x]}\npatience: 2m"),
-                yaml(
-                    "hooks: {join: [x], leave: {command: [y], timeout: 3m, env: {A: b}}}\nmembers: [{name: a, profile: b/c}]",
-                ),
-            ],
-            vec![
-                "hooks: {dance: [x]}".to_owned(),
-                "hooks: {restart: reboot now}".to_owned(),
-                "hooks: {restart: []}".to_owned(),
-                "patience: {dance: 2m}".to_owned(),
-                "members: [{name: a, profile: b}]".to_owned(),
-            ],
-        ),
-        (
-            "members",
-            vec![yaml(
-                "fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}",
-            )],
-            vec![
-                "fleet/lisbon: {context: lisbon}".to_owned(),
-                "a/b: {kubeconfig: x, token: y}".to_owned(),
-            ],
-        ),
+fn valid_and_invalid_files_are_distinguished() {
+    let file = |row: &[&str]| {
+        let head = if row[0] == "configuration" { HEAD } else { "" };
+        yaml(&(head.to_owned() + &row[1..].join("\n")))
+    };
+    for row in table(VALID) {
+        assert_valid(&validator(row[0]), &file(&row));
+    }
+    for row in table(INVALID) {
+        assert!(!validator(row[0]).is_valid(&file(&row)), "{row:?}");
+    }
+    assert!(!validator("configuration").is_valid(&yaml("kind: Configuration")));
+    for (name, path) in [
+        ("configuration", "fixtures/configuration/conformance.yaml"),
+        ("waivers", "fixtures/configuration/waivers.yaml"),
+        ("driver", "fixtures/drivers/template.yaml"),
     ] {
-        let validator = validator(name);
-        for right in &right {
-            assert_valid(&validator, right);
-        }
-        for wrong in &wrong {
-            assert!(!validator.is_valid(&yaml(wrong)), "{name}: {wrong}");
-        }
+        let text = fs::read_to_string(Path::new(ROOT).join(path)).expect(path);
+        assert_valid(&validator(name), &yaml(&text));
     }
 }

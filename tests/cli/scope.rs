@@ -4,38 +4,29 @@ use super::{on_the_lab::header_of, *};
 
 const LAB: &str = "run --hub lab --manager reference";
 
+/// Flags of a run, and parts of the message.
+const WITHOUT_OBJECTS: &str = "
+-n nope | no ClusterProfile in namespace nope
+--cluster-manager nope | no ClusterProfile of manager nope
+-n lab-fleet --cluster-manager nope | of manager nope in namespace lab-fleet
+--role scheduler --scheduler nope | no PlacementDecision of scheduler nope
+--role manager,scheduler -n nope | in namespace nope
+-n lab-fleet -n nope -n lab-flet | no ClusterProfile in namespaces nope, lab-flet;
+--role manager,scheduler -n lab-fleet -n nope | in namespace nope;
+";
+
 #[test]
 fn a_scope_without_objects_is_refused() {
-    for (flags, part) in [
-        ("-n nope", "no ClusterProfile in namespace nope"),
-        ("--cluster-manager nope", "no ClusterProfile of manager nope"),
-        (
-            "-n lab-fleet --cluster-manager nope",
-            "of manager nope in namespace lab-fleet",
-        ),
-        (
-            "--role scheduler --scheduler nope",
-            "no PlacementDecision of scheduler nope",
-        ),
-        ("--role manager,scheduler -n nope", "in namespace nope"),
-        (
-            "-n lab-fleet -n nope -n lab-flet",
-            "no ClusterProfile in namespaces nope, lab-flet;",
-        ),
-        (
-            "--role manager,scheduler -n lab-fleet -n nope",
-            "in namespace nope;",
-        ),
-    ] {
-        refused(format!("{LAB} {flags}"), &[part, "--wait"]);
+    for row in table(WITHOUT_OBJECTS) {
+        refused(format!("{LAB} {}", row[0]), &[row[1], "--wait"]);
     }
-    assert_contains(&expect(3, format!("{LAB} -n nope --wait")), &["; 0 profiles"]);
+    expect_output(3, format!("{LAB} -n nope --wait"), &["; 0 profiles"]);
 
     let doctor = "doctor --hub lab --manager reference -n nope";
     let parts = ["no ClusterProfile in namespace nope", "not ready"];
-    assert_contains(&expect(2, doctor), &parts);
+    expect_output(2, doctor, &parts);
     expect(0, format!("{doctor} --wait"));
-    assert_contains(&expect(2, format!("{doctor} -n lab-fleet")), &parts[..1]);
+    expect_output(2, format!("{doctor} -n lab-fleet"), &parts[..1]);
 }
 
 #[test]
@@ -62,32 +53,29 @@ fn the_evidence_keeps_agents_and_the_expected_number_of_profiles() {
 fn a_configuration_may_serve_runs_of_either_role() {
     let folder = Folder::new();
     let config = folder.config("schedulerUser: reader");
-    let printed = expect(0, format!("{LAB} --config {config} --driver none version/"));
+    let run = format!("{LAB} --config {config} --driver none version/");
     let parts = [
         "ignoring `schedulerUser` of",
         "it applies only to --role scheduler",
     ];
-    assert_contains(&printed, &parts);
+    expect_output(0, run, &parts);
     folder.config("schedulerUser: reader\nrole: [manager, scheduler]");
-    let shown = expect(0, format!("run --config {config} --print-config"));
-    assert_contains(&shown, &["\nrole: [manager, scheduler]\n"]);
+    let shown = format!("run --config {config} --print-config");
+    expect_output(0, shown, &["\nrole: [manager, scheduler]\n"]);
 }
 
 #[test]
 fn a_narrowed_run_never_calls_itself_conformant() {
     let folder = Folder::new();
     let run = "run --from conforming.yaml version/";
-    let names: Vec<&str> = report::FORMATS
+    let formats = report::FORMATS.iter().map(|format| format.name());
+    let names: Vec<&str> = formats.chain(["report"]).collect();
+    let flags = names
         .iter()
-        .map(|format| format.name())
-        .chain(["report"])
-        .collect();
-    let flags: String = names
-        .iter()
-        .map(|name| format!(" --{name} {}", folder.flag(name)))
-        .collect();
-    let printed = expect(0, format!("{run}{flags}"));
-    assert_contains(&printed, &["to check the rest, add ", "were not selected"]);
+        .map(|name| format!(" --{name} {}", folder.flag(name)));
+    let run_with_reports = format!("{run}{}", flags.collect::<String>());
+    let parts = ["to check the rest, add ", "were not selected"];
+    let printed = expect_output(0, run_with_reports, &parts);
     let (_, decision) = printed.split_once("no violation found: ").expect("a decision");
     let (judged, _) = decision.split_once(" MUST rules judged").expect("numbers");
     assert_eq!(folder.json("json")["decision"], "no-violation");
@@ -111,10 +99,7 @@ fn a_run_of_some_namespaces_never_calls_itself_conformant() {
     let lab = "run --hub lab --manager reference=identity/name-unique --driver none";
     expect(1, lab);
     let one = format!("{lab} -n lab-fleet --json {json}");
-    assert_contains(
-        &unwrapped(&expect(0, &one)),
-        &["no violation found: ", "all namespaces"],
-    );
+    expect_output(0, &one, &["no violation found: ", "all namespaces"]);
     assert_eq!(folder.json("report.json")["whole"], false);
     assert_eq!(call(format!("{one} --complete")).code, Some(3));
 }

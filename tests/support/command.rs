@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use serde_json::Value;
@@ -73,6 +73,14 @@ pub fn expect(code: i32, line: impl AsRef<str>) -> String {
     done.out + &done.err
 }
 
+/// Calls it, expects that code and all these parts in its output, and returns what it prints to both streams.
+#[track_caller]
+pub fn expect_output(code: i32, line: impl AsRef<str>, parts: &[&str]) -> String {
+    let printed = expect(code, line);
+    assert_contains(&printed, parts);
+    printed
+}
+
 /// Expects bad usage, reported in one message with all these parts.
 #[track_caller]
 pub fn refused(line: impl AsRef<str>, parts: &[&str]) {
@@ -83,10 +91,23 @@ pub fn refused(line: impl AsRef<str>, parts: &[&str]) {
     assert_contains(&done.err, parts);
 }
 
+/// The rows of a table: one a line, with ` | ` between the cells. A line that begins with `#` is a heading.
+pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    rows.map(|row| row.split(" | ").collect())
+}
+
+/// Asserts that the text has all these parts, wherever its lines are wrapped.
 #[track_caller]
 pub fn assert_contains(text: &str, parts: &[&str]) {
+    let unwrapped = unwrapped(text);
     for part in parts {
-        assert!(text.contains(part), "{part:?} is not in: {text}");
+        assert!(
+            text.contains(part) || unwrapped.contains(part),
+            "{part:?} is not in: {text}"
+        );
     }
 }
 
@@ -95,6 +116,15 @@ pub fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Sends a signal to a process.
+pub fn signal(process: &Child, name: &str) {
+    let kill = Command::new("kill")
+        .args([name, &process.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+}
+
+/// A folder that is removed with this.
 pub struct Folder(pub TempDir);
 
 impl Folder {
