@@ -1,6 +1,6 @@
 //! The admission policy in `docs/examples` on a real API server.
 
-use std::{fs, path::PathBuf, process::Output, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use envtest::Assets;
 use lab::hub::{Hub, envtest_options};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    cluster::kubectl::run_kubectl,
+    cluster::run_kubectl,
     trials::{assets_or_reason, trial_with},
 };
 
@@ -44,13 +44,12 @@ async fn denies_bad_manager_labels(assets: &Assets) {
         kubeconfig: envtest.folder().join("kubeconfig"),
     };
     fs::write(&kubectl.kubeconfig, envtest.kubeconfig("conformance")).unwrap();
-    kubectl.succeeds("create namespace fleet");
-    kubectl.succeeds(&format!("apply --filename {POLICY}"));
+    for line in ["create namespace fleet", &format!("apply --filename {POLICY}")] {
+        assert_eq!(kubectl.call(line, ""), Ok(()), "{line}");
+    }
+    let bad = profile("v1alpha1", "bad", "m", None);
     let enforced = async {
-        while kubectl
-            .create(&profile("v1alpha1", "bad", "m", None), true)
-            .is_ok()
-        {
+        while kubectl.create(&bad, true).is_ok() {
             sleep(Duration::from_millis(250)).await;
         }
     };
@@ -59,23 +58,21 @@ async fn denies_bad_manager_labels(assets: &Assets) {
         .expect("the policy is not enforced");
 
     for version in ["v1alpha1", "v1alpha2"] {
-        for (manager, label, denied) in [
-            ("m", Some("m"), None),
-            ("m", None, Some(MISSING)),
-            ("m", Some("other"), Some(DIFFERS)),
+        for (label, denied) in [
+            (Some("m"), None),
+            (None, Some(MISSING)),
+            (Some("other"), Some(DIFFERS)),
         ] {
-            let created = kubectl.create(&profile(version, &format!("a-{version}"), manager, label), true);
-            assert_answer(&created, denied);
+            let profile = profile(version, &format!("a-{version}"), "m", label);
+            assert_answer(&kubectl.create(&profile, true), denied);
         }
     }
     // The definition of v1alpha2 denies such a name itself.
     let unusable = profile("v1alpha1", "b", "not usable", Some("m"));
     assert_answer(&kubectl.create(&unusable, true), Some(UNUSABLE));
 
-    assert_answer(
-        &kubectl.create(&profile("v1alpha1", "a", "m", Some("m")), false),
-        None,
-    );
+    let valid = profile("v1alpha1", "a", "m", Some("m"));
+    assert_answer(&kubectl.create(&valid, false), None);
     for (change, denied) in [
         (json!("other"), Some(DIFFERS)),
         (Value::Null, Some(MISSING)),
@@ -83,8 +80,7 @@ async fn denies_bad_manager_labels(assets: &Assets) {
     ] {
         let patch = json!({"metadata": {"labels": {LABEL: change}}}).to_string();
         let patch = format!("patch clusterprofile a --namespace fleet --type=merge --patch {patch}");
-        let patched = kubectl.output(&patch, "");
-        assert_answer(&answer(&patched), denied);
+        assert_answer(&kubectl.call(&patch, ""), denied);
     }
     hub.stop().await.unwrap();
 }
@@ -111,31 +107,24 @@ fn profile(version: &str, name: &str, manager: &str, label: Option<&str>) -> Val
     profile
 }
 
-fn answer(output: &Output) -> Result<(), String> {
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-}
-
 struct Kubectl {
     program: PathBuf,
     kubeconfig: PathBuf,
 }
 
 impl Kubectl {
-    fn output(&self, line: &str, input: &str) -> Output {
-        run_kubectl(&self.program, &self.kubeconfig, line, input)
-    }
-
-    #[track_caller]
-    fn succeeds(&self, line: &str) {
-        assert_eq!(answer(&self.output(line, "")), Ok(()), "{line}");
+    fn call(&self, line: &str, input: &str) -> Result<(), String> {
+        let output = run_kubectl(&self.program, &self.kubeconfig, line, input);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(message)
+        }
     }
 
     fn create(&self, object: &Value, dry_run: bool) -> Result<(), String> {
         let flags = if dry_run { "--dry-run=server" } else { "" };
-        answer(&self.output(&format!("create --filename - {flags}"), &object.to_string()))
+        self.call(&format!("create --filename - {flags}"), &object.to_string())
     }
 }

@@ -1,18 +1,11 @@
 //! The hub envtest: the audit log has no Secret, and a run stores nothing.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
 use collect::clock::Clock;
 use envtest::Assets;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
-use kube::{
-    Client,
-    api::{Api, PostParams},
-};
+use http::Method;
+use kube::Client;
 use lab::{
     hub::{Hub, envtest_options},
     manager::Manager,
@@ -21,7 +14,11 @@ use lab::{
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use crate::trials::{assets_or_reason, trial_with};
+use crate::{
+    command::{Done, assert_contains, call},
+    send::send,
+    trials::{assets_or_reason, trial_with},
+};
 
 pub fn trials() -> Vec<Trial> {
     vec![
@@ -48,43 +45,42 @@ fn runtime() -> tokio::runtime::Runtime {
 async fn the_audit_log_has_no_secret(assets: Assets) {
     let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let client = hub.connection.client.clone();
-    let namespaces: Api<Namespace> = Api::all(client.clone());
-    namespaces
-        .create(&PostParams::default(), &named("fleet"))
+    let namespace = json!({"metadata": {"name": "fleet"}});
+    send(&client, Method::POST, "/api/v1/namespaces", Some(namespace))
         .await
         .unwrap();
-    let secrets: Api<Secret> = Api::namespaced(client, "fleet");
-    let mut secret: Secret = named("credentials");
-    secret.string_data = Some([("Config".to_owned(), "a-canary".to_owned())].into());
-    secrets.create(&PostParams::default(), &secret).await.unwrap();
-    has_no_secret(&hub.as_envtest().unwrap().audit_log());
-    hub.stop().await.unwrap();
-}
+    let secret = json!({"metadata": {"name": "credentials"}, "stringData": {"Config": "a-canary"}});
+    let secrets = "/api/v1/namespaces/fleet/secrets";
+    send(&client, Method::POST, secrets, Some(secret)).await.unwrap();
 
-fn has_no_secret(log: &Path) {
-    let text = fs::read_to_string(log).unwrap();
-    assert!(
-        !text.contains("a-canary") && !text.contains("YS1jYW5hcn"),
-        "the log has the secret"
-    );
-    let events: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let log = hub.as_envtest().unwrap().audit_log();
+    let text = fs::read_to_string(&log).unwrap();
+    let has_secret = text.contains("a-canary") || text.contains("YS1jYW5hcn");
+    assert!(!has_secret, "the log has the secret");
     let created = |resource: &str, name: &str| {
-        let wanted = json!({"resource": resource, "name": name, "verb": "create", "user": "conformance"});
-        let found = events.iter().find(|event| {
+        let mut events = events_of_runner(&log).into_iter();
+        let event = events.find(|event| {
             let object = &event["objectRef"];
             // A name that comes in the body alone is not in the reference.
             let named = object["name"] == name || event["requestObject"]["metadata"]["name"] == name;
             named && object["resource"] == resource && event["verb"] == "create"
         });
-        let event = found.unwrap_or_else(|| panic!("no event for {wanted}"));
-        assert_eq!(event["user"]["username"], "conformance");
-        event.clone()
+        event.unwrap_or_else(|| panic!("no event for {resource} {name}"))
     };
     assert!(created("namespaces", "fleet")["requestObject"].is_object());
     assert!(created("secrets", "credentials")["requestObject"].is_null());
+    hub.stop().await.unwrap();
+}
+
+/// The events of the user who runs the suite.
+fn events_of_runner(log: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(log).unwrap();
+    let events = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events
+        .filter(|event| event["user"]["username"] == "conformance")
+        .collect()
 }
 
 /// By default the command stores nothing, though it may do everything: the hub's audit log says so.
@@ -92,92 +88,66 @@ async fn a_run_and_the_doctor_store_nothing(assets: Assets) {
     let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let envtest = hub.as_envtest().unwrap();
     let manager = hub.client_as("reference-manager", "reference-manager").unwrap();
-    Manager::new(Vec::new(), Clock::system())
-        .set_up(&manager)
-        .await
-        .unwrap();
+    let mut published = Manager::new(Vec::new(), Clock::system());
+    published.set_up(&manager).await.unwrap();
     let before = everything(&manager).await;
     let kubeconfig = envtest.folder().join("kubeconfig");
     fs::write(&kubeconfig, envtest.kubeconfig("conformance")).unwrap();
     let kubeconfig = kubeconfig.display();
+    let log = envtest.audit_log();
 
     // The hub itself was prepared by `admin`.
-    let done = call(format!(
-        "run --observe 2s --settle 0s --feature consumer-secrets -v --kubeconfig {kubeconfig}"
-    ))
-    .await;
-    let printed = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    let flags = "--observe 2s --settle 0s --feature consumer-secrets -v";
+    let done = call_in_background(format!("run {flags} --kubeconfig {kubeconfig}")).await;
+    let printed = done.out + &done.err;
     assert!(printed.contains("identity/manager-immutable"), "{printed}");
-    assert!(matches!(done.status.code(), Some(0 | 1 | 3)), "{printed}");
-    let requests = requests_of_runner(&envtest.audit_log());
-    let is_read = |verb: &str| matches!(verb, "get" | "list" | "watch");
-    let is_dry = |verb: &str, uri: &str| matches!(verb, "patch" | "update") && uri.contains("?dryRun=All&");
-    let is_review = |verb: &str, uri: &str| {
+    assert!(matches!(done.code, Some(0 | 1 | 3)), "{printed}");
+    let requests = requests_of_runner(&log);
+    let is_read = |(verb, uri): &(String, String)| {
         let reviews = ["/selfsubjectaccessreviews", "/selfsubjectreviews"];
-        verb == "create" && reviews.iter().any(|review| uri.ends_with(review))
+        let is_review = verb == "create" && reviews.iter().any(|review| uri.ends_with(review));
+        is_review || matches!(verb.as_str(), "get" | "list" | "watch")
     };
-    for (verb, uri) in &requests {
-        assert!(
-            is_read(verb) || is_review(verb, uri) || is_dry(verb, uri),
-            "{verb} {uri}"
-        );
+    let is_dry = |(verb, uri): &(String, String)| {
+        matches!(verb.as_str(), "patch" | "update") && uri.contains("?dryRun=All&")
+    };
+    for request in &requests {
+        assert!(is_read(request) || is_dry(request), "{request:?}");
     }
-    assert!(
-        requests.iter().any(|(verb, uri)| is_dry(verb, uri)),
-        "no dry run: {printed}"
-    );
+    assert!(requests.iter().any(is_dry), "no dry run: {printed}");
     assert_eq!(everything(&manager).await, before);
 
     // The doctor knows a real API server's answers: who asks, what is allowed, and which CRD is served.
-    let log = envtest.audit_log();
-    let done = call(format!(
-        "doctor --format json --kubeconfig {kubeconfig} --audit-log {}",
-        log.display()
-    ))
-    .await;
-    let diagnosis: Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(done.status.code(), Some(0), "{diagnosis:#}");
+    let flags = format!("--kubeconfig {kubeconfig} --audit-log {}", log.display());
+    let done = call_in_background(format!("doctor --format json {flags}")).await;
+    let diagnosis: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(done.code, Some(0), "{diagnosis:#}");
     assert_eq!(diagnosis["hub"]["user"], "conformance");
     assert_eq!(diagnosis["hub"]["apiVersion"], "v1alpha1");
-    assert!(
-        diagnosis["hub"]["profiles"].as_u64().unwrap() > 10,
-        "{diagnosis:#}"
-    );
+    assert!(diagnosis["hub"]["profiles"].as_u64() > Some(10), "{diagnosis:#}");
     for check in diagnosis["checks"].as_array().unwrap() {
-        assert!(
-            matches!(check["state"].as_str(), Some("ok" | "missing")),
-            "{check:#}"
-        );
+        let is_ok = matches!(check["state"].as_str(), Some("ok" | "missing"));
+        assert!(is_ok, "{check:#}");
     }
-    assert!(
-        diagnosis.to_string().contains("writes at level RequestResponse"),
-        "{diagnosis:#}"
-    );
-    for (verb, uri) in &requests_of_runner(&log)[requests.len()..] {
-        assert!(is_read(verb) || is_review(verb, uri), "{verb} {uri}");
+    assert_contains(&diagnosis.to_string(), &["writes at level RequestResponse"]);
+    for request in &requests_of_runner(&log)[requests.len()..] {
+        assert!(is_read(request), "{request:?}");
     }
     assert_eq!(everything(&manager).await, before);
     hub.stop().await.unwrap();
 }
 
 /// Calls the command.
-async fn call(line: String) -> std::process::Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-    command.args(line.split_whitespace());
-    command.env_remove("KUBECONFIG").stdin(Stdio::null());
-    let call = move || command.output().unwrap();
-    tokio::task::spawn_blocking(call).await.unwrap()
+async fn call_in_background(line: String) -> Done {
+    tokio::task::spawn_blocking(move || call(line)).await.unwrap()
 }
 
 /// Verb and URI of the requests of the user who runs the suite.
 fn requests_of_runner(log: &Path) -> Vec<(String, String)> {
-    let text = fs::read_to_string(log).unwrap();
-    let events = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let ours = events.filter(|event| event["user"]["username"] == "conformance");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    ours.map(|event| (text(&event["verb"]), text(&event["requestURI"])))
+    let events = events_of_runner(log).into_iter();
+    events
+        .map(|event| (text(&event["verb"]), text(&event["requestURI"])))
         .collect()
 }
 
@@ -189,49 +159,35 @@ async fn the_scheduler_publishes_on_a_real_hub(assets: Assets) {
     let client = hub.client_as(Scheduler::NAME, Scheduler::NAME).unwrap();
     let slices = async |version: &str| -> Vec<(String, usize, String)> {
         let path = format!("/apis/multicluster.x-k8s.io/{version}/placementdecisions");
-        let request = http::Request::get(path).body(Vec::new()).unwrap();
-        let list: Value = client.request(request).await.unwrap();
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let items = list["items"].as_array().unwrap().iter();
-        items
-            .map(|slice| {
-                let metadata = &slice["metadata"];
-                let clusters = slice["decisions"].as_array().unwrap().len();
-                (
-                    text(&metadata["name"]),
-                    clusters,
-                    text(&metadata["resourceVersion"]),
-                )
-            })
-            .collect()
+        let list = send(&client, Method::GET, &path, None).await.unwrap();
+        let slice = |slice: &Value| {
+            let text = |key: &str| slice["metadata"][key].as_str().unwrap().to_owned();
+            let clusters = slice["decisions"].as_array().unwrap().len();
+            (text("name"), clusters, text("resourceVersion"))
+        };
+        list["items"].as_array().unwrap().iter().map(slice).collect()
     };
-    Scheduler::new(Vec::new(), Clock::system())
-        .set_up(&client)
-        .await
-        .unwrap();
+    let publish = async || {
+        let mut scheduler = Scheduler::new(Vec::new(), Clock::system());
+        scheduler.set_up(&client).await.unwrap();
+    };
+    publish().await;
     let published = slices("v1alpha1").await;
-    let sizes: Vec<(&str, usize)> = published
-        .iter()
-        .map(|(name, clusters, _)| (name.trim_start_matches("reference-scheduler-"), *clusters))
-        .collect();
-    assert_eq!(
-        sizes,
-        [
-            ("at-the-edge-0", 3),
-            ("few-0", 5),
-            ("full-0", 100),
-            ("growing-0", 99),
-            ("large-0", 100),
-            ("large-1", 10),
-            ("none-0", 0),
-            ("unordered-0", 8),
-        ]
-    );
+    let sizes = published.iter();
+    let sizes = sizes.map(|(name, clusters, _)| (name.trim_start_matches("reference-scheduler-"), *clusters));
+    let expected = [
+        ("at-the-edge-0", 3),
+        ("few-0", 5),
+        ("full-0", 100),
+        ("growing-0", 99),
+        ("large-0", 100),
+        ("large-1", 10),
+        ("none-0", 0),
+        ("unordered-0", 8),
+    ];
+    assert_eq!(sizes.collect::<Vec<_>>(), expected);
     assert_eq!(slices("v1alpha2").await, published);
-    Scheduler::new(Vec::new(), Clock::system())
-        .set_up(&client)
-        .await
-        .unwrap();
+    publish().await;
     assert_eq!(slices("v1alpha1").await, published);
     hub.stop().await.unwrap();
 }
@@ -244,24 +200,14 @@ async fn everything(client: &Client) -> Vec<String> {
         "/api/v1/secrets",
         "/api/v1/namespaces",
     ] {
-        let list: Value = client
-            .request(http::Request::get(path).body(Vec::new()).unwrap())
-            .await
-            .unwrap();
-        let metadata = list["items"]
+        let list = send(client, Method::GET, path, None).await.unwrap();
+        let items = list["items"]
             .as_array()
             .unwrap()
             .iter()
             .map(|item| &item["metadata"]);
-        found.extend(
-            metadata.map(|metadata| format!("{path} {} {}", metadata["name"], metadata["resourceVersion"])),
-        );
+        found.extend(items.map(|item| format!("{path} {} {}", item["name"], item["resourceVersion"])));
     }
     assert!(found.len() > 20, "{found:?}");
     found
-}
-
-/// An object with nothing but a name.
-fn named<K: serde::de::DeserializeOwned>(name: &str) -> K {
-    serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()
 }

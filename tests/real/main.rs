@@ -5,6 +5,10 @@
 
 mod admission;
 mod cluster;
+// Some of it is for the tests of the command line.
+#[allow(dead_code)]
+#[path = "../support/command.rs"]
+mod command;
 mod driver;
 mod envtest;
 mod plugins;

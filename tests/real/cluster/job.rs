@@ -1,25 +1,20 @@
 //! The Job of the base.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
-
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::{
-    hub,
-    kubectl::Cluster,
+    Cluster,
     kustomization::{Kustomization, NAME, ROLE},
+    label, prepare,
 };
+use crate::command::{Folder, assert_contains, call};
 
 /// The exit code of a run that could not run, as on a node too busy to answer: its Pod is retried.
 const COULD_NOT_RUN: i64 = 4;
 
 /// How the Job of a trial ended.
 struct Ended {
-    /// Of the first Pod that decided, else of the first: what Kubernetes tells of its container.
+    /// The state of the container of the first Pod that decided, else of the first Pod.
     container: Value,
     /// Of that Pod.
     log: String,
@@ -76,40 +71,27 @@ fn wait(cluster: &Cluster, condition: &str) -> Ended {
 
 /// The exit code and the JSON report of a run outside of the cluster, as the Job's account.
 fn run_from_outside(cluster: &Cluster, arguments: &[&str]) -> (i64, Value) {
-    let folder = TempDir::new().expect("a folder");
-    let kubeconfig = folder.path().join("kubeconfig");
+    let folder = Folder::new();
     let text = cluster.kubectl("config view --raw --output json");
     let mut value: Value = serde_json::from_str(&text).expect("JSON");
     value["users"][0]["user"]["as"] = format!("system:serviceaccount:{NAME}:{NAME}").into();
     value["users"][0]["user"]["as-groups"] = json!(["system:serviceaccounts"]);
-    fs::write(&kubeconfig, value.to_string()).expect("it is written");
-    let report = folder.path().join("report.json");
-    let ended = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-        .args(["run", "--kubeconfig"])
-        .arg(&kubeconfig)
-        .arg("--json")
-        .arg(&report)
-        .args(arguments)
-        .stdout(Stdio::null())
-        .status()
-        .expect("it runs");
-    let report = serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
-    (ended.code().expect("a code").into(), report)
+    let kubeconfig = folder.write("kubeconfig", value.to_string());
+    let files = format!("--kubeconfig {kubeconfig} --json {}", folder.flag("report.json"));
+    let done = call(format!("run {files} {}", arguments.join(" ")));
+    (done.code.expect("a code").into(), folder.json("report.json"))
 }
 
 /// Takes away what two runs do not share: their times, and the way to the hub.
 fn comparable(mut report: Value) -> Value {
     for of_the_run in ["/judgedAt", "/window", "/evidence/source", "/traffic"] {
-        let value = report
-            .pointer_mut(of_the_run)
-            .unwrap_or_else(|| panic!("no {of_the_run}"));
-        *value = Value::Null;
+        *report.pointer_mut(of_the_run).expect(of_the_run) = Value::Null;
     }
     report
 }
 
 pub fn reports_what_a_run_from_outside_reports(cluster: &Cluster) {
-    hub::prepare(cluster);
+    prepare(cluster);
     let arguments = ["--observe=0s", "--feature=consumer-secrets"];
     Kustomization::with(&arguments).apply(cluster);
     let ended = wait(cluster, "condition=Complete");
@@ -121,39 +103,34 @@ pub fn reports_what_a_run_from_outside_reports(cluster: &Cluster) {
 }
 
 pub fn that_may_not_read_secrets_is_inconclusive(cluster: &Cluster) {
-    hub::prepare(cluster);
+    prepare(cluster);
     Kustomization::without_secrets(&["--observe=0s", "--feature=consumer-secrets"]).apply(cluster);
     let ended = wait(cluster, "condition=Failed");
     assert_eq!(ended.code(), 3);
     assert_eq!(ended.decided, 1);
     let message = ended.message();
-    for part in [
+    let parts = [
         "inconclusive for edition standard: ",
         "inconclusive:\n",
         "secrets",
         "`clusterprofile-conformance rbac` prints the role",
-    ] {
-        assert!(message.contains(part), "{part:?} is not in {message}");
-    }
+    ];
+    assert_contains(message, &parts);
 }
 
 pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
-    hub::prepare(cluster);
-    hub::label(cluster, "another");
+    prepare(cluster);
+    label(cluster, "another");
     Kustomization::with(&["--observe=0s"]).apply(cluster);
     let ended = wait(cluster, "condition=Failed");
-    hub::label(cluster, "reference-manager");
+    label(cluster, "reference-manager");
     assert_eq!(ended.code(), 1);
     assert_eq!(ended.decided, 1);
-    let message = ended.message();
-    assert!(
-        message.contains("\nnot conformant with edition standard: "),
-        "{message}"
-    );
-    assert!(
-        message.contains("FAIL [MUST explicit] identity/manager-label-matches"),
-        "{message}"
-    );
+    let parts = [
+        "\nnot conformant with edition standard: ",
+        "FAIL [MUST explicit] identity/manager-label-matches",
+    ];
+    assert_contains(ended.message(), &parts);
     let job = cluster.get(format!("job {NAME} --namespace {NAME}"));
     let conditions = job["status"]["conditions"].as_array().expect("conditions");
     let failed = conditions.iter().find(|condition| condition["type"] == "Failed");
@@ -161,20 +138,19 @@ pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
 }
 
 pub fn without_the_role_says_what_is_missing(cluster: &Cluster) {
-    hub::prepare(cluster);
+    prepare(cluster);
     cluster.kubectl(format!("delete clusterrolebinding {ROLE} --ignore-not-found"));
     Kustomization::without_binding(&["--observe=0s"]).apply(cluster);
-    // Somebody may grant it meanwhile, so it is tried again.
+    // An administrator may grant it meanwhile, so it is tried again.
     let ended = wait(cluster, "jsonpath={.status.failed}=2");
     assert_eq!(ended.code(), COULD_NOT_RUN);
-    for told in [ended.message(), &ended.log] {
-        for part in [
-            "does not let the runner read clusterprofiles.multicluster.x-k8s.io",
-            "the minimal RBAC role:",
-            "  verbs: [list, watch]",
-        ] {
-            assert!(told.contains(part), "{part:?} is not in {told}");
-        }
+    let parts = [
+        "does not let the runner read clusterprofiles.multicluster.x-k8s.io",
+        "the minimal RBAC role:",
+        "  verbs: [list, watch]",
+    ];
+    for text in [ended.message(), &ended.log] {
+        assert_contains(text, &parts);
     }
     assert!(ended.unable >= 2);
 }
@@ -182,7 +158,7 @@ pub fn without_the_role_says_what_is_missing(cluster: &Cluster) {
 pub fn the_namespace_refuses_pods_with_more_privileges(cluster: &Cluster) {
     Kustomization::with(&["--observe=0s"]).apply(cluster);
     let refused = cluster.output(format!("run root --namespace {NAME} --image any --restart=Never"));
-    let told = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success(), "{told}");
-    assert!(told.contains("violates PodSecurity \"restricted"), "{told}");
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{error}");
+    assert_contains(&error, &["violates PodSecurity \"restricted"]);
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::kubectl::Cluster;
+use super::Cluster;
 
 /// The name of the Job, of its namespace, and of its ServiceAccount.
 pub const NAME: &str = "clusterprofile-conformance";
@@ -21,7 +21,7 @@ impl Kustomization {
         Self::patched(arguments, Vec::new())
     }
 
-    /// The same without the binding of the role.
+    /// The base without the binding of the role.
     pub fn without_binding(arguments: &[&str]) -> Self {
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -32,7 +32,7 @@ impl Kustomization {
         Self::patched(arguments, vec![json!({"patch": binding.to_string()})])
     }
 
-    /// The same with a role that does not let it read Secrets.
+    /// The base with a role that does not let it read Secrets.
     pub fn without_secrets(arguments: &[&str]) -> Self {
         let patch = json!([
             {"op": "test", "path": "/rules/3/resources", "value": ["secrets"]},
@@ -44,24 +44,21 @@ impl Kustomization {
 
     fn patched(arguments: &[&str], mut patches: Vec<Value>) -> Self {
         let folder = TempDir::new().expect("a folder");
-        copy_of("in-cluster", &folder.path().join("base"));
+        let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/in-cluster");
+        copy(&base, &folder.path().join("base"));
         let container = "/spec/template/spec/containers/0";
+        let observe = format!("{container}/args/1");
         let mut patch = vec![
-            json!({"op": "test", "path": format!("{container}/args/1"), "value": "--observe=5m"}),
-            json!({"op": "remove", "path": format!("{container}/args/1")}),
+            json!({"op": "test", "path": observe, "value": "--observe=5m"}),
+            json!({"op": "remove", "path": observe}),
         ];
-        patch.extend(
-            arguments.iter().map(
-                |argument| json!({"op": "add", "path": format!("{container}/args/-"), "value": argument}),
-            ),
-        );
+        for argument in arguments {
+            patch.push(json!({"op": "add", "path": format!("{container}/args/-"), "value": argument}));
+        }
         patches.push(json!({"target": {"kind": "Job"}, "patch": Value::from(patch).to_string()}));
         let kustomization = json!({"resources": ["base", "base/setup"], "patches": patches});
-        fs::write(
-            folder.path().join("kustomization.yaml"),
-            kustomization.to_string(),
-        )
-        .expect("it is written");
+        let path = folder.path().join("kustomization.yaml");
+        fs::write(path, kustomization.to_string()).expect("it is written");
         Self(folder)
     }
 
@@ -71,11 +68,6 @@ impl Kustomization {
         cluster.kubectl(format!("delete job {NAME} --namespace {NAME} {delete}"));
         cluster.kubectl(format!("apply --kustomize {}", self.0.path().display()));
     }
-}
-
-/// Copies a folder of `ci`.
-fn copy_of(name: &str, to: &Path) {
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(name), to);
 }
 
 fn copy(from: &Path, to: &Path) {

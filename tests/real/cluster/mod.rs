@@ -2,54 +2,180 @@
 //!
 //! The trials share one cluster, so they run one after the other. Each may run again on the same cluster.
 
-mod hub;
 mod job;
-pub mod kubectl;
 mod kustomization;
 mod traces;
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    env,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
-use kubectl::Cluster;
+use collect::clock::Clock;
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use lab::manager::Manager;
 use libtest_mimic::Trial;
+use serde_json::Value;
 
-use crate::trials::trial_with;
+use crate::{
+    command::call,
+    trials::{assets_or_reason, trial_with},
+};
 
 /// Held by the trial that uses the cluster.
 static CLUSTER: Mutex<()> = Mutex::new(());
 
 pub fn trials() -> Vec<Trial> {
-    vec![
-        trial(
+    let tests: [(&str, fn(&Cluster)); 6] = [
+        (
             "a_job_reports_what_a_run_from_outside_reports",
             job::reports_what_a_run_from_outside_reports,
         ),
-        trial(
+        (
             "a_job_that_may_not_read_secrets_is_inconclusive",
             job::that_may_not_read_secrets_is_inconclusive,
         ),
-        trial(
+        (
             "a_job_that_finds_a_violation_is_not_retried",
             job::that_finds_a_violation_is_not_retried,
         ),
-        trial(
+        (
             "a_job_without_the_role_says_what_is_missing",
             job::without_the_role_says_what_is_missing,
         ),
-        trial(
+        (
             "the_namespace_refuses_pods_with_more_privileges",
             job::the_namespace_refuses_pods_with_more_privileges,
         ),
-        trial(
-            "channels_share_no_object_and_leave_the_cluster_as_it_was",
-            traces::channels_share_no_object_and_leave_the_cluster_as_it_was,
+        (
+            "each_channel_leaves_the_cluster_as_it_was",
+            traces::each_channel_leaves_the_cluster_as_it_was,
         ),
-    ]
+    ];
+    let trials = tests.into_iter().map(|(name, test)| {
+        trial_with(format!("cluster::{name}"), Cluster::find, move |cluster| {
+            let _held = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+            test(&cluster);
+        })
+    });
+    trials.collect()
 }
 
-fn trial(name: &str, test: fn(&Cluster)) -> Trial {
-    trial_with(format!("cluster::{name}"), Cluster::find, move |cluster| {
-        let _held = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
-        test(&cluster);
-    })
+/// The variable that names the kubeconfig of the cluster.
+const VARIABLE: &str = "CLUSTER_KUBECONFIG";
+
+/// A cluster that the trials may change.
+pub struct Cluster {
+    pub kubeconfig: PathBuf,
+    kubectl: PathBuf,
+}
+
+impl Cluster {
+    /// Finds the cluster, or says why the trials have to be ignored. No other kubeconfig will do: they change the cluster.
+    pub fn find() -> Result<Self, String> {
+        let kubeconfig = env::var_os(VARIABLE).filter(|path| !path.is_empty());
+        let kubeconfig = kubeconfig.ok_or(format!(
+            "there is no cluster: set {VARIABLE} to the kubeconfig of `ci/cluster up`, and load the image of `ci/image`"
+        ))?;
+        let assets = assets_or_reason()?;
+        Ok(Self {
+            kubeconfig: PathBuf::from(kubeconfig),
+            kubectl: assets.kubectl().ok_or("there is no kubectl")?,
+        })
+    }
+
+    /// Runs kubectl.
+    pub fn output(&self, line: impl AsRef<str>) -> Output {
+        run_kubectl(&self.kubectl, &self.kubeconfig, line, "")
+    }
+
+    /// Runs kubectl, which has to succeed.
+    #[track_caller]
+    pub fn kubectl(&self, line: impl AsRef<str>) -> String {
+        self.kubectl_with(line, "")
+    }
+
+    /// Runs kubectl with text on its standard input. It has to succeed.
+    #[track_caller]
+    pub fn kubectl_with(&self, line: impl AsRef<str>, input: &str) -> String {
+        let output = run_kubectl(&self.kubectl, &self.kubeconfig, &line, input);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {}: {err}", line.as_ref());
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Gets objects.
+    #[track_caller]
+    pub fn get(&self, line: impl AsRef<str>) -> Value {
+        let json = self.kubectl(format!("get --output json {}", line.as_ref()));
+        serde_json::from_str(&json).expect("JSON")
+    }
+}
+
+/// Runs kubectl on the cluster of a kubeconfig, with text on its standard input. The words of the line are separated by
+/// spaces.
+pub fn run_kubectl(program: &Path, kubeconfig: &Path, line: impl AsRef<str>, input: &str) -> Output {
+    let mut kubectl = Command::new(program)
+        .args(line.as_ref().split_whitespace())
+        .env("KUBECONFIG", kubeconfig)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("kubectl runs");
+    let mut stdin = kubectl.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("kubectl reads");
+    drop(stdin);
+    kubectl.wait_with_output().expect("kubectl ends")
+}
+
+/// A profile of the fleet.
+const PROFILE: &str = "reference-manager-lisbon";
+/// Its namespace.
+const FLEET: &str = "lab-fleet";
+
+/// Installs the CRDs and lets the reference manager publish its fleet, once. It does not stay.
+fn prepare(cluster: &Cluster) {
+    static PREPARED: OnceLock<()> = OnceLock::new();
+    PREPARED.get_or_init(|| {
+        let namespaces = cluster.get("namespaces");
+        for namespace in namespaces["items"].as_array().expect("a list") {
+            let name = namespace["metadata"]["name"].as_str().expect("a name");
+            if name.starts_with("lab-") {
+                cluster.kubectl(format!("delete namespace {name}"));
+            }
+        }
+        cluster.kubectl_with("apply --server-side --filename -", &suite("crd"));
+        cluster.kubectl("wait --for=condition=Established crd/clusterprofiles.multicluster.x-k8s.io");
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let kubeconfig = Kubeconfig::read_from(&cluster.kubeconfig).expect("a kubeconfig");
+            let options = KubeConfigOptions::default();
+            let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+            let client = Client::try_from(config.expect("a context")).expect("a client");
+            let mut manager = Manager::new(Vec::new(), Clock::system());
+            manager.set_up(&client).await.expect("the hub takes the fleet");
+        });
+    });
+}
+
+/// Has the profile's label name that manager.
+fn label(cluster: &Cluster, manager: &str) {
+    let label = format!("--overwrite x-k8s.io/cluster-manager={manager}");
+    cluster.kubectl(format!(
+        "label clusterprofile {PROFILE} --namespace {FLEET} {label}"
+    ));
+}
+
+/// The output of the suite, which has to succeed.
+fn suite(line: &str) -> String {
+    let done = call(line);
+    assert_eq!(done.code, Some(0), "{line}: {}", done.err);
+    done.out
 }

@@ -8,10 +8,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    hub::{self, suite},
-    kubectl::Cluster,
-};
+use super::{Cluster, FLEET, prepare, suite};
 
 /// Kinds that the cluster itself writes all the time.
 const RESTLESS: [&str; 6] = [
@@ -42,10 +39,8 @@ fn objects(cluster: &Cluster) -> Objects {
             for field in ["resourceVersion", "managedFields", "generation"] {
                 metadata.remove(field);
             }
-            let key = format!(
-                "{} {}/{}",
-                object["kind"], object["metadata"]["namespace"], object["metadata"]["name"]
-            );
+            let (kind, metadata) = (&object["kind"], &object["metadata"]);
+            let key = format!("{kind} {}/{}", metadata["namespace"], metadata["name"]);
             (key, object)
         })
         .collect()
@@ -57,30 +52,23 @@ fn difference<'a>(one: &'a Objects, other: &Objects) -> Vec<&'a str> {
     differing.map(|(key, _)| key.as_str()).collect()
 }
 
-/// Polls until `find` returns something, or until the time is over.
-fn found_within<T>(time: Duration, mut find: impl FnMut() -> Option<T>) -> Option<T> {
+/// Polls a condition until it is true, or until the time is over.
+fn becomes_true(time: Duration, is_true: impl Fn() -> bool) -> bool {
     let polling = async {
-        loop {
-            if let Some(found) = find() {
-                return found;
-            }
+        while !is_true() {
             sleep(Duration::from_millis(250)).await;
         }
     };
     let runtime = Runtime::new().expect("a runtime");
-    runtime.block_on(async { timeout(time, polling).await }).ok()
+    runtime.block_on(async { timeout(time, polling).await }).is_ok()
 }
 
 /// Waits until the cluster has these objects again, and no others.
 fn is_again(cluster: &Cluster, expected: &Objects, what: &str) {
-    let again = found_within(PATIENCE, || (objects(cluster) == *expected).then_some(()));
-    if again.is_none() {
+    if !becomes_true(PATIENCE, || objects(cluster) == *expected) {
         let now = objects(cluster);
-        panic!(
-            "{what}: left over {:#?}, gone {:#?}",
-            difference(&now, expected),
-            difference(expected, &now)
-        );
+        let (left, gone) = (difference(&now, expected), difference(expected, &now));
+        panic!("{what}: left over {left:#?}, gone {gone:#?}");
     }
 }
 
@@ -114,12 +102,9 @@ fn change(cluster: &Cluster, verb: &str, (line, suite_line): (&str, Option<&str>
 
 /// Whether an account may list the profiles of the fleet.
 fn may_list(cluster: &Cluster, account: &str) -> bool {
-    let account = format!("--as=system:serviceaccount:{account}");
-    let can = format!(
-        "auth can-i list clusterprofiles --namespace {} {account}",
-        hub::FLEET
-    );
-    cluster.output(can).stdout.starts_with(b"yes")
+    let flags = format!("--namespace {} --as=system:serviceaccount:{account}", FLEET);
+    let answer = cluster.output(format!("auth can-i list clusterprofiles {flags}"));
+    answer.stdout.starts_with(b"yes")
 }
 
 /// Runs the command of the page that removes all channels.
@@ -130,20 +115,20 @@ fn remove_all(cluster: &Cluster) {
     cluster.kubectl(format!("delete -A -l {}", command.replace('\\', "")));
 }
 
-pub fn channels_share_no_object_and_leave_the_cluster_as_it_was(cluster: &Cluster) {
-    hub::prepare(cluster);
+pub fn each_channel_leaves_the_cluster_as_it_was(cluster: &Cluster) {
+    prepare(cluster);
     remove_all(cluster);
     cluster.kubectl("delete namespace pipelines --ignore-not-found");
     cluster.kubectl("create namespace pipelines");
     // The cluster fills it.
     for object in ["serviceaccount/default", "configmap/kube-root-ca.crt"] {
-        let get = || {
+        let is_there = || {
             cluster
                 .output(format!("get {object} --namespace pipelines"))
                 .status
                 .success()
         };
-        found_within(PATIENCE, || get().then_some(())).expect(object);
+        assert!(becomes_true(PATIENCE, is_there), "{object}");
     }
     let before = objects(cluster);
     for channel in CHANNELS {

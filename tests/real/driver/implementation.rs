@@ -1,5 +1,4 @@
-//! A small implementation in a process of its own making: members join and leave it by files in a folder, and it asks
-//! them over the network what to say of them.
+//! A small implementation: members join and leave it by files in a folder, and it queries them over the network.
 
 use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
@@ -42,25 +41,20 @@ impl Implementation {
         }
     }
 
+    /// Publishes what the members report. Never returns.
     pub async fn live(mut self) {
         loop {
-            self.look().await;
+            self.poll().await;
             sleep(Duration::from_millis(30)).await;
         }
     }
 
-    async fn look(&mut self) {
+    async fn poll(&mut self) {
         let files = fs::read_dir(&self.folder).expect("a folder");
-        let names: Vec<String> = files
-            .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
-            .collect();
-        let gone: Vec<String> = self
-            .members
-            .keys()
-            .filter(|name| !names.contains(name))
-            .cloned()
-            .collect();
-        for name in gone {
+        let names = files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned());
+        let names: Vec<String> = names.collect();
+        let gone = self.members.keys().filter(|name| !names.contains(name));
+        for name in gone.cloned().collect::<Vec<_>>() {
             self.members.remove(&name);
             let _ = send(&self.hub, Method::DELETE, &format!("{PROFILES}/m-{name}"), None).await;
         }
@@ -88,7 +82,7 @@ impl Implementation {
         Client::try_from(config.ok()?).ok()
     }
 
-    /// Makes the profile say what the member says.
+    /// Writes what the member reports to its profile.
     async fn publish(&mut self, name: &str) {
         let now = self.now();
         let Some(member) = self.members.get_mut(name) else {
@@ -115,9 +109,8 @@ impl Implementation {
             "conditions": [condition("Joined", true), condition("ControlPlaneHealthy", member.healthy)],
         });
         let path = format!("{PROFILES}/m-{name}");
-        let found = send(&self.hub, Method::GET, &path, None)
-            .await
-            .unwrap_or_default();
+        let found = send(&self.hub, Method::GET, &path, None).await;
+        let found = found.unwrap_or_default();
         let labels = json!({"x-k8s.io/cluster-manager": "m"});
         if found.is_null() {
             let profile = profile(&format!("m-{name}"));

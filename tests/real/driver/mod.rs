@@ -5,13 +5,14 @@ mod implementation;
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     time::Duration,
 };
 
 use apiserver::{ApiServer, AuditLevel, Loopback};
 use collect::clock::Clock;
+use envtest::Assets;
 use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Role, read_input};
 use http::Method;
 use implementation::{Implementation, PROFILES, profile};
@@ -19,10 +20,10 @@ use kube::Client;
 use lab::hub::{Hub, envtest_options};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::{
+    command::{Folder, assert_contains, command, done, signal},
     send::send,
     trials::{assets_or_reason, trial, trial_with},
 };
@@ -55,17 +56,14 @@ fn on_lab(name: &str, test: fn(World)) -> Trial {
 }
 
 fn on_envtest(name: &str, test: fn(World)) -> Trial {
-    trial_with(
-        format!("driver::{name}::envtest"),
-        assets_or_reason,
-        move |assets| {
-            test(World::new(|| async move {
-                let hub = Hub::envtest(&assets, envtest_options()).await.expect("a hub");
-                let kubeconfig = hub.as_envtest().expect("envtest").kubeconfig("conformance");
-                (hub, kubeconfig)
-            }));
-        },
-    )
+    let test = move |assets: Assets| {
+        test(World::new(|| async move {
+            let hub = Hub::envtest(&assets, envtest_options()).await.expect("a hub");
+            let kubeconfig = hub.as_envtest().expect("envtest").kubeconfig("conformance");
+            (hub, kubeconfig)
+        }));
+    };
+    trial_with(format!("driver::{name}::envtest"), assets_or_reason, test)
 }
 
 /// A hub with an implementation on it, and a folder with a driver file for it.
@@ -73,13 +71,13 @@ struct World {
     runtime: tokio::runtime::Runtime,
     hub: Option<Hub>,
     admin: Client,
-    folder: TempDir,
+    folder: Folder,
 }
 
 const JOIN: &str = r#"cp "$CONFORMANCE_MEMBER_KUBECONFIG" copy."$CONFORMANCE_MEMBER"
 mv copy."$CONFORMANCE_MEMBER" members/"$CONFORMANCE_MEMBER""#;
 const LEAVE: &str = r#"rm -f members/"$CONFORMANCE_MEMBER""#;
-/// All that is patient is so for a moment only, as nothing is to be seen in the end.
+/// Waits for reactions that never come are short.
 const FILE: &str = "\
 hooks: {join: [sh, join.sh], leave: [sh, leave.sh], restart: [sh, -c, 'echo restarted']}
 patience: {default: 30s, set-display-name: 500ms, restart: 500ms, put-foreign-profile: 500ms,
@@ -92,36 +90,27 @@ impl World {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let (hub, kubeconfig) = runtime.block_on(hub());
         let within = runtime.enter();
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::create_dir(folder.path().join("members")).expect("a folder");
-        let admin = hub.client_as("admin", "somebody").expect("a user");
-        let manager = hub.client_as("reference-manager", "somebody").expect("a user");
-        let implementation = Implementation::new(manager, folder.path().join("members"));
+        let folder = Folder::new();
+        fs::create_dir(folder.path("members")).expect("a folder");
+        let [admin, manager] =
+            ["admin", "reference-manager"].map(|user| hub.client_as(user, "test").expect("a user"));
+        let implementation = Implementation::new(manager, folder.path("members"));
         runtime.spawn(implementation.live());
         drop(within);
-        let world = Self {
-            runtime,
-            hub: Some(hub),
-            admin,
-            folder,
-        };
         for (name, text) in [
             ("hub", kubeconfig.as_str()),
             ("driver.yaml", FILE),
             ("join.sh", JOIN),
             ("leave.sh", LEAVE),
         ] {
-            world.write(name, text);
+            folder.write(name, text);
         }
-        world
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).expect("a file");
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        Self {
+            runtime,
+            hub: Some(hub),
+            admin,
+            folder,
+        }
     }
 
     fn send(&self, method: Method, path: &str, body: Option<Value>) -> Value {
@@ -137,59 +126,48 @@ impl World {
 
     /// The members that have joined.
     fn joined(&self) -> usize {
-        fs::read_dir(self.path("members")).expect("a folder").count()
+        fs::read_dir(self.folder.path("members"))
+            .expect("a folder")
+            .count()
     }
 
     /// The journals of runs.
     fn journals(&self) -> usize {
-        let folder = self.path("state/clusterprofile-conformance/runs");
+        let folder = self.folder.path("state/clusterprofile-conformance/runs");
         fs::read_dir(folder).map_or(0, Iterator::count)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-        command.args(["run", "--kubeconfig"]).arg(self.path("hub"));
-        command.args(arguments);
+    /// A run with these flags, in the folder.
+    fn run(&self, flags: &str) -> Command {
+        let mut command = command(format!("run --kubeconfig hub {flags}"));
         command
-            .env("XDG_STATE_HOME", self.path("state"))
-            .env("HOME", "/nonexistent")
-            .stdin(Stdio::null());
+            .current_dir(self.folder.path(""))
+            .env("XDG_STATE_HOME", self.folder.path("state"));
         command
     }
 
     fn drive(&self) -> Command {
-        let mut command = self.command(&[
-            "--allow-mutations",
-            "--observe",
-            "1s",
-            "--settle",
-            "0s",
-            "--driver",
-        ]);
-        command.arg(self.path("driver.yaml"));
-        command.arg("--record").arg(self.path("evidence.jsonl"));
-        command.arg("--json").arg(self.path("report.json"));
-        command.arg("--junit").arg(self.path("report.xml"));
-        command
+        let files = "--driver driver.yaml --record evidence.jsonl --json report.json --junit report.xml";
+        self.run(&format!("--allow-mutations --observe 1s --settle 0s {files}"))
     }
 
-    /// Drives to the end. What was seen, and what was printed.
+    /// Drives to the end, and returns the evidence and what was printed.
     fn driven(&self) -> (Evidence, String) {
-        let output = self.drive().output().expect("it runs");
-        (self.evidence(&told(&output)), told(&output))
+        let output = printed(&self.drive().output().expect("it runs"));
+        (self.evidence(&output), output)
     }
 
-    fn evidence(&self, told: &str) -> Evidence {
-        match read_input(&self.path("evidence.jsonl"), &Digester::new([7; 32])) {
+    fn evidence(&self, printed: &str) -> Evidence {
+        match read_input(&self.folder.path("evidence.jsonl"), &Digester::new([7; 32])) {
             Ok(input) => input.evidence,
-            Err(error) => panic!("{error}\n{told}"),
+            Err(error) => panic!("{error}\n{printed}"),
         }
     }
 
-    /// Waits until something is so.
-    fn until(&self, what: &str, so: impl Fn(&World) -> bool) {
+    /// Polls until a condition is met.
+    fn until(&self, what: &str, is_met: impl Fn(&World) -> bool) {
         for _ in 0..400 {
-            if so(self) {
+            if is_met(self) {
                 return;
             }
             self.runtime
@@ -207,39 +185,40 @@ impl Drop for World {
     }
 }
 
-fn told(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned()
 }
 
-/// A run in earnest: what it sees, and that it writes to nobody else's profiles.
+/// What a driven run sees, and that it writes to no profile of another owner.
 fn driven_by_commands(world: World) {
+    use DriverAction::*;
     for name in ["a", "b"] {
         world.send(Method::POST, PROFILES, Some(profile(name)));
     }
     let before = world.profiles();
-    let (evidence, told) = world.driven();
+    let (evidence, printed) = world.driven();
     let driver = evidence.driver.as_ref().expect("a driver");
-    let lacking = [
-        DriverAction::Disconnect,
-        DriverAction::Reconnect,
-        DriverAction::DeleteNamespace,
-        DriverAction::CreateNamespace,
+    let lacking = [Disconnect, Reconnect, DeleteNamespace, CreateNamespace];
+    assert!(
+        driver.lacking.keys().eq(&lacking),
+        "{:?}\n{printed}",
+        driver.lacking
+    );
+    let unanswered = [
+        SetDisplayName,
+        Restart,
+        PutForeignProfile,
+        ChangeForeignProfile,
+        RecreateForeignProfile,
     ];
-    assert!(driver.lacking.keys().eq(&lacking), "{:?}\n{told}", driver.lacking);
     for step in &driver.steps {
-        assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{told}");
-        let patient = matches!(
-            step.action,
-            DriverAction::SetDisplayName
-                | DriverAction::Restart
-                | DriverAction::PutForeignProfile
-                | DriverAction::ChangeForeignProfile
-                | DriverAction::RecreateForeignProfile
-        );
-        // An answer that is not seen is waited for to the end of the patience.
+        assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{printed}");
+        // A missing answer is waited for to the end of the patience.
         let waited = step.looked_until.duration_since(step.until);
-        assert!(patient || waited.as_secs() < 30, "{step:?}");
+        assert!(
+            unanswered.contains(&step.action) || waited.as_secs() < 30,
+            "{step:?}"
+        );
     }
     let actions: BTreeSet<DriverAction> = driver.steps.iter().map(|step| step.action).collect();
     let available = DriverAction::of(Role::Manager).filter(|action| !lacking.contains(action));
@@ -251,12 +230,9 @@ fn driven_by_commands(world: World) {
         world.profiles().len() == before.len()
     });
     assert_eq!(world.profiles(), before);
-    let touched: BTreeSet<&str> = driver.touched.iter().map(|key| key.name.as_str()).collect();
+    let touched: BTreeSet<String> = driver.touched.iter().map(|key| key.name.to_string()).collect();
     assert_eq!(touched.len(), 5, "{touched:?}");
-    assert_eq!(
-        written(&world),
-        touched.iter().map(|name| (*name).to_owned()).collect()
-    );
+    assert_eq!(written(&world), touched);
 }
 
 /// The names of the profiles to which the runner has written, by the hub's audit log.
@@ -292,18 +268,14 @@ fn written(world: &World) -> BTreeSet<String> {
 fn no_credential_is_shown(world: World) {
     let print =
         "cat \"$CONFORMANCE_HUB_KUBECONFIG\" \"$CONFORMANCE_MEMBER_KUBECONFIG\"; echo printed >&2; exit 7";
-    world.write("join.sh", print);
+    world.folder.write("join.sh", print);
     let (evidence, mut all) = world.driven();
     let driver = evidence.driver.as_ref().expect("a driver");
     let join = driver.steps_of(DriverAction::Join).next().expect("a join");
-    assert!(
-        join.output.contains("printed") && join.output.contains("token: …"),
-        "{}",
-        join.output
-    );
-    assert!(all.contains("failed to join"), "{all}");
+    assert_contains(&join.output, &["printed", "token: …"]);
+    assert_contains(&all, &["failed to join"]);
     for name in ["evidence.jsonl", "report.json", "report.xml"] {
-        all += &fs::read_to_string(world.path(name)).expect("a report");
+        all += &world.folder.text(name);
     }
     // The fake members' tokens are made in the same way, by another name.
     for token in [ApiServer::token("conformance"), ApiServer::token("admin")] {
@@ -311,32 +283,22 @@ fn no_credential_is_shown(world: World) {
     }
 }
 
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill")
-        .args([name, &child.id().to_string()])
-        .status();
-    assert!(status.expect("kill runs").success());
-}
-
-/// Starts a run that is stopped while everything is going on.
+/// Starts a run, and returns when it has changed profiles of the hub.
 fn start(world: &World) -> Child {
     // Members break and heal for longer than this test takes.
-    world.write("driver.yaml", &FILE.replace("500ms", "10m"));
-    let child = world
-        .drive()
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    world.folder.write("driver.yaml", FILE.replace("500ms", "10m"));
+    let mut run = world.drive();
+    let run = run.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = run.spawn().expect("it runs");
     world.until("the foreign profile and a changed name are there", |world| {
         let profiles = world.profiles();
-        let shows = |pointer: &str, text: &str| {
-            profiles
+        let has = |pointer: &str, text: &str| {
+            let mut values = profiles
                 .iter()
-                .filter_map(|profile| profile.pointer(pointer)?.as_str())
-                .any(|value| value.contains(text))
+                .filter_map(|profile| profile.pointer(pointer)?.as_str());
+            values.any(|value| value.contains(text))
         };
-        shows("/metadata/name", "-foreign") && shows("/spec/displayName", "set by conformance run")
+        has("/metadata/name", "-foreign") && has("/spec/displayName", "set by conformance run")
     });
     assert!(world.joined() > 0 && world.journals() == 1);
     child
@@ -346,11 +308,12 @@ fn a_signal_has_everything_undone(world: World) {
     let child = start(&world);
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
-    assert!(told(&output).contains("undoing changes"), "{}", told(&output));
+    let printed = printed(&output);
+    assert_contains(&printed, &["undoing changes"]);
     assert!(output.status.code().is_some_and(|code| code != 130), "{output:?}");
-    assert_eq!((world.joined(), world.journals()), (0, 0), "{}", told(&output));
+    assert_eq!((world.joined(), world.journals()), (0, 0), "{printed}");
     world.until("nothing is left", |world| world.profiles().is_empty());
-    let evidence = world.evidence(&told(&output));
+    let evidence = world.evidence(&printed);
     let gap = evidence.gaps(Kind::Driver).next().expect("a gap");
     assert!(gap.reason.contains("stopped before"), "{gap:?}");
 }
@@ -361,24 +324,18 @@ fn a_killed_run_is_cleaned_up_after(world: World) {
     child.wait().expect("it ends");
     assert!(world.joined() > 0 && world.journals() == 1);
 
-    let clean = || world.command(&["--clean"]).output().expect("it runs");
-    let output = clean();
-    let told_first = told(&output);
-    assert_eq!(output.status.code(), Some(0), "{told_first}");
-    for message in [
+    let cleaned = done(&mut world.run("--clean"));
+    let printed = cleaned.out + &cleaned.err;
+    assert_eq!(cleaned.code, Some(0), "{printed}");
+    let parts = [
         "called the hook `leave`",
         "-foreign",
         "everything that it did is undone",
-    ] {
-        assert!(told_first.contains(message), "{message}: {told_first}");
-    }
-    assert_eq!((world.joined(), world.journals()), (0, 0), "{told_first}");
+    ];
+    assert_contains(&printed, &parts);
+    assert_eq!((world.joined(), world.journals()), (0, 0), "{printed}");
     world.until("nothing is left", |world| world.profiles().is_empty());
-    let again = clean();
-    assert!(
-        told(&again).contains("nothing is left of any run"),
-        "{}",
-        told(&again)
-    );
+    let again = done(&mut world.run("--clean"));
+    assert_contains(&(again.out + &again.err), &["nothing is left of any run"]);
     assert!(!Path::new("/nonexistent").exists());
 }
