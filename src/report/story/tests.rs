@@ -112,38 +112,76 @@ fn versions_answers_and_steps_are_told_in_one_line_of_time() {
     );
 }
 
-#[test]
-fn the_audit_log_names_the_user() {
-    let evidence = world(
-        r#"
+/// The audit log names the user.
+const LOGGED: &str = r#"
 steps:
   - {at: 90s, change: {status: {version: {kubernetes: v1.35.0}}}}
 requests:
   - {at: 90s, verb: patch, subresource: status, user: "system:serviceaccount:fleet:agent", userAgent: agent/v1}
-"#,
-    );
-    let output = output(&profile_s(&evidence, "status.version.kubernetes"));
-    assert!(
-        output.contains(
-            "changed by system:serviceaccount:fleet:agent *\n  status.version.kubernetes: v1.34.1 > v1.35.0"
-        ),
-        "{output}"
-    );
-}
+"#;
+
+/// A key may be a credential, too.
+const CREDENTIAL: &str = r#"
+steps:
+  - at: 10s
+    change: {status: {accessProviders: [{name: p, cluster: {extensions: [
+      {name: e, extension: {"Bearer CANARY0123456789abcdef": 1}}]}}]}}
+"#;
+
+/// A story goes on after the window.
+const SETTLED: &str = r#"
+observe: 2m
+settle: 2m
+steps:
+  - {at: 110s, change: {status: {version: {kubernetes: wrong}}}}
+  - {at: 3m, change: {status: {version: {kubernetes: v1.34.1}}}}
+"#;
 
 #[test]
-fn a_single_look_says_that_it_knows_no_more() {
-    let story = profile_s(&world("profiles: [{}]"), "status.version.kubernetes");
-    assert_eq!(
-        output(&story),
-        "+0s first listed; m owns the field *\n  status.version.kubernetes: (absent) > v1.34.1\n\
-         The run read the object once, so nothing is known of earlier versions."
+fn a_story_says_who_changed_what_and_what_is_unknown() {
+    let version = "status.version.kubernetes";
+    let long = format!(
+        "steps: [{{at: 10s, change: {{spec: {{displayName: {}}}}}}}]",
+        "x".repeat(1 << 20)
     );
-    let watched = profile_s(&world("steps: []"), "spec.absent");
-    assert_eq!(
-        output(&watched),
-        "+0s first listed\nThe run watched the object and saw no change."
-    );
+    for (text, path, part) in [
+        (
+            LOGGED,
+            version,
+            "changed by system:serviceaccount:fleet:agent *\n  status.version.kubernetes: v1.34.1 > v1.35.0",
+        ),
+        (
+            CREDENTIAL,
+            "status.accessProviders[p]",
+            "status.accessProviders[p]: (absent) > ",
+        ),
+        (
+            SETTLED,
+            version,
+            "+3m changed *\n  status.version.kubernetes: wrong > v1.34.1\n",
+        ),
+        (
+            "profiles: [{}]",
+            version,
+            "+0s first listed; m owns the field *\n  status.version.kubernetes: (absent) > v1.34.1\n\
+             The run read the object once, so nothing is known of earlier versions.",
+        ),
+        (
+            "steps: []",
+            "spec.absent",
+            "+0s first listed\nThe run watched the object and saw no change.",
+        ),
+        // A text that takes too long to search for credentials.
+        (
+            &long,
+            "spec.displayName",
+            "spec.displayName: a > (1,048,576 bytes)\n",
+        ),
+    ] {
+        let output = output(&profile_s(&world(text), path));
+        assert!(output.contains(part), "{part}: {output}");
+        assert!(!output.contains("CANARY"), "{output}");
+    }
 }
 
 /// Writes that change times alone, a hundred of them, around one that changes the version.
@@ -241,37 +279,6 @@ driver:
 }
 
 #[test]
-fn a_key_of_an_object_may_be_a_credential() {
-    let evidence = world(
-        r#"
-steps:
-  - at: 10s
-    change: {status: {accessProviders: [{name: p, cluster: {extensions: [
-      {name: e, extension: {"Bearer CANARY0123456789abcdef": 1}}]}}]}}
-"#,
-    );
-    let output = output(&profile_s(&evidence, "status.accessProviders[p]"));
-    assert!(
-        output.contains("status.accessProviders[p]: (absent) > "),
-        "{output}"
-    );
-    assert!(!output.contains("CANARY"), "{output}");
-}
-
-#[test]
-fn a_text_that_takes_too_long_to_search_is_told_by_its_length() {
-    let evidence = world(&format!(
-        "steps: [{{at: 10s, change: {{spec: {{displayName: {}}}}}}}]",
-        "x".repeat(1 << 20)
-    ));
-    let output = output(&profile_s(&evidence, "spec.displayName"));
-    assert!(
-        output.contains("spec.displayName: a > (1,048,576 bytes)\n"),
-        "{output}"
-    );
-}
-
-#[test]
 fn an_object_that_is_made_again_has_one_story() {
     let evidence = world(
         r#"
@@ -308,30 +315,6 @@ fn a_slice_s_clusters_come_and_go_by_name() {
     assert!(output[gone..].contains("> (absent)"), "{output}");
     assert!(output.contains("decisions[default/c]: (absent) > "), "{output}");
     assert!(!output.contains("decisions[default/b]"), "{output}");
-}
-
-#[test]
-fn a_story_goes_on_after_the_window() {
-    let evidence = world(
-        r#"
-observe: 2m
-settle: 2m
-steps:
-  - {at: 110s, change: {status: {version: {kubernetes: wrong}}}}
-  - {at: 3m, change: {status: {version: {kubernetes: v1.34.1}}}}
-"#,
-    );
-    let story = profile_s(&evidence, "status.version.kubernetes");
-    let last = story.events.last().expect("events");
-    assert_eq!(
-        last.at.map(|at| at.as_second()),
-        "2026-01-01T00:03:00Z"
-            .parse::<Timestamp>()
-            .ok()
-            .map(|at| at.as_second()),
-        "{}",
-        output(&story)
-    );
 }
 
 /// A consumer that goes on to call the server of a profile that is gone.
