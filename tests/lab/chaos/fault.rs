@@ -28,22 +28,6 @@ pub enum On {
 }
 
 impl On {
-    pub const ALL: [On; 13] = [
-        On::Everything,
-        On::Version,
-        On::Group,
-        On::Resources,
-        On::Definition,
-        On::Reviews,
-        On::Namespaces,
-        On::List,
-        On::Stream,
-        On::Resume,
-        On::Profiles,
-        On::Secrets,
-        On::DryRuns,
-    ];
-
     /// Whether that request is one of them.
     pub fn holds(self, uri: &str) -> bool {
         let path = uri.split('?').next().unwrap_or_default();
@@ -183,15 +167,9 @@ impl Fault {
 
     /// Whether it shows profiles that the hub does not have, or keeps the manager from writing. Then verdicts may differ.
     pub fn is_lie(&self) -> bool {
-        matches!(
-            self.act,
-            Act::Happens(Event::LosesStatus)
-                | Act::Profiles
-                | Act::Items
-                | Act::Nests(_)
-                | Act::Large(_)
-                | Act::Floods
-        )
+        use Act::*;
+        let loses_status = self.act == Happens(Event::LosesStatus);
+        loses_status || matches!(self.act, Profiles | Items | Nests(_) | Large(_) | Floods)
     }
 }
 

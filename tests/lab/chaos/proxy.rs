@@ -22,12 +22,12 @@ use super::{
     world::CANARY,
 };
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
-/// What passed.
+/// What passed the proxy.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Traffic {
     pub requests: Vec<String>,
     /// The first whole list of profiles.
     first_list: Option<Bytes>,
@@ -39,7 +39,7 @@ struct Proxy {
     faults: Vec<Fault>,
     /// How many requests each fault has met.
     met: Mutex<Vec<u16>>,
-    seen: Arc<Mutex<Seen>>,
+    traffic: Arc<Mutex<Traffic>>,
     began: Instant,
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
 }
@@ -49,13 +49,13 @@ pub fn client(
     hub: Client,
     faults: &[Fault],
     now: impl Fn() -> Timestamp + Send + Sync + 'static,
-) -> (Client, Arc<Mutex<Seen>>) {
-    let seen = Arc::<Mutex<Seen>>::default();
+) -> (Client, Arc<Mutex<Traffic>>) {
+    let traffic = Arc::<Mutex<Traffic>>::default();
     let proxy = Arc::new(Proxy {
         hub,
         faults: faults.to_vec(),
         met: Mutex::new(vec![0; faults.len()]),
-        seen: Arc::clone(&seen),
+        traffic: Arc::clone(&traffic),
         began: Instant::now(),
         now: Box::new(now),
     });
@@ -63,14 +63,14 @@ pub fn client(
         let proxy = Arc::clone(&proxy);
         async move { proxy.answer(request).await }
     });
-    (Client::new(service, "default"), seen)
+    (Client::new(service, "default"), traffic)
 }
 
 impl Proxy {
     async fn answer(&self, request: Request<Body>) -> Result<Answer, BoxError> {
         let uri = request.uri().to_string();
         let log = format!("{} {} {uri}", self.began.elapsed().as_secs(), request.method());
-        self.seen.lock().expect("a lock").requests.push(log);
+        self.traffic.lock().expect("a lock").requests.push(log);
         match self.act(&uri) {
             Some(act) => self.misbehave(act, request, &uri).await,
             None if On::List.holds(&uri) => self.list(request).await,
@@ -104,8 +104,8 @@ impl Proxy {
     async fn list(&self, request: Request<Body>) -> Result<Answer, BoxError> {
         let (head, body) = self.honest(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        let mut seen = self.seen.lock().expect("a lock");
-        seen.first_list.get_or_insert_with(|| body.clone());
+        let mut traffic = self.traffic.lock().expect("a lock");
+        traffic.first_list.get_or_insert_with(|| body.clone());
         Ok(Response::from_parts(head, boxed(stream::iter([Ok(body)]))))
     }
 
@@ -120,9 +120,7 @@ impl Proxy {
         };
         Ok(match act {
             Act::Code(code, after) => {
-                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
-                    "reason": "Misbehaves", "message": format!("no for Bearer {CANARY}")});
-                let mut answer = whole(code, status.to_string());
+                let mut answer = failure(code, "Misbehaves", &format!("no for Bearer {CANARY}"), json!({}));
                 if let Some(after) = after {
                     answer.headers_mut().insert(header::RETRY_AFTER, after.into());
                 }
@@ -183,11 +181,8 @@ impl Proxy {
                 }))
             }),
             Act::Pages { other } => {
-                let number = if other {
-                    self.seen.lock().expect("a lock").requests.len()
-                } else {
-                    0
-                };
+                let count = self.traffic.lock().expect("a lock").requests.len();
+                let number = if other { count } else { 0 };
                 let list = json!({"kind": "List", "apiVersion": "v1", "items": [],
                     "metadata": {"resourceVersion": "1", "continue": format!("page-{number}")}});
                 whole(200, list.to_string())
@@ -199,10 +194,9 @@ impl Proxy {
                 whole(200, json!({"kind": "APIGroup", "versions": versions}).to_string())
             }
             Act::Expires if uri.contains("continue=") => {
-                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410,
-                    "reason": "Expired", "metadata": {"continue": "page-3"},
-                    "message": "The provided continue parameter is too old to display a consistent list result."});
-                whole(410, status.to_string())
+                let message =
+                    "The provided continue parameter is too old to display a consistent list result.";
+                failure(410, "Expired", message, json!({"continue": "page-3"}))
             }
             Act::Expires => {
                 let (head, body) = self.honest(request).await?.into_parts();
@@ -215,7 +209,7 @@ impl Proxy {
                 Response::from_parts(head, boxed(stream::iter([Ok(body)])))
             }
             Act::Restored => {
-                let first = self.seen.lock().expect("a lock").first_list.clone();
+                let first = self.traffic.lock().expect("a lock").first_list.clone();
                 match first {
                     Some(list) => Response::new(boxed(stream::iter([Ok(list)]))),
                     None => self.list(request).await?,
@@ -246,12 +240,9 @@ impl Proxy {
             Act::Happens(_) => unreachable!("it is done to no request"),
             Act::Skews(minutes) => {
                 let mut answer = self.honest(request).await?.map(pass);
-                let told = (self.now)() + SignedDuration::from_mins(minutes.into());
-                let date = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&told);
-                let date = date.expect("a date");
-                answer
-                    .headers_mut()
-                    .insert(header::DATE, date.parse().expect("a header"));
+                let date = (self.now)() + SignedDuration::from_mins(minutes.into());
+                let date = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date)?;
+                answer.headers_mut().insert(header::DATE, date.parse()?);
                 answer
             }
         })
@@ -293,6 +284,12 @@ fn whole(code: u16, body: String) -> Answer {
     let mut answer = Response::new(boxed(body));
     *answer.status_mut() = StatusCode::from_u16(code).expect("a code");
     answer
+}
+
+fn failure(code: u16, reason: &str, message: &str, metadata: Value) -> Answer {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+        "reason": reason, "message": message, "metadata": metadata});
+    whole(code, status.to_string())
 }
 
 fn line(event: &Value) -> Bytes {
@@ -350,28 +347,17 @@ fn first_lines(
     pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
     most: usize,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
-    let lines = pieces.flat_map(|piece| match piece {
-        Ok(piece) => {
-            let lines: Vec<_> = piece
-                .split_inclusive(|byte| *byte == b'\n')
-                .map(|line| Ok(Bytes::copy_from_slice(line)))
-                .collect();
-            stream::iter(lines)
-        }
-        Err(error) => stream::iter(vec![Err(error)]),
-    });
-    let mut left = most;
-    lines
-        .map(move |line| {
-            let is_end = line.as_ref().is_ok_and(|line: &Bytes| line.ends_with(b"\n"));
-            (line, is_end)
-        })
-        .scan(false, move |is_over, (line, is_end)| {
-            let outcome = if *is_over { None } else { Some(line) };
-            if is_end {
-                left = left.saturating_sub(1);
-                *is_over = left == 0;
+    pieces.scan(most, |left, piece| {
+        let outcome = match piece {
+            _ if *left == 0 => None,
+            Ok(piece) => {
+                let lines = piece.split_inclusive(|byte| *byte == b'\n');
+                let first: Vec<u8> = lines.take(*left).flatten().copied().collect();
+                *left -= first.iter().filter(|byte| **byte == b'\n').count();
+                Some(Ok(Bytes::from(first)))
             }
-            async { outcome }
-        })
+            Err(error) => Some(Err(error)),
+        };
+        async { outcome }
+    })
 }

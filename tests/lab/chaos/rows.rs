@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::fault::{
     Act::{self, *},
-    Event, Fault, On,
+    Event, Fault,
+    On::{self, *},
 };
 
 /// Hits all such requests.
@@ -12,7 +13,7 @@ const fn always(on: On, act: Act) -> Fault {
     Fault::always(on, act)
 }
 
-/// An event that tells of lost history.
+/// The history is lost.
 const GONE: &str =
     r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
 
@@ -34,22 +35,15 @@ const EVERYWHERE: [Act; 14] = [
     Stops(100),
 ];
 
-const KINDS: [On; 9] = [
-    On::Version,
-    On::Group,
-    On::Resources,
-    On::Definition,
-    On::Reviews,
-    On::Namespaces,
-    On::List,
-    On::Stream,
-    On::Secrets,
+/// Requests by what they are for.
+pub const KINDS: [On; 9] = [
+    Version, Group, Resources, Definition, Reviews, Namespaces, List, Stream, Secrets,
 ];
 
 /// What is done to streams of events.
 const STREAMS: [Act; 13] = [
     Bookmarks,
-    Profiles,
+    Act::Profiles,
     OneBookmark,
     Lines(1),
     Lines(2),
@@ -83,7 +77,7 @@ fn requests() -> Vec<Vec<Fault>> {
     for code in [
         400, 401, 404, 405, 408, 409, 410, 413, 418, 422, 429, 500, 502, 503, 504, 599,
     ] {
-        one(always(On::Everything, Code(code, None)).from(20));
+        one(always(Everything, Code(code, None)).from(20));
     }
     for act in [
         Hangs,
@@ -96,7 +90,7 @@ fn requests() -> Vec<Vec<Fault>> {
         Cuts(0),
         Stops(1),
     ] {
-        one(always(On::Everything, act).from(20));
+        one(always(Everything, act).from(20));
         one(always(On::Profiles, act));
     }
     // Now and then.
@@ -108,33 +102,33 @@ fn requests() -> Vec<Vec<Fault>> {
         Delays(Duration::from_secs(3)),
     ] {
         for every in [2, 3] {
-            one(always(On::Everything, act).every(every));
+            one(always(Everything, act).every(every));
         }
-        one(always(On::Everything, act).times(1));
+        one(always(Everything, act).times(1));
     }
     // Streams.
     for act in STREAMS {
-        one(always(On::Stream, act));
+        one(always(Stream, act));
     }
     // Lists.
-    for on in [On::List, On::Namespaces, On::Secrets] {
+    for on in [List, Namespaces, Secrets] {
         one(always(on, Pages { other: false }));
         one(always(on, Pages { other: true }));
         one(always(on, Says(r#"{"kind":"List","items":null}"#)));
     }
-    one(always(On::Group, Versions(20_000)));
+    one(always(Group, Versions(20_000)));
     for minutes in [-20, -1, 1, 20] {
-        one(always(On::Everything, Skews(minutes)));
+        one(always(Everything, Skews(minutes)));
     }
-    one(always(On::Everything, Refuses(401, "no such token")));
+    one(always(Everything, Refuses(401, "no such token")));
     // A hub without streaming lists, and more.
-    let plain = always(On::Stream, Code(422, None));
+    let plain = always(Stream, Code(422, None));
     for act in STREAMS.into_iter().chain(EVERYWHERE) {
-        rows.push(vec![plain, always(On::Resume, act)]);
+        rows.push(vec![plain, always(Resume, act)]);
     }
     for millis in [1, 100, 900, 5_000, 20_000] {
         let lasts = Lasts(Duration::from_millis(millis));
-        rows.push(vec![plain, always(On::Resume, lasts)]);
+        rows.push(vec![plain, always(Resume, lasts)]);
     }
     for act in [
         OneBookmark,
@@ -145,14 +139,10 @@ fn requests() -> Vec<Vec<Fault>> {
         Cuts(200),
         Resets,
     ] {
-        rows.push(vec![plain, always(On::Resume, act).every(2)]);
-        rows.push(vec![plain, always(On::Resume, act).times(2)]);
+        rows.push(vec![plain, always(Resume, act).every(2)]);
+        rows.push(vec![plain, always(Resume, act).times(2)]);
     }
-    rows.push(vec![
-        plain,
-        always(On::Resume, Hangs),
-        always(On::List, Drips).from(60),
-    ]);
+    rows.push(vec![plain, always(Resume, Hangs), always(List, Drips).from(60)]);
     rows
 }
 
@@ -174,44 +164,44 @@ const DEEP: usize = 100_000;
 /// What is behind a hub, its storage, and answers that want too much memory.
 fn storage() -> Vec<Vec<Fault>> {
     // A hub without streaming lists.
-    let plain = always(On::Stream, Code(422, None));
+    let plain = always(Stream, Code(422, None));
     let mut rows = Vec::new();
-    for on in [On::List, On::Stream] {
+    for on in [List, Stream] {
         rows.push(vec![always(on, Refuses(504, TOO_LARGE_VERSION))]);
         rows.push(vec![always(on, Refuses(504, TOO_LARGE_VERSION)).times(2)]);
     }
-    rows.push(vec![plain, always(On::Resume, Refuses(504, TOO_LARGE_VERSION))]);
+    rows.push(vec![plain, always(Resume, Refuses(504, TOO_LARGE_VERSION))]);
     rows.push(vec![
         plain,
-        always(On::Resume, Refuses(504, TOO_LARGE_VERSION)).times(2),
+        always(Resume, Refuses(504, TOO_LARGE_VERSION)).times(2),
     ]);
     // A restore from a backup: old lists with old numbers, and no watch from the numbers known so far.
     for refusal in [Refuses(504, TOO_LARGE_VERSION), Code(410, None), Hangs] {
         rows.push(vec![
             plain,
-            always(On::Resume, Lasts(Duration::from_secs(30))).times(1),
-            always(On::Resume, refusal).from(1),
-            always(On::List, Restored).from(1),
+            always(Resume, Lasts(Duration::from_secs(30))).times(1),
+            always(Resume, refusal).from(1),
+            always(List, Restored).from(1),
         ]);
     }
-    rows.push(vec![plain, always(On::List, Restored).from(1)]);
+    rows.push(vec![plain, always(List, Restored).from(1)]);
     for refusal in [
         Refuses(500, NEW_LEADER),
         Refuses(503, NO_LEADER),
         Refuses(500, TIMED_OUT),
         Refuses(500, FULL),
     ] {
-        rows.push(vec![always(On::Everything, refusal).every(2)]);
-        rows.push(vec![always(On::Everything, refusal).times(3)]);
-        rows.push(vec![always(On::Everything, refusal).from(20)]);
+        rows.push(vec![always(Everything, refusal).every(2)]);
+        rows.push(vec![always(Everything, refusal).times(3)]);
+        rows.push(vec![always(Everything, refusal).from(20)]);
     }
-    rows.push(vec![always(On::Stream, Line(NEW_LEADER_EVENT))]);
-    rows.push(vec![plain, always(On::Resume, Line(NEW_LEADER_EVENT)).every(2)]);
-    for on in [On::List, On::Namespaces, On::Secrets] {
+    rows.push(vec![always(Stream, Line(NEW_LEADER_EVENT))]);
+    rows.push(vec![plain, always(Resume, Line(NEW_LEADER_EVENT)).every(2)]);
+    for on in [List, Namespaces, Secrets] {
         rows.push(vec![always(on, Expires)]);
         rows.push(vec![always(on, Expires).times(2)]);
     }
-    rows.push(vec![plain, always(On::List, Expires)]);
+    rows.push(vec![plain, always(List, Expires)]);
     for act in [
         Refuses(500, FULL),
         Refuses(500, NEW_LEADER),
@@ -226,22 +216,12 @@ fn storage() -> Vec<Vec<Fault>> {
         Says("{}"),
         Cuts(100),
     ] {
-        rows.push(vec![always(On::DryRuns, act)]);
+        rows.push(vec![always(DryRuns, act)]);
     }
-    for on in [On::List, On::Namespaces, On::Secrets] {
+    for on in [List, Namespaces, Secrets] {
         rows.push(vec![always(on, Items)]);
     }
-    for on in [
-        On::Version,
-        On::Group,
-        On::Definition,
-        On::Reviews,
-        On::Namespaces,
-        On::List,
-        On::Stream,
-        On::Secrets,
-        On::DryRuns,
-    ] {
+    for on in KINDS.into_iter().chain([DryRuns]) {
         rows.push(vec![always(on, Nests(DEEP))]);
     }
     rows
@@ -276,24 +256,24 @@ const INITIALIZING: &str = r#"{"kind":"Status","status":"Failure","code":429,"re
 fn definition() -> Vec<Vec<Fault>> {
     let mut rows = vec![
         vec![always(On::Profiles, Code(404, None))],
-        vec![always(On::Resources, Says(NO_RESOURCES))],
-        vec![always(On::Resources, Says(CLUSTER_SCOPED))],
-        vec![always(On::Resources, Says(NO_STATUS))],
-        vec![always(On::Group, Says(TWO_VERSIONS))],
-        vec![always(On::Group, Says(OTHER_VERSION))],
-        vec![always(On::Definition, Says(ODD_DEFINITION))],
+        vec![always(Resources, Says(NO_RESOURCES))],
+        vec![always(Resources, Says(CLUSTER_SCOPED))],
+        vec![always(Resources, Says(NO_STATUS))],
+        vec![always(Group, Says(TWO_VERSIONS))],
+        vec![always(Group, Says(OTHER_VERSION))],
+        vec![always(Definition, Says(ODD_DEFINITION))],
         vec![always(On::Profiles, Refuses(429, INITIALIZING))],
         vec![always(On::Profiles, Refuses(429, INITIALIZING)).times(3)],
         vec![always(On::Profiles, Refuses(500, CONVERSION))],
-        vec![always(On::List, Refuses(500, CONVERSION))],
-        vec![always(On::Stream, Line(CONVERSION_EVENT))],
+        vec![always(List, Refuses(500, CONVERSION))],
+        vec![always(Stream, Line(CONVERSION_EVENT))],
         vec![
-            always(On::Stream, Lasts(Duration::from_secs(20))),
+            always(Stream, Lasts(Duration::from_secs(20))),
             always(On::Profiles, Refuses(500, CONVERSION)).from(1),
         ],
         vec![
-            always(On::Stream, Code(422, None)),
-            always(On::Resume, Line(CONVERSION_EVENT)),
+            always(Stream, Code(422, None)),
+            always(Resume, Line(CONVERSION_EVENT)),
         ],
     ];
     for event in [
@@ -303,7 +283,7 @@ fn definition() -> Vec<Vec<Fault>> {
         Event::LosesStatus,
     ] {
         for from in [2, 30] {
-            rows.push(vec![always(On::Everything, Happens(event)).from(from)]);
+            rows.push(vec![always(Everything, Happens(event)).from(from)]);
         }
     }
     rows

@@ -16,6 +16,7 @@ use super::{
     check,
     fault::{Act, Fault, On},
     honest,
+    rows::KINDS,
     world::{Manager, Outcome, run},
 };
 use crate::seeds;
@@ -46,24 +47,26 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 fn fault() -> impl Strategy<Value = Fault> {
+    let requests = [On::Everything, On::Resume, On::Profiles, On::DryRuns]
+        .into_iter()
+        .chain(KINDS);
+    let requests = select(requests.collect::<Vec<_>>());
     let times = select(vec![1, 2, 5, u16::MAX]);
-    (select(On::ALL.to_vec()), act(), 0_u16..60, 1_u16..4, times).prop_map(|(on, act, from, every, times)| {
-        Fault {
-            on,
-            act,
-            // Half of them are there from the start.
-            from: if from < 30 { 0 } else { from },
-            every,
-            times,
-        }
+    (requests, act(), 0_u16..60, 1_u16..4, times).prop_map(|(on, act, from, every, times)| Fault {
+        on,
+        act,
+        // Half of them are there from the start.
+        from: if from < 30 { 0 } else { from },
+        every,
+        times,
     })
 }
 
-/// Tries that many schedules, and tells of the smallest that fails.
-fn try_schedules(seed: u64, count: u32, calm: &[(Manager, Outcome)]) -> Result<(), String> {
-    let schedule = (0..calm.len(), vec(fault(), 1..4));
+/// Tries that many schedules, and returns the smallest that fails.
+fn try_schedules(seed: u64, count: u32, honest_runs: &[(Manager, Outcome)]) -> Result<(), String> {
+    let schedule = (0..honest_runs.len(), vec(fault(), 1..4));
     let outcome = seeds::runner(seed, count).run(&schedule, |(place, faults)| {
-        let (manager, honest) = &calm[place];
+        let (manager, honest) = &honest_runs[place];
         let outcome = run(*manager, OBSERVE, &faults);
         check(honest, &faults, OBSERVE, &outcome)
             .map_err(|complaint| TestCaseError::fail(format!("{manager:?}: {complaint}")))
@@ -79,7 +82,7 @@ fn try_schedules(seed: u64, count: u32, calm: &[(Manager, Outcome)]) -> Result<(
 
 #[test]
 fn no_schedule_leads_to_a_wrong_verdict_or_a_long_run() {
-    let calm = Manager::ALL.map(|manager| (manager, honest(manager, OBSERVE)));
-    let complaints = seeds::complaints("FIRE", SCHEDULES, |seed, count| try_schedules(seed, count, &calm));
+    let runs = Manager::ALL.map(|manager| (manager, honest(manager, OBSERVE)));
+    let complaints = seeds::complaints("FIRE", SCHEDULES, |seed, count| try_schedules(seed, count, &runs));
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
 }

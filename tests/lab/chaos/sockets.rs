@@ -1,22 +1,19 @@
 //! What goes wrong on the way to a hub: TLS, and heads and encodings of answers. Over sockets, by the machine's clock.
 
-use std::{convert::Infallible, fs, io::Write as _, sync::Arc, thread, time::Duration};
+use std::{convert::Infallible, io::Write as _, sync::Arc, thread, time::Duration};
 
+use apiserver::Identity;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use collect::connect::{Connection, KubeconfigOptions};
 use flate2::{Compression, write::GzEncoder};
 use futures::future::pending;
-use http::{HeaderValue, Request, Response, header};
+use http::{HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use kube::{Client, client::Body};
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, date_time_ymd,
-};
-use serde_json::json;
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -31,12 +28,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     check,
+    proxy::{Answer, BoxError},
     world::{Manager, Outcome, World, runtime},
 };
+use crate::command::Folder;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
-
+const HOST: &str = "127.0.0.1";
 const OBSERVE: Duration = Duration::from_secs(1);
 /// Longer than a busy machine takes.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -71,7 +68,7 @@ enum Wrong {
     LongHeader,
     /// Many headers.
     ManyHeaders,
-    /// Answers that are compressed though nobody asked for that: few bytes that unpack to many.
+    /// Answers that are compressed though the client did not ask for that: few bytes that unpack to many.
     Compressed,
 }
 
@@ -104,45 +101,28 @@ impl Wrong {
     }
 }
 
-/// A CA, and servers' certificates of it.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    pem: String,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "chaos CA");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let issuer = Issuer::new(params.clone(), KeyPair::generate().expect("a key"));
-        let pem = params.self_signed(issuer.key()).expect("a CA").pem();
-        Self { issuer, pem }
+/// A certificate for this host that has signed itself, and what clients have to trust for it.
+fn self_signed(has_expired: bool) -> (TlsAcceptor, String) {
+    let mut params = CertificateParams::new([HOST.to_owned()]).expect("a name");
+    if has_expired {
+        params.not_after = date_time_ymd(2020, 1, 1);
     }
-
-    /// A server with a certificate for that name, which has expired or not.
-    fn server(&self, name: &str, has_expired: bool) -> TlsAcceptor {
-        let mut params = CertificateParams::new([name.to_owned()]).expect("a name");
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        if has_expired {
-            params.not_after = date_time_ymd(2020, 1, 1);
-        }
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
-        acceptor(certificate.der().to_vec(), &key)
-    }
-}
-
-fn acceptor(certificate: Vec<u8>, key: &KeyPair) -> TlsAcceptor {
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
     let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.into()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .expect("an identity");
-    TlsAcceptor::from(Arc::new(config))
+    (TlsAcceptor::from(Arc::new(config)), certificate.pem())
+}
+
+/// A certificate for a host that a CA has signed, and the CA.
+fn signed(host: &str) -> (TlsAcceptor, String) {
+    let identity = Identity::new("chaos", &[host]).expect("a certificate");
+    (TlsAcceptor::from(Arc::new(identity.config)), identity.ca)
 }
 
 /// The server before the hub.
@@ -158,27 +138,26 @@ struct Front {
 }
 
 impl Front {
-    fn new(wrong: Wrong, hub: Client, known: &Authority) -> Self {
-        let other = Authority::new();
-        let first = match wrong {
-            Wrong::Expired => known.server("127.0.0.1", true),
-            Wrong::OtherName => known.server("other.example", false),
-            Wrong::UnknownCa => other.server("127.0.0.1", false),
-            Wrong::SelfSigned => {
-                let own =
-                    rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-                acceptor(own.cert.der().to_vec(), &own.signing_key)
-            }
-            _ => known.server("127.0.0.1", false),
+    /// The server, and the CA that the kubeconfig names.
+    fn new(wrong: Wrong, hub: Client) -> (Self, String) {
+        let (valid, ca) = signed(HOST);
+        let (unknown, _) = signed(HOST);
+        let (first, ca) = match wrong {
+            Wrong::Expired => self_signed(true),
+            Wrong::OtherName => signed("other.example"),
+            Wrong::UnknownCa => (unknown.clone(), ca),
+            Wrong::SelfSigned => (self_signed(false).0, ca),
+            _ => (valid, ca),
         };
-        Self {
+        let front = Self {
             wrong,
             hub,
             first,
-            second: other.server("127.0.0.1", false),
+            second: unknown,
             watching: CancellationToken::new(),
             changed: CancellationToken::new(),
-        }
+        };
+        (front, ca)
     }
 
     /// Serves for as long as it is polled.
@@ -226,18 +205,17 @@ impl Front {
             return;
         };
         let service = service_fn(|request| async { Ok::<_, Infallible>(self.answer(request).await) });
-        let serving = http1::Builder::new()
+        let mut serving = http1::Builder::new()
             .max_buf_size(4 << 20)
             .serve_connection(TokioIo::new(stream), service);
-        if self.wrong != Wrong::Alert {
-            let _ = serving.await;
-            return;
-        }
-        let mut serving = serving;
+        let alert_is_due = async {
+            self.watching.cancelled().await;
+            sleep(LATER).await;
+        };
         tokio::select! {
             biased;
             _ = &mut serving => return,
-            () = async { self.watching.cancelled().await; sleep(LATER).await } => {}
+            () = alert_is_due, if self.wrong == Wrong::Alert => {}
         }
         let mut stream = serving.into_parts().io.into_inner();
         // A record of TLS 1.2: fatal, internal error.
@@ -268,16 +246,15 @@ impl Front {
     }
 
     fn spoil(&self, mut answer: Answer) -> Answer {
-        let long = || HeaderValue::from_str(&"x".repeat(1 << 20)).expect("a header");
         match self.wrong {
             Wrong::LongHeader => {
-                answer.headers_mut().insert("x-long", long());
+                let long = HeaderValue::from_str(&"x".repeat(1 << 20)).expect("a header");
+                answer.headers_mut().insert("x-long", long);
                 answer
             }
             Wrong::ManyHeaders => {
                 for number in 0..1_000 {
-                    let name =
-                        http::HeaderName::from_bytes(format!("x-{number}").as_bytes()).expect("a name");
+                    let name: HeaderName = format!("x-{number}").parse().expect("a name");
                     answer.headers_mut().insert(name, HeaderValue::from_static("x"));
                 }
                 answer
@@ -299,18 +276,14 @@ fn whole(body: Vec<u8>) -> UnsyncBoxBody<Bytes, BoxError> {
     Full::from(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-async fn connect(listener: &TcpListener, known: &Authority) -> Connection {
-    let server = format!("https://{}", listener.local_addr().expect("an address"));
-    let kubeconfig = json!({
-        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server, "certificate-authority-data": BASE64.encode(&known.pem)}}],
-        "users": [{"name": "u", "user": {"token": TOKEN}}],
-    });
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("kubeconfig");
-    fs::write(&path, kubeconfig.to_string()).expect("written");
+async fn connect(listener: &TcpListener, ca: &str) -> Connection {
+    let folder = Folder::new();
+    let server = listener.local_addr().expect("an address");
+    let ca = BASE64.encode(ca);
+    let cluster = format!("server: 'https://{server}', certificate-authority-data: {ca}");
+    folder.kubeconfig_with(&cluster, &format!("token: {TOKEN}"));
     let options = KubeconfigOptions {
-        path: Some(path),
+        path: Some(folder.path("kubeconfig")),
         context: None,
         request_timeout: Some(REQUEST_TIMEOUT),
     };
@@ -322,13 +295,12 @@ fn run(wrong: Wrong, manager: Manager) -> Outcome {
     runtime().block_on(async {
         let world = World::new(manager).await;
         resume();
-        let (client, seen) = world.proxied(&[]);
-        let known = Authority::new();
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let hub = connect(&listener, &known).await;
-        let front = Arc::new(Front::new(wrong, client, &known));
-        let serving = tokio::spawn(front.serve(listener));
-        let outcome = world.observe(&hub, OBSERVE, &[], &seen).await;
+        let (client, traffic) = world.proxied(&[]);
+        let listener = TcpListener::bind((HOST, 0)).await.expect("a port");
+        let (front, ca) = Front::new(wrong, client);
+        let hub = connect(&listener, &ca).await;
+        let serving = tokio::spawn(Arc::new(front).serve(listener));
+        let outcome = world.observe(&hub, OBSERVE, &[], &traffic).await;
         serving.abort();
         outcome
     })
@@ -339,14 +311,14 @@ fn complaint(wrong: Wrong, manager: Manager) -> Result<(), String> {
     let mut outcome = run(wrong, manager);
     if wrong != Wrong::Nothing {
         // Some requests get no further than the handshake.
-        outcome.told_requests = None;
+        outcome.reported_requests = None;
     }
     check(&honest, &[], OBSERVE.as_secs(), &outcome)?;
     if outcome.took > LIMIT {
         return Err(format!("it took {} s", outcome.took));
     }
     match wrong.refusal() {
-        Some(told) if outcome.exit != 4 || !outcome.outputs.contains(told) => {
+        Some(message) if outcome.exit != 4 || !outcome.outputs.contains(message) => {
             Err(format!("exit code {}: {}", outcome.exit, outcome.outputs))
         }
         None if outcome.verdicts.is_empty() => Err(outcome.outputs),
@@ -356,21 +328,17 @@ fn complaint(wrong: Wrong, manager: Manager) -> Result<(), String> {
 
 #[test]
 fn no_misbehaviour_of_a_connection_leads_to_a_wrong_verdict_or_a_long_run() {
+    let complaints_of = |wrong: Wrong| -> Vec<String> {
+        let managers = [Manager::Leaking, Manager::Conforming].into_iter();
+        let complaints = managers.filter_map(|manager| {
+            let complaint = complaint(wrong, manager).err()?;
+            Some(format!("{wrong:?}, {manager:?}: {complaint}"))
+        });
+        complaints.collect()
+    };
     let complaints: Vec<String> = thread::scope(|scope| {
-        let running: Vec<_> = Wrong::ALL
-            .into_iter()
-            .map(|wrong| {
-                scope.spawn(move || {
-                    let managers = [Manager::Leaking, Manager::Conforming].into_iter();
-                    let complaints = managers.filter_map(|manager| {
-                        let complaint = complaint(wrong, manager).err()?;
-                        Some(format!("{wrong:?}, {manager:?}: {complaint}"))
-                    });
-                    complaints.collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        let ended = running.into_iter().map(|thread| thread.join().expect("no panic"));
+        let threads = Wrong::ALL.map(|wrong| scope.spawn(move || complaints_of(wrong)));
+        let ended = threads.into_iter().map(|thread| thread.join().expect("no panic"));
         ended.flatten().collect()
     });
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));

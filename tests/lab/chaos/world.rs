@@ -1,7 +1,6 @@
 //! A small world to misbehave in: a hub, a manager that conforms or does not, and a run that judges it.
 
 use std::{
-    fmt::Write as _,
     path::Path,
     sync::{Arc, Mutex},
     time::Duration,
@@ -26,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     fault::{Act, Event, Fault},
-    proxy::{self, Seen},
+    proxy::{self, Traffic},
 };
 
 /// A secret that hubs repeat in what they say.
@@ -57,7 +56,7 @@ impl Manager {
 }
 
 /// What came of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The exit code that the binary would end with.
     pub exit: i32,
@@ -67,12 +66,45 @@ pub struct Outcome {
     pub took: u64,
     pub requests: Vec<String>,
     /// What the report says of the requests.
-    pub told_requests: Option<u64>,
+    pub reported_requests: Option<u64>,
     /// Everything that leaves the run.
     pub outputs: String,
 }
 
 impl Outcome {
+    /// Judges the evidence, and writes what a run leaves: in all formats, or in those alone that hold everything.
+    fn judge(&mut self, evidence: &Evidence, in_all_formats: bool) {
+        let selection = Selection::default();
+        let judgement = judge(evidence, &selection);
+        self.exit = match judgement.decision {
+            Decision::Inconclusive => 3,
+            _ if judgement.partial => 3,
+            Decision::Conformant | Decision::NoViolation => 0,
+            Decision::NotConformant => 1,
+        };
+        let verdicts = judgement.verdicts.iter();
+        self.verdicts = verdicts.map(|each| (each.rule.id, each.verdict)).collect();
+        let report = Report {
+            evidence,
+            judgement: &judgement,
+            selection: &selection,
+            judged_at: Timestamp::UNIX_EPOCH,
+            file: None,
+            editions: &[],
+            advice: report::no_advice,
+        };
+        let mut bytes = Vec::new();
+        report::json::write(&report, &mut bytes).expect("JSON");
+        if in_all_formats {
+            report::html::write(&report, &mut bytes).expect("HTML");
+            report::markdown::write(&report, &mut bytes).expect("Markdown");
+            report::junit::write(&report, &mut bytes).expect("JUnit");
+        }
+        file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
+        let printed = report::terminal::verdicts(&report, report::COMMAND, None, true);
+        self.outputs = format!("{}{printed}", String::from_utf8_lossy(&bytes));
+    }
+
     pub fn count(&self, verdict: Verdict) -> usize {
         self.verdicts.iter().filter(|(_, each)| *each == verdict).count()
     }
@@ -97,11 +129,10 @@ pub fn runtime() -> Runtime {
 pub fn run(manager: Manager, observe: u64, faults: &[Fault]) -> Outcome {
     runtime().block_on(async {
         let world = World::new(manager).await;
-        let (client, seen) = world.proxied(faults);
+        let (client, traffic) = world.proxied(faults);
         let hub = Connection::new(client, "lab");
-        world
-            .observe(&hub, Duration::from_secs(observe), faults, &seen)
-            .await
+        let observe = Duration::from_secs(observe);
+        world.observe(&hub, observe, faults, &traffic).await
     })
 }
 
@@ -123,7 +154,7 @@ impl World {
     }
 
     /// A client for the hub with these faults, and what it is asked.
-    pub fn proxied(&self, faults: &[Fault]) -> (Client, Arc<Mutex<Seen>>) {
+    pub fn proxied(&self, faults: &[Fault]) -> (Client, Arc<Mutex<Traffic>>) {
         let (direct, clock) = (self.hub.connection.client.clone(), self.clock);
         proxy::client(direct, faults, move || clock.now())
     }
@@ -134,7 +165,7 @@ impl World {
         hub: &Connection,
         observe: Duration,
         faults: &[Fault],
-        seen: &Mutex<Seen>,
+        traffic: &Mutex<Traffic>,
     ) -> Outcome {
         let began = Instant::now();
         let (plan, stop) = (Plan::watching(observe), CancellationToken::new());
@@ -147,28 +178,20 @@ impl World {
             () = sleep(Duration::from_secs(10_000)) => panic!("the run does not end"),
         };
         let took = began.elapsed().as_secs();
-        let requests = std::mem::take(&mut seen.lock().expect("a lock").requests);
+        let requests = std::mem::take(&mut traffic.lock().expect("a lock").requests);
+        let mut outcome = Outcome {
+            took,
+            requests,
+            ..Outcome::default()
+        };
         match collected {
             Ok(evidence) => {
-                let (exit, verdicts, outputs) = judged(&evidence, observe < LONG);
-                Outcome {
-                    exit,
-                    verdicts,
-                    took,
-                    requests,
-                    told_requests: evidence.header.traffic.map(|traffic| traffic.requests),
-                    outputs,
-                }
+                outcome.reported_requests = evidence.header.traffic.map(|traffic| traffic.requests);
+                outcome.judge(&evidence, observe < LONG);
             }
-            Err(error) => Outcome {
-                exit: 4,
-                verdicts: Vec::new(),
-                took,
-                requests,
-                told_requests: None,
-                outputs: error.to_string(),
-            },
+            Err(error) => (outcome.exit, outcome.outputs) = (4, error.to_string()),
         }
+        outcome
     }
 
     /// Lets happen what these faults say. Never ends.
@@ -186,76 +209,27 @@ impl World {
         let lab = self.hub.as_lab().expect("the lab");
         let definition = crate::send::send(&self.admin, Method::GET, DEFINITION, None).await;
         let mut definition = definition.expect("the CRD is there");
-        let versions = &mut definition["spec"]["versions"];
-        match event {
-            Event::DeletesDefinition => {
-                send(&self.admin, Method::DELETE, PROFILES, None).await;
-                lab.undefine("clusterprofiles.multicluster.x-k8s.io");
-            }
-            Event::WithdrawsVersion => {
-                for version in versions.as_array_mut().expect("versions") {
-                    version["served"] = json!(false);
-                }
-                lab.define(definition);
-            }
-            Event::AddsColumn => {
-                let column = json!({"name": "New", "type": "string", "jsonPath": ".spec.displayName"});
-                for version in versions.as_array_mut().expect("versions") {
-                    version["additionalPrinterColumns"] = json!([column]);
-                }
-                lab.define(definition);
-            }
-            Event::LosesStatus => {
-                for version in versions.as_array_mut().expect("versions") {
-                    version.as_object_mut().expect("a version").remove("subresources");
-                }
-                lab.define(definition);
+        for version in definition["spec"]["versions"].as_array_mut().expect("versions") {
+            let column = json!({"name": "New", "type": "string", "jsonPath": ".spec.displayName"});
+            match event {
+                Event::DeletesDefinition => {}
+                Event::WithdrawsVersion => version["served"] = json!(false),
+                Event::AddsColumn => version["additionalPrinterColumns"] = json!([column]),
+                Event::LosesStatus => version["subresources"] = json!({}),
             }
         }
-        // A hub serves a changed definition anew.
+        if event == Event::DeletesDefinition {
+            send(&self.admin, Method::DELETE, PROFILES, None).await;
+            lab.undefine("clusterprofiles.multicluster.x-k8s.io");
+        } else {
+            lab.define(definition);
+        }
+        // Watches of a changed definition end.
         lab.misbehave(Misbehaviour::DropWatches);
     }
 }
 
 const MANAGER_USER: &str = "reference-manager";
-
-/// Judges the evidence, and writes what a run leaves: in all formats, or in those alone that hold everything.
-fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str, Verdict)>, String) {
-    let selection = Selection::default();
-    let judgement = judge(evidence, &selection);
-    let exit = match judgement.decision {
-        _ if judgement.partial => 3,
-        Decision::Conformant | Decision::NoViolation => 0,
-        Decision::NotConformant => 1,
-        Decision::Inconclusive => 3,
-    };
-    let verdicts = judgement.verdicts.iter();
-    let verdicts = verdicts.map(|each| (each.rule.id, each.verdict)).collect();
-    let report = Report {
-        evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: Timestamp::UNIX_EPOCH,
-        file: None,
-        editions: &[],
-        advice: report::no_advice,
-    };
-    let mut bytes = Vec::new();
-    report::json::write(&report, &mut bytes).expect("JSON");
-    if in_all_formats {
-        report::html::write(&report, &mut bytes).expect("HTML");
-        report::markdown::write(&report, &mut bytes).expect("Markdown");
-        report::junit::write(&report, &mut bytes).expect("JUnit");
-    }
-    file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
-    let mut outputs = String::from_utf8_lossy(&bytes).into_owned();
-    let _ = write!(
-        outputs,
-        "{}",
-        report::terminal::verdicts(&report, report::COMMAND, None, true)
-    );
-    (exit, verdicts, outputs)
-}
 
 /// A profile without a status.
 pub fn profile(name: &str) -> Value {
