@@ -15,18 +15,21 @@ use lab::{
 use libtest_mimic::{Failed, Trial};
 
 use crate::{
+    fail,
     matrix::{check_fault, expect_verdicts, verdicts},
     observed_consumer::ConsumerRun,
 };
 
 pub fn trials() -> Vec<Trial> {
+    let trial =
+        |name: &str, test: fn() -> Result<(), Failed>| Trial::test(format!("consumers::{name}"), test);
     let mut trials = vec![
-        Trial::test("consumers::a consumer that rolls out, wave by wave", rolls_out),
-        Trial::test(
-            "consumers::no credential of a member is in the evidence",
+        trial("a consumer that rolls out, wave by wave", rolls_out),
+        trial(
+            "no credential of a member is in the evidence",
             keeps_no_credential,
         ),
-        Trial::test("consumers::a run that is stopped", is_stopped),
+        trial("a run that is stopped", is_stopped),
     ];
     for edition in Role::Consumer.editions() {
         let name = format!("consumers::without a fault, edition {edition}");
@@ -35,10 +38,10 @@ pub fn trials() -> Vec<Trial> {
         }));
     }
     for (name, habits, skipped) in honest() {
-        trials.push(Trial::test(
-            format!("consumers::a consumer that {name}"),
-            move || conforms(Edition::Consumer2026M09, &habits, skipped),
-        ));
+        let name = format!("consumers::a consumer that {name}");
+        trials.push(Trial::test(name, move || {
+            conforms(Edition::Consumer2026M09, &habits, skipped)
+        }));
     }
     trials
 }
@@ -71,6 +74,7 @@ fn honest() -> Vec<(&'static str, Habits, &'static [&'static str])> {
         "consumer-exec/profile-args-as-told",
         "consumer-exec/nothing-leaks-between-profiles",
     ];
+    const UNHEALTHY: &[&str] = &[PROFILE_ARGS_OFF, "consumer-health/unhealthy-not-dispatched"];
     let with = |change: fn(&mut Habits)| {
         let mut habits = Habits::default();
         change(&mut habits);
@@ -86,43 +90,35 @@ fn honest() -> Vec<(&'static str, Habits, &'static [&'static str])> {
         ("polls", with(polls), DEFAULT),
         (
             "is sequential",
-            with(|habits| habits.work_time = Duration::from_secs(2)),
+            with(|h| h.work_time = Duration::from_secs(2)),
             DEFAULT,
         ),
-        (
-            "is slow",
-            with(|habits| habits.work_time = Duration::from_secs(9)),
-            DEFAULT,
-        ),
+        ("is slow", with(|h| h.work_time = Duration::from_secs(9)), DEFAULT),
         (
             "keeps the last known good",
-            with(|habits| habits.keeps_last_known_good = true),
+            with(|h| h.keeps_last_known_good = true),
             DEFAULT,
         ),
         (
             "calls unhealthy members",
-            with(|habits| habits.calls_unhealthy = true),
-            &[PROFILE_ARGS_OFF, "consumer-health/unhealthy-not-dispatched"],
+            with(|h| h.calls_unhealthy = true),
+            UNHEALTHY,
         ),
         (
             "acts on duplicates",
-            with(|habits| habits.acts_on_duplicates = true),
+            with(|h| h.acts_on_duplicates = true),
             IDENTITY,
         ),
-        (
-            "warns by events",
-            with(|habits| habits.warns_by_events = true),
-            DEFAULT,
-        ),
-        ("sets finalizers", with(|habits| habits.finalizes = true), DEFAULT),
+        ("warns by events", with(|h| h.warns_by_events = true), DEFAULT),
+        ("sets finalizers", with(|h| h.finalizes = true), DEFAULT),
         (
             "drops arguments of profiles",
-            with(|habits| habits.drops_profile_args = true),
+            with(|h| h.drops_profile_args = true),
             NO_ARGS,
         ),
         (
             "reads placement decisions",
-            with(|habits| habits.reads_placements = true),
+            with(|h| h.reads_placements = true),
             DEFAULT,
         ),
     ]
@@ -168,17 +164,15 @@ fn keeps_no_credential() -> Result<(), Failed> {
     let mut text = Vec::new();
     write_to(&evidence, &mut text)?;
     let text = String::from_utf8(text)?;
-    let tokens = lines
-        .iter()
-        .filter_map(|line| Some(line.split_once("Authorization: Bearer ")?.1));
-    let tokens: BTreeSet<&str> = tokens.collect();
+    let bearer = |line: &String| Some(line.split_once("Authorization: Bearer ")?.1.to_owned());
+    let tokens: BTreeSet<String> = lines.iter().filter_map(bearer).collect();
     if tokens.len() < 20 {
-        return Err(format!("only {} credentials were logged", tokens.len()).into());
+        return fail(format!("only {} credentials were logged", tokens.len()));
     }
-    match tokens.iter().find(|token| text.contains(**token)) {
-        Some(token) => Err(format!("the evidence has the credential {token}").into()),
-        None => Ok(()),
-    }
+    let mut shown = tokens.iter().filter(|token| text.contains(token.as_str()));
+    shown.next().map_or(Ok(()), |token| {
+        fail(format!("the evidence has the credential {token}"))
+    })
 }
 
 /// A run that is stopped finds no violation of an honest consumer.
@@ -190,7 +184,7 @@ fn is_stopped() -> Result<(), Failed> {
         let mut complaints = verdicts(&run.observe());
         complaints.retain(|_, (verdict, _)| matches!(verdict, Verdict::Fail | Verdict::Warn));
         if !complaints.is_empty() {
-            return Err(format!("stopped after {seconds} s: {complaints:#?}").into());
+            return fail(format!("stopped after {seconds} s: {complaints:#?}"));
         }
     }
     Ok(())

@@ -3,6 +3,10 @@
 //!
 //! One program, since each links the whole suite: `cargo test --test faults schedulers::` tries all faults of schedulers.
 
+// Some of it is for the tests of the command line.
+#[allow(dead_code)]
+#[path = "../support/command.rs"]
+mod command;
 mod consumers;
 mod matrix;
 // Adverse conditions are for the tests of the lab.
@@ -15,16 +19,17 @@ mod reference_runs;
 use std::process::ExitCode;
 
 use evidence::{
-    Evidence, Kind,
+    DriverAction, Evidence, Kind, ObjectRef,
     api::{Edition, Role},
 };
-use judge::{Verdict, rules};
+use judge::Verdict;
 use lab::fault::FaultInfo;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use self::{
+    command::Done,
     matrix::{check_fault, expect_verdicts, is_must, needs, verdicts, without_audit_log},
-    reference_runs::{ManagerRun, observe_manager, observe_scheduler},
+    reference_runs::{ReferenceRun, observe},
 };
 
 fn main() -> ExitCode {
@@ -35,15 +40,11 @@ fn main() -> ExitCode {
             for is_driven in [false, true] {
                 let how = if is_driven { ", driven" } else { "" };
                 let name = format!("{role}s::without a fault, edition {edition}{how}");
-                trials.push(Trial::test(name, move || match role {
-                    Role::Manager => manager_conforms(edition, is_driven),
-                    _ => scheduler_conforms(edition, is_driven),
-                }));
+                trials.push(Trial::test(name, move || conforms(edition, is_driven)));
             }
         }
+        trials.extend(matrix::trials(role, &args, with_fault));
     }
-    trials.extend(matrix::trials(Role::Manager, &args, manager_with_fault));
-    trials.extend(matrix::trials(Role::Scheduler, &args, scheduler_with_fault));
     trials.extend(matrix::trials(Role::Consumer, &args, consumers::with_fault));
     libtest_mimic::run(&args, trials).exit_code()
 }
@@ -51,11 +52,16 @@ fn main() -> ExitCode {
 /// How many members of the reference manager are joined at the end.
 const EXPECTED_PROFILES: [&str; 2] = ["--expect-profiles", "19"];
 
-fn manager_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
-    let run = observe_manager(edition, "reference", is_driven, &EXPECTED_PROFILES);
-    expect_code(&run.output, 0)?;
+/// Each rule passes, except those whose evidence is missing; also without the audit log, which most hubs do not give.
+fn conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
+    let is_manager = edition.role() == Role::Manager;
+    let flags = if is_manager { &EXPECTED_PROFILES[..] } else { &[] };
+    let run = observe(edition, None, is_driven, flags);
+    expect_code(&run.done, 0)?;
     expect_reported(&run)?;
-    let evidence = run.evidence;
+    if is_manager && is_driven {
+        expect_unjudged_facts(&run.evidence);
+    }
     let expected = |id: &str, has_log: bool| match id {
         // The published definition of ClusterProfile refuses the list that KEP-5339 asks for.
         "access/additional-args-well-formed" => Verdict::NotApplicable,
@@ -65,59 +71,52 @@ fn manager_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
         id if !is_driven && needs(id, Kind::Driver) => Verdict::Skipped,
         _ => Verdict::Pass,
     };
-    expect_with_and_without_log(evidence, expected)
+    expect_verdicts("with the audit log", &run.evidence, |id| expected(id, true))?;
+    let without_log = without_audit_log(run.evidence);
+    expect_verdicts("without it", &without_log, |id| expected(id, false))
 }
 
-fn scheduler_conforms(edition: Edition, is_driven: bool) -> Result<(), Failed> {
-    let evidence = observe_scheduler(edition, &[], is_driven);
-    let expected = |id: &str, has_log: bool| match id {
-        id if !has_log && needs(id, Kind::Requests) => Verdict::Skipped,
-        id if !is_driven && needs(id, Kind::Driver) => Verdict::Skipped,
-        _ => Verdict::Pass,
-    };
-    expect_with_and_without_log(evidence, expected)
+/// Facts in the evidence of a driven run that no rule judges yet.
+fn expect_unjudged_facts(evidence: &Evidence) {
+    let requests = &evidence.requests.as_ref().expect("an audit log").events;
+    assert!(requests.iter().any(|request| request.resource_version.is_some()));
+    assert!(requests.iter().all(|request| !request.is_the_suites()));
+    let own_requests = &evidence.own_requests;
+    assert!(!own_requests.is_empty() && own_requests.iter().all(|request| request.is_the_suites()));
+
+    let mut deleted = evidence
+        .profiles
+        .iter()
+        .filter(|history| history.deleted.is_some());
+    assert!(deleted.any(|history| history.deleted_version.is_some()));
+
+    let driver = evidence.driver.as_ref().expect("a driver");
+    let step = driver
+        .steps_of(DriverAction::DeleteProfile)
+        .next()
+        .expect("a step");
+    let uid = |profile: &Option<ObjectRef>| profile.clone().expect("a profile").uid;
+    assert_ne!(uid(&step.profile), uid(&step.profile_after));
 }
 
-/// Checks the verdicts on the evidence, and on the same evidence without its audit log.
-fn expect_with_and_without_log(
-    evidence: Evidence,
-    expected: impl Fn(&str, bool) -> Verdict,
-) -> Result<(), Failed> {
-    expect_verdicts("with the audit log", &evidence, |id| expected(id, true))?;
-    expect_verdicts("without it", &without_audit_log(evidence), |id| {
-        expected(id, false)
-    })
-}
-
-fn manager_with_fault(fault: &FaultInfo) -> Result<(), Failed> {
-    let manager = format!("reference={}", fault.id);
-    let run = observe_manager(fault.edition, &manager, fault.needs_driver, &fault.flags);
+fn with_fault(fault: &FaultInfo) -> Result<(), Failed> {
+    let is_driven = fault.needs_driver || needs(fault.rule(), Kind::Driver);
+    let run = observe(fault.edition, Some(fault.id), is_driven, &fault.flags);
     expect_reported(&run)?;
-    let ManagerRun { evidence, output, .. } = run;
-    let fails = verdicts(&evidence)
-        .values()
-        .any(|(verdict, _)| *verdict == Verdict::Fail);
-    let is_open = fault.hides.iter().any(|id| is_must(id));
-    check_fault(fault, evidence)?;
-    expect_code(
-        &output,
-        if fails {
-            1
-        } else if is_open {
-            3
-        } else {
-            0
-        },
-    )
-}
-
-fn scheduler_with_fault(fault: &FaultInfo) -> Result<(), Failed> {
-    let is_driven = rules::find(fault.rule()).is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver));
-    check_fault(fault, observe_scheduler(fault.edition, &[fault.id], is_driven))
+    let fails = |(verdict, _): &(Verdict, String)| *verdict == Verdict::Fail;
+    let code = if verdicts(&run.evidence).values().any(fails) {
+        1
+    } else if fault.hides.iter().any(|id| is_must(id)) {
+        3
+    } else {
+        0
+    };
+    check_fault(fault, run.evidence)?;
+    expect_code(&run.done, code)
 }
 
 /// The report of the run has the verdicts of its recorded evidence.
-fn expect_reported(run: &ManagerRun) -> Result<(), Failed> {
+fn expect_reported(run: &ReferenceRun) -> Result<(), Failed> {
     let rules = run.report["verdicts"]
         .as_array()
         .ok_or("the report has no verdicts")?;
@@ -125,22 +124,25 @@ fn expect_reported(run: &ManagerRun) -> Result<(), Failed> {
         let reported = rules.iter().find(|rule| rule["rule"] == id);
         let reported = reported.map(|rule| &rule["verdict"]);
         if reported != Some(&serde_json::json!(verdict)) {
-            return Err(
-                format!("{id} is {verdict:?} by the evidence, and {reported:?} in the report").into(),
-            );
+            return fail(format!(
+                "{id} is {verdict:?} by the evidence, and {reported:?} in the report"
+            ));
         }
     }
     Ok(())
 }
 
-fn expect_code(output: &std::process::Output, code: i32) -> Result<(), Failed> {
-    if output.status.code() == Some(code) {
+fn expect_code(done: &Done, code: i32) -> Result<(), Failed> {
+    if done.code == Some(code) {
         return Ok(());
     }
-    let printed = String::from_utf8_lossy(&output.stdout);
-    Err(format!(
-        "expected exit code {code}, got {:?}\n{printed}",
-        output.status.code()
-    )
-    .into())
+    fail(format!(
+        "expected exit code {code}, got {:?}\n{}",
+        done.code, done.out
+    ))
+}
+
+/// A failed trial.
+fn fail(message: String) -> Result<(), Failed> {
+    Err(message.into())
 }

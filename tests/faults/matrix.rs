@@ -10,6 +10,8 @@ use judge::{
 use lab::fault::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use crate::fail;
+
 /// A trial for each fault of a role. By default, one fault of each MUST rule is tried, since all take long; a filter or
 /// `--ignored` tries the others.
 pub fn trials(role: Role, args: &Arguments, try_fault: fn(&FaultInfo) -> Result<(), Failed>) -> Vec<Trial> {
@@ -19,9 +21,8 @@ pub fn trials(role: Role, args: &Arguments, try_fault: fn(&FaultInfo) -> Result<
         let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
         Trial::test(format!("{role}s::{}", fault.id), move || try_fault(fault)).with_ignored_flag(!is_tried)
     });
-    let complete = Trial::test(format!("{role}s::every rule has a fault"), move || {
-        every_rule_has_a_fault(role)
-    });
+    let name = format!("{role}s::every rule has a fault");
+    let complete = Trial::test(name, move || every_rule_has_a_fault(role));
     trials.chain([complete]).collect()
 }
 
@@ -31,10 +32,9 @@ fn every_rule_has_a_fault(role: Role) -> Result<(), Failed> {
         let mut editions = rule.facts.editions.iter();
         editions.any(|applies| applies.edition.role() == role)
     });
-    match of_role.map(|rule| rule.id).find(|id| !broken.contains(id)) {
-        None => Ok(()),
-        Some(id) => Err(format!("no fault breaks {id}").into()),
-    }
+    let mut ids = of_role.map(|rule| rule.id);
+    ids.find(|id| !broken.contains(id))
+        .map_or(Ok(()), |id| fail(format!("no fault breaks {id}")))
 }
 
 /// Whether an edition has the rule as a MUST.
@@ -84,7 +84,7 @@ pub fn expect_verdicts(
     if others.is_empty() {
         return Ok(());
     }
-    Err(format!("{evidence_name}: unexpected verdicts {others:#?}").into())
+    fail(format!("{evidence_name}: unexpected verdicts {others:#?}"))
 }
 
 /// The rules that a fault breaks fail or warn, those that it hides are inconclusive, and no others; also without the audit
@@ -92,18 +92,15 @@ pub fn expect_verdicts(
 pub fn check_fault(fault: &FaultInfo, evidence: Evidence) -> Result<(), Failed> {
     let broken: BTreeSet<&str> = fault.also.iter().copied().chain([fault.rule()]).collect();
     let in_log = fault.also_in_audit_log.iter().copied();
-    expect_broken(
-        "with the audit log",
-        &broken.iter().copied().chain(in_log).collect(),
-        fault,
-        &evidence,
-    )?;
+    let broken_in_log = broken.iter().copied().chain(in_log).collect();
+    expect_broken("with the audit log", &broken_in_log, fault, &evidence)?;
+    let without_log = without_audit_log(evidence);
     let broken = if fault.needs_audit_log {
         BTreeSet::new()
     } else {
         broken
     };
-    expect_broken("without it", &broken, fault, &without_audit_log(evidence))
+    expect_broken("without it", &broken, fault, &without_log)
 }
 
 fn expect_broken(
@@ -113,10 +110,10 @@ fn expect_broken(
     evidence: &Evidence,
 ) -> Result<(), Failed> {
     let verdicts = verdicts(evidence);
-    let rules_with = |wanted: &[Verdict]| -> BTreeSet<&str> {
+    let rules_with = |expected: &[Verdict]| -> BTreeSet<&str> {
         let rules = verdicts
             .iter()
-            .filter(|(_, (verdict, _))| wanted.contains(verdict));
+            .filter(|(_, (verdict, _))| expected.contains(verdict));
         rules.map(|(id, _)| *id).collect()
     };
     let complaints = rules_with(&[Verdict::Fail, Verdict::Warn]);
@@ -125,9 +122,8 @@ fn expect_broken(
     if complaints == *broken && inconclusive == hidden {
         return Ok(());
     }
-    Err(format!(
+    fail(format!(
         "{evidence_name}: expected complaints of {broken:?}, got {complaints:?}; expected {hidden:?} to be \
          inconclusive, got {inconclusive:?}: {verdicts:#?}"
-    )
-    .into())
+    ))
 }

@@ -1,4 +1,4 @@
-//! The suite on its lab and on files, where all that happens is known.
+//! The suite on its lab and on files, where everything that happens is known.
 //!
 //! One program, since each links the whole suite: `cargo test --test lab chaos::` runs some of its tests.
 
@@ -12,7 +12,6 @@ mod degraded;
 mod hostile_inputs;
 #[path = "../support/observed_consumer.rs"]
 mod observed_consumer;
-mod recorded;
 #[path = "../support/reference_runs.rs"]
 mod reference_runs;
 mod reports;

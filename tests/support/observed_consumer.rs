@@ -21,8 +21,6 @@ use lab::{
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::reference_runs::paused;
-
 /// The run lasts as long as its scenarios.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -71,9 +69,15 @@ impl ConsumerRun<'_> {
 
     /// The evidence, and the lines of the consumer's log.
     pub fn observe_with_log(&self) -> (Evidence, Vec<String>) {
-        paused(self.run())
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        runtime.block_on(self.run())
     }
 
+    /// By tokio's paused clock, on one thread.
     async fn run(&self) -> (Evidence, Vec<String>) {
         let clock = Clock::system();
         let hub = Hub::lab_with(clock, &hub_definitions()).await.expect("a hub");

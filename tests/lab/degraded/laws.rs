@@ -2,18 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Gap, History, Kind, ObjectKey, Tracked, api::ClusterProfile};
+use evidence::{Evidence, Gap, History, Kind, ObjectKey, ObjectRef, Tracked, api::ClusterProfile};
 use jiff::{SignedDuration, Timestamp};
 use judge::{RuleVerdict, Verdict, rules::Level};
 
-use super::{
-    less,
-    worlds::{Verdicts, World, judged, key},
-};
+use super::{World, judged, less};
 
 /// A law that the judge breaks: of which rule, and how.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Breach {
+#[derive(Clone, Debug)]
+pub struct LawViolation {
     pub law: Law,
     pub rule: &'static str,
     pub how: String,
@@ -22,20 +19,42 @@ pub struct Breach {
 /// What must hold, whatever a record lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// What is kept is not found broken.
+    /// A kept rule is not found broken.
     Blames,
     /// A broken rule is not found broken on other objects.
     BlamesOthers,
-    /// A fault whose evidence is all there does not pass.
+    /// A violation whose evidence is complete does not pass.
     Passes,
-    /// Nor does one that lasts in what was seen without interruption.
+    /// A violation that lasts in what was seen without interruption does not pass.
     PassesInPart,
 }
 
-/// What was watched without interruption tells something if it is longer than the grace and what a watch may be late.
+/// Laws that a rule may break, everywhere or with one fault.
+const EXCEPTIONS: [(Law, &str, Option<&str>); 2] = [
+    // The lab's clock stands still while a scheduler deletes and re-creates a slice. A late delivery shows the time between
+    // the two, in which the decision was torn.
+    (Law::Blames, "placement-updates/no-torn-reschedule", None),
+    // A record that begins after a profile was deleted does not show that it ever existed. It shows that its reference
+    // does not resolve.
+    (
+        Law::Blames,
+        "placement-references/resolve",
+        Some("placement-references/resolve-across-time"),
+    ),
+];
+
+/// Whether that law may be broken by that rule.
+pub fn is_excused(world: &World, (law, rule): (Law, &str)) -> bool {
+    let mut exceptions = EXCEPTIONS.iter();
+    exceptions.any(|(excused, of, fault)| {
+        (*excused, *of) == (law, rule) && (fault.is_none() || *fault == world.plot.fault)
+    })
+}
+
+/// What was watched without interruption decides if it is longer than the grace and the delay of a watch.
 const ENOUGH: SignedDuration = SignedDuration::from_secs(150);
 
-/// How late a watch may be (`time::LATE`): what happened so shortly before a gap may never have been told.
+/// How late a watch may be (`time::LATE`): a change so shortly before a gap may be missing.
 const LATE: SignedDuration = SignedDuration::from_secs(10);
 
 /// Rules that compare objects of all namespaces.
@@ -63,28 +82,27 @@ const COMPARES: [&str; 21] = [
     "updates/distinct-appliers",
 ];
 
-/// What is broken of the laws in the judgement of a part of a world's record.
-pub fn breaches(world: &World, less: &Evidence) -> Vec<Breach> {
-    let seen = judged(less);
-    let mut breaches = Vec::new();
-    for (rule, verdict) in &seen {
+/// The laws that the judgement of a part of a world's record breaks.
+pub fn violations(world: &World, less: &Evidence) -> Vec<LawViolation> {
+    let mut violations = Vec::new();
+    for (rule, verdict) in judged(less) {
         let whole = &world.verdicts[rule];
-        let mut add = |law, how| breaches.push(Breach { law, rule, how });
-        if let Some((law, how)) = blames(whole, verdict) {
-            add(law, how);
-        }
-        if is_broken(whole) && verdict.verdict == Verdict::Pass {
-            if stands(whole, &world.whole, less) {
-                add(Law::Passes, describe(whole));
-            } else if let Some(how) = stands_in_part(world, less, whole) {
-                add(Law::PassesInPart, how);
+        let passes = || {
+            if !is_broken(whole) || verdict.verdict != Verdict::Pass {
+                None
+            } else if has_whole_evidence(whole, &world.whole, less) {
+                Some((Law::Passes, describe(whole)))
+            } else {
+                broken_part(world, less, whole).map(|how| (Law::PassesInPart, how))
             }
-        }
+        };
+        let broken = blames(whole, &verdict).or_else(passes);
+        violations.extend(broken.map(|(law, how)| LawViolation { law, rule, how }));
     }
-    breaches
+    violations
 }
 
-/// Whether a rule finds more than a remark. What may be done is advice.
+/// Whether a rule finds more than a remark. A MAY is advice.
 fn is_broken(verdict: &RuleVerdict) -> bool {
     verdict.level() != Level::May
         && matches!(verdict.verdict, Verdict::Fail | Verdict::Warn)
@@ -93,42 +111,39 @@ fn is_broken(verdict: &RuleVerdict) -> bool {
 
 fn objects(verdict: &RuleVerdict) -> BTreeSet<(String, ObjectKey)> {
     let findings = verdict.findings.iter().filter(|finding| !finding.advisory);
+    let key = |object: &ObjectRef| (object.kind.clone(), ObjectKey::from(object));
     findings.map(|finding| key(&finding.object)).collect()
 }
 
 fn describe(verdict: &RuleVerdict) -> String {
     let findings = verdict.findings.iter().filter(|finding| !finding.advisory);
-    let findings = findings.map(|finding| {
-        format!(
-            "{}: {}: {} (expected {}, observed {})",
-            finding.object, finding.path, finding.message, finding.expected, finding.observed
-        )
-    });
-    findings.take(3).collect::<Vec<_>>().join("\n    ")
+    let findings: Vec<String> = findings.take(3).map(|finding| format!("{finding:?}")).collect();
+    findings.join("\n    ")
 }
 
-fn blames(whole: &RuleVerdict, seen: &RuleVerdict) -> Option<(Law, String)> {
-    if !is_broken(seen) {
+fn blames(whole: &RuleVerdict, part: &RuleVerdict) -> Option<(Law, String)> {
+    if !is_broken(part) {
         return None;
     }
     if !is_broken(whole) {
-        // The whole record may be too little to tell.
-        return (whole.verdict != Verdict::Inconclusive).then(|| (Law::Blames, describe(seen)));
+        // The whole record may be too little to decide.
+        return (whole.verdict != Verdict::Inconclusive).then(|| (Law::Blames, describe(part)));
     }
-    let new = &objects(seen) - &objects(whole);
-    (!new.is_empty()).then(|| (Law::BlamesOthers, format!("{new:?}\n    {}", describe(seen))))
+    let new = &objects(part) - &objects(whole);
+    (!new.is_empty()).then(|| (Law::BlamesOthers, format!("{new:?}\n    {}", describe(part))))
 }
 
-/// Whether all evidence is there on which the verdict on the whole record stands: each kind that helps the rule, and the
+/// Whether all evidence is there that the verdict on the whole record rests on: each kind that helps the rule, and the
 /// histories of what it found, gaps or not.
-fn stands(verdict: &RuleVerdict, whole: &Evidence, less: &Evidence) -> bool {
+fn has_whole_evidence(verdict: &RuleVerdict, whole: &Evidence, less: &Evidence) -> bool {
     let facts = &verdict.rule.facts;
     let lists = [&facts.needs, &facts.needs_one_of, &facts.helped_by];
     let mut kinds = lists.into_iter().flatten();
-    let is_same_otherwise = whole.header.window == less.header.window
-        && whole.header.scope == less.header.scope
-        && whole.header.clock_skew_ms == less.header.clock_skew_ms
-        && whole.header.settled == less.header.settled
+    let (whole_header, header) = (&whole.header, &less.header);
+    let is_same_otherwise = whole_header.window == header.window
+        && whole_header.scope == header.scope
+        && whole_header.clock_skew_ms == header.clock_skew_ms
+        && whole_header.settled == header.settled
         && whole.unreadable == less.unreadable
         && whole.namespaces == less.namespaces
         && whole.driver == less.driver
@@ -138,12 +153,11 @@ fn stands(verdict: &RuleVerdict, whole: &Evidence, less: &Evidence) -> bool {
         && kinds.all(|kind| has_same(*kind, whole, less))
         && !comes_with_a_gap(&less.profiles, less, verdict)
         && !comes_with_a_gap(&less.slices, less, verdict)
-        && same(&whole.profiles, &less.profiles, verdict)
-        && same(&whole.slices, &less.slices, verdict)
+        && has_same_history(&whole.profiles, &less.profiles, verdict)
+        && has_same_history(&whole.slices, &less.slices, verdict)
 }
 
-/// Whether something came just when a gap ended: it may have happened at any moment in it, so that its time tells less than
-/// it seems to.
+/// Whether a version came just when a gap ended: the change may have happened at any moment in it.
 fn comes_with_a_gap<T: Tracked>(histories: &[History<T>], less: &Evidence, verdict: &RuleVerdict) -> bool {
     let ends: BTreeSet<Timestamp> = less.gaps(T::WATCHED).filter_map(|gap| gap.until).collect();
     let mut versions = concerned(histories, verdict).flat_map(|history| &history.versions);
@@ -166,15 +180,13 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
             }
             Kind::Requests | Kind::Driver | Kind::Writers => gaps(whole) == gaps(less),
             Kind::Probe => whole.probes == less.probes,
-            Kind::Testbed | Kind::Outputs => whole.testbed == less.testbed,
-            Kind::MemberCalls => whole.member_calls == less.member_calls,
-            Kind::PluginCalls => whole.plugin_calls == less.plugin_calls,
-            Kind::Mentions => whole.mentions == less.mentions,
+            // Evidence of consumers.
+            _ => true,
         }
 }
 
 /// Whether what was found has the same history.
-fn same<T: Tracked>(whole: &[History<T>], less: &[History<T>], verdict: &RuleVerdict) -> bool {
+fn has_same_history<T: Tracked>(whole: &[History<T>], less: &[History<T>], verdict: &RuleVerdict) -> bool {
     let is_of_this_kind = objects(verdict).iter().all(|(kind, _)| kind == T::KIND);
     if !is_of_this_kind {
         return whole == less;
@@ -182,57 +194,57 @@ fn same<T: Tracked>(whole: &[History<T>], less: &[History<T>], verdict: &RuleVer
     concerned(whole, verdict).eq(concerned(less, verdict))
 }
 
-/// The histories on which a verdict stands. A rule that compares may have found it beside any other.
+/// The histories that a verdict rests on. A rule that compares may have found an object next to any other.
 fn concerned<'h, T: Tracked>(
     histories: &'h [History<T>],
     verdict: &RuleVerdict,
 ) -> impl Iterator<Item = &'h History<T>> {
-    let found = objects(verdict);
+    let objects = objects(verdict);
     let compares = COMPARES.contains(&verdict.rule.id) || T::KIND != ClusterProfile::KIND;
     histories.iter().filter(move |history| {
-        compares || found.contains(&(T::KIND.to_owned(), ObjectKey::of(history.last())))
+        compares || objects.contains(&(T::KIND.to_owned(), ObjectKey::of(history.last())))
     })
 }
 
-/// Whether some time that was surely watched without interruption shows the fault by itself: a run of that time alone
+/// Whether some time that was surely watched without interruption shows the violation by itself: a run of that time alone
 /// finds the same.
-fn stands_in_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option<String> {
+fn broken_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option<String> {
+    use Kind::{Inventory, PlacementDecisions, PlacementTimeline, Timeline};
     let facts = &whole.rule.facts;
-    let of_objects = [
-        Kind::Inventory,
-        Kind::Timeline,
-        Kind::PlacementDecisions,
-        Kind::PlacementTimeline,
-    ];
     let lists = [&facts.needs, &facts.needs_one_of, &facts.helped_by];
-    let is_of_objects = lists.into_iter().flatten().all(|kind| of_objects.contains(kind));
+    let is_of_objects = |kind| {
+        matches!(
+            kind,
+            Inventory | Timeline | PlacementDecisions | PlacementTimeline
+        )
+    };
+    let needs_objects_only = lists.into_iter().flatten().all(|kind| is_of_objects(*kind));
     let (whole_header, header) = (&world.whole.header, &less.header);
     let is_same_otherwise = whole_header.scope == header.scope
         && whole_header.clock_skew_ms == header.clock_skew_ms
         && world.whole.unreadable == less.unreadable
         && world.whole.driver.is_none();
-    if !is_of_objects || !is_same_otherwise || COMPARES.contains(&whole.rule.id) {
+    if !needs_objects_only || !is_same_otherwise || COMPARES.contains(&whole.rule.id) {
         return None;
     }
     let window = header.window?;
-    let mut gaps: Vec<(Timestamp, Timestamp)> = less
-        .gaps
-        .iter()
-        .filter(|gap| matches!(gap.kind, Kind::Timeline | Kind::PlacementTimeline))
+    let gaps = less.gaps.iter();
+    let gaps = gaps.filter(|gap| matches!(gap.kind, Timeline | PlacementTimeline));
+    let mut gaps: Vec<(Timestamp, Timestamp)> = gaps
         .map(|gap| {
             let from = gap.from.map_or(window.from, |from| from - LATE);
             (from, gap.until.unwrap_or(window.until))
         })
         .collect();
+    gaps.push((window.until, window.until));
     gaps.sort();
     let mut began = window.from;
-    let ends = gaps.into_iter().chain([(window.until, window.until)]);
-    for (end, next) in ends {
+    for (end, next) in gaps {
         if end.duration_since(began) >= ENOUGH {
-            let part: Verdicts = judged(&less::as_of(&less::since(&world.whole, began), end));
-            let found = &part[whole.rule.id];
-            if is_broken(found) && objects(found).is_subset(&objects(whole)) {
-                return Some(format!("{began} to {end}: {}", describe(found)));
+            let part = judged(&less::as_of(&less::since(&world.whole, began), end));
+            let verdict = &part[whole.rule.id];
+            if is_broken(verdict) && objects(verdict).is_subset(&objects(whole)) {
+                return Some(format!("{began} to {end}: {}", describe(verdict)));
             }
         }
         began = began.max(next);

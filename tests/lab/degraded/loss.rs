@@ -3,52 +3,55 @@
 use std::{collections::BTreeSet, mem, sync::Arc};
 
 use evidence::{
-    Asked, DriverAction, DriverStep, Evidence, Gap, History, Kind, Later, LoginWith, MemberPart, ObjectKey,
+    Asked, DriverAction, DriverStep, Evidence, History, Kind, Later, LoginWith, MemberPart, ObjectKey,
     ObjectRef, Origin, Requests, Settled, StepOutcome, Tracked, Unreadable, Window, runs::of_other_runs,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::{collection::vec, prelude::*, sample::select};
 
+use self::Loss::*;
 use super::less;
 
 /// Milliseconds after the beginning of the window.
 type After = i64;
+/// The first and the last moment.
+type Span = (Timestamp, Timestamp);
 
 /// One loss.
 #[derive(Clone, Debug)]
 pub enum Loss {
-    /// Each change is told so many milliseconds late, in turn.
+    /// Each change arrives so many milliseconds late, in turn.
     Late(Vec<i64>),
     /// A watch is interrupted for so long, and lists again.
     Gap(Watch, After, i64),
-    /// The watch tells at the end of that time what happened in it.
+    /// The watch reports at the end of that time what happened in it.
     Delay(After, i64),
     /// The hub answers no more from then on.
     Silence(After),
-    /// The log is there from then on, until then, or without so much of it.
+    /// The log begins then, ends then, or lacks that time.
     LogFrom(After),
     LogUntil(After),
     LogHole(After, i64),
-    /// Without a word, the log lacks one of so many requests, or those of one user.
+    /// The log lacks one of so many requests, those of one user, or all bodies, and does not say so.
     LogLines(usize, usize),
     LogUser(usize),
     LogBodies,
-    /// The run asked for this evidence in vain, or never.
+    /// The run requested this evidence in vain, or never.
     Kind(Kind, bool),
-    /// Members did not answer for so long, one of them never, or none told this part.
+    /// Members did not answer for so long, one of them never, or none about this part.
     Looks(After, i64),
     Member(usize),
     Part(MemberPart),
-    /// Nobody drove this run: what happened was done for another one.
+    /// This run has no driver: another run did what happened.
     Driver,
     /// A step fails, and its scenario ends with what undoes it; or the driver cannot act so.
     Step(usize),
     Action(usize),
-    /// The run began later, ended sooner, or ended sooner and looked on.
+    /// The run began later, ended sooner, or ended sooner and settled.
     Begin(After),
     End(After),
     Settle(After),
-    /// Only one namespace is judged, and perhaps Secrets and namespaces of others may not be read. Or one profile cannot be read.
+    /// Only one namespace is judged, and perhaps other Secrets and namespaces may not be read. Or one profile is unreadable.
     Namespace(usize, bool),
     Profile(usize),
     /// The runner's clock is behind by so many milliseconds, which the run knows, or not.
@@ -65,7 +68,7 @@ pub enum Watch {
     Slices,
 }
 
-/// What may be forbidden to a run, or that nobody asks for.
+/// Evidence that may be forbidden to a run, or that it does not request.
 const KINDS: [Kind; 10] = [
     Kind::Namespaces,
     Kind::Timeline,
@@ -82,8 +85,8 @@ const KINDS: [Kind; 10] = [
 /// Why watches are interrupted.
 const CAUSES: [&str; 3] = [
     "the watch was interrupted",
-    "the hub had forgotten what the watch had not yet told",
-    "the last list shows what the watch did not tell",
+    "the hub had forgotten what the watch had not yet reported",
+    "the last list shows what the watch did not report",
 ];
 
 fn span() -> impl Strategy<Value = i64> + Clone {
@@ -94,32 +97,32 @@ fn span() -> impl Strategy<Value = i64> + Clone {
 pub fn losses() -> impl Strategy<Value = Vec<Loss>> {
     let after = || -1_000..1_900_000_i64;
     let late = select(vec![0, 0, 0, 400, 2_000, 5_000, 9_900]);
+    let watch = select(vec![Watch::Both, Watch::Both, Watch::Profiles, Watch::Slices]);
     let loss = prop_oneof![
-        2 => vec(late, 1..6).prop_map(Loss::Late),
-        6 => (select(vec![Watch::Both, Watch::Both, Watch::Profiles, Watch::Slices]), after(), span())
-            .prop_map(|(watch, at, long)| Loss::Gap(watch, at, long)),
-        1 => (after(), span()).prop_map(|(at, long)| Loss::Delay(at, long)),
-        1 => after().prop_map(Loss::Silence),
-        1 => after().prop_map(Loss::LogFrom),
-        1 => after().prop_map(Loss::LogUntil),
-        1 => (after(), span()).prop_map(|(at, long)| Loss::LogHole(at, long)),
-        1 => (1..8_usize, 0..8_usize).prop_map(|(every, first)| Loss::LogLines(every, first)),
-        1 => (0..6_usize).prop_map(Loss::LogUser),
-        1 => Just(Loss::LogBodies),
+        2 => vec(late, 1..6).prop_map(Late),
+        6 => (watch, after(), span()).prop_map(|(watch, at, long)| Gap(watch, at, long)),
+        1 => (after(), span()).prop_map(|(at, long)| Delay(at, long)),
+        1 => after().prop_map(Silence),
+        1 => after().prop_map(LogFrom),
+        1 => after().prop_map(LogUntil),
+        1 => (after(), span()).prop_map(|(at, long)| LogHole(at, long)),
+        1 => (1..8_usize, 0..8_usize).prop_map(|(every, first)| LogLines(every, first)),
+        1 => (0..6_usize).prop_map(LogUser),
+        1 => Just(LogBodies),
         5 => (select(&KINDS[..]), any::<bool>()).prop_map(|(kind, asked)| Loss::Kind(kind, asked)),
-        1 => (after(), span()).prop_map(|(at, long)| Loss::Looks(at, long)),
-        1 => (0..12_usize).prop_map(Loss::Member),
-        1 => select(&MemberPart::ALL[..]).prop_map(Loss::Part),
-        1 => Just(Loss::Driver),
-        2 => (0..60_usize).prop_map(Loss::Step),
-        1 => (0..17_usize).prop_map(Loss::Action),
-        2 => after().prop_map(Loss::Begin),
-        2 => after().prop_map(Loss::End),
-        1 => after().prop_map(Loss::Settle),
-        1 => (0..6_usize, any::<bool>()).prop_map(|(number, reads_all)| Loss::Namespace(number, reads_all)),
-        1 => (0..80_usize).prop_map(Loss::Profile),
-        1 => (-200_000..200_000_i64, any::<bool>()).prop_map(|(by, known)| Loss::Clock(by, known)),
-        1 => any::<bool>().prop_map(Loss::Dump),
+        1 => (after(), span()).prop_map(|(at, long)| Looks(at, long)),
+        1 => (0..12_usize).prop_map(Member),
+        1 => select(&MemberPart::ALL[..]).prop_map(Part),
+        1 => Just(Driver),
+        2 => (0..60_usize).prop_map(Step),
+        1 => (0..17_usize).prop_map(Action),
+        2 => after().prop_map(Begin),
+        2 => after().prop_map(End),
+        1 => after().prop_map(Settle),
+        1 => (0..6_usize, any::<bool>()).prop_map(|(number, reads_all)| Namespace(number, reads_all)),
+        1 => (0..80_usize).prop_map(Profile),
+        1 => (-200_000..200_000_i64, any::<bool>()).prop_map(|(by, known)| Clock(by, known)),
+        1 => any::<bool>().prop_map(Dump),
     ];
     vec(loss, 1..5)
 }
@@ -127,9 +130,15 @@ pub fn losses() -> impl Strategy<Value = Vec<Loss>> {
 /// The record without all that.
 pub fn without(whole: &Evidence, losses: &[Loss]) -> Evidence {
     let mut losses = losses.to_vec();
-    // What one look shows counts as settled, so it is the last of a run that was not cut short.
-    if losses.iter().any(Loss::is_one_look) {
-        losses.retain(|loss| !loss.is_cut());
+    // What a single snapshot shows counts as settled, so it is the last of a run that was not cut short.
+    let is_snapshot = |loss: &Loss| {
+        matches!(
+            loss,
+            Dump(_) | Loss::Kind(Kind::Timeline | Kind::PlacementTimeline, _)
+        )
+    };
+    if losses.iter().any(is_snapshot) {
+        losses.retain(|loss| !matches!(loss, Silence(_) | End(_) | Settle(_)));
     }
     losses.sort_by_key(Loss::rank);
     let mut record = whole.clone();
@@ -143,31 +152,20 @@ pub fn without(whole: &Evidence, losses: &[Loss]) -> Evidence {
 }
 
 impl Loss {
-    /// Losses come in turn: a watch tells late what it tells at all, and a run that ends sees no more.
+    /// The order: a watch is late with what it reports at all, and a run that ends sees no more.
     fn rank(&self) -> u8 {
         match self {
-            Loss::Late(_) => 0,
-            Loss::Driver => 1,
-            Loss::Begin(_) => 2,
-            Loss::Gap(..) | Loss::Delay(..) => 3,
-            Loss::Silence(_) => 4,
-            Loss::End(_) => 5,
-            Loss::Settle(_) => 6,
-            Loss::Clock(..) => 8,
-            Loss::Dump(_) => 9,
+            Late(_) => 0,
+            Driver => 1,
+            Begin(_) => 2,
+            Gap(..) | Delay(..) => 3,
+            Silence(_) => 4,
+            End(_) => 5,
+            Settle(_) => 6,
+            Clock(..) => 8,
+            Dump(_) => 9,
             _ => 7,
         }
-    }
-
-    fn is_one_look(&self) -> bool {
-        matches!(
-            self,
-            Loss::Dump(_) | Loss::Kind(Kind::Timeline | Kind::PlacementTimeline, _)
-        )
-    }
-
-    fn is_cut(&self) -> bool {
-        matches!(self, Loss::Silence(_) | Loss::End(_) | Loss::Settle(_))
     }
 
     fn apply(&self, record: &mut Evidence) {
@@ -177,106 +175,92 @@ impl Loss {
         };
         let span = |after: After, long: i64| (moment(after), moment(after.saturating_add(long.max(1))));
         match self {
-            Loss::Late(late) => {
-                let late: Vec<_> = late
-                    .iter()
-                    .map(|late| SignedDuration::from_millis(*late))
-                    .collect();
+            Late(late) => {
+                let late: Vec<_> = late.iter().copied().map(SignedDuration::from_millis).collect();
                 delay(&mut record.profiles, &late, window);
                 delay(&mut record.slices, &late, window);
             }
-            Loss::Gap(watch, at, long) => {
-                interrupt(record, *watch, span(*at, *long), CAUSES[(*long % 3) as usize])
+            Gap(watch, at, long) => {
+                interrupt(record, *watch, span(*at, *long), CAUSES[(*long % 3) as usize]);
             }
-            Loss::Delay(at, long) => {
+            Delay(at, long) => {
                 let (from, until) = span(*at, *long);
                 *record = less::delayed(record, from, until);
             }
-            Loss::Silence(at) => silence(record, moment(*at)),
-            Loss::LogFrom(at) => cut_log(record, (window.from, moment(*at)), "the audit log begins later"),
-            Loss::LogUntil(at) => cut_log(record, (moment(*at), window.until), "the audit log ends sooner"),
-            Loss::LogHole(at, long) => {
-                cut_log(record, span(*at, *long), "a file of the audit log is missing")
-            }
-            Loss::LogLines(every, first) => each_log(record, |log| {
+            Silence(at) => silence(record, (moment(*at), window.until)),
+            LogFrom(at) => cut_log(record, (window.from, moment(*at)), "the audit log begins later"),
+            LogUntil(at) => cut_log(record, (moment(*at), window.until), "the audit log ends sooner"),
+            LogHole(at, long) => cut_log(record, span(*at, *long), "a file of the audit log is missing"),
+            LogLines(every, first) => each_log(record, |log| {
                 let mut place = *first;
                 log.events.retain(|_| {
                     place += 1;
                     place % (every + 1) != 0
                 });
             }),
-            Loss::LogUser(number) => each_log(record, |log| {
+            LogUser(number) => each_log(record, |log| {
                 let users: BTreeSet<_> = log.events.iter().map(|event| Arc::clone(&event.user)).collect();
-                if let Some(user) = users.iter().nth(*number) {
-                    log.events.retain(|event| event.user != *user);
-                }
+                let user = users.iter().nth(*number);
+                log.events.retain(|event| Some(&event.user) != user);
             }),
-            Loss::LogBodies => each_log(record, |log| {
+            LogBodies => each_log(record, |log| {
                 for event in &mut log.events {
                     (event.changed, event.body) = (None, None);
                 }
             }),
             Loss::Kind(Kind::Timeline | Kind::PlacementTimeline, _) if record.driver.is_some() => {}
-            // Without the wish to watch, all else is of one look, too.
+            // Without a watch, all other evidence is of a single snapshot, too.
             Loss::Kind(kind @ (Kind::Timeline | Kind::PlacementTimeline), _) => {
                 *record = less::without(record, *kind, true);
             }
             Loss::Kind(kind, was_asked) => *record = less::without(record, *kind, *was_asked),
-            Loss::Looks(at, long) => {
+            Looks(at, long) => {
                 let (from, until) = span(*at, *long);
                 mute(record, &MemberPart::ALL, |at| from <= at && at <= until);
             }
-            Loss::Part(part) => mute(record, &[*part], |_| true),
-            Loss::Member(number) => {
+            Part(part) => mute(record, &[*part], |_| true),
+            Member(number) => {
                 if let Some(member) = record.members.get_mut(*number) {
                     member.looks.clear();
-                    record.gaps.push(Gap {
-                        object: Some(member.profile.clone()),
-                        ..Gap::of(Kind::Members, "connection refused")
-                    });
+                    let profile = member.profile.clone();
+                    record.gaps.push(member_gap(profile, "connection refused"));
                 }
             }
-            Loss::Driver => not_driven(record),
-            Loss::Step(number) => fail(record, *number),
-            Loss::Action(number) => lack(record, *number),
-            Loss::Begin(at) => {
+            Driver => not_driven(record),
+            Step(number) => fail(record, *number),
+            Action(number) => lack(record, *number),
+            Begin(at) => {
                 not_driven(record);
                 *record = less::since(record, moment(*at));
                 record.logins.retain(|login| login.at >= moment(*at));
                 record.endpoint_calls.retain(|call| call.at >= moment(*at));
             }
-            Loss::End(at) => end(record, moment(*at)),
-            Loss::Settle(at) => settle(record, moment(*at)),
-            Loss::Namespace(number, reads_all) => {
+            End(at) => end(record, moment(*at)),
+            Settle(at) => settle(record, window, moment(*at)),
+            Namespace(number, reads_all) => {
                 not_driven(record);
                 narrow(record, *number, *reads_all);
             }
-            Loss::Profile(number) => unread(record, *number),
-            Loss::Clock(by, is_known) => {
+            Profile(number) => unread(record, *number),
+            Clock(by, is_known) => {
                 *record = less::set_back(record, SignedDuration::from_millis(*by));
                 if !is_known {
                     record.header.clock_skew_ms = None;
                 }
             }
-            Loss::Dump(has_writers) => dump(record, window.until, *has_writers),
+            Dump(has_writers) => dump(record, window.until, *has_writers),
         }
     }
 }
 
 fn delay<T>(histories: &mut [History<T>], late: &[SignedDuration], window: Window) {
-    let listed = |history: &History<T>| usize::from(history.origin == Origin::Listed);
-    let mut arrivals: Vec<&mut Timestamp> = histories
-        .iter_mut()
-        .flat_map(|history| {
-            let listed = listed(history);
-            let versions = history
-                .versions
-                .iter_mut()
-                .skip(listed)
-                .filter_map(|version| version.at.as_mut());
-            versions.chain(&mut history.deleted)
-        })
-        .collect();
+    let mut arrivals: Vec<&mut Timestamp> = Vec::new();
+    for history in histories {
+        let listed = usize::from(history.origin == Origin::Listed);
+        let versions = history.versions.iter_mut().skip(listed);
+        arrivals.extend(versions.filter_map(|version| version.at.as_mut()));
+        arrivals.extend(&mut history.deleted);
+    }
     arrivals.sort();
     let mut last = window.from;
     for (at, late) in arrivals.into_iter().zip(late.iter().cycle()) {
@@ -285,12 +269,7 @@ fn delay<T>(histories: &mut [History<T>], late: &[SignedDuration], window: Windo
     }
 }
 
-fn interrupt(
-    record: &mut Evidence,
-    watch: Watch,
-    (from, until): (Timestamp, Timestamp),
-    cause: &'static str,
-) {
+fn interrupt(record: &mut Evidence, watch: Watch, (from, until): Span, cause: &'static str) {
     let mut lossy = less::interrupted(record, from, until);
     let spared = match watch {
         Watch::Both => None,
@@ -303,7 +282,7 @@ fn interrupt(
             Some(Kind::Timeline)
         }
     };
-    let is_new = |gap: &Gap| gap.from == Some(from) && gap.until == Some(until);
+    let is_new = |gap: &evidence::Gap| gap.from == Some(from) && gap.until == Some(until);
     lossy
         .gaps
         .retain(|gap| !(is_new(gap) && Some(gap.kind) == spared));
@@ -314,22 +293,30 @@ fn interrupt(
 }
 
 /// Nothing of the hub is seen after that moment, though the run goes on.
-fn silence(record: &mut Evidence, at: Timestamp) {
-    let Some(window) = record.header.window else {
-        return;
-    };
+fn silence(record: &mut Evidence, (at, until): Span) {
     stop(&mut record.profiles, at);
     stop(&mut record.slices, at);
     record.later = Later::default();
     record.header.settled = None;
     for kind in [Kind::Timeline, Kind::PlacementTimeline] {
-        record.gaps.push(Gap {
-            from: Some(at),
-            until: Some(window.until),
-            ..Gap::of(kind, "connection refused")
-        });
+        record.gaps.push(gap_of(kind, (at, until), "connection refused"));
     }
     forget_what_is_read_last(record, "connection refused");
+}
+
+fn gap_of(kind: Kind, (from, until): Span, reason: &'static str) -> evidence::Gap {
+    evidence::Gap {
+        from: Some(from),
+        until: Some(until),
+        ..evidence::Gap::of(kind, reason)
+    }
+}
+
+fn member_gap(profile: ObjectRef, reason: &'static str) -> evidence::Gap {
+    evidence::Gap {
+        object: Some(profile),
+        ..evidence::Gap::of(Kind::Members, reason)
+    }
 }
 
 fn stop<T>(histories: &mut Vec<History<T>>, at: Timestamp) {
@@ -342,8 +329,7 @@ fn stop<T>(histories: &mut Vec<History<T>>, at: Timestamp) {
 
 /// What is read when the window is over.
 fn forget_what_is_read_last(record: &mut Evidence, reason: &'static str) {
-    let kinds = [Kind::Secrets, Kind::UnlabelledSecrets, Kind::Probe];
-    for kind in kinds {
+    for kind in [Kind::Secrets, Kind::UnlabelledSecrets, Kind::Probe] {
         if matches!(record.asked(kind), Asked::Yes) {
             *record = less::without(record, kind, true);
             if let Some(gap) = record.gaps.last_mut() {
@@ -360,15 +346,14 @@ fn each_log(record: &mut Evidence, change: impl Fn(&mut Requests)) {
 }
 
 /// The log lacks that time, and says so.
-fn cut_log(record: &mut Evidence, (from, until): (Timestamp, Timestamp), reason: &'static str) {
+fn cut_log(record: &mut Evidence, (from, until): Span, reason: &'static str) {
     if record.requests.is_none() && record.slice_requests.is_none() {
         return;
     }
     let skew = SignedDuration::from_millis(record.header.clock_skew_ms.unwrap_or_default());
     let (from, until) = (from + skew, until + skew);
     each_log(record, |log| {
-        log.events
-            .retain(|event| !(from <= event.at && event.at <= until));
+        log.events.retain(|event| !(from..=until).contains(&event.at));
         if from <= log.covers.from {
             log.covers.from = log.covers.until.min(until);
         }
@@ -376,42 +361,29 @@ fn cut_log(record: &mut Evidence, (from, until): (Timestamp, Timestamp), reason:
             log.covers.until = log.covers.from.max(from);
         }
     });
-    record.gaps.push(Gap {
-        from: Some(from),
-        until: Some(until),
-        ..Gap::of(Kind::Requests, reason)
-    });
+    record.gaps.push(gap_of(Kind::Requests, (from, until), reason));
 }
 
-/// Members did not tell these parts at some moments.
+/// Members did not answer about these parts at some moments.
 fn mute(record: &mut Evidence, parts: &[MemberPart], is_mute: impl Fn(Timestamp) -> bool) {
-    let looks = record.members.iter_mut().flat_map(|member| &mut member.looks);
-    for look in looks.filter(|look| is_mute(look.until)) {
-        for part in parts {
-            match part {
-                MemberPart::Version => look.version = None,
-                MemberPart::Readyz => look.readyz = None,
-                MemberPart::Leases => look.leases = None,
-                MemberPart::Nodes => look.nodes = None,
-                MemberPart::CustomResourceGroups => look.custom_resource_groups = None,
-                MemberPart::ClusterProperties => look.cluster_properties = None,
-            }
-            let mut missing = (*look.missing).clone();
-            missing.insert(*part, "no answer".into());
-            look.missing = Arc::new(missing);
-        }
-    }
-    let has_any = |member: &evidence::Member| {
-        let mut looks = member.looks.iter();
-        looks.any(|look| MemberPart::ALL.iter().any(|part| look.has(*part)))
-    };
     for member in &mut record.members {
-        if !member.looks.is_empty() && !has_any(member) {
+        for look in member.looks.iter_mut().filter(|look| is_mute(look.until)) {
+            for part in parts {
+                match part {
+                    MemberPart::Version => look.version = None,
+                    MemberPart::Readyz => look.readyz = None,
+                    MemberPart::Leases => look.leases = None,
+                    MemberPart::Nodes => look.nodes = None,
+                    MemberPart::CustomResourceGroups => look.custom_resource_groups = None,
+                    MemberPart::ClusterProperties => look.cluster_properties = None,
+                }
+                Arc::make_mut(&mut look.missing).insert(*part, "no answer".into());
+            }
+        }
+        let has_any = |look: &evidence::Look| MemberPart::ALL.iter().any(|part| look.has(*part));
+        if !member.looks.is_empty() && !member.looks.iter().any(has_any) {
             member.looks.clear();
-            record.gaps.push(Gap {
-                object: Some(member.profile.clone()),
-                ..Gap::of(Kind::Members, "no answer")
-            });
+            record.gaps.push(member_gap(member.profile.clone(), "no answer"));
         }
     }
 }
@@ -421,32 +393,25 @@ fn not_driven(record: &mut Evidence) {
     if record.driver.take().is_none() {
         return;
     }
-    record
-        .header
-        .asked
-        .insert(Kind::Driver, Asked::No("no driver was given".into()));
+    let reason = Asked::No("no driver was given".into());
+    record.header.asked.insert(Kind::Driver, reason);
     record.gaps.retain(|gap| gap.kind != Kind::Driver);
     record.header.other_runs = of_other_runs(&record.profiles, None);
 }
 
 fn fail(record: &mut Evidence, number: usize) {
-    let Some(driver) = &mut record.driver else {
+    let steps = record.driver.as_mut().map(|driver| &mut driver.steps);
+    let Some(steps) = steps.filter(|steps| number < steps.len()) else {
         return;
     };
-    let Some(failed) = driver.steps.get_mut(number) else {
-        return;
-    };
-    failed.outcome = StepOutcome::Failed {
+    steps[number].outcome = StepOutcome::Failed {
         reason: "the hook ended with exit code 1".to_owned(),
     };
-    let scenario = failed.scenario;
-    let mut place = 0..;
-    let is_before = |place: Option<usize>| place.is_some_and(|place| place <= number);
+    let scenario = steps[number].scenario;
+    let mut places = 0..;
     // The driver has its members leave and takes its placements back, whatever failed.
     let undoes = |step: &DriverStep| matches!(step.action, DriverAction::Leave | DriverAction::Unplace);
-    driver
-        .steps
-        .retain(|step| is_before(place.next()) || step.scenario != scenario || undoes(step));
+    steps.retain(|step| places.next() <= Some(number) || step.scenario != scenario || undoes(step));
 }
 
 fn lack(record: &mut Evidence, number: usize) {
@@ -457,9 +422,8 @@ fn lack(record: &mut Evidence, number: usize) {
         return;
     };
     driver.able.remove(&action);
-    driver
-        .lacking
-        .insert(action, "the driver file has no such hook".into());
+    let reason = "the driver file has no such hook".into();
+    driver.lacking.insert(action, reason);
     let lacks: BTreeSet<_> = driver.steps_of(action).map(|step| step.scenario).collect();
     driver.steps.retain(|step| !lacks.contains(&step.scenario));
 }
@@ -484,10 +448,7 @@ fn end(record: &mut Evidence, at: Timestamp) {
     }
 }
 
-fn settle(record: &mut Evidence, at: Timestamp) {
-    let Some(window) = record.header.window else {
-        return;
-    };
+fn settle(record: &mut Evidence, window: Window, at: Timestamp) {
     not_driven(record);
     let mut cut = less::as_of(record, at);
     mem::swap(&mut cut.profiles, &mut record.profiles);
@@ -509,21 +470,14 @@ fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
         return;
     };
     record.header.scope.namespaces = vec![only.clone()];
-    let is_in = |object: &ObjectRef| object.namespace == *only;
-    record.profiles.retain(|history| namespace_of(history) == *only);
-    record.slices.retain(|history| namespace_of(history) == *only);
-    record
-        .later
-        .profiles
-        .retain(|history| namespace_of(history) == *only);
-    record
-        .later
-        .slices
-        .retain(|history| namespace_of(history) == *only);
-    record.probes.retain(|probe| is_in(&probe.object));
-    if !reads_all {
-        confine(record, only);
+    for profiles in [&mut record.profiles, &mut record.later.profiles] {
+        profiles.retain(|history| namespace_of(history) == *only);
     }
+    for slices in [&mut record.slices, &mut record.later.slices] {
+        slices.retain(|history| namespace_of(history) == *only);
+    }
+    let is_in = |object: &ObjectRef| object.namespace == *only;
+    record.probes.retain(|probe| is_in(&probe.object));
     record.members.retain(|member| is_in(&member.profile));
     record.endpoint_calls.retain(|call| is_in(&call.profile));
     record.logins.retain(|login| match &login.with {
@@ -533,20 +487,18 @@ fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
     each_log(record, |log| {
         log.events.retain(|event| *event.namespace == **only)
     });
-}
-
-/// What a runner sees that may read nothing outside of one namespace.
-fn confine(record: &mut Evidence, only: &str) {
-    record.namespaces.retain(|namespace| namespace.name == only);
-    record.secrets.retain(|secret| secret.namespace == only);
-    record
-        .unlabelled_secrets
-        .retain(|secret| secret.namespace == only);
-    let permissions = record.header.permissions.iter_mut();
-    let of_the_hub = permissions.filter(|permission| permission.namespace.is_empty());
-    of_the_hub
-        .filter(|permission| matches!(&*permission.resource, "secrets" | "namespaces"))
-        .for_each(|permission| permission.allowed = false);
+    if !reads_all {
+        record.namespaces.retain(|namespace| namespace.name == *only);
+        record.secrets.retain(|secret| secret.namespace == *only);
+        record
+            .unlabelled_secrets
+            .retain(|secret| secret.namespace == *only);
+        for permission in &mut record.header.permissions {
+            if permission.namespace.is_empty() && ["secrets", "namespaces"].contains(&&*permission.resource) {
+                permission.allowed = false;
+            }
+        }
+    }
 }
 
 fn namespace_of<T: Tracked>(history: &History<T>) -> String {
