@@ -27,11 +27,8 @@ fn assert_honest(run: &ConsumerRun<'_>, passes: usize) -> (Evidence, Judgement) 
     assert!(passed.len() >= passes, "{run:?}: only {passed:?} pass");
     for verdict in &judgement.verdicts {
         let has_reason = verdict.reason().is_some_and(|reason| !reason.is_empty());
-        assert!(
-            verdict.verdict != Verdict::Inconclusive || has_reason,
-            "{run:?}: {}",
-            verdict.rule.id
-        );
+        let is_explained = verdict.verdict != Verdict::Inconclusive || has_reason;
+        assert!(is_explained, "{run:?}: {}", verdict.rule.id);
     }
     (evidence, judgement)
 }
@@ -86,35 +83,28 @@ fn each_scenario_gives_expectations_that_can_be_judged() {
 #[test]
 fn an_honest_consumer_is_judged_under_adverse_conditions() {
     let crash = |after| {
-        with_habits(|habits| {
-            habits.crash = Some(Crash {
-                after: seconds(after),
-                down_for: seconds(20),
-            });
-        })
+        let (after, down_for) = (seconds(after), seconds(20));
+        with_habits(|habits| habits.crash = Some(Crash { after, down_for }))
     };
-    let polling = |interval| {
-        with_habits(|habits| {
-            habits.polls = Some(Polling {
-                interval: seconds(interval),
-                jitter: seconds(interval),
-            });
-        })
-    };
-    let becomes_fast = with_habits(|habits| {
-        (habits.work_time, habits.is_fast_after) = (seconds(8), Some(seconds(300)));
-    });
+    let (interval, jitter) = (seconds(45), seconds(45));
     for (run, passes) in [
         (under(Condition::StartsAfter(seconds(40))), 15),
         (crash(20), 15),
         (crash(150), 15),
         (crash(240), 15),
         (under(Condition::ListsProfiles), 30),
-        (with_habits(|habits| habits.further_replicas = 1), 30),
-        (with_habits(|habits| habits.pools_connections = true), 30),
-        (polling(20), 15),
-        (polling(45), 15),
-        (becomes_fast, 20),
+        (
+            with_habits(|habits| (habits.further_replicas, habits.pools_connections) = (1, true)),
+            30,
+        ),
+        (
+            with_habits(|habits| habits.polls = Some(Polling { interval, jitter })),
+            15,
+        ),
+        (
+            with_habits(|habits| (habits.work_time, habits.is_fast_after) = (seconds(8), Some(seconds(300)))),
+            20,
+        ),
         (under(Condition::OtherClientsConnect), 30),
     ] {
         assert_honest(&run, passes);
@@ -122,16 +112,12 @@ fn an_honest_consumer_is_judged_under_adverse_conditions() {
 }
 
 #[test]
-fn a_consumer_that_never_starts_or_starts_too_late_is_not_judged() {
+fn a_consumer_that_starts_too_late_exits_or_floods_is_not_judged_then() {
     for after in [600, 1_000_000] {
         let (evidence, judgement) = assert_honest(&under(Condition::StartsAfter(seconds(after))), 0);
         assert_gap(&evidence, Kind::Testbed, "the consumer has called no member");
         assert_ne!(rules_with(&judgement, &[Verdict::Inconclusive]), [""; 0]);
     }
-}
-
-#[test]
-fn an_exited_consumer_neither_keeps_nor_breaks_rules() {
     for after in [30, 100, 200] {
         let (evidence, _) = assert_honest(&under(Condition::ExitsAfter(seconds(after))), 0);
         let scenarios = evidence.testbed.iter().flat_map(|testbed| &testbed.scenarios);
@@ -143,12 +129,8 @@ fn an_exited_consumer_neither_keeps_nor_breaks_rules() {
             "the consumer has called no member since",
         );
     }
-}
-
-#[test]
-fn a_consumer_that_floods_its_members_is_not_judged_after_that() {
-    let run = with_habits(|habits| habits.extra_requests = 2_000);
-    let (evidence, _) = assert_honest(&run, 0);
+    let floods = with_habits(|habits| habits.extra_requests = 2_000);
+    let (evidence, _) = assert_honest(&floods, 0);
     assert_gap(&evidence, Kind::MemberCalls, "floods its members");
 }
 
@@ -161,16 +143,12 @@ fn a_consumer_that_calls_no_member_is_judged_by_its_outputs() {
 
 #[test]
 fn violations_are_found_under_adverse_conditions() {
+    let replicas = with_habits(|habits| habits.further_replicas = 1);
+    let pools = with_habits(|habits| habits.pools_connections = true);
     for (run, rule) in [
         (under(Condition::OtherClientsConnect), "consumer-access/no-guess"),
-        (
-            with_habits(|habits| habits.further_replicas = 1),
-            "consumer-access/ca-honoured",
-        ),
-        (
-            with_habits(|habits| habits.pools_connections = true),
-            "consumer-change/address-followed",
-        ),
+        (replicas, "consumer-access/ca-honoured"),
+        (pools, "consumer-change/address-followed"),
         (under(Condition::ListsProfiles), "consumer-scope/selection-kept"),
     ] {
         let faults = &[rule];

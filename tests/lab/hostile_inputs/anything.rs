@@ -4,9 +4,33 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{
-    list, neighbour, of_neighbour_itself, profile, read, read_if_possible,
+    list, neighbour, of_neighbour_itself, profile, read,
     texts::{GOOD, ODD, printed},
+    try_read,
 };
+
+/// Texts and keys that mean something.
+const TEXTS: &[&str] = &[
+    "True",
+    "Joined",
+    "v1.34.0",
+    "https://a.example",
+    "[\"a:1\"]",
+    "2026-01-01T00:00:00Z",
+    "[{",
+    "m",
+];
+const KEYS: &[&str] = &[
+    "name",
+    "value",
+    "type",
+    "status",
+    "reason",
+    "cluster",
+    "server",
+    "extension",
+    "items",
+];
 
 /// Any JSON.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -16,17 +40,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
         ".{0,12}".prop_map(Value::from),
-        prop::sample::select(vec![
-            "True",
-            "Joined",
-            "v1.34.0",
-            "https://a.example",
-            "[\"a:1\"]",
-            "2026-01-01T00:00:00Z",
-            "[{",
-            "m"
-        ])
-        .prop_map(Value::from),
+        prop::sample::select(TEXTS).prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
@@ -37,18 +51,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    let known = prop::sample::select(vec![
-        "name",
-        "value",
-        "type",
-        "status",
-        "reason",
-        "cluster",
-        "server",
-        "extension",
-        "items",
-    ]);
-    prop_oneof![known.prop_map(str::to_owned), ".{0,8}"]
+    prop_oneof![prop::sample::select(KEYS).prop_map(str::to_owned), ".{0,8}"]
 }
 
 /// All places in a profile, as JSON pointers.
@@ -135,7 +138,7 @@ proptest! {
         };
         // A byte that is no UTF-8 in place of each mark for one.
         let bytes: Vec<u8> = dump.bytes().map(|byte| if byte == b'@' { 0xFF } else { byte }).collect();
-        let Some(evidence) = read_if_possible(&bytes) else { return Ok(()) };
+        let Ok(evidence) = try_read(&bytes) else { return Ok(()) };
         let is_there = evidence.everyone().any(|profile| &*profile.metadata.name == "good");
         prop_assert!(is_there || !evidence.unreadable.is_empty(), "{}", dump);
         if is_there {

@@ -60,8 +60,8 @@ impl LaxHub {
     }
 
     pub async fn delete(&self, name: &str) {
-        self.send(Method::DELETE, &format!("{PROFILES}/{name}"), None)
-            .await;
+        let path = format!("{PROFILES}/{name}");
+        self.send(Method::DELETE, &path, None).await;
     }
 
     /// Observes for that long, while `events` happen.
@@ -70,13 +70,8 @@ impl LaxHub {
             probe: Wish::No("not here".into()),
             ..Plan::watching(Duration::from_secs(seconds))
         };
-        let collecting = collect(
-            &self.hub.connection,
-            &plan,
-            self.clock,
-            &Quiet,
-            CancellationToken::new(),
-        );
+        let stop = CancellationToken::new();
+        let collecting = collect(&self.hub.connection, &plan, self.clock, &Quiet, stop);
         futures::join!(collecting, events).0.expect("evidence")
     }
 }
@@ -92,7 +87,7 @@ async fn a_watch_goes_on_past_a_version_that_does_not_fit() {
     hub.put(&profile("odd")).await;
     let spoil = |profile: &mut Value| profile["status"]["conditions"] = json!({"Joined": true});
 
-    // Spoilt and mended: judged by what it is in the end, with a gap in its story.
+    // Spoilt and fixed: judged by what it is in the end, with a gap in its history.
     let events = async {
         after(10).await;
         hub.change("odd", spoil).await;
@@ -108,34 +103,26 @@ async fn a_watch_goes_on_past_a_version_that_does_not_fit() {
     let [gap] = &evidence.gaps[..] else {
         panic!("{:?}", evidence.gaps)
     };
-    assert_eq!(
-        gap.object.as_ref().map(|object| object.name.as_str()),
-        Some("odd")
-    );
-    assert!(
-        gap.kind == Kind::Timeline && gap.reason.contains("status.conditions: invalid type"),
-        "{gap:?}"
-    );
-    let good = evidence
-        .profiles
-        .iter()
-        .find(|history| &*history.last().metadata.name == "good");
+    assert_eq!(gap.object.as_ref().expect("an object").name, "odd");
+    assert_eq!(gap.kind, Kind::Timeline);
+    assert!(gap.reason.contains("status.conditions: invalid type"), "{gap:?}");
+    let mut histories = evidence.profiles.iter();
+    let good = histories.find(|history| &*history.last().metadata.name == "good");
     assert_eq!(good.expect("it is there").versions.len(), 2);
 
-    // Spoilt for good: what it was before is no longer true, and no rule judges it by that.
+    // Spoilt permanently: what it was before is no longer true, and no rule judges it by that.
     let events = async {
         after(10).await;
         hub.change("odd", spoil).await;
     };
     let evidence = hub.look(60, events).await;
     assert_eq!(reported(&evidence).len(), 1);
-    let names: Vec<_> = evidence
+    let names = evidence
         .everyone()
-        .map(|profile| profile.metadata.name.to_string())
-        .collect();
-    assert_eq!(names, ["good"]);
+        .map(|profile| profile.metadata.name.to_string());
+    assert_eq!(names.collect::<Vec<_>>(), ["good"]);
 
-    // Spoilt and gone: nothing is left of it but that something was missed.
+    // Spoilt and deleted: only a gap is left.
     let events = async {
         after(10).await;
         hub.delete("odd").await;

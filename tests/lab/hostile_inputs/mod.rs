@@ -50,8 +50,8 @@ pub fn odd(place: &str, value: Value) -> Value {
     odd
 }
 
-/// Rules that compare profiles: what another profile is like may well be said of the neighbour.
-pub const COMPARING: [&str; 5] = [
+/// Rules that compare profiles: their findings may well be about both.
+const COMPARING: [&str; 5] = [
     "identity/manager-unique",
     "identity/member-id-unique",
     "identity/name-unique",
@@ -59,81 +59,75 @@ pub const COMPARING: [&str; 5] = [
     "identity/one-profile-per-cluster",
 ];
 
-/// The same, but for what comes of comparing.
-pub fn of_neighbour_itself(evidence: &Evidence) -> BTreeSet<String> {
-    let mut told = of_neighbour(evidence);
-    told.retain(|told| !COMPARING.iter().any(|rule| told.starts_with(rule)));
-    told
-}
-
-/// What is said of the good neighbour.
+/// The findings on the good neighbour.
 pub fn of_neighbour(evidence: &Evidence) -> BTreeSet<String> {
     let judgement = judge(evidence, &Selection::default());
     let verdicts = judgement.verdicts.iter();
-    let told = verdicts.flat_map(|verdict| {
-        let findings = verdict
-            .findings
-            .iter()
-            .filter(|finding| finding.object.name == "good");
-        findings.map(|finding| {
-            let parts = (&finding.path, &finding.message, &finding.expected);
-            format!("{} {parts:?} {}", verdict.rule.id, finding.advisory)
-        })
+    let findings =
+        verdicts.flat_map(|verdict| verdict.findings.iter().map(move |finding| (verdict, finding)));
+    let findings = findings.filter(|(_, finding)| finding.object.name == "good");
+    let texts = findings.map(|(verdict, finding)| {
+        let parts = (&finding.path, &finding.message, &finding.expected);
+        format!("{} {parts:?} {}", verdict.rule.id, finding.advisory)
     });
-    told.collect()
+    texts.collect()
 }
 
-/// The neighbour is judged as in `alone`, and the only difference is doubt.
+/// The findings on the good neighbour, without those of a comparison.
+pub fn of_neighbour_itself(evidence: &Evidence) -> BTreeSet<String> {
+    let mut findings = of_neighbour(evidence);
+    findings.retain(|finding| !COMPARING.iter().any(|rule| finding.starts_with(rule)));
+    findings
+}
+
+/// The neighbour is judged as in `alone`; the only difference is inconclusive rules.
 pub fn is_judged_as_alone(evidence: &Evidence, alone: &Evidence) {
-    assert!(
-        evidence
-            .everyone()
-            .any(|profile| &*profile.metadata.name == "good"),
-        "it is there"
-    );
+    let mut profiles = evidence.everyone();
+    assert!(profiles.any(|profile| &*profile.metadata.name == "good"));
     assert_eq!(of_neighbour(evidence), of_neighbour(alone));
     assert!(!of_neighbour(alone).is_empty());
     let verdicts = |evidence| judge(evidence, &Selection::default()).verdicts;
     for (with, without) in verdicts(evidence).iter().zip(&verdicts(alone)) {
-        let broken = [Verdict::Fail, Verdict::Warn].contains(&without.verdict);
-        let as_before = with.verdict == without.verdict;
+        let rule = with.rule;
+        let is_broken = [Verdict::Fail, Verdict::Warn].contains(&without.verdict);
+        let is_allowed = with.verdict == Verdict::Inconclusive && !is_broken;
         assert!(
-            as_before || (with.verdict == Verdict::Inconclusive && !broken),
-            "{}: {:?} turns into {:?}",
-            with.rule.id,
-            without.verdict,
+            is_allowed || with.verdict == without.verdict,
+            "{}: {:?}",
+            rule.id,
             with.verdict
         );
         // What could not be read was not examined: nothing that needs the profiles passes.
-        let needs_profiles = with.rule.facts.needs.contains(&Kind::Inventory);
+        let needs_profiles = rule.facts.needs.contains(&Kind::Inventory);
         assert!(
             with.verdict != Verdict::Pass || !needs_profiles,
             "{} passes",
-            with.rule.id
+            rule.id
         );
     }
 }
 
-/// Which objects are reported, and what does not fit.
+/// The unreadable objects, and what does not fit.
 pub fn reported(evidence: &Evidence) -> Vec<String> {
     evidence.unreadable.iter().map(ToString::to_string).collect()
 }
 
+/// One object is unreadable, and its message begins like this. Returns the message.
+#[track_caller]
+pub fn reports_one(evidence: &Evidence, start: &str) -> String {
+    let [message] = &reported(evidence)[..] else {
+        panic!("{:?}", reported(evidence))
+    };
+    assert!(message.starts_with(start), "{message}");
+    message.clone()
+}
+
 pub fn read(bytes: &[u8]) -> Evidence {
-    read_if_possible(bytes).expect("a dump")
+    try_read(bytes).expect("a dump")
 }
 
-/// None for what is no dump.
-pub fn read_if_possible(bytes: &[u8]) -> Option<Evidence> {
-    try_read(bytes).ok()
-}
-
-/// Why it is refused, without the file's name.
-pub fn refused(bytes: &[u8]) -> String {
-    try_read(bytes).expect_err("no dump")
-}
-
-fn try_read(bytes: &[u8]) -> Result<Evidence, String> {
+/// The evidence of a dump, or why it is refused, without the file's name.
+pub fn try_read(bytes: &[u8]) -> Result<Evidence, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dump");
     fs::write(&path, bytes).expect("written");
