@@ -54,7 +54,12 @@ enum Task {
     Serde,
     /// Read a dump or an evidence file, and judge nothing
     Read,
+    /// Run the suite on it
+    #[value(skip)]
+    Run,
 }
+
+const SUITE: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
 
 #[tokio::main]
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -69,31 +74,17 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let input = read_input(&json, &Digester::new([7; 32]))?;
     file::write_named(&input.evidence, &record, File::create(&record)?)?;
     drop(input);
-    let program = env::current_exe()?;
-    let own = |task: &str, file: &Path| {
-        let mut command = Command::new(&program);
-        command.args(["dumps", "--only", task, "--file"]).arg(file);
-        command
-    };
-    let serde = |file: &Path| own("serde", file);
-    let read = |file: &Path| own("read", file);
-    let suite = |file: &Path| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-        command.args(["run", "--format", "terse", "--from"]).arg(file);
-        command
-    };
-    let mut rows: [Row<'_>; 5] = [
-        Row::new("serde_json: a list into profiles", &json, &serde),
-        Row::new("read the same dump", &json, &read),
-        Row::new("run --from the same dump", &json, &suite),
-        Row::new("read its evidence file", &record, &read),
-        Row::new("read a dump in YAML", &yaml, &read),
+    let mut rows = [
+        Row::new("serde_json: a list into profiles", Task::Serde, &json)?,
+        Row::new("read the same dump", Task::Read, &json)?,
+        Row::new("run --from the same dump", Task::Run, &json)?,
+        Row::new("read its evidence file", Task::Read, &record)?,
+        Row::new("read a dump in YAML", Task::Read, &yaml)?,
     ];
-    rows[2].codes = &[0, 1, 3];
     for _ in 0..arguments.rounds {
         for row in &mut rows {
             row.usages
-                .push(measure::run((row.command)(row.file), row.codes).await?);
+                .push(measure::run(row.task.command(&row.file)?, &[0, 1, 3]).await?);
         }
     }
     println!(
@@ -101,63 +92,72 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         arguments.profiles, arguments.yaml_profiles
     );
     println!(
-        "{:<36} {:>8} {:>8} {:>6} {:>8} {:>12}",
-        "medians", "size", "wall", "ratio", "cpu", "peak memory"
+        "medians {:>37} {:>8} {:>6} {:>8} {:>12}",
+        "size", "wall", "ratio", "cpu", "peak memory"
     );
     let base = rows[0].wall();
     for row in &rows {
-        row.print(base)?;
+        row.print(base);
     }
     let judging = rows[2].wall().saturating_sub(rows[1].wall());
+    let (time, times) = (seconds(judging), ratio(judging, base));
+    println!("judging and reporting: {time}, {times:.2} times serde_json");
+    let peak = megabytes(Some(GOAL_PEAK));
     println!(
-        "judging and reporting: {}, {:.2} times serde_json",
-        seconds(judging),
-        ratio(judging, base)
-    );
-    println!(
-        "goals: a run at most {GOAL} times serde_json, judging {GOAL_JUDGING} times; at 100000 profiles a peak of at most {}",
-        megabytes(Some(GOAL_PEAK))
+        "goals: a run at most {GOAL} times serde_json, judging {GOAL_JUDGING} times; at 100000 profiles a peak of {peak}"
     );
     Ok(())
 }
 
 /// A row of the table.
-struct Row<'a> {
+struct Row {
     name: &'static str,
-    file: &'a Path,
-    command: &'a dyn Fn(&Path) -> Command,
-    /// The exit codes of a measured run.
-    codes: &'static [i32],
+    task: Task,
+    file: PathBuf,
+    size: u64,
     usages: Vec<Usage>,
 }
 
-impl<'a> Row<'a> {
-    fn new(name: &'static str, file: &'a Path, command: &'a dyn Fn(&Path) -> Command) -> Self {
-        Self {
+impl Row {
+    fn new(name: &'static str, task: Task, file: &Path) -> anyhow::Result<Self> {
+        Ok(Self {
             name,
-            file,
-            command,
-            codes: &[0],
+            task,
+            file: file.to_owned(),
+            size: file.metadata()?.len(),
             usages: Vec::new(),
-        }
+        })
     }
 
     fn wall(&self) -> Duration {
         median(self.usages.iter().map(|usage| usage.wall))
     }
 
-    fn print(&self, base: Duration) -> anyhow::Result<()> {
+    fn print(&self, base: Duration) {
         let cpu = median(self.usages.iter().map(|usage| usage.cpu.unwrap_or_default()));
         println!(
             "{:<36} {:>5} MB {:>8} {:>6.2} {:>8} {:>12}",
             self.name,
-            self.file.metadata()?.len() / 1_000_000,
+            self.size / 1_000_000,
             seconds(self.wall()),
             ratio(self.wall(), base),
             seconds(cpu),
             megabytes(self.usages.iter().filter_map(|usage| usage.peak).max())
         );
-        Ok(())
+    }
+}
+
+impl Task {
+    /// The process that does it.
+    fn command(self, file: &Path) -> anyhow::Result<Command> {
+        let (program, arguments) = match self {
+            Task::Serde => (env::current_exe()?, ["dumps", "--only", "serde", "--file"]),
+            Task::Read => (env::current_exe()?, ["dumps", "--only", "read", "--file"]),
+            Task::Run => (SUITE.into(), ["run", "--format", "terse", "--from"]),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).arg(file);
+        Ok(command)
     }
 }
 
@@ -168,7 +168,7 @@ fn perform(task: Task, path: &Path) -> anyhow::Result<()> {
     }
     let count = match task {
         Task::Serde => serde_json::from_slice::<List>(&std::fs::read(path)?)?.items.len(),
-        Task::Read => read_input(path, &Digester::new([7; 32]))?.evidence.profiles.len(),
+        _ => read_input(path, &Digester::new([7; 32]))?.evidence.profiles.len(),
     };
     ensure!(count > 0, "the file has no profile");
     Ok(())

@@ -6,11 +6,9 @@ use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use collect::clock::Clock;
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use http::{Method, Request, header};
 use jiff::{Timestamp, ToSpan as _};
-use kube::{
-    Client,
-    api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
-};
+use kube::Client;
 use lab::hub::Hub;
 use serde_json::{Value, json};
 use tokio::time::interval;
@@ -21,8 +19,8 @@ pub const MANAGER: &str = "fleet-manager";
 const USER: &str = "reference-manager";
 /// Where the profiles live, in turns.
 pub const NAMESPACES: [&str; 3] = ["fleet-east", "fleet-north", "fleet-west"];
-/// How many requests are under way at once while a hub is filled.
-const AT_ONCE: usize = 48;
+/// How many requests are under way at once.
+const AT_ONCE: usize = 32;
 /// The API version that is written and read: the one that is stored, so that the server need not convert.
 pub const VERSION: &str = "v1alpha1";
 
@@ -146,71 +144,63 @@ fn owned(value: &Value) -> Value {
     }
 }
 
-/// Publishes so many profiles on a hub of the suite's own, each with its status.
-///
-/// # Errors
-/// When the hub does not take one.
-pub async fn publish(hub: &Hub, count: usize) -> anyhow::Result<()> {
-    let client = hub.client_as(USER, MANAGER)?;
-    let namespaces = api(
-        &client,
-        None,
-        &ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
-    );
+/// Creates the namespaces of the fleet.
+pub async fn create_namespaces(client: &Client) -> anyhow::Result<()> {
     for name in NAMESPACES {
-        let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
-        namespaces.create(&PostParams::default(), &namespace).await?;
+        let namespace = json!({"metadata": {"name": name}});
+        send(client, Method::POST, "/api/v1/namespaces", &namespace).await?;
     }
-    let now = created_at();
-    let publishing = stream::iter(0..count).map(|number| {
-        let profiles = profiles(&client, namespace(number));
-        async move {
-            let profile = serde_json::from_value(created(number))?;
-            profiles.create(&PostParams::default(), &profile).await?;
-            write_status(&profiles, number, 0, now).await.map(drop)
-        }
-    });
-    let mut done = 0;
-    publishing
-        .buffer_unordered(AT_ONCE)
-        .try_for_each(|()| {
-            done += 1;
-            if done % 10_000 == 0 {
-                eprintln!("published {done} of {count} profiles");
-            }
-            async { Ok(()) }
-        })
-        .await
-        .context("failed to publish the fleet")
+    Ok(())
 }
 
-/// Writes a profile's status as its manager does, and gives the resourceVersion that comes of it.
-///
-/// # Errors
-/// When the hub does not take it.
+/// Creates the profile of that number.
+pub async fn create(client: &Client, number: usize) -> anyhow::Result<()> {
+    let path = path(Some(namespace(number)), "");
+    send(client, Method::POST, &path, &created(number))
+        .await
+        .map(drop)
+}
+
+/// Writes a profile's status as its manager does, and returns the profile.
 pub async fn write_status(
-    profiles: &Api<DynamicObject>,
+    client: &Client,
     number: usize,
     nodes: usize,
     now: Timestamp,
 ) -> anyhow::Result<String> {
-    let patch = Patch::Merge(json!({"status": status(number, nodes, now)}));
-    let written = profiles
-        .patch_status(&name(number), &PatchParams::default(), &patch)
-        .await?;
-    written.metadata.resource_version.context("no resourceVersion")
+    let path = path(Some(namespace(number)), &format!("/{}/status", name(number)));
+    let status = json!({"status": status(number, nodes, now)});
+    send(client, Method::PATCH, &path, &status).await
 }
 
-/// Writes the status of one profile after the other, `rate` times a second as far as the hub takes it, without an end. Gives
-/// the number of each profile, and the resourceVersion that came of the write.
-///
-/// # Errors
-/// When there is no client.
+/// Does `work` for each number, many at once.
+pub async fn for_each<F>(count: usize, work: impl Fn(usize) -> F) -> anyhow::Result<()>
+where
+    F: Future<Output = anyhow::Result<()>>,
+{
+    let all = stream::iter(0..count).map(work).buffer_unordered(AT_ONCE);
+    all.try_for_each(|()| async { Ok(()) }).await
+}
+
+/// Publishes so many profiles on a hub of the suite's own, each with its status.
+pub async fn publish(hub: &Hub, count: usize) -> anyhow::Result<()> {
+    let client = &hub.client_as(USER, MANAGER)?;
+    create_namespaces(client).await?;
+    let now = created_at();
+    let publishing = for_each(count, |number| async move {
+        create(client, number).await?;
+        write_status(client, number, 0, now).await.map(drop)
+    });
+    publishing.await.context("failed to publish the fleet")
+}
+
+/// Writes the status of one profile after the other, `rate` times a second as far as the hub takes it, without an end.
+/// Returns the number of each profile, and the resourceVersion after the write.
 pub fn writes(
     hub: &Hub,
     fleet: usize,
     rate: u32,
-) -> anyhow::Result<impl Stream<Item = anyhow::Result<(usize, String)>> + use<>> {
+) -> anyhow::Result<impl Stream<Item = anyhow::Result<(usize, u64)>> + use<>> {
     let client = hub.client_as(USER, MANAGER)?;
     // Ticks that come late are made up for.
     let ticks = interval(Duration::from_secs(1) / rate);
@@ -219,30 +209,41 @@ pub fn writes(
         Some((turn, (ticks, turn + 1)))
     });
     let writes = turns.map(move |turn: usize| {
-        let (number, nodes) = (turn % fleet, 1 + turn / fleet);
-        let profiles = profiles(&client, namespace(number));
+        let (client, number, nodes) = (client.clone(), turn % fleet, 1 + turn / fleet);
         async move {
-            let version = write_status(&profiles, number, nodes, Clock::system().now()).await?;
-            Ok((number, version))
+            let written = write_status(&client, number, nodes, Clock::system().now()).await?;
+            let written: Value = serde_json::from_str(&written)?;
+            let version = written["metadata"]["resourceVersion"].as_str();
+            Ok((number, version.context("no resourceVersion")?.parse()?))
         }
     });
     Ok(writes.buffer_unordered(AT_ONCE))
 }
 
-/// The profiles of a namespace.
-pub fn profiles(client: &Client, namespace: &str) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("multicluster.x-k8s.io", VERSION, "ClusterProfile");
-    api(client, Some(namespace), &ApiResource::from_gvk(&kind))
+/// The path of the profiles of a namespace, or of all, and what is below.
+pub fn path(namespace: Option<&str>, below: &str) -> String {
+    let namespace = namespace
+        .map(|name| format!("/namespaces/{name}"))
+        .unwrap_or_default();
+    format!("/apis/multicluster.x-k8s.io/{VERSION}{namespace}/clusterprofiles{below}")
 }
 
-fn api(client: &Client, namespace: Option<&str>, resource: &ApiResource) -> Api<DynamicObject> {
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
-        None => Api::all_with(client.clone(), resource),
-    }
+/// Sends a JSON body, and returns the text of the answer.
+async fn send(client: &Client, method: Method, path: &str, body: &Value) -> anyhow::Result<String> {
+    let content_type = match method {
+        Method::PATCH => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, content_type);
+    Ok(client
+        .request_text(request.body(body.to_string().into_bytes())?)
+        .await?)
 }
 
-/// When the fleet says that it was last looked at: a moment ago, as clocks tell whole seconds.
+/// The last observed time of the fleet: two seconds ago, since times in Kubernetes have whole seconds.
 pub fn created_at() -> Timestamp {
     Clock::system().now() - 2.seconds()
 }

@@ -100,37 +100,25 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
         "{:<44} {:>10} {:>10} {:>12}",
         "", "median", "fastest", "peak memory"
     );
-    let row = |what: &str, walls: &[Duration], peak| {
-        let (middle, fastest) = (
-            median(walls.to_vec()),
-            walls.iter().copied().min().unwrap_or_default(),
-        );
-        println!(
-            "{what:<44} {:>10} {:>10} {:>12}",
-            seconds(middle),
-            seconds(fastest),
-            megabytes(peak)
-        );
-        (middle, fastest)
-    };
-    let base = row(
-        &format!("one list, read and thrown away ({} MB)", bytes / 1_000_000),
-        &raw,
-        None,
-    );
     let walls: Vec<Duration> = runs.iter().map(|usage| usage.wall).collect();
     let peak = runs.iter().filter_map(|usage| usage.peak).max();
-    let whole = row("clusterprofile-conformance run --observe 0s", &walls, peak);
-    println!(
-        "ratio: {:.2}, of the fastest {:.2}",
-        ratio(whole.0, base.0),
-        ratio(whole.1, base.1)
-    );
-    println!(
-        "goals: {GOAL} times the raw read; at 100000 profiles a peak of {}",
-        megabytes(Some(GOAL_PEAK))
-    );
+    let list = format!("one list, read and thrown away ({} MB)", bytes / 1_000_000);
+    let base = print_row(&list, &raw, None);
+    let whole = print_row("clusterprofile-conformance run --observe 0s", &walls, peak);
+    let [median, fastest] = [ratio(whole.0, base.0), ratio(whole.1, base.1)];
+    println!("ratio: {median:.2}, of the fastest {fastest:.2}");
+    let peak = megabytes(Some(GOAL_PEAK));
+    println!("goals: {GOAL} times the raw read; at 100000 profiles a peak of {peak}");
     Ok(())
+}
+
+/// Prints a row, and returns the median and the fastest.
+fn print_row(what: &str, walls: &[Duration], peak: Option<u64>) -> (Duration, Duration) {
+    let middle = median(walls.to_vec());
+    let fastest = walls.iter().copied().min().unwrap_or_default();
+    let (peak, shown) = (megabytes(peak), [middle, fastest].map(seconds));
+    println!("{what:<44} {:>10} {:>10} {peak:>12}", shown[0], shown[1]);
+    (middle, fastest)
 }
 
 /// Reads one list without a limit, by a new client and so a new connection. Returns its size in bytes.
@@ -141,16 +129,10 @@ async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
         ..KubeconfigOptions::default()
     };
     let client = Connection::from_kubeconfig(&options).await?.client;
-    let list = format!("/apis/multicluster.x-k8s.io/{}/clusterprofiles", fleet::VERSION);
-    let request = Request::get(list)
-        .header(header::ACCEPT, "application/json")
-        .body(Body::empty())?;
-    let response = client.send(request).await?;
-    ensure!(
-        response.status().is_success(),
-        "the list failed: {}",
-        response.status()
-    );
+    let request = Request::get(fleet::path(None, "")).header(header::ACCEPT, "application/json");
+    let response = client.send(request.body(Body::empty())?).await?;
+    let status = response.status();
+    ensure!(status.is_success(), "the list failed: {status}");
     let mut body = response.into_body();
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
@@ -163,19 +145,15 @@ async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
 async fn whole_run(kubeconfig: &Path, folder: &Path, profiles: usize) -> anyhow::Result<Usage> {
     let report = folder.join("report.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command.args(["run", "--observe", "0s", "--format", "terse"]);
     command
-        .args(["run", "--observe", "0s", "--format", "terse"])
         .args(["--api-version", fleet::VERSION, "--kubeconfig"])
-        .arg(kubeconfig)
-        .arg("--json")
-        .arg(&report);
+        .arg(kubeconfig);
+    command.arg("--json").arg(&report);
     let usage = measure::run(command, &[0]).await?;
     let report: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
-    ensure!(
-        report["profiles"] == profiles,
-        "the run saw {} profiles",
-        report["profiles"]
-    );
+    let reported = &report["profiles"];
+    ensure!(*reported == profiles, "the run reports {reported} profiles");
     Ok(usage)
 }
 

@@ -46,8 +46,9 @@ pub async fn run(mut command: Command, codes: &[i32]) -> anyhow::Result<Usage> {
         }
     };
     let wall = started.elapsed();
+    let is_expected = status.code().is_some_and(|code| codes.contains(&code));
     ensure!(
-        status.code().is_some_and(|code| codes.contains(&code)),
+        is_expected,
         "{:?} failed: {status}",
         command.as_std().get_program()
     );

@@ -37,11 +37,10 @@ pub fn run(arguments: Arguments) -> io::Result<()> {
         .map(|number| fleet::shown(number, now).to_string())
         .collect();
     let bytes: usize = texts.iter().map(String::len).sum();
+    let (count, megabytes) = (texts.len(), bytes / 1_000_000);
     println!(
-        "{} profiles, {} MB of JSON, {} bytes each",
-        texts.len(),
-        bytes / 1_000_000,
-        bytes / texts.len().max(1)
+        "{count} profiles, {megabytes} MB of JSON, {} bytes each",
+        bytes / count.max(1)
     );
 
     // The files of the rules are read once in a run, whatever the hub's size.
@@ -60,13 +59,8 @@ pub fn run(arguments: Arguments) -> io::Result<()> {
             if verdict.verdict == Verdict::Skipped {
                 continue;
             }
-            assert_ne!(
-                verdict.verdict,
-                Verdict::Fail,
-                "{}: {:?}",
-                verdict.rule.id,
-                verdict.findings.first()
-            );
+            let finding = verdict.findings.first();
+            assert_ne!(verdict.verdict, Verdict::Fail, "{}: {finding:?}", verdict.rule.id);
             let took = each.entry(verdict.rule.id).or_default();
             if arguments.each {
                 took.push(timed(|| verdict.rule.findings(&evidence)).1);
@@ -78,11 +72,8 @@ pub fn run(arguments: Arguments) -> io::Result<()> {
     let cores = thread::available_parallelism()?;
     println!("\n{:<44} {:>10}", "medians", "time");
     println!("{:<44} {:>10}", "read the JSON into profiles", seconds(reading));
-    println!(
-        "{:<44} {:>10}",
-        format!("judge by {} rules on {cores} cores", each.len()),
-        seconds(judging)
-    );
+    let judge = format!("judge by {} rules on {cores} cores", each.len());
+    println!("{judge:<44} {:>10}", seconds(judging));
     if arguments.each {
         list(each.into_iter().map(|(id, took)| (median(took), id)).collect());
     }

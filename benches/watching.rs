@@ -5,7 +5,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
     time::Duration,
 };
 
@@ -45,9 +44,6 @@ pub struct Arguments {
     seconds: u64,
 }
 
-/// The resourceVersions that came of the writes, by the number of the profile.
-type Written = BTreeMap<usize, BTreeSet<u64>>;
-
 #[tokio::main]
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let hub = Hub::lab(Clock::system()).await?;
@@ -58,26 +54,33 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 
     let record = folder.path().join("evidence.jsonl");
     let observe = FIRST_LIST + REST + Duration::from_secs(arguments.seconds);
-    let run = tokio::spawn(measure::run(command(&kubeconfig, &record, observe), &[0, 1, 3]));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command.args(["run", "--format", "terse", "--observe"]);
+    command.arg(format!("{}s", observe.as_secs()));
+    command
+        .arg("--kubeconfig")
+        .arg(&kubeconfig)
+        .arg("--record")
+        .arg(&record);
+    let run = tokio::spawn(measure::run(command, &[0, 1, 3]));
     sleep(FIRST_LIST).await;
     let started = Instant::now();
-    let written = write(&hub, &arguments).await?;
+    let count = arguments.rate as usize * arguments.seconds as usize;
+    let writes = fleet::writes(&hub, arguments.profiles, arguments.rate)?.take(count);
+    let written: Vec<(usize, u64)> = writes.try_collect().await?;
     let writing = started.elapsed();
     let usage = run.await??;
 
     let evidence = read_input(&record, &Digester::new([7; 32]))?.evidence;
-    let writes: usize = written.values().map(BTreeSet::len).sum();
     println!(
-        "{} profiles, {writes} status writes in {}: {:.0} a second",
+        "{} profiles, {count} status writes in {}: {:.0} a second",
         arguments.profiles,
         seconds(writing),
-        writes as f64 / writing.as_secs_f64()
+        count as f64 / writing.as_secs_f64()
     );
     let missed = missed(&evidence, &written)?;
-    println!(
-        "missed: {missed}; gaps in the watch: {}",
-        evidence.gaps(Kind::Timeline).count()
-    );
+    let gaps = evidence.gaps(Kind::Timeline).count();
+    println!("missed: {missed}; gaps in the watch: {gaps}");
     match usage.cpu {
         Some(cpu) => println!(
             "CPU of the whole run, first list and judging included: {}, {:.2} of a core while status was written",
@@ -92,53 +95,22 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn command(kubeconfig: &Path, record: &Path, observe: Duration) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-    command
-        .args(["run", "--format", "terse", "--observe"])
-        .arg(format!("{}s", observe.as_secs()))
-        .arg("--kubeconfig")
-        .arg(kubeconfig)
-        .arg("--record")
-        .arg(record);
-    command
-}
-
-/// Writes status for the whole time.
-async fn write(hub: &Hub, arguments: &Arguments) -> anyhow::Result<Written> {
-    let Arguments {
-        profiles,
-        rate,
-        seconds,
-        ..
-    } = *arguments;
-    let writes = fleet::writes(hub, profiles, rate)?.take(rate as usize * seconds as usize);
-    let keep = |mut written: Written, (number, version): (usize, String)| async move {
-        written.entry(number).or_default().insert(version.parse()?);
-        anyhow::Ok(written)
-    };
-    writes.try_fold(Written::new(), keep).await
-}
-
-/// How many of the versions that were written after the first look are not in the evidence.
-fn missed(evidence: &Evidence, written: &Written) -> anyhow::Result<usize> {
-    let mut seen = BTreeMap::new();
+/// How many of the versions that were written after the first list are not in the evidence.
+fn missed(evidence: &Evidence, written: &[(usize, u64)]) -> anyhow::Result<usize> {
+    let mut observed = BTreeMap::new();
     for history in &evidence.profiles {
         let versions = history.versions.iter();
         let versions = versions.map(|version| version.object.metadata.resource_version.parse::<u64>());
         let versions = versions.collect::<Result<BTreeSet<u64>, _>>()?;
-        seen.insert(history.last().metadata.name.to_string(), versions);
+        observed.insert(history.last().metadata.name.to_string(), versions);
     }
     let mut missed = 0;
-    for (number, versions) in written {
-        let seen = seen
+    for (number, version) in written {
+        let versions = observed
             .get(&fleet::name(*number))
-            .context("a profile was never seen")?;
-        let first = seen.first().context("a history without a version")?;
-        missed += versions
-            .range(first..)
-            .filter(|version| !seen.contains(version))
-            .count();
+            .context("a profile is missing")?;
+        let is_later = versions.first().is_some_and(|first| version >= first);
+        missed += usize::from(is_later && !versions.contains(version));
     }
     Ok(missed)
 }
