@@ -5,13 +5,13 @@
 //! does, and nothing else may repeat it.
 
 mod credentials;
-mod evil;
+mod echoing_member;
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use apiserver::{ApiServer, Misbehaviour};
 use collect::clock::Clock;
-use evil::{Evil, Manner};
+use echoing_member::{EchoingMember, Manner};
 use http::Method;
 use jiff::SignedDuration;
 use lab::{
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::{
-    command::{Folder, command, kubeconfig},
+    command::{Folder, assert_contains, command, kubeconfig},
     served_lab::ServedLab,
 };
 
@@ -59,8 +59,7 @@ impl Left {
             let text = String::from_utf8_lossy(bytes);
             assert!(!text.contains(SECRET), "{what}: a secret is in {place}: {text}");
             // They quote profiles, of which these words are no recognizable credentials.
-            let shows_profiles = [".jsonl", ".jsonl.zst", ".html"];
-            let shows_profiles = shows_profiles.iter().any(|end| place.ends_with(end));
+            let shows_profiles = [".jsonl", ".html"].iter().any(|end| place.ends_with(end));
             assert!(
                 shows_profiles || !text.contains(EXPOSED),
                 "{what}: a credential is in {place}: {text}"
@@ -68,18 +67,52 @@ impl Left {
         }
     }
 
-    fn file(&self, name: &str) -> &[u8] {
-        let found = self.files.iter().find(|(path, _)| path.ends_with(name));
-        &found.unwrap_or_else(|| panic!("no {name}: {}", self.printed())).1
+    fn lacks(&self, secret: &str) {
+        for (place, bytes) in self.places() {
+            assert!(
+                !String::from_utf8_lossy(bytes).contains(secret),
+                "{secret} is in {place}"
+            );
+        }
     }
+
+    fn text(&self, name: &str) -> &str {
+        let file = self.files.iter().find(|(path, _)| path.ends_with(name));
+        let (_, bytes) = file.unwrap_or_else(|| panic!("no {name}: {}", self.printed()));
+        str::from_utf8(bytes).expect("UTF-8")
+    }
+
+    fn report(&self) -> Value {
+        serde_json::from_str(self.text("report.json")).expect("JSON")
+    }
+
+    /// The records of one kind in the evidence.
+    fn records(&self, kind: &str) -> Vec<Value> {
+        let lines = self.text("evidence.jsonl").lines();
+        let records = lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let records = records.map(|mut record| record[kind].take());
+        records.filter(Value::is_object).collect()
+    }
+}
+
+/// The verdict of a rule in a report.
+fn verdict_of<'a>(report: &'a Value, rule: &str) -> &'a Value {
+    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    verdicts
+        .find(|verdict| verdict["rule"] == rule)
+        .expect("the rule")
 }
 
 /// Calls the command with all reports, in a folder of its own.
 fn call(line: impl AsRef<str>) -> Left {
-    call_without_pages(format!(
-        "{} --html report.html --markdown report.md",
-        line.as_ref()
-    ))
+    let pages = "--html report.html --markdown report.md";
+    call_without_pages(format!("{} {pages}", line.as_ref()))
+}
+
+/// Calls the command with all reports on a dump of that text.
+fn call_with_dump(text: impl AsRef<[u8]>) -> Left {
+    let folder = Folder::new();
+    call(format!("run --from {}", folder.write("dump.yaml", text)))
 }
 
 /// Calls the command without the HTML and Markdown reports.
@@ -87,10 +120,8 @@ fn call_without_pages(line: impl AsRef<str>) -> Left {
     let folder = tempfile::tempdir().expect("a folder");
     let outputs = "--json report.json --junit report.xml --record evidence.jsonl";
     let mut command = command(format!("{} {outputs}", line.as_ref()));
-    let output = command
-        .current_dir(folder.path())
-        .output()
-        .expect("the command runs");
+    let command = command.current_dir(folder.path());
+    let output = command.output().expect("the command runs");
     let entries = fs::read_dir(folder.path()).expect("the folder");
     let files = entries.map(|entry| {
         let path = entry.expect("an entry").path();
@@ -221,61 +252,65 @@ async fn no_secret_of_a_hub_gets_out() {
     let folder = &lab.folder;
     let path = folder.flag("kubeconfig");
     let token = ApiServer::token("conformance");
-    let mut digests = Vec::new();
+    let mut digests = BTreeSet::new();
     for format in ["pretty", "terse", "json"] {
         let flags = "--observe 0s --probe --feature consumer-secrets --consumer one";
         let left = call_in_background(format!("run --kubeconfig {path} {flags} --format {format}")).await;
         assert_eq!(left.code, Some(1), "{}", left.printed());
         left.is_clean(format);
-        for (place, bytes) in left.places() {
-            assert!(
-                !String::from_utf8_lossy(bytes).contains(&token),
-                "the runner's token is in {place}"
-            );
-        }
-        let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
-        let has_found = |rule: &str| {
-            let verdicts = report["verdicts"].as_array().expect("verdicts");
-            let mut of_rule = verdicts.iter().filter(|verdict| verdict["rule"] == rule);
-            of_rule.any(|verdict| verdict["verdict"] == "fail" || verdict["verdict"] == "warn")
-        };
-        // The rules that look at what was planted have looked.
+        left.lacks(&token);
+        // The rules that examine what was planted have found it.
+        let report = left.report();
         for rule in [
             "consumers/secret-single-consumer",
             "consumers/secret-has-kubeconfig",
             "identity/manager-label-matches",
             "access/no-secrets",
         ] {
-            assert!(has_found(rule), "{rule}");
+            let verdict = verdict_of(&report, rule);
+            assert!(
+                verdict["verdict"] == "fail" || verdict["verdict"] == "warn",
+                "{verdict}"
+            );
         }
-        let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
-        assert!(evidence.contains(EXPOSED));
-        let run = shared_digests(&evidence);
-        assert!(
-            run.len() == 2 && run[0] == run[1] && !run[0].is_empty(),
-            "{run:?}"
-        );
-        digests.push(run[0].clone());
+        assert!(left.text("evidence.jsonl").contains(EXPOSED));
+        let shared = shared_digests(&left);
+        assert_eq!(shared.len(), 1, "{shared:?}");
+        digests.extend(shared);
 
-        let replayed = call(format!("replay {}", folder.write("e.jsonl", &evidence)));
-        let again: Value = serde_json::from_slice(replayed.file("report.json")).expect("JSON");
-        assert_eq!(again["verdicts"], report["verdicts"]);
+        let evidence = folder.write("e.jsonl", left.text("evidence.jsonl"));
+        let replayed = call(format!("replay {evidence}"));
+        assert_eq!(replayed.report()["verdicts"], report["verdicts"]);
         replayed.is_clean("replayed");
     }
+    assert_eq!(digests.len(), 3, "a digest links two runs: {digests:?}");
     for format in ["pretty", "json"] {
-        let done = lab
-            .call("conformance", &format!("doctor --format {format}"))
-            .await;
+        let doctor = format!("doctor --format {format}");
+        let done = lab.call("conformance", &doctor).await;
         let printed = done.out + &done.err;
         assert_eq!(done.code, Some(0), "{printed}");
-        assert!(printed.contains("1 profile in 1 Namespace"), "{printed}");
+        assert_contains(&printed, &["1 profile in 1 Namespace"]);
         for secret in [SECRET, EXPOSED, &token] {
             assert!(!printed.contains(secret), "{secret} is in {printed}");
         }
     }
-    digests.sort_unstable();
-    digests.dedup();
-    assert_eq!(digests.len(), 3, "a digest tells of another run: {digests:?}");
+}
+
+/// The digests of the token in the two Secrets that share it.
+fn shared_digests(left: &Left) -> BTreeSet<String> {
+    let mut secrets = left.records("secret");
+    secrets.retain(|secret| secret["name"] == "shared");
+    assert_eq!(secrets.len(), 2);
+    let digest = |secret: &Value| {
+        let credentials = &secret["kubeconfig"]["users"][0]["credentials"];
+        let mut credentials = credentials.as_array().expect("credentials").iter();
+        let token = credentials.find(|credential| credential["kind"] == "token");
+        token.expect("a token")["digest"]
+            .as_str()
+            .expect("a digest")
+            .to_owned()
+    };
+    secrets.iter().map(digest).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -291,37 +326,37 @@ async fn no_secret_of_a_plugin_gets_out() {
     let folder = &lab.folder;
     let kubeconfig = folder.flag("kubeconfig");
     let version = "client.authentication.k8s.io/v1";
-    let answer = |status: Value| json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
-    // What is printed where, and how the plugin ends.
+    let credential = |status: Value| {
+        json!({"apiVersion": version, "kind": "ExecCredential", "status": status}).to_string()
+    };
+    let token = |token: &str| credential(json!({"token": token}));
+    let certificate = json!({"clientCertificateData": "CANARY-certificate", "clientKeyData": "CANARY-key"});
+    let key = "-----BEGIN PRIVATE KEY-----\nCANARY-key";
+    let other_kind = json!({"kind": "CANARY", "status": {"clientKeyData": key}}).to_string();
+    // What is printed to each stream, how the plugin ends, and the answer.
     let cases = [
-        (answer(json!({"token": "CANARY-token"})).to_string(), "CANARY-token", 0, "accepted"),
-        (answer(json!({"token": "CANARY-other"})).to_string(), "CANARY-other", 0, "refused"),
-        (answer(json!({"token": "CANARY-token"})).to_string(), "got CANARY-token\nin CANARY-variable", 1, "noCredential"),
-        (answer(json!({"token": "CANARY\u{1}"})).to_string(), "", 0, "noCredential"),
+        (token("CANARY-token"), "CANARY-token", 0, "accepted"),
+        (token("CANARY-other"), "CANARY-other", 0, "refused"),
         (
-            answer(json!({"clientCertificateData": "CANARY-certificate", "clientKeyData": "CANARY-key"})).to_string(),
-            "CANARY-key",
-            0,
+            token("CANARY-token"),
+            "got CANARY-token\nin CANARY-variable",
+            1,
             "noCredential",
         ),
-        (
-            json!({"kind": "CANARY", "status": {"clientKeyData": "-----BEGIN PRIVATE KEY-----\nCANARY-key\n"}}).to_string(),
-            "-----BEGIN PRIVATE KEY-----\nCANARY-key",
-            2,
-            "noCredential",
-        ),
+        (token("CANARY\u{1}"), "", 0, "noCredential"),
+        (credential(certificate), "CANARY-key", 0, "noCredential"),
+        (other_kind, key, 2, "noCredential"),
         ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "noCredential"),
         (String::new(), "key = CANARYabcdefgh0123456789", 1, "noCredential"),
     ];
-    // Side by side: a run asks a plugin that fails again, and waits before it does.
+    // Together: a run asks a plugin that fails again, and waits before it does.
     let mut runs = JoinSet::new();
-    for (number, (out, err, end, answered)) in cases.into_iter().enumerate() {
+    for (number, (out, err, code, answer)) in cases.into_iter().enumerate() {
         let out = folder.write(&format!("out-{number}"), &out);
         let err = folder.write(&format!("err-{number}"), err);
-        let script = format!("#!/bin/sh\ncat {out}; cat {err} >&2; exit {end}\n");
+        let script = format!("#!/bin/sh\ncat {out}; cat {err} >&2; exit {code}\n");
         let plugin = folder.write(&format!("plugin-{number}"), &script);
-        let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        fs::set_permissions(&plugin, may_run).expect("a program");
+        fs::set_permissions(&plugin, PermissionsExt::from_mode(0o700)).expect("a program");
         let providers = json!({"providers": [{"name": "p", "execConfig": {
             "apiVersion": version, "command": plugin, "args": ["CANARY-argument"],
             "env": [{"name": "E", "value": "CANARY-variable"}],
@@ -329,330 +364,233 @@ async fn no_secret_of_a_plugin_gets_out() {
         let providers = folder.write(&format!("providers-{number}.json"), providers.to_string());
         let run = format!("run --kubeconfig {kubeconfig} --provider-file {providers} --observe 0s");
         let left = call_in_background(run);
-        runs.spawn(async move { (script, answered, left.await) });
+        runs.spawn(async move { (script, answer, left.await) });
     }
-    for (script, answered, left) in runs.join_all().await {
+    for (script, answer, left) in runs.join_all().await {
         left.is_clean(&script);
-        let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
-        let mut lines = evidence
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        let login = lines
-            .find(|line| line["login"].is_object())
-            .expect("it was tried");
-        assert_eq!(login["login"]["outcome"]["answer"], answered, "{login}");
+        let logins = left.records("login");
+        assert_eq!(
+            logins.first().expect("a login")["outcome"]["answer"],
+            answer,
+            "{logins:?}"
+        );
     }
 }
 
-/// The digests of the token in the two Secrets that share it.
-fn shared_digests(evidence: &str) -> Vec<String> {
-    let lines = evidence
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"));
-    let secrets = lines.filter(|line: &Value| line["secret"]["name"] == "shared");
-    let digest = |line: Value| {
-        let credentials = &line["secret"]["kubeconfig"]["users"][0]["credentials"];
-        let token = credentials
-            .as_array()
-            .expect("credentials")
-            .iter()
-            .find(|one| one["kind"] == "token");
-        token.expect("a token")["digest"]
-            .as_str()
-            .expect("a digest")
-            .to_owned()
-    };
-    secrets.map(digest).collect()
-}
+/// Users of a member, each a line of YAML.
+const MEMBER_USERS: &str = r#"
+token: CANARY-member-token
+username: n, password: CANARY-member-password
+exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ['-c', 'echo CANARY >&2; exit 3'], interactiveMode: Never}
+token: "CANARY-member\u0001"
+"#;
 
 /// Members that repeat the credentials which they are shown, that fail, and that are not there.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_member_gets_out() {
     let lab = hub(objects()).await;
     let folder = &lab.folder;
-    let mut evils = Vec::new();
+    let mut echoing_members = Vec::new();
     for manner in [Manner::Refusing, Manner::Redirecting, Manner::Echoing] {
-        evils.push(Evil::new(manner).await);
+        echoing_members.push(EchoingMember::new(manner).await);
     }
     let plain = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let plain_port = plain.local_addr().expect("an address").port();
+    let plain_address = plain.local_addr().expect("an address");
     let server = lab.server().clone();
     tokio::spawn(async move { server.serve(plain).await });
 
-    let mut clusters: Vec<String> = evils.iter().map(Evil::cluster).collect();
+    let mut clusters: Vec<String> = echoing_members.iter().map(EchoingMember::cluster).collect();
+    let proxied =
+        "server: 'https://u:CANARY-server@127.0.0.1:1', proxy-url: 'http://u:CANARY-proxy@127.0.0.1:1'";
     clusters.extend([
-        format!("server: 'https://{}'", evils[0].address()),
-        format!("server: 'https://127.0.0.1:{plain_port}'"),
-        "server: 'https://u:CANARY-server@127.0.0.1:1', proxy-url: 'http://u:CANARY-proxy@127.0.0.1:1'"
-            .to_owned(),
+        format!("server: '{}'", echoing_members[0].server()),
+        format!("server: 'https://{plain_address}'"),
+        proxied.to_owned(),
         "server: 'https://127.0.0.1:1'".to_owned(),
     ]);
-    let users = [
-        "token: CANARY-member-token".to_owned(),
-        "username: n, password: CANARY-member-password".to_owned(),
-        "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ['-c', 'echo CANARY >&2; exit 3'], \
-         interactiveMode: Never}"
-            .to_owned(),
-        "token: \"CANARY-member\\u0001\"".to_owned(),
-    ];
-    let mut members = String::new();
-    for (number, (cluster, user)) in clusters
+    let users = MEMBER_USERS.lines().filter(|user| !user.is_empty());
+    let ways = clusters
         .iter()
-        .flat_map(|cluster| users.iter().map(move |user| (cluster, user)))
-        .enumerate()
-    {
-        folder.write(&format!("{number}.kubeconfig"), kubeconfig(cluster, user));
+        .flat_map(|cluster| users.clone().map(move |user| kubeconfig(cluster, user)));
+    let mut members = String::new();
+    let mut count = 0;
+    for (number, kubeconfig) in ways.enumerate() {
+        folder.write(&format!("{number}.kubeconfig"), &kubeconfig);
         let name = if number == 0 {
             "a".to_owned()
         } else {
             format!("m{number}")
         };
         members += &format!("default/{name}: {{kubeconfig: {number}.kubeconfig}}\n");
-        let pushed = secret(&format!("pushed-{number}"), "one", &kubeconfig(cluster, user));
+        let pushed = secret(&format!("pushed-{number}"), "one", &kubeconfig);
         send(&lab, Method::POST, "/api/v1/namespaces/one/secrets", &pushed).await;
+        count += 1;
     }
     let members = folder.write("members.yaml", &members);
     let runner = folder.flag("kubeconfig");
     let left = call_in_background(format!("doctor --kubeconfig {runner} --members {members}")).await;
     assert_eq!(left.code, Some(0), "{}", left.printed());
-    assert!(
-        left.printed().contains("default/a (context here of"),
-        "{}",
-        left.printed()
-    );
+    assert_contains(&left.printed(), &["default/a (context here of"]);
     left.is_clean("members of the doctor");
     let flags = format!("--observe 1s --settle 0s --members {members} --members from-secrets");
     let left = call_in_background(format!("run --kubeconfig {runner} {flags}")).await;
     assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("members");
-    assert!(
-        evils.iter().all(Evil::was_asked),
-        "all of them were shown a credential"
-    );
-    let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
-    let count = |kind: &str| {
-        evidence
-            .lines()
-            .filter(|line| line.starts_with(&format!("{{\"{kind}\"")))
-            .count()
-    };
-    assert_eq!(count("member"), clusters.len() * users.len());
-    assert!(
-        count("login") >= clusters.len() * users.len() && count("endpointCall") > 0,
-        "{evidence}"
-    );
-    for told in [
+    let received_requests = echoing_members.iter().all(EchoingMember::has_requests);
+    assert!(received_requests, "all of them were shown a credential");
+    assert_eq!(left.records("member").len(), count);
+    assert!(left.records("login").len() >= count && !left.records("endpointCall").is_empty());
+    let answers = [
         "\"answer\":\"accepted\",\"user\":\"…\"",
         "\"code\":401",
         "302 Found",
-    ] {
-        assert!(evidence.contains(told), "{told}: {evidence}");
-    }
+    ];
+    assert_contains(left.text("evidence.jsonl"), &answers);
 }
 
 /// The lab's own tokens stay in the lab.
 #[test]
 fn no_secret_of_the_lab_gets_out() {
     let left = call("run --hub lab --manager reference --observe 1m");
-    let report = String::from_utf8_lossy(left.file("report.json")).into_owned();
-    assert!(report.contains("consumers/kubeconfig-works"));
-    for (place, bytes) in left.places() {
-        assert!(
-            !String::from_utf8_lossy(bytes).contains(apiserver::TOKEN_PREFIX),
-            "a token is in {place}"
-        );
-    }
+    assert_contains(left.text("report.json"), &["consumers/kubeconfig-works"]);
+    left.lacks(apiserver::TOKEN_PREFIX);
 }
+
+/// Secrets in dumps that cannot be read, each a line of YAML with `\n` for its line ends.
+const BROKEN_SECRETS: &str = r#"
+stringData: {Config: "CANARY
+stringData:\n  Config: CANARY\n Config: CANARY\n
+stringData: &CANARY [*CANARY, *CANARIES]
+stringData: {Config: !!int CANARY}
+stringData: {Config: "\CANARY"}
+stringData: CANARY\n
+data: {Config: CANARY!, other: [CANARY]}\n
+data: {Config: CANARY}\ndata: {Config: CANARY}\n---\n{}
+"#;
 
 #[test]
 fn no_secret_of_a_dump_gets_out() {
-    let folder = Folder::new();
     let mut items = objects();
     for (number, item) in items.iter_mut().enumerate() {
         item["metadata"]["uid"] = json!(format!("u-{number}"));
         item["metadata"]["resourceVersion"] = json!(number.to_string());
     }
-    let whole = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    let left = call(format!(
-        "run --from {}",
-        folder.write("dump.json", whole.to_string())
-    ));
+    let whole = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let left = call_with_dump(&whole);
     assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("a whole dump");
 
     let head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: one, labels: {x-k8s.io/cluster-profile: a}}\n";
-    let misfit = |status: Value| {
+    let secrets = BROKEN_SECRETS.lines().filter(|line| !line.is_empty());
+    let secrets = secrets.map(|line| format!("{head}{}", line.replace("\\n", "\n")));
+    let statuses = [
+        json!({"conditions": "CANARY-conditions"}),
+        json!({"properties": [{"name": "p", "value": {"CANARY": ["CANARY"]}}]}),
+        json!("CANARY, expected \"CANARY"),
+    ];
+    let profiles = statuses.map(|status| {
         let mut misfit = profile("a");
         misfit["status"] = status;
         misfit.to_string()
-    };
+    });
     let evidence = r#"{"header":{"format":"conformance.clusterprofile/evidence/v3"}}"#;
-    for (number, text) in [
-        format!("{head}stringData: {{Config: \"CANARY"),
-        format!("{head}stringData:\n  Config: CANARY\n Config: CANARY\n"),
-        format!("{head}stringData: &CANARY [*CANARY, *CANARIES]"),
-        format!("{head}stringData: {{Config: !!int CANARY}}"),
-        format!("{head}stringData: {{Config: \"\\CANARY\"}}"),
-        format!("{head}stringData: CANARY\n"),
-        format!("{head}data: {{Config: CANARY!, other: [CANARY]}}\n"),
-        format!(
-            "{head}data: {{Config: CANARY}}\ndata: {{Config: CANARY}}\n---\n{}",
-            misfit(json!({}))
-        ),
-        whole.to_string()[..whole.to_string().len() - 3].to_owned(),
+    let others = [
+        whole[..whole.len() - 3].to_owned(),
         "{\"kind\": \"Secret\", \"data\": CANARY}".to_owned(),
-        misfit(json!({"conditions": "CANARY-conditions"})),
-        misfit(json!({"properties": [{"name": "p", "value": {"CANARY": ["CANARY"]}}]})),
-        misfit(json!("CANARY, expected \"CANARY")),
         format!("{evidence}\n{{\"secret\":{{\"labels\":\"CANARY\"}}}}\n"),
         format!("{evidence}\n{{\"secret\":{{\"name\":CANARY}}}}\n"),
-    ]
-    .iter()
-    .enumerate()
-    {
-        let left = call(format!(
-            "run --from {}",
-            folder.write(&format!("{number}.yaml"), text)
-        ));
+    ];
+    for text in secrets.chain(profiles).chain(others) {
+        let left = call_with_dump(&text);
         assert_ne!(left.code, Some(0), "{text}");
-        left.is_clean(text);
+        left.is_clean(&text);
     }
 }
+
+/// Users of the runner's kubeconfig, each a line of YAML. The key itself may be in the place of its path, in PEM and in DER.
+const RUNNER_USERS: &str = r#"
+token: CANARY-token
+token: "CANARY
+token: [CANARY]
+token: CANARY, token: CANARY
+token: &CANARY CANARY, password: *CANARIES
+token: "CANARY\n"
+username: n, password: "CANARY\u0001"
+tokenFile: /CANARY
+client-certificate: /none, client-key: CANARY
+client-certificate-data: YQ==, client-key: LS0tLS1CRUdJTiBCANARY
+client-certificate-data: YQ==, client-key: MIICANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARYCANARY
+client-certificate-data: YQ==, client-key-data: CANARY!
+client-certificate-data: YQ==, client-key-data: Q0FOQVJZ
+auth-provider: {name: oidc, config: {id-token: CANARY, refresh-token: CANARY}}
+auth-provider: {name: gcp, config: {cmd-path: CANARY, cmd-args: CANARY}}
+"#;
+/// Scripts of its credential plugin.
+const RUNNER_PLUGINS: &str = r#"
+echo CANARY; exit 3
+echo CANARY
+echo {\"CANARY\": [CANARY]}
+echo "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"CANARY-exec\"}}"
+echo "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"CANARY\\u0001\"}}"
+"#;
+/// Clusters of it.
+const RUNNER_CLUSTERS: &str = "
+server: 'https://u:CANARY@127.0.0.1:1'
+server: 'https://u:CANARY@ 127.0.0.1:1'
+server: 'https://127.0.0.1:1', proxy-url: 'ftp://u:CANARY@p'
+server: 'https://127.0.0.1:1', proxy-url: 'http://u:CANARY@127.0.0.1:1'
+server: 'https://127.0.0.1:1', proxy-url: 'socks5://u:CANARY@127.0.0.1:1'
+server: 'https://127.0.0.1:1', proxy-url: 'u:CANARY@ p'
+server: 'https://127.0.0.1:1', certificate-authority-data: CANARY!
+";
 
 #[test]
 fn no_secret_of_the_runner_gets_out() {
     let folder = Folder::new();
+    let lines = |text: &'static str| text.lines().filter(|line| !line.is_empty());
     let server = "server: 'https://127.0.0.1:1'";
-    let token = "token: CANARY-token";
-    let exec = |script: &str| {
-        format!(
+    let users = lines(RUNNER_USERS).map(|user| kubeconfig(server, user));
+    let plugins = lines(RUNNER_PLUGINS).map(|script| {
+        let plugin = format!(
             "exec: {{apiVersion: client.authentication.k8s.io/v1, command: sh, args: ['-c', '{script}', CANARY-arg], \
              env: [{{name: FIRST, value: CANARY-env}}, {{name: PASSWORD, value: 'CANARY env'}}], interactiveMode: Never}}"
-        )
-    };
-    let answer = |token: &str| {
-        exec(&format!(
-            r#"echo "{{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"{token}\"}}}}""#
-        ))
-    };
-    let cases = [
-        (server, token.to_owned()),
-        (server, "token: \"CANARY".to_owned()),
-        (server, "token: [CANARY]".to_owned()),
-        (server, "token: CANARY, token: CANARY".to_owned()),
-        (server, "token: &CANARY CANARY, password: *CANARIES".to_owned()),
-        (server, "token: \"CANARY\\n\"".to_owned()),
-        (server, "username: n, password: \"CANARY\\u0001\"".to_owned()),
-        (server, "tokenFile: /CANARY".to_owned()),
-        (server, "client-certificate: /none, client-key: CANARY".to_owned()),
-        // The key itself in the place of its path, in PEM and in DER.
-        (
-            server,
-            "client-certificate-data: YQ==, client-key: LS0tLS1CRUdJTiBCANARY".to_owned(),
-        ),
-        (
-            server,
-            format!(
-                "client-certificate-data: YQ==, client-key: MII{}",
-                "CANARY".repeat(20)
-            ),
-        ),
-        (
-            server,
-            "client-certificate-data: YQ==, client-key-data: CANARY!".to_owned(),
-        ),
-        (
-            server,
-            "client-certificate-data: YQ==, client-key-data: Q0FOQVJZ".to_owned(),
-        ),
-        (
-            server,
-            "auth-provider: {name: oidc, config: {id-token: CANARY, refresh-token: CANARY}}".to_owned(),
-        ),
-        (
-            server,
-            "auth-provider: {name: gcp, config: {cmd-path: CANARY, cmd-args: CANARY}}".to_owned(),
-        ),
-        (server, exec("echo CANARY; exit 3")),
-        (server, exec("echo CANARY")),
-        (server, exec("echo {\\\"CANARY\\\": [CANARY]}")),
-        (server, answer("CANARY-exec")),
-        (server, answer("CANARY\\\\u0001")),
-        ("server: 'https://u:CANARY@127.0.0.1:1'", token.to_owned()),
-        ("server: 'https://u:CANARY@ 127.0.0.1:1'", token.to_owned()),
-        (
-            "server: 'https://127.0.0.1:1', proxy-url: 'ftp://u:CANARY@p'",
-            token.to_owned(),
-        ),
-        (
-            "server: 'https://127.0.0.1:1', proxy-url: 'http://u:CANARY@127.0.0.1:1'",
-            token.to_owned(),
-        ),
-        (
-            "server: 'https://127.0.0.1:1', proxy-url: 'socks5://u:CANARY@127.0.0.1:1'",
-            token.to_owned(),
-        ),
-        (
-            "server: 'https://127.0.0.1:1', proxy-url: 'u:CANARY@ p'",
-            token.to_owned(),
-        ),
-        (
-            "server: 'https://127.0.0.1:1', certificate-authority-data: CANARY!",
-            token.to_owned(),
-        ),
-    ];
-    for (cluster, user) in cases {
-        let path = folder.write("kubeconfig", kubeconfig(cluster, &user));
+        );
+        kubeconfig(server, &plugin)
+    });
+    let clusters = lines(RUNNER_CLUSTERS).map(|cluster| kubeconfig(cluster, "token: CANARY-token"));
+    for kubeconfig in users.chain(plugins).chain(clusters) {
+        let path = folder.write("kubeconfig", &kubeconfig);
         let left = call(format!("run --kubeconfig {path} --observe 0s"));
         // A file that is not a kubeconfig is bad usage.
         let is_parsed = !left.printed().contains("not a valid kubeconfig");
         let code = if is_parsed { 4 } else { 2 };
-        assert_eq!(left.code, Some(code), "{user}: {}", left.printed());
-        let errors = left
-            .printed()
-            .lines()
-            .filter(|line| line.starts_with("error: "))
-            .count();
-        assert_eq!(errors, 1, "{}", left.printed());
-        left.is_clean(&format!("{cluster} {user}"));
+        assert_eq!(left.code, Some(code), "{kubeconfig}: {}", left.printed());
+        let printed = left.printed();
+        let errors = printed.lines().filter(|line| line.starts_with("error: "));
+        assert_eq!(errors.count(), 1, "{printed}");
+        left.is_clean(&kubeconfig);
         let left = call(format!("doctor --kubeconfig {path}"));
-        assert_eq!(left.code, Some(code), "{user}: {}", left.printed());
-        left.is_clean(&format!("the doctor and {cluster} {user}"));
+        assert_eq!(left.code, Some(code), "{kubeconfig}: {}", left.printed());
+        left.is_clean(&format!("the doctor and {kubeconfig}"));
     }
 }
 
-/// What no reader should have to survive is refused in good order.
 #[test]
-fn what_cannot_be_read_is_told_in_good_order() {
-    let folder = Folder::new();
-    let bomb: String = (1..40)
-        .map(|level| {
-            format!(
-                "a{level}: &a{level} [{}]\n",
-                vec![format!("*a{}", level - 1); 9].join(", ")
-            )
-        })
-        .collect();
-    let deep = |open: &str, close: &str| format!("{}{}", open.repeat(100_000), close.repeat(100_000));
-    for (number, text) in [
-        deep("[", "]"),
-        deep("{\"a\":", "}"),
-        format!("a: {}", deep("[", "]")),
-        format!("- {}", "- ".repeat(100_000)),
+fn unreadable_dumps_are_refused_in_a_short_message() {
+    let bomb = |level: usize| {
+        let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
+        format!("a{level}: &a{level} [{aliases}]\n")
+    };
+    let bomb: String = (1..40).map(bomb).collect();
+    for text in [
+        format!("a: {}{}", "[".repeat(100_000), "]".repeat(100_000)),
         format!("a0: &a0 [x]\n{bomb}"),
         "{\"items\": [1e999, 99999999999999999999]}".to_owned(),
         "\u{0}\u{0}".to_owned(),
-    ]
-    .iter()
-    .enumerate()
-    {
-        let left = call(format!(
-            "run --from {}",
-            folder.write(&format!("{number}.yaml"), text)
-        ));
-        assert_eq!(left.code, Some(2), "{number}: {}", left.printed());
-        assert!(left.printed().len() < 2000, "{number}: {}", left.printed());
+    ] {
+        let left = call_with_dump(&text);
+        assert_eq!(left.code, Some(2), "{:.20}: {}", text, left.printed());
+        assert!(left.printed().len() < 2000, "{:.20}: {}", text, left.printed());
     }
-    let path = folder.write("bytes.json", b"\xff\xfe{\x80");
-    assert_eq!(call(format!("run --from {path}")).code, Some(2));
+    assert_eq!(call_with_dump(b"\xff\xfe{\x80").code, Some(2));
 }

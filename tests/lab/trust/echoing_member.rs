@@ -2,13 +2,13 @@
 
 use std::{
     convert::Infallible,
-    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
+use apiserver::{Endpoint, Loopback};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use http::{Request, Response, header};
@@ -16,51 +16,33 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio_rustls::{
-    TlsAcceptor,
-    rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
-};
 
 /// How a member repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// In refusals.
     Refusing,
-    /// In where it sends one to.
+    /// In the address of a redirect.
     Redirecting,
-    /// In all that it says.
+    /// In all its answers.
     Echoing,
 }
 
-/// Such a member; it listens until the test ends.
-pub struct Evil {
-    address: SocketAddr,
-    ca: String,
-    asked: Arc<AtomicUsize>,
+/// A member that listens until the test ends.
+pub struct EchoingMember {
+    endpoint: Endpoint,
+    requests: Arc<AtomicUsize>,
 }
 
-impl Evil {
+impl EchoingMember {
     pub async fn new(manner: Manner) -> Self {
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .expect("an identity");
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&asked);
+        let loopback = Loopback::bind("member", 0).await.expect("a port");
+        let endpoint = loopback.endpoint().clone();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
         tokio::spawn(async move {
-            loop {
-                let Ok((stream, _)) = listener.accept().await else {
-                    continue;
-                };
-                let (acceptor, counter) = (acceptor.clone(), Arc::clone(&counter));
+            while let Ok((stream, _)) = loopback.listener.accept().await {
+                let (acceptor, counter) = (loopback.acceptor.clone(), Arc::clone(&counter));
                 tokio::spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else {
                         return;
@@ -69,34 +51,27 @@ impl Evil {
                         counter.fetch_add(1, Ordering::Relaxed);
                         async move { Ok::<_, Infallible>(answer(manner, &request)) }
                     });
-                    let _ = http1::Builder::new()
-                        .serve_connection(TokioIo::new(stream), service)
-                        .await;
+                    let stream = TokioIo::new(stream);
+                    let _ = http1::Builder::new().serve_connection(stream, service).await;
                 });
             }
         });
-        Self {
-            address,
-            ca: BASE64.encode(made.cert.pem()),
-            asked,
-        }
+        Self { endpoint, requests }
     }
 
     /// The fields of its cluster in a kubeconfig.
     pub fn cluster(&self) -> String {
-        format!(
-            "server: 'https://{}', certificate-authority-data: {}",
-            self.address, self.ca
-        )
+        let ca = BASE64.encode(self.endpoint.ca());
+        format!("server: '{}', certificate-authority-data: {ca}", self.server())
     }
 
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn server(&self) -> String {
+        self.endpoint.server()
     }
 
-    /// Whether anybody with a credential has come.
-    pub fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) > 0
+    /// Whether a client with a credential has called.
+    pub fn has_requests(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) > 0
     }
 }
 
