@@ -149,6 +149,7 @@ fn a_byte_that_is_not_utf_8_is_refused() {
     let objects = list(&[&odd, &good]);
     let pretty = serde_json::from_str::<Value>(&objects).expect("JSON");
     let pretty = serde_json::to_string_pretty(&pretty).expect("JSON");
+    let name = Regex::new("displayName\"?: ?\"?odd").expect("a pattern");
     for dump in [
         documents(&[GOOD, ODD]),
         documents(&[ODD, GOOD]),
@@ -158,7 +159,6 @@ fn a_byte_that_is_not_utf_8_is_refused() {
         pretty,
         format!("{good}\n{odd}"),
     ] {
-        let name = Regex::new("displayName\"?: ?\"?odd").expect("a pattern");
         let at = name.find(&dump).expect("the name").end() - 2;
         let line = dump[..at].matches('\n').count() + 1;
         let mut spoilt = dump.clone().into_bytes();

@@ -31,8 +31,11 @@ use crate::{
 /// Held by the trial that uses the cluster.
 static CLUSTER: Mutex<()> = Mutex::new(());
 
+/// A name, and a test that may change the cluster.
+type ClusterTest = (&'static str, fn(&Cluster));
+
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn(&Cluster)); 6] = [
+    let tests: [ClusterTest; 6] = [
         (
             "a_job_reports_what_a_run_from_outside_reports",
             job::reports_what_a_run_from_outside_reports,
