@@ -1,9 +1,9 @@
-//! An engine that is played: one container, whose port leads to the API server of our own.
+//! A fake engine: one container, whose port leads to an API server of envtest.
 
 use std::{
     fs,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         mpsc::{Receiver, Sender, channel},
     },
 };
@@ -18,16 +18,15 @@ use lab::hub::envtest_options;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime};
 
-/// What has become of the container.
+/// The state of the container.
 #[derive(Default)]
 struct Container {
-    /// What it was made of.
-    asked: Option<Value>,
-    /// Whether its image is there.
-    fetched: bool,
+    /// The request that created it.
+    requested: Option<Value>,
+    has_fetched_image: bool,
     /// Why it does not start.
     refusal: Option<&'static str>,
-    /// Told when K3s is asked for its kubeconfig, which it then has not written yet.
+    /// Gets a message when K3s, which has not written its kubeconfig yet, is asked for it.
     withheld: Option<Sender<()>>,
     removed: bool,
 }
@@ -45,15 +44,11 @@ impl Engine {
     pub fn start(assets: &Assets) -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let container = Arc::new(Mutex::new(Container::default()));
-        let (listener, envtest) = runtime.block_on(async {
-            let envtest = Envtest::start(assets, envtest_options())
-                .await
-                .expect("an API server");
-            (
-                TcpListener::bind(("127.0.0.1", 0)).await.expect("a port"),
-                Arc::new(envtest),
-            )
-        });
+        let starting = Envtest::start(assets, envtest_options());
+        let envtest = Arc::new(runtime.block_on(starting).expect("an API server"));
+        let listener = runtime
+            .block_on(TcpListener::bind(("127.0.0.1", 0)))
+            .expect("a port");
         let port = listener.local_addr().expect("an address").port();
         runtime.spawn(serve(listener, Arc::clone(&container), Arc::clone(&envtest)));
         Self {
@@ -64,51 +59,47 @@ impl Engine {
         }
     }
 
-    /// What stands in DOCKER_HOST.
+    /// For DOCKER_HOST.
     pub fn host(&self) -> String {
         format!("tcp://127.0.0.1:{}", self.port)
     }
 
-    /// A credential that nobody may see.
+    /// A credential that no output may show.
     pub fn secret(&self) -> String {
         let kubeconfig: Value = serde_json::from_str(&self.envtest.kubeconfig("admin")).expect("JSON");
-        kubeconfig["users"][0]["user"]["token"]
-            .as_str()
-            .expect("a token")
-            .to_owned()
+        let token = kubeconfig["users"][0]["user"]["token"].as_str();
+        token.expect("a token").to_owned()
     }
 
     /// From now on it starts no container.
     pub fn refuse_to_start(&self, reason: &'static str) {
-        self.container.lock().expect("whole").refusal = Some(reason);
+        self.container().refusal = Some(reason);
     }
 
-    /// From now on K3s does not become ready. Tells when that is being waited for.
+    /// From now on K3s does not become ready. The receiver gets a message when a client waits for that.
     pub fn withhold_the_kubeconfig(&self) -> Receiver<()> {
         let (sender, receiver) = channel();
-        self.container.lock().expect("whole").withheld = Some(sender);
+        self.container().withheld = Some(sender);
         receiver
     }
 
-    /// What the container was to be.
-    pub fn asked(&self) -> Value {
-        self.container
-            .lock()
-            .expect("whole")
-            .asked
-            .clone()
-            .expect("a container")
+    /// The request that created the container.
+    pub fn requested(&self) -> Value {
+        self.container().requested.clone().expect("a container")
     }
 
-    /// Whether its image was fetched.
-    pub fn fetched(&self) -> bool {
-        self.container.lock().expect("whole").fetched
+    pub fn has_fetched_image(&self) -> bool {
+        self.container().has_fetched_image
     }
 
     /// Whether the container was made, and is gone.
     pub fn is_removed(&self) -> bool {
-        let container = self.container.lock().expect("whole");
-        container.asked.is_some() && container.removed
+        let container = self.container();
+        container.requested.is_some() && container.removed
+    }
+
+    fn container(&self) -> MutexGuard<'_, Container> {
+        self.container.lock().expect("whole")
     }
 }
 
@@ -117,12 +108,9 @@ async fn serve(listener: TcpListener, container: Arc<Mutex<Container>>, envtest:
         let (container, envtest) = (Arc::clone(&container), Arc::clone(&envtest));
         let service =
             service_fn(move |request| answer(request, Arc::clone(&container), Arc::clone(&envtest)));
-        tokio::spawn(async move {
-            // A client that hangs up is no matter.
-            let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
+        let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        // A client may hang up.
+        tokio::spawn(async { _ = serving.await });
     }
 }
 
@@ -139,60 +127,53 @@ async fn answer(
     let path = path.find("/v1.").map_or(path.as_str(), |_| {
         &path[path[1..].find('/').unwrap_or_default() + 1..]
     });
+    let message = |text: &str| json!({"message": text}).to_string().into_bytes();
     let (status, body) = match (method, path) {
         (Method::GET, "/_ping") => (200, b"OK".to_vec()),
         (Method::POST, "/images/create") => {
-            container.fetched = true;
+            container.has_fetched_image = true;
             (200, Vec::new())
         }
-        (Method::POST, "/containers/create") if !container.fetched => {
-            (404, json!({"message": "no such image"}).to_string().into_bytes())
+        (Method::POST, "/containers/create") if !container.has_fetched_image => {
+            (404, message("no such image"))
         }
         (Method::POST, "/containers/create") => {
-            container.asked = serde_json::from_slice(&body).ok();
+            container.requested = serde_json::from_slice(&body).ok();
             (201, json!({"Id": "hub", "Warnings": []}).to_string().into_bytes())
         }
         (Method::POST, "/containers/hub/start") => match container.refusal {
-            Some(message) => (500, json!({"message": message}).to_string().into_bytes()),
+            Some(refusal) => (500, message(refusal)),
             None => (204, Vec::new()),
         },
         (Method::GET, "/containers/hub/json") => (200, state(&envtest).to_string().into_bytes()),
         (Method::PUT, "/containers/hub/archive") => (200, Vec::new()),
-        (Method::GET, "/containers/hub/archive") if query.contains("k3s.yaml") => {
-            if let Some(waited) = &container.withheld {
-                let _ = waited.send(());
-                return Ok(response(
-                    404,
-                    json!({"message": "no such file"}).to_string().into_bytes(),
-                ));
+        (Method::GET, "/containers/hub/archive") if query.contains("k3s.yaml") => match &container.withheld {
+            Some(sender) => {
+                let _ = sender.send(());
+                (404, message("no such file"))
             }
-            // As K3s writes it: seen from within.
-            let text = envtest
-                .kubeconfig("admin")
-                .replace(&envtest.url(), "https://127.0.0.1:6443");
-            (200, archive("k3s.yaml", text.as_bytes()))
+            // K3s writes the URL as seen from within.
+            None => {
+                let text = envtest
+                    .kubeconfig("admin")
+                    .replace(&envtest.url(), "https://127.0.0.1:6443");
+                (200, archive("k3s.yaml", text.as_bytes()))
+            }
+        },
+        (Method::GET, "/containers/hub/archive") if query.contains("audit.log") => {
+            let log = fs::read(envtest.audit_log()).expect("a log");
+            (200, archive("audit.log", &log))
         }
-        (Method::GET, "/containers/hub/archive") if query.contains("audit.log") => (
-            200,
-            archive("audit.log", &fs::read(envtest.audit_log()).expect("a log")),
-        ),
         // By its id or its name.
         (Method::DELETE, path) if path.starts_with("/containers/") => {
             container.removed = true;
             (204, Vec::new())
         }
-        (method, path) => {
-            let message = format!("{method} {path}?{query} is not played");
-            (501, json!({"message": message}).to_string().into_bytes())
-        }
+        (method, path) => (501, message(&format!("{method} {path}?{query} is not served"))),
     };
-    Ok(response(status, body))
-}
-
-fn response(status: u16, body: Vec<u8>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = StatusCode::from_u16(status).expect("a status");
-    response
+    Ok(response)
 }
 
 fn state(envtest: &Envtest) -> Value {
@@ -215,7 +196,7 @@ fn archive(name: &str, content: &[u8]) -> Vec<u8> {
     put(100, b"0000644\0");
     put(124, format!("{:011o}\0", content.len()).as_bytes());
     put(136, b"00000000000\0");
-    // The sum is reckoned with blanks in its own place.
+    // The sum counts blanks in its own place.
     put(148, b"        ");
     put(156, b"0");
     put(257, b"ustar\x0000");
