@@ -69,15 +69,15 @@ steps:
           - {type: Joined, status: "True", reason: AsExpected, lastTransitionTime: "${-1h}", observedGeneration: 1}
           - {type: ControlPlaneHealthy, status: "False", reason: NoAnswer, lastTransitionTime: "${90s}", observedGeneration: 1}
 members:
-  - looks:
+  - samples:
       - {at: 30s}
       - {at: 70s, readyz: {ready: false, failed: [etcd]}}
       - {at: 80s, readyz: {ready: false, failed: [etcd]}}
       - {at: 3m}
 driver:
   steps:
-    - {action: break, at: 60s, took: 5s}
-    - {action: heal, at: 2m, failed: no way in}
+    - {action: break, at: 60s, until: 65s}
+    - {action: heal, at: 2m, outcome: {result: failed, reason: no way in}}
     - {action: break, at: 60s, profile: elsewhere}
 gaps:
   - {kind: timeline, reason: the watch was lost, from: 4m, until: 5m}
@@ -324,8 +324,8 @@ steps: [{at: 60s, delete: b}]
 testbed:
   expect: [{rule: consumer-change/profile-gone, stopsCalling: b, from: 60s}]
   controls: [{from: 0s, calledAt: 1s, until: 50s}, {from: 61s, calledAt: 62s}]
-  hookCalls: [{action: stop, at: 20s, failure: no way in}]
-memberCalls: [{at: 2s, of: b, every: 5s, times: 3}, {at: 3s, of: a}, {at: 70s, of: b, broken: unknown authority}, {at: 71s, of: b, every: 5s, times: 4}]
+  hookCalls: [{action: stop, from: 20s, until: 20s, failure: no way in}]
+memberCalls: [{at: 2s, of: b, every: 5s, times: 3}, {at: 3s, of: a}, {at: 70s, of: b, event: {failed: {reason: unknown authority}}}, {at: 71s, of: b, every: 5s, times: 4}]
 pluginCalls: [{at: 2s, of: b}, {at: 3s, of: a}]
 "#;
 

@@ -1,209 +1,218 @@
-//! What a run read apart from profiles and slices: the audit log, members and logins to them, and Secrets. Each is merged onto
-//! a conforming one.
+//! What a run records apart from profiles and slices. A record of an example is a merge patch onto a conforming one, with the keys
+//! of the evidence file. Times are offsets from the base, and profiles are paths.
+
+use std::sync::LazyLock;
 
 use evidence::{
-    EndpointCall, Gap, Login, Member, Probe, Request, Requests, Secret, Window,
-    api::{ObjectKind, Role, names},
+    DriverAction, ObjectKey, Window,
+    api::{ClusterProfile, ObjectKind, Role, names},
 };
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    conforming::{MANAGER, SCHEDULER, conforming, key, path_key, profile_reference, text},
-    error::{Flaw, strictly},
-    time::{Repeats, moment},
+    Flaw,
+    objects::{MANAGER, SCHEDULER, conforming, path_key, reference, text},
+    times::{Times, moment, take},
 };
 
-/// Reads all requests, repeated ones as often as they occur, in order of time. Those that say less are by the manager on
-/// the first profile, or by the scheduler on the first slice.
-pub(super) fn requests(texts: &[Value], covers: Window, role: Role) -> Result<Requests, Flaw> {
+pub(super) type Fields = Map<String, Value>;
+
+/// Reads a record from its fields.
+pub(super) type ReadRecord = fn(Fields) -> Result<Value, Flaw>;
+
+/// The fields of a record.
+pub(super) fn mapping(record: &Value) -> Result<Fields, Flaw> {
+    let fields = record.as_object().cloned();
+    fields.ok_or_else(|| format!("{record} is not a mapping").into())
+}
+
+/// The entries of a list; none if it is absent.
+pub(super) fn entries(list: &Option<Value>) -> &[Value] {
+    list.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A value with a merge patch.
+pub(super) fn patched(mut whole: Value, patch: impl Into<Value>) -> Value {
+    json_patch::merge(&mut whole, &patch.into());
+    whole
+}
+
+/// Reads a list of records: `read` gets the fields of each occurrence with its time `at`.
+pub(super) fn each_record(
+    records: &[Value],
+    mut read: impl FnMut(Fields) -> Result<Value, Flaw>,
+) -> Result<Vec<Value>, Flaw> {
+    let mut all = Vec::new();
+    for record in records {
+        let mut fields = mapping(record)?;
+        let times = Times::take(&mut fields)?;
+        write_times(&mut fields, &["from", "until", "calledAt"]);
+        for (_, at) in times.each() {
+            let mut fields = fields.clone();
+            fields.insert("at".to_owned(), json!(moment(at)));
+            all.push(read(fields)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Writes the offsets in these fields as times.
+fn write_times(fields: &mut Fields, keys: &[&str]) {
+    for key in keys {
+        if let Some(time) = fields.get_mut(*key)
+            && let Ok(offset) = serde_json::from_value(time.clone())
+        {
+            *time = json!(moment(offset));
+        }
+    }
+}
+
+/// Replaces a path by a reference to the profile there.
+fn refer(fields: &mut Fields, key: &str, default: Option<&str>) {
+    if let Some(path) = fields.get(key).map_or(default, Value::as_str) {
+        let profile = json!(reference(names::KIND, path));
+        fields.insert(key.to_owned(), profile);
+    }
+}
+
+/// Reads requests. Those that say less are by the manager on the first profile, or by the scheduler on the first slice.
+pub(super) fn requests(records: &[Value], covers: Window, role: Role) -> Result<Value, Flaw> {
     let (user, name) = match role.objects() {
         ObjectKind::ClusterProfile => (MANAGER, "a"),
         ObjectKind::PlacementDecision => (SCHEDULER, "web-0"),
     };
-    let mut events = Vec::new();
-    for text in texts {
-        events.extend(repeated(text, user, name)?);
-    }
-    events.sort_by_key(|event| event.at);
-    let is_outside = |event: &Request| event.at < covers.from || covers.until < event.at;
-    if events.iter().any(is_outside) {
-        return Err("a request lies outside of the observed time".into());
-    }
-    Ok(Requests { covers, events })
+    let events = each_record(records, |fields| {
+        let agent = fields.get("user").and_then(Value::as_str).unwrap_or(user);
+        let whole = json!({
+            "verb": "patch", "user": user, "userAgent": agent, "namespace": "default", "name": name,
+            "subresource": "", "code": 200, "dryRun": false,
+        });
+        Ok(patched(whole, fields))
+    })?;
+    Ok(json!({"covers": covers, "events": events}))
 }
 
-fn repeated(text: &Value, user: &str, name: &str) -> Result<Vec<Request>, Flaw> {
-    let mut fields = text.as_object().ok_or("a request is a mapping")?.clone();
-    let repeats = Repeats::take(&mut fields)?;
-    let agent = fields.get("user").and_then(Value::as_str).unwrap_or(user);
-    let mut whole = json!({
-        "at": moment(repeats.first()), "verb": "patch", "user": user, "userAgent": agent,
-        "namespace": "default", "name": name, "subresource": "", "code": 200, "dryRun": false,
-    });
-    json_patch::merge(&mut whole, &Value::Object(fields));
-    let request: Request = strictly("request", &whole)?;
-    let requests = repeats.moments().map(|at| Request {
-        at: moment(at),
-        ..request.clone()
-    });
-    Ok(requests.collect())
-}
-
-/// Reads a member: `profile` is a path (`a` unless given), `looks` are overlays onto a look that agrees with the
-/// conforming profile, each with its `at`; one at the beginning unless given.
-pub(super) fn member(overlay: &Value) -> Result<Member, Flaw> {
-    let mut fields = overlay.as_object().ok_or("a member is a mapping")?.clone();
-    fields.insert("profile".to_owned(), reference(&fields, "profile"));
-    fields.entry("access").or_insert_with(|| "the example".into());
-    let looks = fields.remove("looks").unwrap_or_else(|| json!([{}]));
-    let looks = looks.as_array().ok_or("a member's `looks` are a list")?;
-    let looks = looks.iter().map(look).collect::<Result<Vec<_>, _>>()?.concat();
-    fields.insert("samples".to_owned(), looks.into());
-    strictly("member", &fields.into())
-}
-
-/// One look, as often as it repeats.
-fn look(overlay: &Value) -> Result<Vec<Value>, Flaw> {
-    let mut fields = overlay.as_object().ok_or("a look is a mapping")?.clone();
-    let repeats = Repeats::take(&mut fields)?;
-    let one = |at: SignedDuration| {
-        let mut look = conforming(include_str!("conforming/sample.json"), &[]);
-        look["from"] = json!(moment(at));
-        look["until"] = json!(moment(at.saturating_add(SignedDuration::from_secs(1))));
-        json_patch::merge(&mut look, &Value::Object(fields.clone()));
-        look
-    };
-    Ok(repeats.moments().map(one).collect())
+/// Reads a member. Its `samples` are merge patches onto one that agrees with the conforming profile; by default, there is one at
+/// the beginning.
+pub(super) fn member(mut fields: Fields) -> Result<Value, Flaw> {
+    fields.remove("at");
+    refer(&mut fields, "profile", Some("a"));
+    let samples = fields.remove("samples").unwrap_or_else(|| json!([{}]));
+    let samples = each_record(entries(&Some(samples)), |mut sample| {
+        let at: jiff::Timestamp = serde_json::from_value(sample.remove("at").unwrap_or_default())?;
+        let whole = conforming(include_str!("conforming/sample.json"), &[]);
+        let times = json!({"from": at, "until": at + SignedDuration::from_secs(1)});
+        Ok(patched(patched(whole, times), sample))
+    })?;
+    fields.insert("samples".to_owned(), samples.into());
+    Ok(patched(json!({"access": "the example"}), fields))
 }
 
 /// Reads a call of an endpoint; by default it answered 401.
-pub(super) fn endpoint_call(overlay: &Value) -> Result<EndpointCall, Flaw> {
-    let mut fields = overlay.as_object().ok_or("a call is a mapping")?.clone();
-    let at = Repeats::take(&mut fields)?.first();
-    fields.insert("profile".to_owned(), reference(&fields, "profile"));
-    let mut whole = json!({"at": moment(at), "code": 401, "endpoint": "a.default.example:6443"});
-    json_patch::merge(&mut whole, &fields.into());
-    strictly("endpoint call", &whole)
+pub(super) fn endpoint_call(mut fields: Fields) -> Result<Value, Flaw> {
+    refer(&mut fields, "profile", Some("a"));
+    Ok(patched(
+        json!({"code": 401, "endpoint": "a.default.example:6443"}),
+        fields,
+    ))
 }
 
-/// Reads a login with `secret: namespace/name` or `plugin: NAME`; by default it was accepted.
-pub(super) fn login(overlay: &Value) -> Result<Login, Flaw> {
-    let mut fields = overlay.as_object().ok_or("a login is a mapping")?.clone();
-    let at = Repeats::take(&mut fields)?.first();
-    fields.insert("profile".to_owned(), reference(&fields, "profile"));
-    let with = match (fields.remove("secret"), fields.remove("plugin")) {
-        (Some(Value::String(path)), None) => {
-            let (namespace, name) = path.split_once('/').unwrap_or(("consumer", &path));
-            json!({"secret": {
-                "kind": "Secret", "namespace": namespace, "name": name, "uid": format!("uid-{namespace}-{name}"),
-            }})
-        }
-        (None, Some(Value::String(provider))) => json!({"plugin": provider}),
-        _ => return Err("a login is with a `secret` or with a `plugin`".into()),
-    };
-    let outcome = fields.remove("outcome");
-    let outcome =
-        outcome.unwrap_or_else(|| json!({"answer": "accepted", "user": "consumer", "allPermissions": false}));
-    let mut whole = json!({"at": moment(at), "credential": with, "outcome": outcome});
-    json_patch::merge(&mut whole, &fields.into());
-    strictly("login", &whole)
-}
-
-/// Reads the answer to a dry run, by default on the profile `a`.
-pub(super) fn probe(overlay: &Value) -> Result<Probe, Flaw> {
-    let mut fields = overlay.as_object().ok_or("a probe is a mapping")?.clone();
-    let at = Repeats::take(&mut fields)?.first();
-    let name = take_text(&mut fields, "name")?;
-    let namespace = take_text(&mut fields, "namespace")?;
-    let object = profile_reference(
-        namespace.as_deref().unwrap_or("default"),
-        name.as_deref().unwrap_or("a"),
-    );
-    let method = fields.remove("method");
-    let mut outcome = match text(overlay, &["answer"]) {
-        Some("refused") => json!({"code": 422, "reason": "Invalid", "message": "", "fields": []}),
-        Some("unanswered") => json!({"code": 403, "message": ""}),
-        _ => json!({}),
-    };
-    json_patch::merge(&mut outcome, &fields.into());
-    let probe = json!({"at": moment(at), "object": object, "method": method, "outcome": outcome});
-    strictly("probe", &probe)
-}
-
-/// Reads a gap `from` and `until` offsets in time. Its `object` is a profile's name, or namespace and name.
-pub(super) fn gap(overlay: &Value) -> Result<Gap, Flaw> {
-    let mut fields = overlay.as_object().ok_or("a gap is a mapping")?.clone();
-    for key in ["from", "until"] {
-        if let Some(offset) = fields.get_mut(key) {
-            *offset = json!(moment(serde_json::from_value(offset.take())?));
-        }
+/// Reads a login with a `secret` (namespace and name) or a `plugin`; by default it was accepted.
+pub(super) fn login(mut fields: Fields) -> Result<Value, Flaw> {
+    refer(&mut fields, "profile", Some("a"));
+    let path = fields
+        .get("credential")
+        .and_then(|credential| text(credential, &["secret"]));
+    if let Some(path) = path {
+        let secret = json!({"secret": reference("Secret", path)});
+        fields.insert("credential".to_owned(), secret);
     }
-    if fields.contains_key("object") {
-        fields.insert("object".to_owned(), reference(&fields, "object"));
-    }
-    strictly("gap", &fields.into())
+    let outcome = json!({"answer": "accepted", "user": "consumer", "allPermissions": false});
+    fields.entry("outcome").or_insert(outcome);
+    Ok(fields.into())
 }
 
-/// The profile that a path in the example refers to.
-fn reference(fields: &Map<String, Value>, key: &str) -> Value {
-    let key = path_key(fields.get(key).and_then(Value::as_str).unwrap_or("a"));
-    json!(profile_reference(&key.namespace, &key.name))
+/// Reads the answer to a dry run.
+pub(super) fn probe(mut fields: Fields) -> Result<Value, Flaw> {
+    refer(&mut fields, "object", Some("a"));
+    Ok(fields.into())
 }
 
-/// Whether a login uses a plugin.
-pub(super) fn is_with_plugin(overlay: &Value) -> bool {
-    text(overlay, &["plugin"]).is_some()
+/// Reads a gap. Its `object` is a profile.
+pub(super) fn gap(mut fields: Fields) -> Result<Value, Flaw> {
+    fields.remove("at");
+    refer(&mut fields, "object", None);
+    Ok(fields.into())
 }
 
 /// Reads a Secret. One whose labels name no profile belongs to the `first` profile.
-pub(super) fn secret(overlay: &Value, first: Option<&Value>) -> Result<Secret, Flaw> {
-    let mut overlay = overlay.clone();
-    let fields = overlay.as_object_mut().ok_or("a secret is a mapping")?;
-    let server = take_text(fields, "server")?;
-    let token = take_text(fields, "token")?;
-
-    let profile = profile_of(&overlay, first);
-    let (profile_name, profile_namespace) = key(&profile);
-    let namespace = text(&overlay, &["namespace"]).unwrap_or("consumer").to_owned();
-    let name = text(&overlay, &["name"]).unwrap_or(&profile_name).to_owned();
-    let server = server.unwrap_or_else(|| format!("https://{profile_name}.{profile_namespace}.example:6443"));
-    // Equal tokens have equal digests. By default each Secret has its own token.
-    let digest = format!("digest of {}", token.unwrap_or(format!("{namespace}/{name}")));
-
-    let mut whole = conforming(
-        include_str!("conforming/secret.json"),
-        &[
-            ("namespace", &namespace),
-            ("name", &name),
-            ("profile", &profile_name),
-            ("profile namespace", &profile_namespace),
-            ("server", &server),
-            ("digest", &digest),
-        ],
-    );
-    let keys = overlay.get("keys").and_then(Value::as_array);
-    let lacks_config = keys.is_some_and(|keys| !keys.contains(&json!(names::SECRET_CONFIG_KEY)));
-    let has_error = |error: &Value| !error.is_null();
-    if lacks_config || overlay.get("kubeconfigError").is_some_and(has_error) {
-        whole["kubeconfig"] = Value::Null;
-    }
-    json_patch::merge(&mut whole, &overlay);
-    strictly("secret", &whole)
-}
-
-/// The named profile, with the fields that a conforming Secret needs.
-fn profile_of(overlay: &Value, first: Option<&Value>) -> Value {
-    let label = |key: &str| text(overlay, &["labels", key]);
-    match label(names::LABEL_SECRET_PROFILE) {
+pub(super) fn secret(overlay: &Value, first: Option<&ClusterProfile>) -> Value {
+    let field = |path: &[&str]| text(overlay, path).map(str::to_owned);
+    let profile = match field(&["labels", names::LABEL_SECRET_PROFILE]) {
         Some(name) => {
-            let namespace = label(names::LABEL_SECRET_PROFILE_NAMESPACE).unwrap_or("default");
-            json!({"metadata": {"name": name, "namespace": namespace}})
+            let namespace = field(&["labels", names::LABEL_SECRET_PROFILE_NAMESPACE]);
+            ObjectKey::new(namespace.as_deref().unwrap_or("default"), &name)
         }
-        None => first.cloned().unwrap_or_default(),
-    }
+        None => first.map_or_else(|| path_key("a"), ObjectKey::of),
+    };
+    let namespace = field(&["namespace"]).unwrap_or_else(|| "consumer".to_owned());
+    let name = field(&["name"]).unwrap_or_else(|| profile.name.clone());
+    let server = format!("https://{}.{}.example:6443", profile.name, profile.namespace);
+    // Equal tokens have equal digests. By default each Secret has its own token.
+    let digest = format!("digest of {namespace}/{name}");
+    let values: [(&str, &str); 6] = [
+        ("namespace", &namespace),
+        ("name", &name),
+        ("profile", &profile.name),
+        ("profile namespace", &profile.namespace),
+        ("server", &server),
+        ("digest", &digest),
+    ];
+    let whole = conforming(include_str!("conforming/secret.json"), &values);
+    patched(whole, overlay.clone())
 }
 
-fn take_text(fields: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Flaw> {
-    Ok(serde_json::from_value(fields.remove(key).unwrap_or_default())?)
+/// What is known of a driver's step by its action.
+static STEPS: LazyLock<Value> = LazyLock::new(|| conforming(include_str!("conforming/steps.json"), &[]));
+
+/// Reads a driver's steps. Every action was available. The profiles and slices that the run wrote to are paths.
+pub(super) fn driver(driver: &Value) -> Result<Value, Flaw> {
+    let mut fields = mapping(driver)?;
+    let steps = fields.remove("steps");
+    let steps = entries(&steps).iter().map(driver_step);
+    let steps: Vec<Value> = steps.collect::<Result<_, _>>()?;
+    let mut keys = |key: &str| -> Result<Vec<ObjectKey>, Flaw> {
+        let paths: Option<Vec<String>> = take(&mut fields, key)?;
+        Ok(paths.iter().flatten().map(|path| path_key(path)).collect())
+    };
+    let whole = json!({
+        "run": "example", "availableActions": DriverAction::ALL, "steps": steps,
+        "writtenProfiles": keys("touched")?, "writtenPlacementDecisions": keys("touchedSlices")?,
+    });
+    Ok(patched(whole, fields))
+}
+
+/// Reads a step. It begins `at` a time and ends at once, and the run observes it for the two minutes of its patience.
+fn driver_step(step: &Value) -> Result<Value, Flaw> {
+    let action = text(step, &["action"]).unwrap_or_default();
+    let mut fields = mapping(&patched(STEPS[action].clone(), step.clone()))?;
+    let from: SignedDuration = take(&mut fields, "at")?.ok_or("a step of the driver has a time")?;
+    let until = take(&mut fields, "until")?.unwrap_or(from);
+    let observed = take(&mut fields, "observedUntil")?;
+    let observed = observed.unwrap_or(until.saturating_add(SignedDuration::from_mins(2)));
+    let member = fields.get("profile").and_then(Value::as_str).unwrap_or("a");
+    let whole = json!({
+        "member": path_key(member).name, "from": moment(from), "until": moment(until), "outcome": {"result": "done"},
+        "patienceSeconds": 120, "observedUntil": moment(observed),
+    });
+    refer(&mut fields, "profile", None);
+    refer(&mut fields, "profileAfter", None);
+    if let Some(slice) = fields.get_mut("placementDecision") {
+        *slice = json!(reference(
+            names::PLACEMENT_KIND,
+            slice.as_str().unwrap_or_default()
+        ));
+    }
+    Ok(patched(whole, fields))
 }

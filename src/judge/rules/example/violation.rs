@@ -3,16 +3,18 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use evidence::api::{
-    ClusterProfile, Edition, Labels, ObjectKind, PlacementDecision, syntax::is_dns_subdomain,
+use evidence::{
+    ObjectKey,
+    api::{Edition, Labels, ObjectKind, syntax::is_dns_subdomain},
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::{
-    conforming::{Staged, default_decisions, profiles_of},
-    time,
+    objects::{default_decisions, expand, key_of, profiles_of},
+    times,
+    world::as_mapping,
 };
 use crate::rules::registry::Rule;
 
@@ -105,16 +107,16 @@ impl Violation {
     }
 
     fn with_profiles(mut self, overlays: &[Value], steps: Vec<ChangeStep>) -> Option<Self> {
-        self.profiles = all_published::<ClusterProfile>(overlays)?;
+        self.profiles = all_published(ObjectKind::ClusterProfile, overlays)?;
         for step in steps {
-            let change = published::<ClusterProfile>(&step.change)?;
+            let change = published(ObjectKind::ClusterProfile, &step.change)?;
             self.changes.push((step.at.unsigned_abs(), change));
         }
         Some(self)
     }
 
     fn with_slices(mut self, overlays: &[Value]) -> Option<Self> {
-        self.slices = all_published::<PlacementDecision>(overlays)?;
+        self.slices = all_published(ObjectKind::PlacementDecision, overlays)?;
         for slice in &mut self.slices {
             if slice.patch.get("decisions").is_none() {
                 slice.patch["decisions"] = default_decisions();
@@ -123,7 +125,7 @@ impl Violation {
         let mut references: Vec<Value> = overlays.iter().flat_map(profiles_of).collect();
         references.sort_by_key(Value::to_string);
         references.dedup();
-        self.profiles = all_published::<ClusterProfile>(&references)?;
+        self.profiles = all_published(ObjectKind::ClusterProfile, &references)?;
         self.profiles.retain(|profile| is_dns_subdomain(&profile.name));
         Some(self)
     }
@@ -132,25 +134,21 @@ impl Violation {
 impl PublishedWorld {
     /// The world of an example. None if it has more than published objects.
     fn read(world: &Value, edition: Edition, now: Timestamp) -> Option<Self> {
-        let mut world = match (world, edition.role().objects()) {
-            (Value::Array(slices), ObjectKind::PlacementDecision) => json!({"slices": slices}),
-            (Value::Array(profiles), ObjectKind::ClusterProfile) => json!({"profiles": profiles}),
-            (world, _) => world.clone(),
-        };
-        time::fill_in(&mut world, now).ok()?;
+        let mut world = as_mapping(world, edition);
+        times::fill_in(&mut world, now).ok()?;
         serde_json::from_value(world).ok()
     }
 }
 
-fn all_published<T: Staged>(overlays: &[Value]) -> Option<Vec<PublishedObject>> {
-    overlays.iter().map(published::<T>).collect()
+fn all_published(kind: ObjectKind, overlays: &[Value]) -> Option<Vec<PublishedObject>> {
+    overlays.iter().map(|overlay| published(kind, overlay)).collect()
 }
 
 /// An overlay of an example, without what identifies the object. None if it says who wrote the object.
-fn published<T: Staged>(overlay: &Value) -> Option<PublishedObject> {
-    let (name, namespace) = T::key(overlay);
+fn published(kind: ObjectKind, overlay: &Value) -> Option<PublishedObject> {
+    let ObjectKey { namespace, name } = key_of(kind, overlay);
     let is_dated = overlay.pointer("/metadata/creationTimestamp").is_some();
-    let mut patch = T::expand(overlay);
+    let mut patch = expand(overlay);
     if let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) {
         if metadata.contains_key("writers") {
             return None;

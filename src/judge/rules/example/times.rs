@@ -1,15 +1,14 @@
-//! Placeholders in examples: times, as offsets from one base, and certificates.
-
-use std::sync::LazyLock;
+//! Times in examples, as offsets from one base, and certificates.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::error::Flaw;
+use super::Flaw;
 
-static BASE: LazyLock<Timestamp> =
-    LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
+/// 2026-01-01T00:00:00Z.
+pub(super) const BASE: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
 /// In a step: the time of the step, which differs for each repetition.
 pub(super) const STEP_TIME: &str = "${at}";
@@ -19,12 +18,12 @@ pub(super) const STEP_TURN: &str = "${n}";
 
 /// The time at `offset` after the base.
 pub(super) fn moment(offset: SignedDuration) -> Timestamp {
-    BASE.saturating_add(offset).unwrap_or(*BASE)
+    BASE.saturating_add(offset).unwrap_or(BASE)
 }
 
 /// The same as text, to the second, in the hub's format.
 pub(super) fn stamp(offset: SignedDuration) -> String {
-    stamp_after(*BASE, offset)
+    stamp_after(BASE, offset)
 }
 
 fn stamp_after(base: Timestamp, offset: SignedDuration) -> String {
@@ -36,17 +35,17 @@ fn stamp_after(base: Timestamp, offset: SignedDuration) -> String {
 /// certificate authority.
 pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), Flaw> {
     match value {
+        Value::String(text) if text == STEP_TIME || text == STEP_TURN => Ok(()),
         Value::String(text) => {
-            if text == STEP_TIME || text == STEP_TURN {
-                return Ok(());
-            }
             let place = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
             if let Some(names) = place.and_then(|place| place.strip_prefix("CA ")) {
-                let unknown = || Flaw::Step(format!("`{text}` names no certificate authority"));
-                *text = ca_data(names).ok_or_else(unknown)?;
+                let data =
+                    ca_data(names).ok_or_else(|| format!("`{text}` names no certificate authority"))?;
+                *text = data;
             } else if let Some(offset) = place {
-                let invalid = |why| Flaw::Step(format!("`{text}` is not an offset in time: {why}"));
-                *text = stamp_after(base, offset.parse().map_err(|why: jiff::Error| invalid(why))?);
+                let offset: Result<SignedDuration, jiff::Error> = offset.parse();
+                let offset = offset.map_err(|why| format!("`{text}` is not an offset in time: {why}"))?;
+                *text = stamp_after(base, offset);
             }
             Ok(())
         }
@@ -56,39 +55,41 @@ pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), Flaw> {
     }
 }
 
-/// The times of an event that may repeat: its `at`, `every` and `times`.
-pub(super) struct Repeats {
-    at: SignedDuration,
-    every: SignedDuration,
-    times: i32,
+/// Removes a field, and reads it if there is one.
+pub(super) fn take<T: DeserializeOwned>(
+    fields: &mut Map<String, Value>,
+    key: &str,
+) -> Result<Option<T>, Flaw> {
+    Ok(serde_json::from_value(fields.remove(key).unwrap_or_default())?)
 }
 
-impl Repeats {
-    /// Removes these keys from the fields of an event.
+/// The times of an event that may repeat.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    pub(super) first: SignedDuration,
+    every: SignedDuration,
+    count: i32,
+}
+
+impl Times {
+    /// Removes the keys `at`, `every`, and `times` from the fields of an event.
     pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, Flaw> {
-        let mut field = |key: &str| fields.remove(key).unwrap_or_default();
-        let at: Option<SignedDuration> = serde_json::from_value(field("at"))?;
-        let every: Option<SignedDuration> = serde_json::from_value(field("every"))?;
-        let times: Option<i32> = serde_json::from_value(field("times"))?;
-        if times.is_some_and(|times| times > 1) != every.is_some() {
+        let (first, every) = (take(fields, "at")?, take(fields, "every")?);
+        let count: Option<i32> = take(fields, "times")?;
+        if count.is_some() != every.is_some() {
             return Err("what repeats has both `every` and `times`".into());
         }
         Ok(Self {
-            at: at.unwrap_or_default(),
+            first: first.unwrap_or_default(),
             every: every.unwrap_or_default(),
-            times: times.unwrap_or(1),
+            count: count.unwrap_or(1),
         })
     }
 
-    /// The offset of the first occurrence.
-    pub(super) fn first(&self) -> SignedDuration {
-        self.at
-    }
-
-    /// The offsets of all occurrences.
-    pub(super) fn moments(&self) -> impl Iterator<Item = SignedDuration> {
-        let (at, every) = (self.at, self.every);
-        (0..self.times).map(move |time| at.saturating_add(every.saturating_mul(time)))
+    /// The number of earlier occurrences and the offset, for each occurrence.
+    pub(super) fn each(&self) -> impl Iterator<Item = (i32, SignedDuration)> {
+        let (first, every) = (self.first, self.every);
+        (0..self.count).map(move |turn| (turn, first.saturating_add(every.saturating_mul(turn))))
     }
 }
 
