@@ -36,40 +36,6 @@ fn the_id_of_a_rule_tells_its_role() {
 }
 
 #[test]
-fn suites_stand_in_the_order_of_the_documents() {
-    let order = [
-        "identity",
-        "clustersets",
-        "version",
-        "properties",
-        "conditions",
-        "access",
-        "consumers",
-        "updates",
-        "lifecycle",
-        "placement-slices",
-        "placement-references",
-        "placement-labels",
-        "placement-ownership",
-        "placement-updates",
-        "placement-lifecycle",
-        "consumer-hub",
-        "consumer-scope",
-        "consumer-identity",
-        "consumer-access",
-        "consumer-exec",
-        "consumer-change",
-        "consumer-health",
-        "consumer-placement",
-        "consumer-secrets",
-    ];
-    let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
-    suites.dedup();
-    let known: Vec<&str> = order.into_iter().filter(|suite| suites.contains(suite)).collect();
-    assert_eq!(suites, known);
-}
-
-#[test]
 fn facts_are_complete_and_read_alike() {
     for rule in rules::all() {
         let (id, facts) = (rule.id, &rule.facts);

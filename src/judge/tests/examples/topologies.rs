@@ -102,13 +102,13 @@ fn sorted(mut findings: Vec<(String, String)>) -> Vec<(String, String)> {
     findings
 }
 
-/// Whether a rule that nobody expects anything of may come out like that.
+/// Whether a verdict needs no expectation.
 fn is_quiet(verdict: &RuleVerdict) -> bool {
     let quiet = [Verdict::Pass, Verdict::NotApplicable, Verdict::Skipped];
     quiet.contains(&verdict.verdict) && verdict.findings.is_empty()
 }
 
-fn told((verdict, findings): &Outcome) -> String {
+fn describe((verdict, findings): &Outcome) -> String {
     let mut text = verdict.clone();
     for (object, path) in findings {
         let _ = write!(text, "\n    {object}: {path}");
@@ -158,9 +158,9 @@ fn check(path: &Path, edition: Edition) {
         let reason = verdict.reason().unwrap_or_default();
         let complaint = match expected.map(|expected| expected.outcome()) {
             None if is_quiet(verdict) => continue,
-            None => format!("is expected to be quiet, and is: {}", told(&found)),
+            None => format!("is expected to be quiet, and is: {}", describe(&found)),
             Some(expected) if expected == found => continue,
-            Some(expected) => format!("expected: {}\n  found: {}", told(&expected), told(&found)),
+            Some(expected) => format!("expected: {}\n  found: {}", describe(&expected), describe(&found)),
         };
         let _ = writeln!(complaints, "{} {complaint}\n  {reason}", verdict.rule.id);
     }

@@ -2,10 +2,11 @@
 //! kind of evidence.
 
 use evidence::{
-    Asked, Evidence, Expect, Gap, History, Kind, Later, Log, Origin, PluginAnswer, Version,
+    Asked, Evidence, Gap, History, Kind, Later, Log, Origin, Version,
     api::{Metadata, Writer},
 };
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
 /// The longest delay that leaves no gap.
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
@@ -179,7 +180,7 @@ fn lose<T>(histories: &mut Vec<History<T>>, from: Timestamp, until: Timestamp) {
     }
 }
 
-/// Evidence of a watch that told at the end of some time what had happened in it. Short delays leave no gap.
+/// Evidence of a watch that reported at the end of some time what had happened in it. Short delays leave no gap.
 pub fn delayed(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
     let mut late = evidence.clone();
     delay(&mut late.profiles, from, until);
@@ -200,108 +201,45 @@ fn delay<T>(histories: &mut [History<T>], from: Timestamp, until: Timestamp) {
     }
 }
 
+/// What has the times of the hub and of managers: objects, what was published, and the audit log.
+const HUB_TIMES: [&str; 7] = [
+    "object",
+    "state",
+    "creationTimestamp",
+    "requests",
+    "sliceRequests",
+    "ownRequests",
+    "ownSliceRequests",
+];
+
 /// Evidence of a runner whose clock was behind by that much, and which noticed: the hub and the managers are as they were.
 pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
-    let mut behind = evidence.clone();
-    let Evidence {
-        header,
-        profiles,
-        slices,
-        probes,
-        members,
-        endpoint_calls,
-        logins,
-        driver,
-        testbed,
-        member_calls,
-        plugin_calls,
-        gaps,
-        later,
-        ..
-    } = &mut behind;
-    let back = |at: &mut Timestamp| *at -= by;
-    header.clock_skew_ms = header.clock_skew_ms.map(|ahead| ahead + by.as_millis() as i64);
-    if let Some(window) = &mut header.window {
-        back(&mut window.from);
-        back(&mut window.until);
-    }
-    header
-        .settled
-        .iter_mut()
-        .for_each(|settled| back(&mut settled.until));
-    each_time(profiles, back);
-    each_time(slices, back);
-    each_time(&mut later.profiles, back);
-    each_time(&mut later.slices, back);
-    probes.iter_mut().for_each(|probe| back(&mut probe.at));
-    endpoint_calls.iter_mut().for_each(|call| back(&mut call.at));
-    logins.iter_mut().for_each(|login| back(&mut login.at));
-    for look in members.iter_mut().flat_map(|member| &mut member.looks) {
-        back(&mut look.from);
-        back(&mut look.until);
-    }
-    for step in driver.iter_mut().flat_map(|driver| &mut driver.steps) {
-        back(&mut step.from);
-        back(&mut step.until);
-        back(&mut step.looked_until);
-    }
-    for scene in testbed.iter_mut().flat_map(|testbed| &mut testbed.scenarios) {
-        back(&mut scene.from);
-        back(&mut scene.until);
-        scene.called_at.iter_mut().for_each(back);
-    }
-    for publication in testbed.iter_mut().flat_map(|testbed| &mut testbed.published) {
-        back(&mut publication.sent);
-        back(&mut publication.answered);
-    }
-    for expectation in testbed.iter_mut().flat_map(|testbed| &mut testbed.expectations) {
-        back(&mut expectation.from);
-        back(&mut expectation.until);
-        if let Expect::KeepsConnections { writes } = &mut expectation.expect {
-            writes.iter_mut().for_each(back);
-        }
-    }
-    for call in testbed.iter_mut().flat_map(|testbed| &mut testbed.hook_calls) {
-        back(&mut call.from);
-        back(&mut call.until);
-    }
-    for snapshot in testbed.iter_mut().flat_map(|testbed| &mut testbed.outputs) {
-        back(&mut snapshot.at);
-    }
-    if let Some(log) = member_calls {
-        back(&mut log.covers.from);
-        back(&mut log.covers.until);
-        log.events.iter_mut().for_each(|call| back(&mut call.at));
-    }
-    if let Some(log) = plugin_calls {
-        back(&mut log.covers.from);
-        back(&mut log.covers.until);
-        for call in &mut log.events {
-            back(&mut call.at);
-            if let PluginAnswer::Credential { expires, .. } = &mut call.answer {
-                expires.iter_mut().for_each(back);
-            }
-        }
-    }
-    // The log is the hub's, and so are its times.
-    for gap in gaps
-        .iter_mut()
-        .chain(later.gaps.iter_mut())
-        .filter(|gap| gap.kind != Kind::Requests)
-    {
-        gap.from.iter_mut().for_each(back);
-        gap.until.iter_mut().for_each(back);
-    }
+    let mut json = serde_json::to_value(evidence).expect("JSON");
+    shift(&mut json, by);
+    let mut behind: Evidence = serde_json::from_value(json).expect("evidence");
+    let skew = &mut behind.header.clock_skew_ms;
+    *skew = skew.map(|ahead| ahead + by.as_millis() as i64);
     behind
 }
 
-fn each_time<T>(histories: &mut [History<T>], change: impl Fn(&mut Timestamp)) {
-    for history in histories {
-        history.deleted.iter_mut().for_each(&change);
-        let versions = history.versions.iter_mut();
-        versions
-            .filter_map(|version| version.at.as_mut())
-            .for_each(&change);
+fn shift(json: &mut Value, by: SignedDuration) {
+    match json {
+        Value::String(text) => {
+            if let Ok(time) = text.parse::<Timestamp>() {
+                *text = (time - by).to_string();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| shift(item, by)),
+        // A gap in the log has the log's times.
+        Value::Object(fields)
+            if fields
+                .get("kind")
+                .is_some_and(|kind| kind == Kind::Requests.name()) => {}
+        Value::Object(fields) => fields
+            .iter_mut()
+            .filter(|(key, _)| !HUB_TIMES.contains(&key.as_str()))
+            .for_each(|(_, field)| shift(field, by)),
+        _ => {}
     }
 }
 

@@ -20,7 +20,7 @@ const SETTLED: Micros = 141 * SECOND;
 /// When all courses begin.
 pub const BEGINS: Micros = 1_767_225_600 * SECOND;
 
-/// What somebody does to one profile.
+/// What happens to one profile.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// The manager says that the control plane is healthy, or is not.
@@ -29,11 +29,11 @@ pub enum Act {
     Joined(&'static str),
     Version,
     Property,
-    /// The manager deletes the profile and makes it anew, so many seconds later.
+    /// The manager deletes the profile and re-creates it, so many seconds later.
     Remake(i64),
-    /// Somebody else deletes it, and its manager makes it anew.
+    /// Another client deletes it, and its manager re-creates it.
     DeletedBy(&'static str, i64),
-    /// Somebody else labels it.
+    /// Another client labels it.
     LabelledBy(&'static str),
     /// A backup has it again: with labels and spec, and without a status.
     Restored,

@@ -37,7 +37,7 @@ fn is_broken(verdict: &RuleVerdict) -> bool {
 }
 
 /// That no rule is broken which `may_be` does not allow.
-fn blames_nobody(
+fn blames_no_manager(
     how: &str,
     verdicts: &Verdicts,
     may_be: impl Fn(&RuleVerdict) -> bool,
@@ -64,7 +64,7 @@ fn complaints<T: Strategy>(
     seeds::complaints("COURSES", COURSES, try_some).join("\n\n")
 }
 
-/// A manager that keeps every rule breaks no MUST, whoever else writes and whatever is seen of it.
+/// A manager that keeps every rule breaks no MUST, whatever other clients write, and whatever the watch sees.
 #[test]
 fn no_honest_manager_is_blamed() {
     let is_less = |verdict: &RuleVerdict| verdict.level() != Level::Must;
@@ -72,8 +72,8 @@ fn no_honest_manager_is_blamed() {
         || (honest(), watches()),
         |(course, watch)| {
             let complete = judged(&course, &Watch::complete());
-            blames_nobody("seen completely", &complete, is_less)?;
-            blames_nobody("seen by this watch", &judged(&course, &watch), is_less)
+            blames_no_manager("seen completely", &complete, is_less)?;
+            blames_no_manager("seen by this watch", &judged(&course, &watch), is_less)
         },
     );
     assert!(complaints.is_empty(), "{complaints}");
@@ -97,7 +97,7 @@ fn a_fault_that_is_seen_does_not_pass() {
             if saw && seen[rule].verdict == Verdict::Pass {
                 return Err(TestCaseError::fail(format!("seen by this watch: {rule} passes")));
             }
-            blames_nobody("seen by this watch", &seen, |verdict| {
+            blames_no_manager("seen by this watch", &seen, |verdict| {
                 let is_may = verdict.level() == Level::May;
                 let complete = &complete[verdict.rule.id];
                 // Without managedFields or configured names, the engine counts violations of unknown authors: those in profiles

@@ -1,11 +1,13 @@
 //! What is seen of a course of events: by a watch that is late, broken and off its clock, with and without authors.
 
+use std::collections::BTreeMap;
+
 use evidence::{
-    Asked, Evidence, FORMAT, Gap, History, Kind, Namespace, Origin, ProfileHistory, Request, Requests,
-    Version, Window, api::ClusterProfile,
+    Asked, Evidence, FORMAT, History, Kind, Origin, ProfileHistory, Request, Requests, Version, Window,
+    api::ClusterProfile,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::course::{BEGINS, Course, Event, Micros, SECOND, span, timestamp};
 
@@ -15,7 +17,7 @@ pub struct Watch {
     /// When the watch begins after the course does, and how long it lasts.
     begins: Micros,
     length: Micros,
-    /// How late each change is told, in turn.
+    /// How late each change arrives, in turn.
     late: Vec<Micros>,
     /// The interruptions: after how long, and how long they are.
     gaps: Vec<(Micros, Micros)>,
@@ -30,7 +32,7 @@ pub struct Watch {
     has_log: bool,
     is_claimed: bool,
     is_scoped: bool,
-    /// Whether the run waits at the end until the watch has told what a last list shows.
+    /// Whether the run waits at the end until the watch has reported what a last list shows.
     has_last_list: bool,
 }
 
@@ -63,7 +65,7 @@ pub fn watches() -> impl Strategy<Value = Watch> {
             gaps,
             ahead,
             error,
-            // Clocks that nobody compared are at most 5 min apart: a named assumption of `time`.
+            // Clocks that were not compared are at most 5 min apart: a named assumption of `time`.
             set: set
                 .filter(|(_, by)| error.is_some() || *by > -300)
                 .map(|(at, by)| (BEGINS + at, by * SECOND)),
@@ -166,7 +168,7 @@ impl Watch {
             watch: self,
             events: &events,
             histories: Vec::new(),
-            told: 0,
+            reported: 0,
         };
         let mut heard = from;
         seen.list(from, Origin::Listed);
@@ -179,42 +181,32 @@ impl Watch {
         if self.has_last_list {
             seen.catch_up(until);
         }
-        let mut evidence = Evidence {
-            profiles: seen.histories.into_iter().map(|(_, history)| history).collect(),
-            ..Evidence::default()
-        };
-        evidence.namespaces = vec![Namespace {
-            name: "default".to_owned(),
-            ..Namespace::default()
-        }];
-        let header = &mut evidence.header;
-        header.format = FORMAT.to_owned();
-        header.claim.edition = course.edition;
-        header.clock_skew_ms = self.error.map(|error| self.ahead / 1000 + error);
-        header.window = Some(Window {
-            from: timestamp(from),
-            until: timestamp(until),
+        let requested = ["inventory", "namespaces", "timeline", "writers"].map(|kind| (kind, Asked::Yes));
+        let gaps = gaps.iter().map(|(from, until)| {
+            let (from, until) = (timestamp(*from), timestamp(*until));
+            json!({"kind": "timeline", "from": from, "until": until, "reason": "the watch was interrupted"})
         });
-        header.scope.cluster_manager = self.is_scoped.then(|| "m".to_owned());
+        let mut json = json!({
+            "header": {
+                "format": FORMAT,
+                "claim": {"edition": course.edition},
+                "clockSkewMs": self.error.map(|error| self.ahead / 1000 + error),
+                "window": {"from": timestamp(from), "until": timestamp(until)},
+                "scope": {"clusterManager": self.is_scoped.then_some("m")},
+                "requested": BTreeMap::from(requested),
+            },
+            "namespaces": [{"name": "default"}],
+            "gaps": gaps.collect::<Value>(),
+        });
         if self.is_claimed {
-            header.claim.cluster_manager.users = vec!["m".to_owned()];
-            header.claim.cluster_manager.field_managers = vec!["m".to_owned()];
+            json["header"]["claim"]["clusterManager"] = json!({"users": ["m"], "fieldManagers": ["m"]});
         }
-        header.asked = [Kind::Inventory, Kind::Namespaces, Kind::Timeline, Kind::Writers]
-            .map(|kind| (kind, Asked::Yes))
-            .into();
+        let mut evidence: Evidence = serde_json::from_value(json).expect("evidence");
+        evidence.profiles = seen.histories.into_iter().map(|(_, history)| history).collect();
         if self.has_log {
-            header.asked.insert(Kind::Requests, Asked::Yes);
+            evidence.header.asked.insert(Kind::Requests, Asked::Yes);
             evidence.requests = Some(self.log(&events, from, until));
         }
-        evidence.gaps = gaps
-            .into_iter()
-            .map(|(from, until)| Gap {
-                from: Some(timestamp(from)),
-                until: Some(timestamp(until)),
-                ..Gap::of(Kind::Timeline, "the watch was interrupted")
-            })
-            .collect();
         evidence
     }
 
@@ -227,20 +219,13 @@ impl Watch {
                 let json = event.object.as_ref();
                 let name = json.or_else(|| self.last_of(events, turn));
                 let name = name.and_then(|json| json["metadata"]["name"].as_str());
-                Request {
-                    at: timestamp(self.hub_time(event.at)),
-                    verb: event.verb.into(),
-                    user: event.user.into(),
-                    user_agent: format!("{}/v1", event.user).into(),
-                    namespace: "default".into(),
-                    name: name.expect("a name").into(),
-                    subresource: event.subresource.into(),
-                    code: if event.verb == "create" { 201 } else { 200 },
-                    dry_run: false,
-                    changed: None,
-                    resource_version: None,
-                    body: None,
-                }
+                let request = json!({
+                    "at": timestamp(self.hub_time(event.at)), "verb": event.verb, "user": event.user,
+                    "userAgent": format!("{}/v1", event.user), "namespace": "default", "name": name.expect("a name"),
+                    "subresource": event.subresource, "code": if event.verb == "create" { 201 } else { 200 },
+                    "dryRun": false,
+                });
+                serde_json::from_value(request).expect("a request")
             })
             .collect();
         events.sort_by_key(|request| request.at);
@@ -269,47 +254,54 @@ impl Watch {
     }
 }
 
-/// What a watch has told so far.
+/// What a watch has reported so far.
 struct Seen<'c> {
     watch: &'c Watch,
     events: &'c [Event],
     /// Each with its profile and the life of that.
     histories: Vec<((usize, usize), ProfileHistory)>,
-    told: usize,
+    reported: usize,
 }
 
 impl Seen<'_> {
     /// A list shows the last change of each profile.
     fn list(&mut self, at: Micros, origin: Origin) {
-        let next = self.events.partition_point(|event| event.at <= at).max(self.told);
+        let next = self
+            .events
+            .partition_point(|event| event.at <= at)
+            .max(self.reported);
         let slots = self.events[..next].iter().map(|event| event.slot).max();
         for slot in 0..slots.map_or(0, |last| last + 1) {
-            let mut untold = self.events[self.told..next].iter();
-            if let Some(last) = untold.rposition(|event| event.slot == slot) {
-                self.put(self.told + last, at, origin);
+            let mut pending = self.events[self.reported..next].iter();
+            if let Some(last) = pending.rposition(|event| event.slot == slot) {
+                self.put(self.reported + last, at, origin);
             }
         }
-        self.told = next;
+        self.reported = next;
     }
 
-    /// Tells what happened by the end and was still to be told: each change, as it is the watch that tells it.
+    /// Reports each change until the end that the watch has not reported yet.
     fn catch_up(&mut self, until: Micros) {
-        while self.events.get(self.told).is_some_and(|event| event.at <= until) {
-            self.put(self.told, until, Origin::Created);
-            self.told += 1;
+        while self
+            .events
+            .get(self.reported)
+            .is_some_and(|event| event.at <= until)
+        {
+            self.put(self.reported, until, Origin::Created);
+            self.reported += 1;
         }
     }
 
     fn hear(&mut self, since: Micros, until: Micros) {
         let mut arrival = since;
-        while let Some(event) = self.events.get(self.told) {
-            let late = self.watch.late[self.told % self.watch.late.len()];
+        while let Some(event) = self.events.get(self.reported) {
+            let late = self.watch.late[self.reported % self.watch.late.len()];
             arrival = arrival.max(event.at + late);
             if arrival > until {
                 return;
             }
-            self.put(self.told, arrival, Origin::Created);
-            self.told += 1;
+            self.put(self.reported, arrival, Origin::Created);
+            self.reported += 1;
         }
     }
 

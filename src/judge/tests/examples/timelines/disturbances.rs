@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use evidence::{Evidence, Gap, Kind, ProfileHistory, Request, RequestBody, Version, Window, api::Writer};
+use evidence::{Evidence, Gap, Kind, ProfileHistory, Request, Version, Window, api::Writer};
 use jiff::{SignedDuration, Timestamp};
 use judge::{Verdict, rules::Rule};
+use serde_json::json;
 
 use super::{
     Named, SAMPLE, assert_exceptions, events, examples_with, finds, judged,
@@ -16,8 +17,6 @@ use super::{
 const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
 /// How long the watch is interrupted, in seconds.
 const LOST: [i64; 5] = [2, 30, 61, 130, 400];
-/// With a gap to the end, what the first list showed is the last that was seen, and counts as old.
-const AS_OLD: [(&str, &str); 0] = [];
 
 /// Examples that say something else when they come late.
 const IN_TIME: [(&str, &str); 1] = [(
@@ -70,7 +69,7 @@ fn disturbed(evidence: &Evidence, lasts: &[i64]) -> Vec<(Timestamp, Timestamp)> 
 
 /// The examples in which a rule finds nothing, unless the watch shows them in that way: around each change, for so many
 /// seconds. And how many judgements that took.
-fn found_anew(
+fn newly_found(
     show: fn(&Evidence, Timestamp, Timestamp) -> Evidence,
     lasts: &[i64],
     is_in_scope: fn(&Evidence) -> bool,
@@ -92,16 +91,16 @@ fn found_anew(
 /// part of it either.
 #[test]
 fn a_gap_breaks_no_rule() {
-    let (found, asked) = found_anew(interrupted, &LOST, |_| true);
-    assert_exceptions(&found, &named(&AS_OLD));
+    let (found, asked) = newly_found(interrupted, &LOST, |_| true);
+    assert_exceptions(&found, &Named::new());
     assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }
 
-/// Nor is it found if it is told late. An example with a gap of its own has what it lost at the end of that.
+/// Nor is it found if it arrives late. An example with a gap of its own has what it lost at the end of that.
 #[test]
 fn lateness_breaks_no_rule() {
     let has_no_gap = |evidence: &Evidence| evidence.gaps.is_empty();
-    let (found, asked) = found_anew(delayed, &[3, 9, 30, 61, 130, 400], has_no_gap);
+    let (found, asked) = newly_found(delayed, &[3, 9, 30, 61, 130, 400], has_no_gap);
     assert_exceptions(&found, &named(&IN_TIME));
     assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }
@@ -220,23 +219,12 @@ fn annotate(history: &mut ProfileHistory, at: Timestamp, written: Timestamp) -> 
 
 fn request(history: &ProfileHistory, at: Timestamp) -> Request {
     let metadata = &history.last().metadata;
-    Request {
-        at,
-        verb: "patch".into(),
-        user: TOOL.into(),
-        user_agent: format!("{TOOL}/v1.0").into(),
-        namespace: Arc::clone(&metadata.namespace),
-        name: Arc::clone(&metadata.name),
-        subresource: "".into(),
-        code: 200,
-        dry_run: false,
-        changed: Some(true),
-        resource_version: None,
-        body: Some(RequestBody {
-            parts: vec!["metadata.annotations".to_owned()],
-            ..RequestBody::default()
-        }),
-    }
+    let request = json!({
+        "at": at, "verb": "patch", "user": TOOL, "userAgent": format!("{TOOL}/v1.0"),
+        "namespace": &*metadata.namespace, "name": &*metadata.name, "subresource": "", "code": 200, "dryRun": false,
+        "changed": true, "body": {"parts": ["metadata.annotations"]},
+    });
+    serde_json::from_value(request).expect("a request")
 }
 
 fn hides(gap: &Gap, at: Timestamp) -> bool {
