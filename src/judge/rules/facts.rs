@@ -8,7 +8,7 @@ use evidence::{
 };
 use jiff::civil::Date;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// The facts of a rule, as its file under `suites/` gives them.
@@ -70,7 +70,7 @@ pub struct Facts {
     /// How to fix a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.
-    #[serde(default)]
+    #[serde(skip)]
     pub examples: Examples,
 }
 
@@ -183,11 +183,10 @@ impl Facts {
     /// Reads the text of a rule's file.
     pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
         let failed = |reason: String| FactsError { rule, reason };
-        let (text, examples) = Examples::cut(text);
+        let (text, examples) = text.split_at(text.find(KEY).map_or(text.len(), |place| place + 1));
         let mut facts: Facts = read_yaml(text).map_err(|error| failed(error.to_string()))?;
-        if let Some(examples) = examples {
-            facts.examples = examples;
-        }
+        // Keeps the line numbers of the file in errors.
+        facts.examples.text = "\n".repeat(text.lines().count()) + examples;
         facts.editions = facts.since_until();
         facts
             .problem()
@@ -202,9 +201,7 @@ impl Facts {
         let is_needless = self.reasoning.is_some() && derived.clone().next().is_none();
         let lacks_reasoning = derived.clone().any(|applies| applies.reasoning.is_none());
         let is_guide = |applies: &Applies| applies.basis == Basis::Guide && applies.level == Level::Must;
-        if self.examples.are_missing() {
-            Some("`examples` is missing")
-        } else if is_needless || lacks_reasoning {
+        if is_needless || lacks_reasoning {
             Some("a rule that is not explicit states its reasoning, an explicit one has none")
         } else {
             derived
@@ -309,9 +306,9 @@ impl fmt::Display for Level {
 }
 
 /// The last key of a file, which begins the examples.
-const KEY: &str = "\nexamples:\n";
+const KEY: &str = "\nexamples:";
 
-/// The examples of a rule, as its file gives them.
+/// The examples of a rule, as its file gives them. They are read at the first use: most runs need none.
 #[derive(Clone, Debug, Default)]
 pub struct Examples {
     /// YAML: one key, `examples`.
@@ -320,35 +317,21 @@ pub struct Examples {
 }
 
 /// Reads YAML of a rule's file.
-pub(super) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
+fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
     // Otherwise a bare `n` or `y` in an example would be a boolean.
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options)
 }
 
 impl Examples {
-    /// Cuts the examples off a rule's file. Leaves them if they are not the last top-level key.
-    pub(super) fn cut(file: &str) -> (&str, Option<Self>) {
-        let Some(place) = file.find(KEY) else {
-            return (file, None);
-        };
-        let (facts, examples) = file.split_at(place + 1);
-        // Keeps the line numbers of the file in errors.
-        let text = "\n".repeat(facts.lines().count()) + examples;
-        let read = OnceLock::new();
-        (facts, Some(Self { text, read }))
-    }
-
-    /// Whether the file has no examples, not even an empty list.
-    pub(super) fn are_missing(&self) -> bool {
-        self.text.is_empty() && self.read.get().is_none()
-    }
-
     fn parse(&self) -> Vec<Value> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Only {
             examples: Vec<Value>,
+        }
+        if self.text.trim().is_empty() {
+            return Vec::new();
         }
         let read: Result<Only, _> = read_yaml(&self.text);
         // The files are compiled in, and a test parses each of them.
@@ -362,15 +345,5 @@ impl Deref for Examples {
 
     fn deref(&self) -> &[Value] {
         self.read.get_or_init(|| self.parse())
-    }
-}
-
-impl<'de> Deserialize<'de> for Examples {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let examples = Vec::deserialize(deserializer)?;
-        Ok(Self {
-            text: String::new(),
-            read: OnceLock::from(examples),
-        })
     }
 }

@@ -104,7 +104,7 @@ fn slice_rules() -> Vec<Rule> {
 fn rule(id: &'static str, edition: &str, needs: &str, evaluator: Arc<dyn Evaluate>) -> Rule {
     let facts = format!(
         "{{title: A test, level: MUST, basis: explicit, since: {edition}, source: Test › Test, needs: [{needs}], \
-         appliesTo: objects with the label, remedy: None., examples: []}}"
+         appliesTo: objects with the label, remedy: None.}}"
     );
     Rule {
         id,

@@ -16,23 +16,9 @@ use crate::{
     rules::{Basis, Facts, Findings, Level},
 };
 
-#[test]
-fn a_rule_file_without_examples_is_refused() {
-    let text =
-        "title: t\nlevel: MUST\nbasis: explicit\nsince: standard\nuntil: standard\nsource: s\nremedy: r\n";
-    let refused = |text: &str| {
-        Facts::parse("suite/rule", text)
-            .err()
-            .map(|error| error.to_string())
-    };
-    let missing = "failed to read the facts of suite/rule: `examples` is missing";
-    assert_eq!(refused(text).as_deref(), Some(missing));
-    assert_eq!(refused(&format!("{text}examples:\n  - name: a\n")), None);
-}
-
 fn facts(level: &str, rest: &str) -> Facts {
     let text = format!(
-        "{{title: t, level: {level}, basis: explicit, since: standard, until: standard, source: s, remedy: r, examples: [], {rest}}}"
+        "{{title: t, level: {level}, basis: explicit, since: standard, until: standard, source: s, remedy: r, {rest}}}"
     );
     Facts::parse("suite/rule", &text).expect("facts read")
 }

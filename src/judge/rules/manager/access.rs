@@ -39,8 +39,18 @@ pub(super) struct Entry<'a> {
 /// The access providers of both lists.
 pub(super) fn all_entries(profile: &ClusterProfile) -> impl Iterator<Item = Entry<'_>> {
     let status = &profile.status;
-    entries_of(ACCESS_PROVIDERS, &status.access_providers)
-        .chain(entries_of(CREDENTIAL_PROVIDERS, &status.credential_providers))
+    let lists = [
+        (ACCESS_PROVIDERS, &status.access_providers),
+        (CREDENTIAL_PROVIDERS, &status.credential_providers),
+    ];
+    lists.into_iter().flat_map(|(list, providers)| {
+        let providers = providers.iter().enumerate();
+        providers.map(move |(index, provider)| Entry {
+            list,
+            index,
+            provider,
+        })
+    })
 }
 
 /// The access providers that consumers use. An entry of the deprecated list counts unless the newer list has its name.
@@ -59,15 +69,6 @@ fn entries_with<'a>(
     effective_entries(profile).filter_map(move |entry| {
         let text = field(&entry.provider.cluster).filter(|text| !text.is_empty())?;
         Some((entry, text))
-    })
-}
-
-fn entries_of<'a>(list: &'static str, providers: &'a [AccessProvider]) -> impl Iterator<Item = Entry<'a>> {
-    let providers = providers.iter().enumerate();
-    providers.map(move |(index, provider)| Entry {
-        list,
-        index,
-        provider,
     })
 }
 
@@ -138,9 +139,8 @@ pub(crate) fn not_deprecated_only(profile: &ClusterProfile, _: &Hub) -> Answer {
 /// The deprecated list is not examined: v1alpha2 lacks it.
 pub(crate) fn within_v1alpha2_limits(profile: &ClusterProfile, _: &Hub) -> Answer {
     let providers = &profile.status.access_providers;
-    let entries = Answer::each(entries_of(ACCESS_PROVIDERS, providers), |entry| {
-        lengths_within_limits(&entry)
-    });
+    let entries = all_entries(profile).filter(|entry| entry.list == ACCESS_PROVIDERS);
+    let entries = Answer::each(entries, |entry| lengths_within_limits(&entry));
     if providers.len() <= 64 {
         return entries;
     }
