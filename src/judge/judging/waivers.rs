@@ -325,6 +325,4 @@ pub fn web_page(address: &str) -> Option<Url> {
 }
 
 #[cfg(test)]
-mod applied_tests;
-#[cfg(test)]
 mod tests;

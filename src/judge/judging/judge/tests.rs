@@ -62,6 +62,8 @@ fn evidence(asked: &[Kind]) -> Evidence {
     evidence
 }
 
+type Examiner = fn(&Evidence, &mut Findings);
+
 fn keeps(_: &Evidence, findings: &mut Findings) {
     findings.examine();
 }
@@ -71,14 +73,14 @@ fn breaks(_: &Evidence, findings: &mut Findings) {
     findings.report(Finding::on(ObjectRef::default(), "broken"));
 }
 
-fn hints(_: &Evidence, findings: &mut Findings) {
+fn warns(_: &Evidence, findings: &mut Findings) {
     findings.examine();
     findings.report(Finding::on(ObjectRef::default(), "dubious").advisory());
 }
 
-fn sees_nothing(_: &Evidence, _: &mut Findings) {}
+fn examines_nothing(_: &Evidence, _: &mut Findings) {}
 
-fn has_no_use(_: &Evidence, findings: &mut Findings) {
+fn does_not_apply(_: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no such feature");
 }
 
@@ -97,142 +99,139 @@ fn the_level_decides_what_a_violation_weighs() {
     let inventory = evidence(&[Kind::Inventory]);
     let mut strict = inventory.clone();
     strict.header.claim.strict = true;
-    for (level, plain, under_strict) in [
-        ("MUST", Verdict::Fail, Verdict::Fail),
-        ("SHOULD", Verdict::Warn, Verdict::Fail),
-        ("MAY", Verdict::Warn, Verdict::Warn),
+    for (level, examine, plain, under_strict) in [
+        ("MUST", breaks as Examiner, Verdict::Fail, Verdict::Fail),
+        ("SHOULD", breaks, Verdict::Warn, Verdict::Fail),
+        ("MAY", breaks, Verdict::Warn, Verdict::Warn),
+        ("MUST", warns, Verdict::Warn, Verdict::Warn),
     ] {
-        let rule = rule(level, "needs: [inventory]", breaks);
+        let rule = rule(level, "needs: [inventory]", examine);
         assert_eq!(outcome(rule, &inventory).0, plain, "{level}");
         assert_eq!(outcome(rule, &strict).0, under_strict, "{level}, strictly");
     }
-    assert_eq!(
-        outcome(rule("MUST", "needs: [inventory]", hints), &inventory).0,
-        Verdict::Warn
-    );
+}
+
+fn unreadable(kind: &str, namespace: &str) -> Unreadable {
+    Unreadable {
+        object: ObjectRef {
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: "x".to_owned(),
+            ..Default::default()
+        },
+        message: "status is a number".to_owned(),
+    }
+}
+
+/// Judges a MUST rule that needs one kind, or has these facts, and compares its verdict and reason.
+fn assert_verdicts(change: impl Fn(&mut Evidence), cases: &[(&str, Examiner, &str)]) {
+    for (needs, examine, expected) in cases {
+        let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline, Kind::Requests, Kind::Members]);
+        change(&mut evidence);
+        let facts = if needs.contains(':') {
+            (*needs).to_owned()
+        } else {
+            format!("needs: [{needs}]")
+        };
+        let (verdict, reason) = outcome(rule("MUST", &facts, *examine), &evidence);
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        assert_eq!(format!("{}{reason}", verdict.name()), *expected, "{facts}");
+    }
 }
 
 #[test]
-fn a_gap_keeps_a_rule_from_passing_but_not_from_failing() {
-    let mut evidence = evidence(&[Kind::Timeline]);
-    evidence.gaps.push(Gap::of(Kind::Timeline, "the watch was lost"));
-    let (verdict, reason) = outcome(rule("MUST", "needs: [timeline]", keeps), &evidence);
-    assert_eq!(
-        (verdict, reason.as_deref()),
-        (Verdict::Inconclusive, Some("the watch was lost"))
+fn missing_evidence_keeps_a_rule_from_passing_but_not_from_failing() {
+    const EITHER: &str = "needsOneOf: [timeline, requests]";
+    let watch_lost = Gap::of(Kind::Timeline, "the watch was lost");
+    let log_ends = Gap::of(Kind::Requests, "the log ends early");
+    let inconclusive = "inconclusive: the watch was lost";
+    assert_verdicts(
+        |evidence| evidence.gaps.push(watch_lost.clone()),
+        &[
+            ("timeline", keeps, inconclusive),
+            ("timeline", breaks, "fail"),
+            ("timeline", warns, inconclusive),
+            (EITHER, keeps, "pass"),
+        ],
     );
-    assert_eq!(
-        outcome(rule("MUST", "needs: [timeline]", breaks), &evidence).0,
-        Verdict::Fail
+    assert_verdicts(
+        |evidence| evidence.gaps.extend([watch_lost.clone(), log_ends.clone()]),
+        &[(
+            EITHER,
+            keeps,
+            "inconclusive: the watch was lost; the log ends early",
+        )],
     );
-    assert_eq!(
-        outcome(rule("MUST", "needs: [timeline]", hints), &evidence).0,
-        Verdict::Inconclusive
-    );
-}
-
-#[test]
-fn a_gap_of_one_member_is_for_the_rules_to_tell() {
-    let mut evidence = evidence(&[Kind::Members]);
-    let rule = rule("MUST", "needs: [members]", keeps);
-    evidence.gaps.push(Gap {
+    // A gap of one member is for the rules to judge.
+    let one_member = Gap {
         object: Some(ObjectRef::default()),
         ..Gap::of(Kind::Members, "it does not answer")
-    });
-    assert_eq!(outcome(rule, &evidence).0, Verdict::Pass);
-    evidence
-        .gaps
-        .push(Gap::of(Kind::Members, "no member could be asked"));
-    assert_eq!(outcome(rule, &evidence).0, Verdict::Inconclusive);
-}
-
-#[test]
-fn one_whole_kind_suffices_where_one_of_several_is_needed() {
-    let rule = rule("MUST", "needsOneOf: [timeline, requests]", keeps);
-    let mut both = evidence(&[Kind::Timeline, Kind::Requests]);
-    both.gaps.push(Gap::of(Kind::Timeline, "the watch was lost"));
-    assert_eq!(outcome(rule, &both).0, Verdict::Pass);
-    both.gaps.push(Gap::of(Kind::Requests, "the log ends early"));
-    let (verdict, reason) = outcome(rule, &both);
-    assert_eq!(verdict, Verdict::Inconclusive);
-    assert_eq!(reason.as_deref(), Some("the watch was lost; the log ends early"));
-    assert_eq!(outcome(rule, &evidence(&[])).0, Verdict::Skipped);
-}
-
-#[test]
-fn what_was_not_asked_for_is_skipped_with_the_reason() {
-    let mut evidence = evidence(&[]);
-    evidence
-        .header
-        .asked
-        .insert(Kind::Secrets, Asked::No("grant list on secrets".into()));
-    let (verdict, reason) = outcome(rule("MUST", "needs: [secrets]", breaks), &evidence);
-    assert_eq!(
-        (verdict, reason.as_deref()),
-        (Verdict::Skipped, Some("grant list on secrets"))
-    );
-    let (verdict, reason) = outcome(rule("MUST", "needs: [members]", breaks), &evidence);
-    assert_eq!(
-        (verdict, reason.as_deref()),
-        (Verdict::Skipped, Some("evidence was not requested: members"))
-    );
-}
-
-#[test]
-fn examining_nothing_never_passes() {
-    let inventory = evidence(&[Kind::Inventory]);
-    let empty = Evidence {
-        profiles: Vec::new(),
-        ..inventory.clone()
     };
-    assert_eq!(
-        outcome(rule("MUST", "needs: [inventory]", sees_nothing), &inventory).0,
-        Verdict::Inconclusive
+    assert_verdicts(
+        |evidence| evidence.gaps.push(one_member.clone()),
+        &[("members", keeps, "pass")],
     );
-    assert_eq!(
-        outcome(rule("MUST", "needs: [inventory]", has_no_use), &inventory).0,
-        Verdict::NotApplicable
+    assert_verdicts(
+        |evidence| evidence.gaps.push(Gap::of(Kind::Members, "none was reached")),
+        &[("members", keeps, "inconclusive: none was reached")],
     );
-    assert_eq!(
-        outcome(rule("MUST", "needs: [inventory]", has_no_use), &empty).0,
-        Verdict::Inconclusive
+    assert_verdicts(
+        |evidence| evidence.unreadable.push(unreadable("ClusterProfile", "")),
+        &[
+            (
+                "inventory",
+                keeps,
+                "inconclusive: ClusterProfile x could not be read: status is a number",
+            ),
+            ("inventory", breaks, "fail"),
+        ],
     );
 }
 
 #[test]
-fn a_rule_that_examined_nothing_says_when_all_profiles_have_left() {
-    let mut evidence = evidence(&[Kind::Inventory]);
-    evidence.profiles[0].deleted = Some(Timestamp::UNIX_EPOCH);
-    let (verdict, reason) = outcome(rule("MUST", "needs: [inventory]", sees_nothing), &evidence);
-    assert_eq!(verdict, Verdict::Inconclusive);
-    let left = "there was nothing to examine; no profile was left when the window ended";
-    assert_eq!(reason.as_deref(), Some(left));
-    let (verdict, reason) = outcome(rule("MUST", "needs: [inventory]", has_no_use), &evidence);
-    assert_eq!(verdict, Verdict::NotApplicable);
-    assert!(reason.is_some_and(|reason| reason.ends_with("; no profile was left when the window ended")));
-}
-
-#[test]
-fn an_unreadable_object_leaves_inventory_rules_in_doubt() {
-    let mut evidence = evidence(&[Kind::Inventory]);
-    let object = ObjectRef {
-        kind: "ClusterProfile".to_owned(),
-        name: "x".to_owned(),
-        ..Default::default()
-    };
-    evidence.unreadable.push(Unreadable {
-        object,
-        message: "status is a number".to_owned(),
-    });
-    let (verdict, reason) = outcome(rule("MUST", "needs: [inventory]", keeps), &evidence);
-    assert_eq!(verdict, Verdict::Inconclusive);
-    assert_eq!(
-        reason.as_deref(),
-        Some("ClusterProfile x could not be read: status is a number")
+fn a_rule_without_evidence_is_skipped_and_one_that_examined_nothing_does_not_pass() {
+    let no_grant = Asked::No("grant list on secrets".into());
+    assert_verdicts(
+        |evidence| drop(evidence.header.asked.insert(Kind::Secrets, no_grant.clone())),
+        &[
+            ("secrets", breaks, "skipped: grant list on secrets"),
+            ("probe", breaks, "skipped: evidence was not requested: probe"),
+            (
+                "needsOneOf: [probe]",
+                keeps,
+                "skipped: evidence was not requested: probe",
+            ),
+            ("unjudged: not yet", breaks, "skipped: not yet"),
+            (
+                "inventory",
+                examines_nothing,
+                "inconclusive: there was nothing to examine",
+            ),
+            ("inventory", does_not_apply, "not-applicable: no such feature"),
+        ],
     );
-    assert_eq!(
-        outcome(rule("MUST", "needs: [inventory]", breaks), &evidence).0,
-        Verdict::Fail
+    assert_verdicts(
+        |evidence| evidence.profiles.clear(),
+        &[(
+            "inventory",
+            does_not_apply,
+            "inconclusive: there is no ClusterProfile to examine",
+        )],
+    );
+    assert_verdicts(
+        |evidence| evidence.profiles[0].deleted = Some(Timestamp::UNIX_EPOCH),
+        &[
+            (
+                "inventory",
+                examines_nothing,
+                "inconclusive: there was nothing to examine; no profile was left when the window ended",
+            ),
+            (
+                "inventory",
+                does_not_apply,
+                "not-applicable: no such feature; no profile was left when the window ended",
+            ),
+        ],
     );
 }
 
@@ -240,30 +239,26 @@ fn an_unreadable_object_leaves_inventory_rules_in_doubt() {
 fn an_unreadable_object_of_another_namespace_or_kind_is_of_no_concern() {
     let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline]);
     evidence.profiles[0].versions[0].object.metadata.namespace = Arc::from("default");
-    let mut verdict = |kind: &str, namespace: &str, facts: &str| {
-        let object = ObjectRef {
-            kind: kind.to_owned(),
-            namespace: namespace.to_owned(),
-            name: "x".to_owned(),
-            ..Default::default()
-        };
-        evidence.header.scope.namespaces = vec!["default".to_owned()];
-        evidence.unreadable = vec![Unreadable {
-            object,
-            message: "status is a number".to_owned(),
-        }];
-        outcome(rule("MUST", facts, keeps), &evidence).0
-    };
+    evidence.header.scope.namespaces = vec!["default".to_owned()];
     for facts in [
         "needs: [inventory]",
         "needs: [timeline]",
         "needsOneOf: [timeline, requests]",
     ] {
-        assert_eq!(verdict("ClusterProfile", "default", facts), Verdict::Inconclusive);
-        assert_eq!(verdict("ClusterProfile", "", facts), Verdict::Inconclusive);
-        assert_eq!(verdict("", "", facts), Verdict::Inconclusive);
-        assert_eq!(verdict("ClusterProfile", "other", facts), Verdict::Pass);
-        assert_eq!(verdict("Secret", "default", facts), Verdict::Pass);
+        for (kind, namespace, verdict) in [
+            ("ClusterProfile", "default", Verdict::Inconclusive),
+            ("ClusterProfile", "", Verdict::Inconclusive),
+            ("", "", Verdict::Inconclusive),
+            ("ClusterProfile", "other", Verdict::Pass),
+            ("Secret", "default", Verdict::Pass),
+        ] {
+            evidence.unreadable = vec![unreadable(kind, namespace)];
+            assert_eq!(
+                outcome(rule("MUST", facts, keeps), &evidence).0,
+                verdict,
+                "{kind} {namespace}"
+            );
+        }
     }
 }
 
@@ -462,17 +457,8 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_judged_yet_is_skipped_and_counted() {
-    let rule = rule(
-        "MUST",
-        "needs: [inventory], unjudged: nothing tells it apart yet",
-        breaks,
-    );
-    let outcome = outcome(rule, &evidence(&[Kind::Inventory]));
-    assert_eq!(
-        outcome,
-        (Verdict::Skipped, Some("nothing tells it apart yet".to_owned()))
-    );
+fn rules_that_cannot_be_judged_yet_are_counted() {
+    let rule = rule("MUST", "needs: [inventory], unjudged: not yet", breaks);
     let mut judgement = judge(&evidence(&[Kind::Inventory]), &Selection::default());
     assert_eq!(judgement.unjudged(), 0);
     judgement.verdicts.push(verdict(rule, &evidence(&[])));
@@ -483,39 +469,27 @@ fn a_rule_that_cannot_be_judged_yet_is_skipped_and_counted() {
 fn much_evidence_is_judged_rule_by_rule_as_little_is() {
     let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline]);
     let judged = |evidence: &Evidence| -> Vec<(&str, Verdict)> {
-        let verdicts = judge(evidence, &Selection::default()).verdicts;
+        let verdicts = judge(evidence, &Selection::default()).verdicts.into_iter();
         verdicts
-            .iter()
             .map(|verdict| (verdict.rule.id, verdict.verdict))
             .collect()
     };
-    let ledger = rules::all().iter().filter(|rule| {
-        let edition = evidence.header.claim.edition;
-        rule.facts.in_edition(edition).is_some()
-    });
-    let ledger: Vec<&str> = ledger.map(|rule| rule.id).collect();
+    let rules = rules_of(&evidence.header.claim);
     let one = judged(&evidence);
-    assert!(one.iter().map(|(id, _)| *id).eq(ledger));
+    assert!(
+        one.iter()
+            .map(|(id, _)| *id)
+            .eq(rules.iter().map(|(rule, _)| rule.id))
+    );
     // Further versions of the same profile.
     let version = evidence.profiles[0].versions[0].clone();
     evidence.profiles[0].versions.resize(MANY, version);
     assert_eq!(judged(&evidence), one);
-}
-
-#[test]
-fn results_are_in_the_order_of_the_rules_and_a_panic_is_passed_on() {
-    let mut evidence = evidence(&[Kind::Inventory]);
-    let version = evidence.profiles[0].versions[0].clone();
-    evidence.profiles[0].versions.resize(MANY, version);
-    let rules = rules_of(&evidence.header.claim);
-    let ids = each(&rules, &evidence, |(rule, _)| rule.id);
-    assert!(ids.into_iter().eq(rules.iter().map(|(rule, _)| rule.id)));
     let panics = || {
         each(&rules, &evidence, |(rule, _)| {
             assert_ne!(rule.id, rules[7].0.id, "rule 7")
         })
     };
-    let judged = catch_unwind(AssertUnwindSafe(panics));
-    let panic = judged.expect_err("a panic");
+    let panic = catch_unwind(AssertUnwindSafe(panics)).expect_err("a panic");
     assert!(panic.downcast_ref::<String>().expect("words").contains("rule 7"));
 }
