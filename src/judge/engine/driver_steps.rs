@@ -11,7 +11,7 @@ use super::{Answer, Evaluate, Hub, PlacementStep, Step, judged::is_any};
 use crate::{
     subjects::Findings,
     text::redacted,
-    time::{Micros, missed, told_by},
+    time::{Micros, missed, reported_by},
 };
 
 /// When the run stopped watching for the effect of an action.
@@ -104,7 +104,7 @@ pub(crate) fn nothing_appeared(hub: &Hub, taken: &DriverStep) -> Result<(), Reas
     if !hub.evidence.header.scope.namespaces.is_empty() {
         return Err("only some namespaces were watched, and the member's profile may be in another".into());
     }
-    let until = told_by(taken.deadline()).max(observed_until(hub.evidence, taken));
+    let until = reported_by(taken.deadline()).max(observed_until(hub.evidence, taken));
     let missed = || missed_after::<ClusterProfile>(hub.evidence, None, taken, (taken.from, until));
     cut_short(hub.evidence, taken).or_else(missed).map_or(Ok(()), Err)
 }

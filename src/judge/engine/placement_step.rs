@@ -19,7 +19,7 @@ use super::{
 use crate::{
     subjects::Finding,
     text::{counted, redacted},
-    time::{Micros, SECOND, timestamp, told_by},
+    time::{Micros, SECOND, timestamp, reported_by},
     timeline::{Certainty, Moment, Timeline},
 };
 
@@ -104,7 +104,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     }
 
     fn met(&self, since: Micros, met: Micros, expected: &str) -> Answer {
-        if met <= told_by(self.taken.deadline()).as_microsecond() {
+        if met <= reported_by(self.taken.deadline()).as_microsecond() {
             return Answer::Kept;
         }
         match self.missed(since, met) {
@@ -179,7 +179,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     /// The states that may answer the action: that of a moment, and those until the run gave up or acted again.
     fn states_since(&self, since: Micros) -> &[SliceState<'s>] {
         // The watch may report late what was written before the run gave up.
-        let gave_up = told_by(observed_until(self.hub.evidence, self.taken)).as_microsecond();
+        let gave_up = reported_by(observed_until(self.hub.evidence, self.taken)).as_microsecond();
         let next = self.next_action().unwrap_or(Micros::MAX);
         let first = self.place_at(since);
         let is_before = |state: &SliceState| state.seen_at <= gave_up && state.seen_at < next;
@@ -204,7 +204,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Why nothing proves that an answer is missing, if so.
     fn why_unknown(&self, since: Micros) -> Option<Reason> {
-        let until = told_by(self.taken.last_deadline()).as_microsecond();
+        let until = reported_by(self.taken.last_deadline()).as_microsecond();
         cut_short_before(self.hub.evidence, self.taken, self.taken.last_deadline())
             .or_else(|| self.missed(since, until))
             .or_else(|| self.unreached())

@@ -16,7 +16,7 @@ const SKEW_ERROR: Micros = SECOND;
 /// How far the clocks of two API servers of one hub may be apart without a stamp that shows it.
 pub(crate) const SERVERS_APART: Micros = 2 * SECOND;
 
-/// How far clocks that nobody compared may be apart: 5 min.
+/// How far clocks that were not compared may be apart: 5 min.
 pub(crate) const CLOCKS_APART: Micros = 300 * SECOND;
 
 /// The hub's clock, as far as it is known.
@@ -148,16 +148,11 @@ impl<'e> Gaps<'e> {
         Self(Cow::Owned(Set::of(gaps.map(Gap::span)).spans().to_vec()))
     }
 
-    /// The first that holds a moment, or begins or ends there.
-    pub(crate) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
-        let first = self.0.partition_point(|(_, until)| *until < moment);
-        let gap = self.0.get(first).copied();
-        gap.filter(|(from, _)| *from <= moment)
-    }
-
     /// The gap that began before a moment and ends there or later.
     pub(crate) fn before(&self, moment: Micros) -> Option<(Micros, Micros)> {
-        self.around(moment).filter(|(from, _)| *from < moment)
+        let first = self.0.partition_point(|(_, until)| *until < moment);
+        let gap = self.0.get(first).copied();
+        gap.filter(|(from, _)| *from < moment)
     }
 
     /// The gaps that end in a closed span.
@@ -169,7 +164,7 @@ impl<'e> Gaps<'e> {
 }
 
 /// By when a watch has reported all that was written up to a moment.
-pub(crate) fn told_by(moment: Timestamp) -> Timestamp {
+pub(crate) fn reported_by(moment: Timestamp) -> Timestamp {
     let late = SignedDuration::from_micros(LATE);
     moment.saturating_add(late).unwrap_or(Timestamp::MAX)
 }

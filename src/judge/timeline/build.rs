@@ -1,23 +1,17 @@
-//! Builds a timeline from the arrivals and the gaps in the evidence.
+//! Builds a timeline from the arrivals (the versions and deletions of objects, as a watch or a list reported them) and the
+//! gaps in the evidence.
 
-use std::vec;
+use std::{ptr, vec};
 
 use evidence::{Evidence, History, Origin, Tracked, Version};
 
-use super::{
-    Moment, Timeline,
-    arrival::{Arrival, Arrivals, put_in_hub_order},
+use super::{Change, Moment, Timeline};
+use crate::{
+    hash::HashMap,
+    time::{
+        Edge, Gaps, HubClock, LATE, Micros, SERVERS_APART, Set, is_watched, new_stamp, put_in_order, stamp_of,
+    },
 };
-use crate::time::{Edge, Gaps, LATE, Micros, Set, is_watched, put_in_order};
-
-/// A change, and the place of the moment that it began.
-pub(super) struct ChangeRecord<'e, T> {
-    pub(super) life: &'e History<T>,
-    pub(super) before: Option<&'e Version<T>>,
-    pub(super) after: Option<&'e Version<T>>,
-    pub(super) place: usize,
-    pub(super) is_over_gap: bool,
-}
 
 /// A timeline while it is built.
 pub(super) struct Build<'e, T> {
@@ -35,9 +29,11 @@ pub(super) struct Build<'e, T> {
 impl<'e, T: Tracked> Build<'e, T> {
     pub(super) fn new(
         evidence: &'e Evidence,
-        arrivals: Arrivals<'e, T>,
+        names: &[(&'e str, &'e str)],
+        lives: &[&'e History<T>],
         is_same: fn(&T, &T) -> bool,
     ) -> Self {
+        let arrivals = Arrivals::of(evidence, names, lives);
         let is_watched = is_watched::<T>(evidence);
         let gaps = if is_watched {
             Gaps::of::<T>(evidence, arrivals.names.iter().copied())
@@ -265,22 +261,215 @@ impl<'e, T: Tracked> Build<'e, T> {
         if is_creation && origin == Origin::Listed {
             return;
         }
-        self.timeline.changes.push(ChangeRecord {
+        self.timeline.changes.push(Change {
             life: arrival.life,
             before: arrival.before,
             after: arrival.version,
-            place: self.timeline.moments.len(),
+            at: arrival.edge(),
+            seen_at: arrival.at,
             is_over_gap: is_over_gap || (is_creation && origin == Origin::Relisted),
+            place: self.timeline.moments.len(),
         });
     }
 
     fn finish(mut self) -> Timeline<'e, T> {
         let mut timeline = self.timeline;
         put_in_order(timeline.moments.iter_mut().map(|moment| &mut moment.since));
+        for change in &mut timeline.changes {
+            let moment = &timeline.moments[change.place];
+            (change.at, change.seen_at) = (moment.since, moment.seen_at);
+        }
         let first = timeline.moments.iter().find(|moment| moment.is_observed());
         let begins = first.map_or(timeline.end, |first| first.since.latest);
         self.unobserved.push((Micros::MIN, begins));
         timeline.unobserved = Set::of(self.unobserved);
         timeline
     }
+}
+
+/// A version or a deletion of one object.
+struct Arrival<'e, T> {
+    /// When the run received it.
+    at: Micros,
+    /// The place of the object's name among the names of the timeline.
+    slot: usize,
+    /// The number in the resourceVersion, which orders all writes to objects of a kind.
+    order: Option<u64>,
+    life: &'e History<T>,
+    /// The version before; none for the first one.
+    before: Option<&'e Version<T>>,
+    /// None for the deletion.
+    version: Option<&'e Version<T>>,
+    /// The earliest moment at which the API server can have made it, by its timestamps.
+    stamp: Option<Micros>,
+    /// Whether it was in the first list.
+    is_listed: bool,
+    /// Whether the run waited for it after the window.
+    is_later: bool,
+}
+
+/// All arrivals of the objects of a timeline, in order.
+struct Arrivals<'e, T> {
+    names: Vec<(&'e str, &'e str)>,
+    all: Vec<Arrival<'e, T>>,
+    clock: HubClock,
+}
+
+impl<T> Arrival<'_, T> {
+    /// When the API server made it. A new server timestamp is the lower bound, also if it shows a watch that is very late.
+    fn edge(&self) -> Edge {
+        let earliest = self.stamp.unwrap_or(self.at.saturating_sub(LATE));
+        Edge::between(earliest, self.at)
+    }
+}
+
+impl<'e, T: Tracked> Arrivals<'e, T> {
+    /// The arrivals of the objects of these names.
+    fn of(evidence: &'e Evidence, names: &[(&'e str, &'e str)], lives: &[&'e History<T>]) -> Self {
+        let mut arrivals = Self {
+            names: Vec::new(),
+            all: Vec::new(),
+            clock: HubClock::of(evidence),
+        };
+        let mut slots: HashMap<(&str, &str), usize> = HashMap::default();
+        for name in names {
+            slots.entry(*name).or_insert_with(|| {
+                arrivals.names.push(*name);
+                arrivals.names.len() - 1
+            });
+        }
+        let mut of_slot: Vec<Vec<&'e History<T>>> = vec![Vec::new(); arrivals.names.len()];
+        let later = T::later(&evidence.later).as_ptr_range();
+        for life in lives {
+            let metadata = life.first().metadata();
+            let slot = slots[&(&*metadata.namespace, &*metadata.name)];
+            if !later.contains(&ptr::from_ref(*life)) {
+                of_slot[slot].push(life);
+            }
+        }
+        for (slot, lives) in of_slot.iter_mut().enumerate() {
+            lives.sort_by_key(|life| life.versions[0].received());
+            let first = arrivals.all.len();
+            arrivals.add_lives(evidence, slot, lives);
+            let of_name = arrivals.all[first..].iter();
+            let stamps = of_name.filter_map(|arrival| Some((arrival.stamp?, arrival.at)));
+            arrivals.clock = arrivals.clock.unless_contradicted(stamps);
+        }
+        if arrivals.clock == HubClock::UNKNOWN {
+            arrivals.all.iter_mut().for_each(|arrival| arrival.stamp = None);
+        }
+        arrivals.all.sort_by_key(|arrival| arrival.at);
+        arrivals.distrust_late_ones();
+        arrivals
+    }
+
+    /// A server timestamp that is older than a watch is late shows that the watch was as late for the changes before.
+    fn distrust_late_ones(&mut self) {
+        let mut oldest = vec![Micros::MAX; self.names.len()];
+        for arrival in self.all.iter_mut().rev() {
+            match arrival.stamp {
+                Some(stamp) => oldest[arrival.slot] = stamp.min(oldest[arrival.slot]),
+                None if oldest[arrival.slot] < arrival.at.saturating_sub(LATE) => {
+                    arrival.stamp = Some(Micros::MIN);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Adds the objects of one name, and what was seen of the name after the window.
+    fn add_lives(&mut self, evidence: &'e Evidence, slot: usize, lives: &[&'e History<T>]) {
+        for life in lives {
+            self.add(slot, life, None, false);
+        }
+        if !is_watched::<T>(evidence) {
+            return;
+        }
+        let (namespace, name) = self.names[slot];
+        let last = lives.last().filter(|life| life.deleted.is_none());
+        for life in evidence.later_of::<T>(namespace, name) {
+            let is_same = |last: &&&History<T>| last.last().metadata().uid == life.first().metadata().uid;
+            self.add(
+                slot,
+                life,
+                last.filter(is_same).and_then(|last| last.versions.last()),
+                true,
+            );
+        }
+    }
+
+    /// Adds an object. One that outlasted the window begins with a copy of its `last` version.
+    fn add(&mut self, slot: usize, life: &'e History<T>, last: Option<&'e Version<T>>, is_later: bool) {
+        let resource_version = |version: &'e Version<T>| &*version.object.metadata().resource_version;
+        let mut before = last;
+        for (place, version) in life.versions.iter().enumerate() {
+            if place == 0 && before.is_some_and(|last| resource_version(last) == resource_version(version)) {
+                continue;
+            }
+            self.all.push(Arrival {
+                at: version.received().as_microsecond(),
+                slot,
+                order: resource_version(version).parse().ok(),
+                life,
+                before,
+                version: Some(version),
+                stamp: stamp_of(self.clock, before.map(|before| &before.object), &version.object),
+                is_listed: before.is_none() && life.origin == Origin::Listed,
+                is_later,
+            });
+            before = Some(version);
+        }
+        if let Some(deleted) = life.deleted {
+            self.all.push(Arrival {
+                at: deleted.as_microsecond(),
+                slot,
+                order: life
+                    .deleted_version
+                    .as_deref()
+                    .and_then(|version| version.parse().ok()),
+                life,
+                before,
+                version: None,
+                stamp: None,
+                is_listed: false,
+                is_later,
+            });
+        }
+    }
+
+    /// When the objects of the first list became what it shows: not before the last of them was created.
+    fn listed_edge(&self, listed: &[Arrival<'e, T>], read_by: Micros) -> Edge {
+        let stamps = listed.iter().filter_map(|arrival| {
+            let created = arrival.version?.object.metadata().creation_timestamp.as_deref()?;
+            self.clock.earliest(created)
+        });
+        let earliest = stamps.max().unwrap_or(Micros::MIN);
+        Edge::between(earliest.saturating_sub(SERVERS_APART), read_by)
+    }
+
+    /// By when the API server had made the last write to an object of the first list, by the newest time in its
+    /// managedFields, or its creation. An object that was restored from a backup may have older managedFields.
+    fn last_write(&self, listed: &Arrival<'e, T>) -> Option<Micros> {
+        let object = &listed.version?.object;
+        let newest = new_stamp(None, object)?;
+        let created = object
+            .metadata()
+            .creation_timestamp
+            .as_deref()
+            .unwrap_or_default();
+        self.clock.latest(newest.max(created))
+    }
+}
+
+/// Sorts arrivals of one moment into the order of the hub, if their resourceVersions have one. Arrivals of one name are in
+/// order already.
+fn put_in_hub_order<T>(batch: &mut [Arrival<'_, T>]) -> bool {
+    if batch.iter().all(|arrival| arrival.slot == batch[0].slot) {
+        return true;
+    }
+    let is_ordered = batch.iter().all(|arrival| arrival.order.is_some());
+    if is_ordered {
+        batch.sort_by_key(|arrival| arrival.order);
+    }
+    is_ordered
 }

@@ -99,13 +99,13 @@ impl Intervals {
             )
         } else if is_watched_alone_enough {
             format!(
-                "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of \
-                 {grace_in_words}, it does not show"
+                "a watch may report a change up to 10 s late: whether a violation lasted for longer than the grace \
+                 period of {grace_in_words} is unknown"
             )
         } else {
             format!(
-                "a violation may have lasted for longer than the grace of {grace_in_words} before the run began, or \
-                 while the watch was interrupted"
+                "a violation may have lasted for longer than the grace period of {grace_in_words} before the run \
+                 began, or while the watch was interrupted"
             )
         };
         Certainty::Unknown(words.into())

@@ -10,7 +10,6 @@
 use evidence::{Reason, ReasonId, Tracked, Version};
 use jiff::Timestamp;
 
-mod arrival;
 mod build;
 mod intervals;
 #[cfg(test)]
@@ -18,11 +17,8 @@ pub(crate) mod laws;
 
 use evidence::{Evidence, History};
 
+use self::build::Build;
 pub(crate) use self::intervals::Intervals;
-use self::{
-    arrival::Arrivals,
-    build::{Build, ChangeRecord},
-};
 use crate::time::{Edge, Micros, Set};
 
 /// Whether something is so.
@@ -40,7 +36,7 @@ pub(crate) enum Certainty {
 pub(crate) struct Timeline<'e, T> {
     /// In order. Each lasts until the next one begins.
     moments: Vec<Moment<'e, T>>,
-    changes: Vec<ChangeRecord<'e, T>>,
+    changes: Vec<Change<'e, T>>,
     /// The time before the first list, in gaps, and between changes of unknown order.
     unobserved: Set,
     /// When the run stopped watching these objects.
@@ -101,8 +97,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
 
     /// The timeline of one namespace and name, by the objects that had it, if any.
     pub(crate) fn of_key(evidence: &'e Evidence, name: (&'e str, &'e str), lives: &[&'e History<T>]) -> Self {
-        let arrivals = Arrivals::of(evidence, &[name], lives);
-        Build::new(evidence, arrivals, |_, _| false).build(false)
+        Build::new(evidence, &[name], lives, |_, _| false).build(false)
     }
 
     /// The timeline of a group of objects, without the updates between versions that a rule sees as the same. What came
@@ -117,8 +112,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             (&*metadata.namespace, &*metadata.name)
         });
         let names: Vec<(&str, &str)> = names.collect();
-        let arrivals = Arrivals::of(evidence, &names, lives);
-        Build::new(evidence, arrivals, is_same).build(true)
+        Build::new(evidence, &names, lives, is_same).build(true)
     }
 
     /// The timeline up to the run's first write to the object. What is open then is not open, but over.
@@ -184,37 +178,20 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// The changes up to the end of the window. An object that appears after a gap was created unobserved.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'e, T>> {
         let window_end = self.window_end.unwrap_or(Micros::MAX);
-        let changes = self.changes.iter().map(|record| self.change(record));
+        let changes = self.changes.iter().cloned();
         changes.filter(move |change| change.seen_at <= window_end)
     }
 
     /// All changes, also those after the window.
     pub(crate) fn all_changes(&self) -> impl Iterator<Item = Change<'e, T>> {
-        self.changes.iter().map(|record| self.change(record))
+        self.changes.iter().cloned()
     }
 
     /// The change to a version of an object with which a moment began.
     pub(crate) fn change_to(&self, place: usize, version: &Version<T>) -> Option<Change<'e, T>> {
-        let first = self.changes.partition_point(|record| record.place < place);
-        let is_wanted =
-            |record: &&ChangeRecord<T>| record.after.is_some_and(|after| std::ptr::eq(after, version));
-        self.changes[first..]
-            .iter()
-            .find(is_wanted)
-            .map(|record| self.change(record))
-    }
-
-    fn change(&self, record: &ChangeRecord<'e, T>) -> Change<'e, T> {
-        let moment = &self.moments[record.place];
-        Change {
-            life: record.life,
-            before: record.before,
-            after: record.after,
-            at: moment.since,
-            seen_at: moment.seen_at,
-            is_over_gap: record.is_over_gap,
-            place: record.place,
-        }
+        let first = self.changes.partition_point(|change| change.place < place);
+        let is_wanted = |change: &&Change<T>| change.after.is_some_and(|after| std::ptr::eq(after, version));
+        self.changes[first..].iter().find(is_wanted).cloned()
     }
 
     /// Since when the object of a moment has had its value. Equal values on both sides of a gap may be the same one.

@@ -28,7 +28,7 @@ pub(crate) struct Change {
     /// When, by the runner's clock.
     pub(crate) at: Micros,
     pub(crate) is: Is,
-    /// How late the watch tells.
+    /// How late the watch reports it.
     late: Micros,
     /// Whether the hub stamps the write.
     pub(crate) is_stamped: bool,
@@ -131,7 +131,7 @@ pub(crate) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
                     set,
                     other,
                 };
-                course.told_in_time_where_a_clock_is_ahead()
+                course.reported_in_time_where_a_clock_is_ahead()
             },
         )
 }
@@ -161,7 +161,7 @@ impl Course {
             changes: self.changes,
             ..other.clone()
         };
-        watched.told_in_time_where_a_clock_is_ahead()
+        watched.reported_in_time_where_a_clock_is_ahead()
     }
 
     /// Removes the gaps of the watch.
@@ -199,7 +199,7 @@ impl Course {
 
     /// If a write was stamped by a clock that is further ahead than it was measured, the watch is never late. Else nothing in
     /// the evidence might show that it is.
-    fn told_in_time_where_a_clock_is_ahead(mut self) -> Self {
+    fn reported_in_time_where_a_clock_is_ahead(mut self) -> Self {
         if self.is_stamped_ahead() {
             self.report_in_time();
         }
@@ -256,12 +256,12 @@ impl Course {
         self
     }
 
-    /// Whether the hub's clock may have been set while nobody watched, by more than a watch may be late.
+    /// Whether the hub's clock may have been set without a watch, by more than a watch may be late.
     pub(crate) fn may_set_its_clock_unseen(&self) -> bool {
         !self.gaps.is_empty() && self.set.is_some_and(|(_, by)| by.abs() >= LATE)
     }
 
-    /// Whether all that there was of some life of the object lies within a gap, so that nobody can know of it.
+    /// Whether all that there was of some life of the object lies within a gap, so that it is unknown.
     pub(crate) fn has_a_hidden_life(&self) -> bool {
         let is_absent = |change: &&Change| change.is == Is::Absent;
         let mut lives = self.changes.split_inclusive(|change| is_absent(&change));
@@ -274,13 +274,13 @@ impl Course {
         })
     }
 
-    /// The evidence of it. None if the object was never there while somebody looked.
+    /// The evidence of it. None if the object was never there during the watch.
     pub(crate) fn evidence(&self) -> Option<Evidence> {
         evidence_of(std::slice::from_ref(self))
     }
 }
 
-/// The evidence of several objects that one watch tells of: that of the first.
+/// The evidence of several objects that one watch reports: that of the first.
 pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     let watched = &courses[0];
     let mut watches: Vec<Watch> = courses
@@ -288,7 +288,7 @@ pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
         .map(|course| Watch {
             course,
             histories: Vec::new(),
-            told: 0,
+            reported: 0,
         })
         .collect();
     let end = watched.ends();
@@ -369,23 +369,23 @@ pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     Some(evidence)
 }
 
-/// The watch tells all changes in their order, what arrives in time, and at the end of the window waits for what happened in
+/// The watch reports all changes in their order, what arrives in time, and at the end of the window waits for what happened in
 /// it.
 fn hear(watches: &mut [Watch], since: Micros, until: Micros, end: Micros) {
     let mut arrival = since;
     loop {
-        let untold = watches
+        let unreported = watches
             .iter_mut()
-            .filter_map(|watch| Some((watch.course.changes.get(watch.told)?, watch)));
-        let Some((change, watch)) = untold.min_by_key(|(change, _)| change.at) else {
+            .filter_map(|watch| Some((watch.course.changes.get(watch.reported)?, watch)));
+        let Some((change, watch)) = unreported.min_by_key(|(change, _)| change.at) else {
             return;
         };
         arrival = arrival.max(change.at + change.late);
         if arrival > until || change.at > end {
             return;
         }
-        watch.put(watch.told, arrival, Origin::Created);
-        watch.told += 1;
+        watch.put(watch.reported, arrival, Origin::Created);
+        watch.reported += 1;
     }
 }
 
@@ -393,8 +393,8 @@ fn hear(watches: &mut [Watch], since: Micros, until: Micros, end: Micros) {
 struct Watch<'c> {
     course: &'c Course,
     histories: Vec<ProfileHistory>,
-    /// How many changes were told, or lost.
-    told: usize,
+    /// How many changes were reported, or lost.
+    reported: usize,
 }
 
 impl Watch<'_> {
@@ -402,8 +402,8 @@ impl Watch<'_> {
     fn list(&mut self, at: Micros, origin: Origin) {
         let next = self.course.changes.iter().position(|change| change.at > at);
         let next = next.unwrap_or(self.course.changes.len());
-        if next > self.told {
-            self.told = next;
+        if next > self.reported {
+            self.reported = next;
             let is_new = self.course.changes[next - 1].is;
             self.put(
                 next - 1,
@@ -417,7 +417,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Adds a change to the evidence. What is told of a life that is over begins another.
+    /// Adds a change to the evidence. What is reported of a life that is over begins another.
     fn put(&mut self, place: usize, arrival: Micros, origin: Origin) {
         let changes = &self.course.changes;
         let change = changes[place];

@@ -46,6 +46,14 @@ fn histories(gaps: usize) -> impl Strategy<Value = Course> {
     courses(gaps).prop_map(Course::rightly_dated)
 }
 
+/// Histories that a run saw, with their evidence.
+fn watched(gaps: usize) -> impl Strategy<Value = (Course, Evidence)> {
+    histories(gaps).prop_filter_map("never seen", |course| {
+        let evidence = course.evidence()?;
+        Some((course, evidence))
+    })
+}
+
 fn timeline(evidence: &Evidence) -> Timeline<'_, ClusterProfile> {
     let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
     Timeline::of_key(evidence, ("n", "p"), &lives)
@@ -123,10 +131,7 @@ pub(crate) fn without_writers(evidence: &Evidence) -> Evidence {
 
 #[test]
 fn each_edge_contains_its_change() {
-    let holds = |course: Course| {
-        let Some(evidence) = course.evidence() else {
-            return Ok(());
-        };
+    let holds = |(course, evidence): (Course, Evidence)| {
         let timeline = timeline(&evidence);
         let mut last: Option<usize> = None;
         for (place, moment) in timeline.moments().iter().enumerate() {
@@ -156,15 +161,12 @@ fn each_edge_contains_its_change() {
         }
         Ok(())
     };
-    assert_law(histories(2), holds);
+    assert_law(watched(2), holds);
 }
 
 #[test]
 fn yes_and_no_hold_for_every_history() {
-    let holds = |course: Course| {
-        let Some(evidence) = course.evidence() else {
-            return Ok(());
-        };
+    let holds = |(course, evidence): (Course, Evidence)| {
         let intervals = bad_intervals(&timeline(&evidence));
         let (truth, end) = (course.bad(), course.ends());
         prop_assert!(intervals.observed.and(&truth.not()).is_empty(), "{intervals:?}");
@@ -186,16 +188,13 @@ fn yes_and_no_hold_for_every_history() {
         }
         Ok(())
     };
-    assert_law(histories(2), holds);
+    assert_law(watched(2), holds);
 }
 
 #[test]
 fn a_part_of_the_time_is_judged_alone() {
-    let cases = (histories(2), -100_i64..1300, 1_i64..600);
-    let holds = |(course, second, length): (Course, i64, i64)| {
-        let Some(evidence) = course.evidence() else {
-            return Ok(());
-        };
+    let cases = (watched(2), -100_i64..1300, 1_i64..600);
+    let holds = |((course, evidence), second, length): ((Course, Evidence), i64, i64)| {
         let from = BEGINS + second * SECOND;
         let until = from + length * SECOND;
         let timeline = timeline(&evidence);
@@ -218,11 +217,7 @@ fn a_part_of_the_time_is_judged_alone() {
 
 #[test]
 fn absence_is_observed_rightly() {
-    let holds = |course: Course| {
-        let evidence = course.evidence().unwrap_or_default();
-        if evidence.header.window.is_none() {
-            return Ok(());
-        }
+    let holds = |(course, evidence): (Course, Evidence)| {
         let timeline = timeline(&evidence);
         let absent = timeline.intervals(|place| timeline.object(place).is_none());
         let truth = course.when(Is::Absent);
@@ -233,15 +228,14 @@ fn absence_is_observed_rightly() {
         prop_assert!(missed.is_empty(), "{missed:?}");
         Ok(())
     };
-    assert_law(histories(2), holds);
+    assert_law(watched(2), holds);
 }
 
 #[test]
 fn only_what_was_open_counts_after_the_window() {
-    let cases = (histories(2), 1_i64..300);
-    let holds = |(course, seconds): (Course, i64)| {
-        let evidence = course.evidence();
-        let Some((settled, end)) = evidence.as_ref().and_then(|whole| settled(whole, seconds)) else {
+    let cases = (watched(2), 1_i64..300);
+    let holds = |((course, evidence), seconds): ((Course, Evidence), i64)| {
+        let Some((settled, end)) = settled(&evidence, seconds) else {
             return Ok(());
         };
         let intervals = bad_intervals(&timeline(&settled));
@@ -263,11 +257,8 @@ fn only_what_was_open_counts_after_the_window() {
 
 #[test]
 fn nothing_counts_after_the_first_touch() {
-    let cases = (histories(2), 1_i64..1200);
-    let holds = |(course, seconds): (Course, i64)| {
-        let Some(evidence) = course.evidence() else {
-            return Ok(());
-        };
+    let cases = (watched(2), 1_i64..1200);
+    let holds = |((course, evidence), seconds): ((Course, Evidence), i64)| {
         let touch = BEGINS + seconds * SECOND;
         let intervals = bad_intervals(&timeline(&evidence).until(touch));
         let truth = course.bad().until(touch);

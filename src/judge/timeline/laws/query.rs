@@ -1,12 +1,12 @@
 //! What an object was at a moment, during a time, by a deadline, and since when.
 
-use evidence::{Version, api::ClusterProfile};
+use evidence::{Evidence, Version, api::ClusterProfile};
 use proptest::prelude::*;
 
 use super::{
     assert_law,
     course::{BEGINS, Course, Is},
-    histories, is_bad, timeline,
+    histories, is_bad, timeline, watched,
 };
 use crate::{
     time::{LATE, Micros, SECOND, Set},
@@ -35,11 +35,8 @@ fn held(truth: &Set, from: Micros, until: Micros) -> bool {
 
 #[test]
 fn the_object_at_a_moment_is_the_true_one() {
-    let cases = (histories(2), -100_i64..1300, 0_i64..200);
-    let holds = |(course, second, length): (Course, i64, i64)| {
-        let Some(evidence) = course.evidence() else {
-            return Ok(());
-        };
+    let cases = (watched(2), -100_i64..1300, 0_i64..200);
+    let holds = |((course, evidence), second, length): ((Course, Evidence), i64, i64)| {
         let timeline = timeline(&evidence);
         let from = BEGINS + second * SECOND;
         let until = from + length * SECOND;
@@ -118,10 +115,7 @@ fn complete_evidence_decides_a_deadline() {
 
 #[test]
 fn a_value_has_held_since_its_edge() {
-    let holds = |course: Course| {
-        let Some(evidence) = course.evidence() else {
-            return Ok(());
-        };
+    let holds = |(course, evidence): (Course, Evidence)| {
         let timeline = timeline(&evidence);
         for place in 0..timeline.moments().len() {
             let Some(version) = timeline.version(place) else {
@@ -138,5 +132,5 @@ fn a_value_has_held_since_its_edge() {
         }
         Ok(())
     };
-    assert_law(histories(2), holds);
+    assert_law(watched(2), holds);
 }
