@@ -7,7 +7,6 @@ mod names;
 mod sources;
 #[cfg(test)]
 mod tests;
-mod writers;
 
 use std::{collections::BTreeSet, ptr};
 
@@ -18,15 +17,17 @@ use evidence::{
 };
 
 pub(crate) use self::sources::ProgramFields;
-pub use self::writers::{HistoryWriters, WriterList, WriterNames, writers};
+pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
 pub(in crate::engine) use self::{
     names::is_kubectl,
     sources::{creates, is_touched, owners, requests},
 };
 use self::{
     names::{ImplementationNames, WriterName},
-    sources::{RequestIndex, entries, field_managers, is_partly_removed, moved_entries, owning_entries},
-    writers::Writers,
+    sources::{
+        RequestIndex, Writers, entries, field_managers, is_partly_removed, moved_entries, owning_entries,
+        writers_of_role,
+    },
 };
 use crate::{
     engine::{Hub, Judged},
@@ -120,7 +121,7 @@ impl<'e> Attribution<'e> {
 impl<'e> Authors<'e> {
     /// Reads the configured names, and infers those that are missing.
     pub(crate) fn of(evidence: &'e Evidence, role: Role) -> Self {
-        let writers = writers::of_role(evidence, role);
+        let writers = writers_of_role(evidence, role);
         Self {
             evidence,
             kind: role.objects(),
@@ -217,10 +218,7 @@ impl<'e> Authors<'e> {
             Some(at) => second_of(at, LOG_TOLERANCE),
             None => self.hub_span(gone, LOG_TOLERANCE),
         };
-        let mut requests = self.logged(object, span, deletes);
-        // The name may have been deleted and created again just before.
-        let created = self.created_at(life).unwrap_or(Micros::MIN);
-        requests.retain(|request| created <= request.at.as_microsecond());
+        let requests = self.logged(object, span, deletes);
         // A collection may have a selector, unless its namespace is deleted.
         let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
         let is_certain = requests.iter().any(|request| is_certain(request));
@@ -269,17 +267,6 @@ impl<'e> Authors<'e> {
             version.is_none_or(|version| version == object.resource_version)
         });
         self.of_requests(requests)
-    }
-
-    /// When an object was created: by the request in the log, or to the second by its metadata.
-    fn created_at<T: Tracked>(&self, life: &'e History<T>) -> Option<Micros> {
-        let object = life.first().metadata();
-        let second = time_of(object.creation_timestamp.as_deref())?;
-        Some(match self.logged(object, second_of(second, 0), creates)[..] {
-            // A deletion at the same time made room for it.
-            [creation] => creation.at.as_microsecond() + 1,
-            _ => second,
-        })
     }
 
     /// The requests of one sort on an object in a span by the hub's clock; none without a log.

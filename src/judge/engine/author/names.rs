@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Evidence, Identity, Reason, ReasonId, Request, api::Role};
 
-use super::{Attribution, Author, writers::Writers};
+use super::{Attribution, Author, sources::Writers};
 use crate::text::redacted;
 
 /// The largest number of writers in a reason.
@@ -166,14 +166,9 @@ impl<'e> ImplementationNames<'e> {
         }
     }
 
-    /// Whether a name that is not the implementation's is known to be another client's. A service account of kube-system may
-    /// be the hub's or an implementation's.
+    /// Whether a name that is not the implementation's is known to be another client's.
     fn is_other(&self, name: WriterName<'e>) -> bool {
-        let is_system = name.is_client() && name.text().starts_with("system:serviceaccount:kube-system:");
-        self.has_names(name.is_client())
-            || name.is_hub()
-            || (is_system && !self.publishers.contains(&name))
-            || (name.is_kubectl() && self.excludes_kubectl)
+        self.has_names(name.is_client()) || name.is_hub() || (name.is_kubectl() && self.excludes_kubectl)
     }
 
     fn excludes_kubectl(&self, writers: &Writers<'e>) -> bool {
