@@ -28,6 +28,9 @@ pub struct Findings {
     not_asked: Option<Reason>,
     not_applicable: Option<Reason>,
     notes: Vec<Reason>,
+    /// The objects that the rule cannot judge, by reason.
+    unknown_objects: Vec<(Reason, FirstOf)>,
+    /// By message.
     short: BTreeMap<String, Short>,
     /// The objects with a violation that was open at the end and not yet older than its grace period.
     open: Awaited,
@@ -58,12 +61,28 @@ enum WhenCounted {
     NothingFound,
 }
 
+/// Several objects, of which a report names the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FirstOf {
+    first: String,
+    count: usize,
+}
+
+impl fmt::Display for FirstOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => f.write_str(&self.first),
+            count => write!(f, "{} and {} more", self.first, count - 1),
+        }
+    }
+}
+
 /// The violations with one message that lasted no longer than the grace period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Short {
-    first: ObjectRef,
+    objects: FirstOf,
     longest: Micros,
-    count: usize,
+    grace: Micros,
 }
 
 impl Findings {
@@ -100,6 +119,22 @@ impl Findings {
     fn add_unknown(&mut self, when: WhenCounted, reason: Reason) {
         if !self.unknown.contains(&(when, reason.clone())) {
             self.unknown.push((when, reason));
+        }
+    }
+
+    /// Records why the evidence is insufficient for one object. A reason that several objects share is reported once.
+    pub(crate) fn cannot_tell_of(&mut self, object: impl fmt::Display, reason: impl Into<Reason>) {
+        let reason = reason.into();
+        match self
+            .unknown_objects
+            .iter_mut()
+            .find(|(known, _)| *known == reason)
+        {
+            Some((_, objects)) => objects.count += 1,
+            None => {
+                let first = object.to_string();
+                self.unknown_objects.push((reason, FirstOf { first, count: 1 }));
+            }
         }
     }
 
@@ -147,17 +182,21 @@ impl Findings {
     }
 
     /// Remarks that a violation lasted no longer than the grace period.
-    pub(crate) fn note_short(&mut self, finding: &Finding, length: Micros) {
+    pub(crate) fn note_short(&mut self, finding: &Finding, length: Micros, grace: Micros) {
+        let first_of_none = || Short {
+            objects: FirstOf {
+                first: finding.object.to_string(),
+                count: 0,
+            },
+            longest: length,
+            grace,
+        };
         let short = self
             .short
             .entry(finding.message.clone())
-            .or_insert_with(|| Short {
-                first: finding.object.clone(),
-                longest: length,
-                count: 0,
-            });
+            .or_insert_with(first_of_none);
         short.longest = short.longest.max(length);
-        short.count += 1;
+        short.objects.count += 1;
     }
 
     /// Decides what depends on all of the evidence.
@@ -173,16 +212,13 @@ impl Findings {
                 doubts.push(reason);
             }
         }
+        let objects = self.unknown_objects.iter();
+        doubts.extend(objects.map(|(reason, objects)| reason.after(objects)));
         let short = self.short.into_iter().map(|(message, short)| {
-            let others = match short.count {
-                1 => String::new(),
-                count => format!(" and {} more", count - 1),
-            };
-            Reason::from(format!(
-                "{}{others}: {message}, but only for {}, within the grace period of 2 min",
-                short.first,
-                Length(short.longest)
-            ))
+            let (objects, longest, grace) = (short.objects, Length(short.longest), Length(short.grace));
+            let words =
+                format!("{objects}: {message}, but only for {longest}, within the grace period of {grace}");
+            Reason::from(words)
         });
         Conclusion {
             examined: self.examined,
@@ -191,40 +227,6 @@ impl Findings {
             not_applicable: self.not_applicable,
             notes: self.notes.into_iter().chain(short).collect(),
             list: self.list,
-        }
-    }
-}
-
-/// The objects that a rule cannot judge: each reason once, with the first object.
-#[derive(Default)]
-pub(crate) struct Unknowns(Vec<SharedReason>);
-
-struct SharedReason {
-    reason: String,
-    first: String,
-    count: usize,
-}
-
-impl Unknowns {
-    pub(crate) fn add(&mut self, object: impl fmt::Display, reason: impl Into<String>) {
-        let reason = reason.into();
-        match self.0.iter_mut().find(|shared| shared.reason == reason) {
-            Some(shared) => shared.count += 1,
-            None => self.0.push(SharedReason {
-                reason,
-                first: object.to_string(),
-                count: 1,
-            }),
-        }
-    }
-
-    /// Reports each reason as inconclusive.
-    pub(crate) fn report(self, findings: &mut Findings) {
-        for SharedReason { reason, first, count } in self.0 {
-            match count {
-                1 => findings.cannot_tell(format!("{first}: {reason}")),
-                _ => findings.cannot_tell(format!("{first} and {} more: {reason}", count - 1)),
-            }
         }
     }
 }

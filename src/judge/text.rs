@@ -44,15 +44,6 @@ pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
     names.join(", ")
 }
 
-/// Returns ` by …` for messages; empty if no author is known.
-pub(crate) fn by(names: &BTreeSet<&str>) -> String {
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" by {}", listed(names))
-    }
-}
-
 /// Quotes the value of a name, such as a property's. The name may give the value away as a credential.
 pub(crate) fn redacted_under(name: &str, value: &str) -> String {
     if leaks_under(name, value).is_empty() {

@@ -116,16 +116,11 @@ impl Answer {
     /// The first violations and the first warnings alone.
     pub(super) fn shortened(self) -> Self {
         match self {
-            Self::Warning(mut warnings) => {
-                warnings.truncate(MOST);
-                Self::Warning(warnings)
-            }
-            Self::Broken(findings) => {
-                let is_warning = |finding: &Finding| finding.advisory;
-                let (warnings, mut listed): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_warning);
-                listed.truncate(MOST);
-                listed.extend(warnings.into_iter().take(MOST));
-                Self::Broken(listed)
+            Self::Warning(findings) | Self::Broken(findings) => {
+                let (warnings, violations): (Vec<_>, Vec<_>) =
+                    findings.into_iter().partition(|finding| finding.advisory);
+                let violations = violations.into_iter().take(MOST);
+                Self::all(violations.chain(warnings.into_iter().take(MOST)))
             }
             other => other,
         }

@@ -1,21 +1,26 @@
-//! Evaluates a function on each change of an object: its creation, two successive versions, and its deletion.
+//! Evaluates a function on each change of an object (its creation, two successive versions, and its deletion), and values
+//! that must not change as long as an object exists.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ptr,
+};
 
 use evidence::{
-    Evidence,
+    Evidence, History, Version,
     api::{ClusterProfile, PlacementDecision},
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::Value as Json;
 
 use super::{
     Answer, Evaluate, Hub, Judged,
-    author::{Attribution, Author, author_of_moment},
+    author::{Attribution, Author, NOTHING_RECORDED, author_of_moment},
     judged::JudgedObject,
 };
 use crate::{
-    subjects::Findings,
+    subjects::{Finding, Findings},
+    text::redacted,
     time::{Micros, missed},
     timeline::Timeline,
 };
@@ -216,13 +221,13 @@ impl<T: Judged> Evaluate for ChangeRule<T> {
 }
 
 /// The part at a finding's path: the element of a list or a map that the path names last, or the whole field without one.
-pub(super) fn part<T: Serialize>(object: &T, path: &str) -> Option<Value> {
+pub(super) fn part<T: Serialize>(object: &T, path: &str) -> Option<Json> {
     let element = path.rfind(']').map_or(path, |last| &path[..=last]);
     let object = serde_json::to_value(object).ok()?;
     at(&object, element).cloned()
 }
 
-fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+fn at<'v>(value: &'v Json, path: &str) -> Option<&'v Json> {
     if path.is_empty() {
         return Some(value);
     }
@@ -235,39 +240,200 @@ fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// The entry of a map with a key, or the element of a list with that type or name.
-fn element<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
-    let is_named = |item: &&Value| ["type", "name"].iter().any(|field| item[field] == key);
+fn element<'v>(value: &'v Json, key: &str) -> Option<&'v Json> {
     match value {
-        Value::Array(items) => items.iter().find(is_named),
+        Json::Array(items) => items.iter().find(|item| name(item) == Some(key)),
         other => other.get(key),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+/// The type of a condition, or the name of another element of a list.
+fn name(item: &Json) -> Option<&str> {
+    item.get("type").or(item.get("name"))?.as_str()
+}
 
-    use super::part;
+/// The paths of the fields in which two versions differ.
+pub(crate) fn changed_fields<T: Judged>(before: &T, after: &T) -> BTreeSet<String> {
+    let [before, after] = [before, after].map(|object| serde_json::to_value(object).unwrap_or_default());
+    let mut changed = BTreeSet::new();
+    for path in T::FIELDS {
+        let list = path.strip_suffix("[]");
+        let [old, new] = [&before, &after].map(|object| at(object, list.unwrap_or(path)));
+        let Some(list) = list else {
+            changed.extend((old != new).then(|| (*path).to_owned()));
+            continue;
+        };
+        let [old, new] = [old, new].map(entries);
+        let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+        let names = names.into_iter().filter(|name| old.get(name) != new.get(name));
+        changed.extend(names.map(|name| format!("{list}[{}]", redacted(name))));
+    }
+    changed
+}
 
-    #[test]
-    fn the_last_element_that_a_path_names() {
-        let object = json!({
-            "metadata": {"labels": {"example.com/tier": "gold"}},
-            "spec": {"displayName": "a"},
-            "status": {"conditions": [{"type": "Joined", "status": "True"}]},
-        });
-        let cases = [
-            ("metadata.labels[example.com/tier]", json!("gold")),
-            ("spec.displayName", json!("a")),
-            (
-                "status.conditions[Joined].lastTransitionTime",
-                json!({"type": "Joined", "status": "True"}),
-            ),
-        ];
-        for (path, expected) in cases {
-            assert_eq!(part(&object, path), Some(expected), "{path}");
+/// The entries of a map or a list, by their keys or names.
+fn entries(value: Option<&Json>) -> BTreeMap<&str, &Json> {
+    match value {
+        Some(Json::Object(entries)) => entries.iter().map(|(key, value)| (&**key, value)).collect(),
+        Some(Json::Array(items)) => items
+            .iter()
+            .map(|item| (name(item).unwrap_or_default(), item))
+            .collect(),
+        _ => BTreeMap::new(),
+    }
+}
+
+/// A value of a profile, with its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Value {
+    /// Where it is.
+    pub(crate) path: String,
+    /// What it is; never empty.
+    pub(crate) value: String,
+}
+
+impl Value {
+    /// A value at a path.
+    pub(crate) fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            value: value.into(),
         }
-        assert_eq!(part(&object, "status.conditions[Other].status"), None);
-        assert_eq!(part(&object, "status.properties[n].value"), None);
+    }
+}
+
+/// A rule on a value of each profile. Versions without the value are no change, and neither is what a gap hides.
+pub(crate) struct Stable {
+    value: fn(&ClusterProfile) -> Option<Value>,
+    /// The value may change with this one; none if it must not change at all.
+    within: Option<fn(&ClusterProfile) -> Option<&str>>,
+    /// Whether it does not matter who changed the value.
+    is_anyone: bool,
+    message: &'static str,
+}
+
+/// The last value that was not empty never changes within one uid. `message` says what is wrong otherwise.
+pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>, message: &'static str) -> Stable {
+    Stable {
+        value,
+        within: None,
+        is_anyone: false,
+        message,
+    }
+}
+
+/// The values that a profile has had.
+struct KnownValue<'e> {
+    /// The value by the implementation, or the first one.
+    own: Value,
+    /// The last value, by any client.
+    last: String,
+    /// The last version with a value.
+    at: &'e Version,
+}
+
+impl Stable {
+    /// A change counts, also by another client.
+    pub(crate) fn anyone(mut self) -> Self {
+        self.is_anyone = true;
+        self
+    }
+
+    /// The value may change when this one does.
+    pub(crate) fn within(mut self, scope: fn(&ClusterProfile) -> Option<&str>) -> Self {
+        self.within = Some(scope);
+        self
+    }
+
+    fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, ClusterProfile>,
+        life: &'e History<ClusterProfile>,
+        findings: &mut Findings,
+    ) {
+        let mut known: Option<KnownValue> = None;
+        let mut is_examined = false;
+        for version in object.judged_versions(life) {
+            known = known.filter(|known| self.is_of_one_scope(known.at, version));
+            let Some(value) = (self.value)(&version.object) else {
+                continue;
+            };
+            is_examined = true;
+            let known = known.get_or_insert_with(|| KnownValue {
+                own: value.clone(),
+                last: value.value.clone(),
+                at: version,
+            });
+            known.at = version;
+            let last = std::mem::replace(&mut known.last, value.value.clone());
+            // Another client may have changed the value, and the implementation restored it.
+            let is_changed = value.value != last && value.value != known.own.value;
+            if is_changed && self.judge_change(hub, life, version, (&known.own, &value), findings) {
+                known.own = value;
+            }
+        }
+        if is_examined {
+            findings.examine();
+        }
+    }
+
+    fn is_of_one_scope(&self, before: &Version, after: &Version) -> bool {
+        self.within.is_none_or(|scope| {
+            let old = scope(&before.object);
+            old.is_some() && old == scope(&after.object)
+        })
+    }
+
+    /// Reports a change by the implementation. Returns whether it made the change.
+    fn judge_change<'e>(
+        &self,
+        hub: &Hub<'e>,
+        life: &'e History<ClusterProfile>,
+        version: &'e Version,
+        (old, new): (&Value, &Value),
+        findings: &mut Findings,
+    ) -> bool {
+        let timeline = Timeline::of_name(hub.evidence, &[life]);
+        let mut changes = timeline.changes();
+        let change = changes.find(|change| change.after.is_some_and(|after| ptr::eq(after, version)));
+        let Some(change) = change else { return false };
+        if change.is_over_gap && self.within.is_some() {
+            findings.cannot_tell("the value changed while the watch was interrupted");
+            return false;
+        }
+        if !self.is_anyone {
+            match hub.profile_authors().of_change(&change, &new.path).author {
+                Author::Implementation => {}
+                // Without any record of writers, the judged implementation is the only known one.
+                Author::Unknown(reason) if reason == NOTHING_RECORDED => {}
+                Author::Run | Author::Other => return false,
+                Author::Unknown(reason) => {
+                    findings.cannot_tell(reason);
+                    return false;
+                }
+            }
+        }
+        findings.report(
+            Finding::on(&version.object, self.message)
+                .at(&new.path)
+                .expected(&old.value)
+                .observed(&new.value),
+        );
+        true
+    }
+}
+
+impl Evaluate for Stable {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        for object in hub.profiles() {
+            for life in &object.lives {
+                self.judge(hub, object, life, findings);
+            }
+        }
+    }
+
+    fn judges_published_objects(&self) -> bool {
+        true
     }
 }

@@ -1,23 +1,25 @@
-//! The slices of a decision, the objects that they were made for (KEP-5313 › Slicing), and the profiles that they name.
+//! The slices of a decision: the objects that they were made for (KEP-5313 › Slicing), the profiles that they name, and
+//! their history: which clusters left, and which came back. An interruption of the watch ends a history and begins another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Evidence, Kind, Origin, ProfileHistory, SliceHistory, Version,
     api::{
-        ClusterDecision, ClusterProfile, OwnerReference, PlacementDecision, names, names::LABEL_DECISION_KEY,
+        ClusterDecision, ClusterProfile, DecisionId, OwnerReference, PlacementDecision, names,
+        names::LABEL_DECISION_KEY,
     },
 };
-use jiff::Timestamp;
 
 use super::{
-    Hub, Judged,
+    Answer, Evaluate, Hub, Judged,
     judged::{has_unknown_publisher, key},
 };
 use crate::{
     hash::HashMap,
-    time::{Micros, is_watched},
-    timeline::{Intervals, Moment, Timeline},
+    subjects::Findings,
+    time::{Micros, end, is_watched},
+    timeline::Timeline,
 };
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
@@ -161,8 +163,6 @@ pub(crate) type ProfileName<'e> = (&'e str, &'e str);
 pub(super) struct NamedProfiles<'e> {
     evidence: &'e Evidence,
     lives: HashMap<ProfileName<'e>, Vec<&'e ProfileHistory>>,
-    /// When the profiles were first listed.
-    listed: Micros,
 }
 
 impl<'e> NamedProfiles<'e> {
@@ -172,11 +172,7 @@ impl<'e> NamedProfiles<'e> {
         for life in &evidence.profiles {
             lives.entry(key(life)).or_default().push(life);
         }
-        Self {
-            evidence,
-            lives,
-            listed: listed_at(evidence),
-        }
+        Self { evidence, lives }
     }
 
     /// Whether the run watched both profiles and slices.
@@ -210,20 +206,6 @@ impl<'e> NamedProfiles<'e> {
         Timeline::of_key(self.evidence, name, self.lives(name))
     }
 
-    /// When something was so of the profile of a name. Before the first list, its absence is unknown.
-    pub(super) fn intervals(
-        &self,
-        timeline: &Timeline<'e, ClusterProfile>,
-        holds: impl Fn(usize) -> bool,
-    ) -> Intervals {
-        let intervals = timeline.intervals(holds);
-        let first = timeline.moments().iter().position(Moment::is_observed);
-        match first.filter(|first| timeline.object(*first).is_none()) {
-            Some(_) => intervals.unknown_before(self.listed),
-            None => intervals,
-        }
-    }
-
     /// Why a profile of that name may exist although the run did not read it, if so.
     pub(super) fn why_unknown(&self, (namespace, name): ProfileName) -> Option<&'static str> {
         if !self.evidence.header.scope.holds_namespace(namespace) {
@@ -235,18 +217,6 @@ impl<'e> NamedProfiles<'e> {
             is_incomplete.then_some("the list of ClusterProfiles has a gap")
         }
     }
-}
-
-/// When the last profile of the first list was read, or when the window began.
-fn listed_at(evidence: &Evidence) -> Micros {
-    let Some(window) = evidence.header.window else {
-        return Micros::MIN;
-    };
-    let profiles = evidence.profiles.iter();
-    let listed = profiles.filter(|life| life.origin == Origin::Listed);
-    let read = listed.map(|life| life.versions[0].received());
-    let read = read.filter(|read| *read <= window.until);
-    read.fold(window.from, Timestamp::max).as_microsecond()
 }
 
 /// The object for which a slice was made: its controller or, if none is marked as such, its only owner.
@@ -288,4 +258,154 @@ fn owner_uids(slice: &PlacementDecision) -> BTreeSet<&str> {
 /// does.
 fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
     *owner.kind == *names::PLACEMENT_KIND && owner.name == slice.metadata.name
+}
+
+/// The time in which a cluster was in no slice of its decision.
+pub(crate) struct Absence<'e> {
+    /// Namespace and name of the cluster's profile.
+    pub(crate) cluster: ProfileName<'e>,
+    /// The last slice that had the cluster, in its last version with it.
+    pub(crate) left: &'e PlacementDecision,
+    /// When that slice lost the cluster, or began to wait for its finalizers.
+    pub(crate) since: Micros,
+    /// The slice that has the cluster again, and since when.
+    pub(crate) back: Option<(&'e PlacementDecision, Micros)>,
+    /// Whether the decision had no slice at some time in between.
+    pub(crate) was_without_slices: bool,
+}
+
+/// The history of a decision between two interruptions of the watch.
+pub(crate) struct DecisionHistory<'e> {
+    pub(crate) id: DecisionId<'e>,
+    pub(crate) changes: usize,
+    /// In the order in which the clusters came back; those that did not are at the end.
+    pub(crate) absences: Vec<Absence<'e>>,
+    pub(crate) end: Micros,
+}
+
+/// A rule on each history of a decision.
+pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        for (id, lives) in lives_by(hub, DecisionId::of) {
+            let timeline = Timeline::of_group(hub.evidence, &lives, |_, _| false);
+            let mut answer = Answer::each(&histories(hub, id, &timeline), check);
+            let authors = hub.slice_authors();
+            if lives.iter().any(|life| has_unknown_publisher(authors, life)) {
+                answer = answer.as_warning();
+            }
+            if matches!(answer, Answer::Unknown(_)) {
+                let slices = lives.iter().filter_map(|life| life.current());
+                slices.for_each(|slice| slice.wait_for(findings));
+            }
+            findings.count(answer);
+        }
+    }
+}
+
+/// In how many slices each cluster is, and one of them.
+type SlicesOfClusters<'e> = BTreeMap<ProfileName<'e>, (usize, &'e PlacementDecision)>;
+
+fn clusters<'e>(slices: &[&'e PlacementDecision]) -> SlicesOfClusters<'e> {
+    let mut clusters = SlicesOfClusters::new();
+    for slice in slices {
+        for entry in naming_entries(slice) {
+            let known = clusters.entry(entry.name).or_insert((0, *slice));
+            *known = (known.0 + 1, *slice);
+        }
+    }
+    clusters
+}
+
+/// A decision from moment to moment.
+struct DecisionProgress<'e> {
+    clusters: SlicesOfClusters<'e>,
+    /// When slices were first seen to wait for their finalizers, by uid.
+    terminating: HashMap<&'e str, Micros>,
+    absent: BTreeMap<ProfileName<'e>, Absence<'e>>,
+    history: DecisionHistory<'e>,
+}
+
+impl<'e> DecisionProgress<'e> {
+    fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision]) -> Self {
+        Self {
+            clusters: clusters(slices),
+            terminating: HashMap::default(),
+            absent: BTreeMap::new(),
+            history: DecisionHistory {
+                id,
+                changes: 0,
+                absences: Vec::new(),
+                end: Micros::MAX,
+            },
+        }
+    }
+
+    fn advance(&mut self, slices: &[&'e PlacementDecision], at: Micros) {
+        for slice in slices.iter().filter(|slice| slice.is_terminating()) {
+            self.terminating.entry(&slice.metadata.uid).or_insert(at);
+        }
+        let now = clusters(slices);
+        let before = self.clusters.iter().map(|(cluster, (count, _))| (cluster, count));
+        let is_same = before.eq(now.iter().map(|(cluster, (count, _))| (cluster, count)));
+        self.history.changes += usize::from(!is_same);
+        if slices.is_empty() {
+            let absent = self.absent.values_mut();
+            absent.for_each(|absence| absence.was_without_slices = true);
+        }
+        for (cluster, (_, slice)) in &now {
+            let absence = self.absent.remove(cluster).map(|absence| Absence {
+                back: Some((slice, at)),
+                ..absence
+            });
+            self.history.absences.extend(absence);
+        }
+        let gone = self
+            .clusters
+            .iter()
+            .filter(|(cluster, _)| !now.contains_key(*cluster));
+        for (cluster, (_, left)) in gone {
+            let terminating = self.terminating.get(&*left.metadata.uid);
+            let absence = Absence {
+                cluster: *cluster,
+                left,
+                since: terminating.copied().unwrap_or(at),
+                back: None,
+                was_without_slices: slices.is_empty(),
+            };
+            self.absent.insert(*cluster, absence);
+        }
+        self.clusters = now;
+    }
+
+    fn finish(mut self, end: Micros) -> DecisionHistory<'e> {
+        self.history.absences.extend(self.absent.into_values());
+        self.history.end = end;
+        self.history
+    }
+}
+
+/// The histories of a decision, one for each time without an interruption. What begins after the window does not count.
+fn histories<'e>(
+    hub: &Hub<'e>,
+    id: DecisionId<'e>,
+    timeline: &Timeline<'e, PlacementDecision>,
+) -> Vec<DecisionHistory<'e>> {
+    let mut histories = Vec::new();
+    let mut progress: Option<DecisionProgress> = None;
+    for (place, moment) in timeline.moments().iter().enumerate() {
+        let Some(slices) = timeline.objects(place) else {
+            histories.extend(progress.take().map(|progress| progress.finish(moment.seen_at)));
+            continue;
+        };
+        let slices = slices.iter().map(|version| &version.object);
+        let present: Vec<&PlacementDecision> = slices.filter(|slice| DecisionId::of(slice) == id).collect();
+        let progress = progress.get_or_insert_with(|| DecisionProgress::begin(id, &present));
+        progress.advance(&present, moment.seen_at);
+    }
+    histories.extend(progress.map(|progress| progress.finish(timeline.end())));
+    let window_end = end(hub.evidence).unwrap_or(Micros::MAX);
+    for history in &mut histories {
+        history.absences.retain(|absence| absence.since <= window_end);
+    }
+    histories
 }

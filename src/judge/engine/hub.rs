@@ -24,10 +24,13 @@ pub(crate) struct Hub<'e> {
     pub(crate) evidence: &'e Evidence,
     profiles: Vec<JudgedObject<'e, ClusterProfile>>,
     slices: Vec<JudgedObject<'e, PlacementDecision>>,
-    slices_in_scope: Vec<JudgedObject<'e, PlacementDecision>>,
-    clustersets: ClusterSets<'e>,
+    /// The slices in scope, those of other publishers included.
+    pub(super) slices_in_scope: Vec<JudgedObject<'e, PlacementDecision>>,
+    /// The ClusterSet of each namespace that has one.
+    clustersets: HashMap<&'e str, &'e str>,
     consumer_secrets: Vec<ConsumerSecret<'e>>,
-    credentials: BTreeMap<&'e Credential, Vec<usize>>,
+    /// The places of the consumers' Secrets with each credential.
+    pub(super) credentials: BTreeMap<&'e Credential, Vec<usize>>,
     profile_authors: Authors<'e>,
     slice_authors: Authors<'e>,
     consumer_run: OnceLock<Result<ConsumerRun<'e>, Reason>>,
@@ -43,7 +46,7 @@ impl<'e> Hub<'e> {
             profiles: judged_profiles(evidence),
             slices: judged_slices(evidence, &slice_authors),
             slices_in_scope: slices_in_scope(evidence),
-            clustersets: ClusterSets::of(evidence),
+            clustersets: clustersets(evidence),
             credentials: by_credential(&consumer_secrets),
             consumer_secrets,
             profile_authors: Authors::of(evidence, Role::Manager),
@@ -83,12 +86,13 @@ impl<'e> Hub<'e> {
 
     /// The ClusterSet that a namespace stands for, by its label or the user's declaration.
     pub(crate) fn clusterset_of_namespace(&self, namespace: &str) -> Option<&'e str> {
-        self.clustersets.of_namespace(namespace)
+        self.clustersets.get(namespace).copied()
     }
 
     /// The ClusterSet of a profile: the one that it names, or that of its namespace.
     pub(crate) fn clusterset_of<'a>(&'a self, profile: &'a ClusterProfile) -> Option<&'a str> {
-        self.clustersets.of_profile(profile)
+        let claimed = claims(profile).map(|(_, set)| set).next();
+        claimed.or_else(|| self.clusterset_of_namespace(&profile.metadata.namespace))
     }
 
     /// The profiles that are judged, in the order of their first appearance.
@@ -99,11 +103,6 @@ impl<'e> Hub<'e> {
     /// The slices that are judged, in the order of their first appearance.
     pub(crate) fn slices(&self) -> &[JudgedObject<'e, PlacementDecision>] {
         &self.slices
-    }
-
-    /// The slices in scope, those of other publishers included.
-    pub(super) fn slices_in_scope(&self) -> &[JudgedObject<'e, PlacementDecision>] {
-        &self.slices_in_scope
     }
 
     /// Whether other clients are known to publish all slices in scope.
@@ -134,11 +133,6 @@ impl<'e> Hub<'e> {
         &self.consumer_secrets
     }
 
-    /// The places of the consumers' Secrets with each credential.
-    pub(super) fn credentials(&self) -> &BTreeMap<&'e Credential, Vec<usize>> {
-        &self.credentials
-    }
-
     /// Whether a profile of that name may exist that could not be read.
     pub(crate) fn may_have_unread_profile(&self, name: &str) -> bool {
         !self.evidence.is_whole(Kind::Inventory) || self.evidence.may_be_unread(names::KIND, name)
@@ -158,41 +152,15 @@ impl<'e> Hub<'e> {
     }
 }
 
-/// The ClusterSets of namespaces, from their labels or else as declared by the user.
-pub(crate) struct ClusterSets<'a>(HashMap<&'a str, &'a str>);
-
-impl<'a> ClusterSets<'a> {
-    /// Reads the labels of all namespaces, and the declarations.
-    pub(crate) fn of(evidence: &'a Evidence) -> Self {
-        let declared = &evidence.header.claim.clustersets;
-        let mut sets: HashMap<&str, &str> = declared
-            .iter()
-            .map(|(namespace, set)| (&**namespace, &**set))
-            .collect();
-        sets.extend(
-            evidence
-                .namespaces
-                .iter()
-                .filter_map(|namespace| Some((&*namespace.name, labelled(&namespace.labels)?))),
-        );
-        Self(sets)
+/// The ClusterSets of namespaces, by the KEP's label, else by that of the API's Go package, else as declared by the user.
+fn clustersets(evidence: &Evidence) -> HashMap<&str, &str> {
+    let declared = evidence.header.claim.clustersets.iter();
+    let mut sets: HashMap<&str, &str> = declared.map(|(namespace, set)| (&**namespace, &**set)).collect();
+    for Namespace { name, labels, .. } in &evidence.namespaces {
+        let keys = [names::LABEL_CLUSTERSET, names::LABEL_CLUSTERSET_GO];
+        sets.extend(keys.iter().find_map(|key| Some((&**name, label(labels, key)?))));
     }
-
-    /// The ClusterSet that the profiles of a namespace represent.
-    pub(crate) fn of_namespace(&self, namespace: &str) -> Option<&'a str> {
-        self.0.get(namespace).copied()
-    }
-
-    /// The ClusterSet of a profile: its own claim, or that of its namespace.
-    pub(crate) fn of_profile(&self, profile: &'a ClusterProfile) -> Option<&'a str> {
-        let claimed = claims(profile).map(|(_, set)| set).next();
-        claimed.or_else(|| self.of_namespace(&profile.metadata.namespace))
-    }
-}
-
-/// The ClusterSet in a namespace's label: the KEP's key first, then that of the API's Go package.
-fn labelled(labels: &Labels) -> Option<&str> {
-    label(labels, names::LABEL_CLUSTERSET).or_else(|| label(labels, names::LABEL_CLUSTERSET_GO))
+    sets
 }
 
 /// A namespace's label, unless it is empty: some managers write an empty one outside of ClusterSets.

@@ -3,24 +3,25 @@
 //! A violation is a run of successive samples that contradict one value of the profile for longer than the grace period.
 //! A sample contradicts only what all versions since the sample before it report. Warnings have runs of their own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
 
 use evidence::{
-    ClusterProperty, Evidence, Kind, Lease, Look, Member, MemberPart, Reason, api::ClusterProfile,
+    ClusterProperty, Evidence, Kind, Lease, Look, Member, MemberPart, Reason, Tracked, api::ClusterProfile,
 };
 use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub,
-    comparison::{ComparedSample, Comparisons, of_both},
-    is_joined, is_reachable,
+    Answer, Evaluate, Hub, is_joined, is_reachable,
     judged::{JudgedObject, is_any},
     state::GRACE,
 };
 use crate::{
     reasons::NO_MEMBER_ASKED,
-    subjects::{Findings, Unknowns},
-    time::{Micros, end, why_missed},
+    subjects::{Finding, Findings, Length},
+    time::{Micros, SECOND, end, timestamp, why_missed},
 };
 
 /// A rule on the samples of members.
@@ -137,20 +138,22 @@ impl MemberRule {
         object: &JudgedObject<'e, ClusterProfile>,
         member: &SampledMember<'e>,
         findings: &mut Findings,
-    ) -> Vec<Reason> {
+    ) {
         if member.member.looks.is_empty() {
             let current = object.current();
             let answer = current.map(|profile| self.without_answers(hub, profile, member));
-            return match answer {
-                Some(Answer::Unknown(reason)) => vec![reason],
-                _ => Vec::new(),
-            };
+            if let Some(Answer::Unknown(reason)) = answer {
+                findings.cannot_tell_of(&member.member.profile, reason);
+            }
+            return;
         }
         let comparisons = self.compare(hub, object, member);
         if comparisons.is_examined() {
             findings.examine();
         }
-        comparisons.judge(findings)
+        for reason in comparisons.judge(findings) {
+            findings.cannot_tell_of(&member.member.profile, reason);
+        }
     }
 }
 
@@ -179,12 +182,11 @@ impl Evaluate for MemberRule {
         if evidence.members.is_empty() {
             findings.not_asked(NO_MEMBER_ASKED);
         }
-        let mut unknowns = Unknowns::default();
         let mut members: HashMap<(&str, &str), &Member> = HashMap::new();
         for member in &evidence.members {
             let (namespace, name) = (&*member.profile.namespace, &*member.profile.name);
             if evidence.histories_named(namespace, name).next().is_none() {
-                unknowns.add(
+                findings.cannot_tell_of(
                     &member.profile,
                     "a kubeconfig of its member was given, but there is no such profile",
                 );
@@ -193,19 +195,188 @@ impl Evaluate for MemberRule {
         }
         for object in hub.profiles() {
             if let Some(member) = members.get(&object.name()) {
-                let sampled = SampledMember::of(evidence, member);
-                for reason in self.judge(hub, object, &sampled, findings) {
-                    unknowns.add(&member.profile, reason.to_string());
-                }
+                self.judge(hub, object, &SampledMember::of(evidence, member), findings);
             }
         }
-        unknowns.report(findings);
+    }
+}
+
+/// What one sample shows.
+struct ComparedSample<'e> {
+    /// When the member was asked.
+    from: Micros,
+    /// When the last answer came.
+    until: Micros,
+    /// The profile at that time.
+    profile: Option<&'e ClusterProfile>,
+    /// What it contradicts of all versions of the profile since the sample before.
+    answer: Answer,
+}
+
+/// What a sample contradicts of two versions: only what both report.
+fn of_both(before: Answer, after: Answer) -> Answer {
+    match (before, after) {
+        (Answer::NotApplicable, _) | (_, Answer::NotApplicable) => Answer::NotApplicable,
+        (Answer::Kept, _) | (_, Answer::Kept) => Answer::Kept,
+        (unknown @ Answer::Unknown(_), _) | (_, unknown @ Answer::Unknown(_)) => unknown,
+        (before, after) => {
+            let is_same = |old: &Finding, new: &Finding| old.path == new.path && old.observed == new.observed;
+            let is_in_both = |new: &&Finding| before.findings().iter().any(|old| is_same(old, new));
+            Answer::all(after.findings().iter().filter(is_in_both).cloned())
+        }
+    }
+}
+
+impl ComparedSample<'_> {
+    fn is_unknown(&self) -> bool {
+        matches!(self.answer, Answer::Unknown(_))
+    }
+}
+
+/// All samples of one member, compared with its profile.
+struct Comparisons<'e> {
+    all: Vec<ComparedSample<'e>>,
+    grace: Micros,
+}
+
+impl<'e> Comparisons<'e> {
+    /// Whether the member answered in any sample that the rule applies to.
+    fn is_examined(&self) -> bool {
+        let mut answers = self.all.iter().map(|sample| &sample.answer);
+        answers.any(|answer| !matches!(answer, Answer::NotApplicable | Answer::Unknown(_)))
+    }
+
+    /// Reports each violation, and returns why there may be others.
+    fn judge(&self, findings: &mut Findings) -> Vec<Reason> {
+        let all = self.all.iter().flat_map(|sample| sample.answer.findings());
+        let paths: BTreeSet<&str> = all.map(|finding| &*finding.path).collect();
+        let mut reasons: Vec<Reason> = paths
+            .into_iter()
+            .filter_map(|path| self.judge_path(path, findings))
+            .collect();
+        reasons.extend(self.unanswered());
+        reasons
+    }
+
+    fn judge_path(&self, path: &str, findings: &mut Findings) -> Option<Reason> {
+        let violations = self.runs(path, |finding| !finding.advisory);
+        if let Some(run) = violations.iter().rfind(|run| self.is_too_long(run)) {
+            self.report(path, run, false, findings);
+            return None;
+        }
+        let wrong = self.runs(path, |_| true);
+        if let Some(run) = wrong.iter().rfind(|run| self.is_too_long(run)) {
+            self.report(path, run, true, findings);
+        }
+        let may_be_longer = violations.iter().any(|run| self.may_be_too_long(path, run));
+        may_be_longer.then(|| self.too_short().into())
+    }
+
+    /// The finding of a sample at a path.
+    fn at(&self, place: usize, path: &str) -> Option<&Finding> {
+        let mut all = self.all[place].answer.findings().iter();
+        all.find(|finding| finding.path == path)
+    }
+
+    /// The runs of successive samples that contradict one value.
+    fn runs(&self, path: &str, counts: fn(&Finding) -> bool) -> Vec<Range<usize>> {
+        let observed = |place: usize| {
+            let finding = self.at(place, path).filter(|finding| counts(finding));
+            finding.map(|finding| &*finding.observed)
+        };
+        let observed: Vec<Option<&str>> = (0..self.all.len()).map(observed).collect();
+        let mut first = 0;
+        let runs = observed.chunk_by(|one, next| one == next).filter_map(|run| {
+            let places = first..first + run.len();
+            first = places.end;
+            run[0].map(|_| places)
+        });
+        runs.collect()
+    }
+
+    fn is_too_long(&self, run: &Range<usize>) -> bool {
+        self.length(run) > self.grace
+    }
+
+    /// For how long the profile was certainly wrong.
+    fn length(&self, run: &Range<usize>) -> Micros {
+        self.all[run.end - 1].from - self.all[run.start].until
+    }
+
+    /// Whether the violation may have lasted for longer: it is open at the end, or the samples around it have no answer.
+    fn may_be_too_long(&self, path: &str, run: &Range<usize>) -> bool {
+        let value = self.at(run.start, path).map(|finding| &finding.observed);
+        let may_be_wrong = |place: &usize| {
+            let is_same = || self.at(*place, path).map(|finding| &finding.observed) == value;
+            self.all[*place].is_unknown() || is_same()
+        };
+        let before = (0..run.start).rev().take_while(may_be_wrong).count();
+        let after = (run.end..self.all.len()).take_while(may_be_wrong).count();
+        let (first, end) = (run.start - before, run.end + after);
+        let is_open = end == self.all.len();
+        let is_unanswered = before + after > 0;
+        is_open || (is_unanswered && self.all[end - 1].until - self.all[first].from > self.grace)
+    }
+
+    /// Why the member may have differed while it did not answer: for longer than the grace period, or in all samples.
+    fn unanswered(&self) -> Option<Reason> {
+        let mut since: Option<Micros> = None;
+        let mut reason = None;
+        for sample in &self.all {
+            let Answer::Unknown(why) = &sample.answer else {
+                since = None;
+                continue;
+            };
+            let since = *since.get_or_insert(sample.from);
+            if sample.until - since > self.grace {
+                reason = Some(why.clone());
+            }
+        }
+        match &self.all.first()?.answer {
+            Answer::Unknown(why) if self.all.iter().all(ComparedSample::is_unknown) => {
+                reason.or(Some(why.clone()))
+            }
+            _ => reason,
+        }
+    }
+
+    /// Reports what the last sample of a run contradicts.
+    fn report(&self, path: &str, run: &Range<usize>, is_warning: bool, findings: &mut Findings) {
+        let is_reported = |place: &usize| {
+            let finding = self.at(*place, path);
+            finding.is_some_and(|finding| finding.advisory == is_warning)
+        };
+        let place = run.clone().rfind(is_reported).unwrap_or(run.end - 1);
+        let Some(finding) = self.at(place, path) else {
+            return;
+        };
+        let mut finding = finding.clone();
+        if let Some(profile) = self.all[place].profile {
+            finding.object = profile.object_ref();
+        }
+        let observed = format!(
+            "{}, for at least {} since {} (grace: {})",
+            finding.observed,
+            Length(self.length(run)),
+            timestamp(self.all[run.start].until),
+            Length(self.grace),
+        );
+        findings.report(finding.observed(observed));
+    }
+
+    fn too_short(&self) -> String {
+        let minutes = self.grace / (60 * SECOND);
+        format!(
+            "it differs from its member, which was not watched without a break for longer than the grace period of \
+             {minutes} min: observe for at least {} min",
+            minutes + 1
+        )
     }
 }
 
 /// A member that the run accessed.
-pub(super) struct SampledMember<'e> {
-    pub(super) member: &'e Member,
+struct SampledMember<'e> {
+    member: &'e Member,
     /// The components whose lease was fresh at some time since the first sample.
     renewing: BTreeSet<&'e str>,
     /// Why it never answered.
@@ -220,7 +391,7 @@ pub(crate) struct Sample<'s> {
 }
 
 impl<'e> SampledMember<'e> {
-    pub(super) fn of(evidence: &'e Evidence, member: &'e Member) -> Self {
+    fn of(evidence: &'e Evidence, member: &'e Member) -> Self {
         let reason = why_missed(evidence, Kind::Members, &member.profile);
         Self {
             member,
@@ -229,7 +400,7 @@ impl<'e> SampledMember<'e> {
         }
     }
 
-    pub(super) fn sample<'s>(&'s self, answers: &'s Look) -> Sample<'s> {
+    fn sample<'s>(&'s self, answers: &'s Look) -> Sample<'s> {
         Sample {
             answers,
             member: self,

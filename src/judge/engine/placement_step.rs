@@ -15,11 +15,12 @@ use super::{
     Answer, Hub, Judged,
     author::{Author, NOTHING_RECORDED},
     driver_steps::{cut_short_before, describe, missed_after, next_action, observed_until, to_the_second},
+    judged::object_named,
 };
 use crate::{
     subjects::Finding,
     text::{counted, redacted},
-    time::{Micros, SECOND, timestamp, reported_by},
+    time::{Micros, SECOND, reported_by, timestamp},
     timeline::{Certainty, Moment, Timeline},
 };
 
@@ -36,7 +37,7 @@ pub(crate) struct PlacementStep<'s, 'e> {
     pub(crate) histories: Vec<&'s SliceHistory>,
     /// Its slices after each change, in order. They were watched at these times.
     states: Vec<SliceState<'s>>,
-    timeline: Option<Timeline<'s, PlacementDecision>>,
+    timeline: Timeline<'s, PlacementDecision>,
 }
 
 /// The slices of a placement from a moment on, without those that wait for their finalizers.
@@ -54,9 +55,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         let request = taken.placement.as_ref().ok_or_else(unknown)?;
         let slices = request.slices(&hub.evidence.slices, &hub.evidence.header.scope);
         let histories = slices.histories.clone();
-        let timeline =
-            (!histories.is_empty()).then(|| Timeline::of_group(hub.evidence, &histories, |_, _| false));
-        let states = states(timeline.as_ref(), &slices);
+        let timeline = Timeline::of_group(hub.evidence, &histories, |_, _| false);
+        let states = states(&timeline, &slices);
         Ok(Self {
             hub,
             taken,
@@ -116,15 +116,13 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     /// Whether something held of its slices for longer than a scheduler takes to write them, from a moment on until the
     /// next action.
     pub(crate) fn lasted(&self, from: Micros, holds: impl Fn(&[&'s PlacementDecision]) -> bool) -> Certainty {
-        let Some(timeline) = &self.timeline else {
-            return Certainty::No;
-        };
-        let mut places = vec![false; timeline.moments().len()];
-        let observed = (0..places.len()).filter(|place| timeline.moments()[*place].is_observed());
+        let moments = self.timeline.moments();
+        let mut places = vec![false; moments.len()];
+        let observed = (0..places.len()).filter(|place| moments[*place].is_observed());
         for (place, state) in observed.zip(&self.states) {
             places[place] = holds(&state.slices);
         }
-        let intervals = timeline.intervals(|place| places[place]);
+        let intervals = self.timeline.intervals(|place| places[place]);
         intervals.between(from, self.next_action()).longer_than(GRACE)
     }
 
@@ -168,11 +166,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         let known = self.histories.last().map(|history| history.last());
         match slices.first().copied().or(known) {
             Some(slice) => ObjectRef::from(slice),
-            None => ObjectRef {
-                kind: names::PLACEMENT_KIND.to_owned(),
-                name: self.request.name.clone(),
-                ..ObjectRef::default()
-            },
+            None => object_named(names::PLACEMENT_KIND, ("", &self.request.name)),
         }
     }
 
@@ -262,15 +256,9 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
 /// The slices of each observed moment.
 fn states<'s>(
-    timeline: Option<&Timeline<'s, PlacementDecision>>,
+    timeline: &Timeline<'s, PlacementDecision>,
     slices: &PlacementSlices<'s>,
 ) -> Vec<SliceState<'s>> {
-    let Some(timeline) = timeline else {
-        return vec![SliceState {
-            seen_at: Micros::MIN,
-            slices: Vec::new(),
-        }];
-    };
     let state = |(place, moment): (usize, &Moment<PlacementDecision>)| {
         let present = timeline.objects(place)?.iter().map(|version| &version.object);
         let is_part = |slice: &&PlacementDecision| !slice.is_terminating() && slices.hold(slice);

@@ -3,8 +3,9 @@
 //! An action leaves the implementation some time to react. If the run did not watch long enough, or a gap may hide the
 //! reaction, the answer is unknown.
 
-use evidence::{DriverAction, DriverStep, Evidence, History, ObjectRef, Reason, api::ClusterProfile};
-use jiff::Timestamp;
+use std::collections::BTreeSet;
+
+use evidence::{DriverAction, DriverStep, History, ObjectRef, Reason, Version, api::ClusterProfile};
 
 use super::{
     Answer, Hub,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     subjects::Finding,
-    text::{by, redacted},
+    text::redacted,
     time::{Micros, timestamp},
     timeline::{Certainty, Timeline},
 };
@@ -124,11 +125,6 @@ impl<'s, 'e> Step<'s, 'e> {
         written.next().map(|place| moments[place].seen_at)
     }
 
-    /// Who made the change of a field with which a moment began; none if nothing changed.
-    pub(super) fn author_of_moment(&self, place: usize, field: &str) -> Option<Attribution<'e>> {
-        author_of_moment(self.hub, &self.timeline, place, field, &|_| true)
-    }
-
     /// The profile as last seen before a moment; none if there was none.
     pub(super) fn last_seen_before(&self, at: Micros) -> Option<&'e ClusterProfile> {
         let moments = self.timeline.moments();
@@ -169,27 +165,17 @@ impl<'e> Step<'_, 'e> {
 
     /// Whether the profile was as expected after the action, and another client is known to have undone that.
     fn was_undone_by_other(&self, expected: impl Fn(Option<&ClusterProfile>) -> bool, field: &str) -> bool {
-        let (moments, began) = (self.timeline.moments(), self.taken.from.as_microsecond());
+        let (began, last) = (self.taken.from.as_microsecond(), self.last_observation());
         let is_expected =
-            |place: usize| moments[place].is_observed() && expected(self.timeline.object(place));
-        let end = moments.partition_point(|moment| moment.seen_at <= self.last_observation());
-        let first = moments.partition_point(|moment| moment.seen_at <= began);
-        let is_undone = |place: &usize| is_expected(*place) && !is_expected(*place + 1);
-        let Some(place) = (first..end.saturating_sub(1)).rfind(is_undone) else {
-            return false;
-        };
-        let by = match self.timeline.object(place + 1) {
-            Some(_) => self.author_of_moment(place + 1, field),
-            None => self.author_of_deletion(place + 1),
-        };
-        by.is_some_and(|by| by.author == Author::Other)
-    }
-
-    /// Who deleted the profile, if a moment began with that.
-    fn author_of_deletion(&self, place: usize) -> Option<Attribution<'e>> {
-        let mut deletions = self.timeline.changes().filter(|change| change.after.is_none());
-        let deletion = deletions.find(|change| change.place == place)?;
-        Some(self.hub.profile_authors().of_deletion(deletion.life, deletion.at))
+            |version: Option<&'e Version<ClusterProfile>>| expected(version.map(|version| &version.object));
+        let mut changes: Vec<_> = self.timeline.changes().collect();
+        changes.retain(|change| {
+            let is_reaction = began < change.seen_at && change.seen_at <= last;
+            is_reaction && !change.is_over_gap && is_expected(change.before) && !is_expected(change.after)
+        });
+        let undone = changes.last();
+        let author = undone.map(|change| self.hub.profile_authors().of_change(change, field).author);
+        author == Some(Author::Other)
     }
 
     /// Kept as with [`Self::expect`], but only what was seen after the run's own write counts, which `is_own` recognizes.
@@ -253,22 +239,40 @@ impl<'e> Step<'_, 'e> {
         } else {
             ""
         };
-        let mut finding = violation(&lasting(&intervals.stretches(GRACE), false, GRACE, ending));
+        let mut finding = violation(&lasting(&intervals.stretches(GRACE), "", GRACE, ending));
         finding.name_object(|| self.object_at_deadline());
-        let attribution = self.author_of_moment(place, &finding.path);
-        match attribution.and_then(|attribution| why_not_blamed(&attribution)) {
-            Some(reason) => Answer::Unknown(reason),
-            None => Answer::broken(finding),
+        let names = self.names_if_blamed(place, &finding.path);
+        names.map_or_else(Answer::Unknown, |_| Answer::broken(finding))
+    }
+
+    /// The names of the client that made the change of a field with which a moment began.
+    ///
+    /// # Errors
+    /// The reason why the change is no violation: another client made it, or its author is unknown although the evidence records
+    /// authors.
+    fn names_if_blamed(&self, place: usize, field: &str) -> Result<BTreeSet<&'e str>, Reason> {
+        match author_of_moment(self.hub, &self.timeline, place, field, &|_| true) {
+            Some(by) if by.is_of_others() => Err(BY_OTHERS.into()),
+            Some(Attribution {
+                author: Author::Unknown(reason),
+                ..
+            }) if reason != NOTHING_RECORDED => Err(reason),
+            by => Ok(by.map_or_else(BTreeSet::new, |by| by.names)),
         }
     }
 
     /// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
     pub(super) fn last_observation(&self) -> Micros {
-        let last = last_observation(self.hub.evidence, self.taken);
-        let next = self
-            .next_action()
-            .map_or(Micros::MAX, |next| next.from.as_microsecond());
-        last.min(next.saturating_sub(1))
+        let (until, deadline) = (
+            observed_until(self.hub.evidence, self.taken),
+            self.taken.deadline(),
+        );
+        let next = self.next_action().map(|next| next.from);
+        let ends = [Some(until).filter(|until| *until < deadline), next]
+            .into_iter()
+            .flatten();
+        let before_ends = ends.map(|end| end.as_microsecond().saturating_sub(1));
+        before_ends.fold(deadline.as_microsecond(), Micros::min)
     }
 
     /// Explains that the driver acted on the member again before the deadline, if so.
@@ -283,7 +287,6 @@ impl<'e> Step<'_, 'e> {
     pub(crate) fn expect_kept(
         &self,
         holds: impl Fn(&ClusterProfile) -> bool,
-        field: &str,
         finding: impl FnOnce(&'e ClusterProfile) -> Finding,
     ) -> Answer {
         let action = describe(self.taken);
@@ -292,15 +295,16 @@ impl<'e> Step<'_, 'e> {
         };
         let until = observed_until(self.hub.evidence, self.taken).as_microsecond();
         let moments = self.timeline.moments();
-        let is_lost = |place: &usize| {
-            let profile = self.timeline.object(*place);
-            (written..until).contains(&moments[*place].seen_at)
-                && profile.is_some_and(|profile| !holds(profile))
-        };
-        if let Some(place) = (0..moments.len()).find(is_lost) {
-            let attribution = self.author_of_moment(place, field);
+        let is_within = |place: &usize| (written..until).contains(&moments[*place].seen_at);
+        let within = (0..moments.len()).filter(is_within);
+        let mut observed = within.filter_map(|place| Some((place, self.timeline.object(place)?)));
+        if let Some((place, profile)) = observed.find(|(_, profile)| !holds(profile)) {
             let seen_at = to_the_second(timestamp(moments[place].seen_at));
-            return of_author(attribution, self.timeline.object(place).map(finding), seen_at);
+            let finding = finding(profile);
+            let observed = format!("{} from {seen_at} on", finding.observed);
+            let names = self.names_if_blamed(place, &finding.path);
+            let broken = |names| Answer::broken(finding.observed(observed).done_by(&names));
+            return names.map_or_else(Answer::Unknown, broken);
         }
         if self.last_seen_before(until).is_none() {
             return Answer::unknown(format!("{} was deleted after {action}", self.profile));
@@ -323,36 +327,4 @@ impl<'e> Step<'_, 'e> {
         let profile = self.at_deadline();
         profile.map_or_else(|| self.profile.clone(), ObjectRef::from)
     }
-}
-
-/// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
-fn last_observation(evidence: &Evidence, taken: &DriverStep) -> Micros {
-    let until = observed_until(evidence, taken);
-    if until < taken.deadline() {
-        until.as_microsecond().saturating_sub(1)
-    } else {
-        taken.deadline().as_microsecond()
-    }
-}
-
-/// Why a change is not a violation: another client made it, or its author is unknown although the evidence records authors.
-fn why_not_blamed(attribution: &Attribution) -> Option<Reason> {
-    match &attribution.author {
-        Author::Run | Author::Other => Some(BY_OTHERS.into()),
-        Author::Unknown(reason) if *reason != NOTHING_RECORDED => Some(reason.clone()),
-        Author::Unknown(_) | Author::Implementation => None,
-    }
-}
-
-/// A violation if the implementation is the author of a change, or if nothing records authors.
-fn of_author(attribution: Option<Attribution>, finding: Option<Finding>, seen_at: Timestamp) -> Answer {
-    let Some(finding) = finding else {
-        return Answer::Kept;
-    };
-    if let Some(reason) = attribution.as_ref().and_then(why_not_blamed) {
-        return Answer::Unknown(reason);
-    }
-    let by_whom = attribution.map_or(String::new(), |attribution| by(&attribution.names));
-    let observed = format!("{} from {seen_at} on{by_whom}", finding.observed);
-    Answer::broken(finding.observed(observed))
 }

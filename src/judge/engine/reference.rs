@@ -16,12 +16,13 @@ use super::{
     decisions::{DecisionSlices, NamedProfiles, NamingEntry, ProfileName, naming_entries},
     same_slice,
     state::{GRACE, UNSETTLED, is_settled},
+    violation::describe,
 };
 use crate::{
-    subjects::{Finding, Findings, Unknowns},
+    subjects::{Finding, Findings},
     text::redacted_field,
-    time::{Micros, SECOND, Set, timestamp},
-    timeline::{Certainty, Intervals, Timeline},
+    time::{Micros, Set, Stretch},
+    timeline::{Certainty, Timeline},
 };
 
 /// A decision names a profile.
@@ -120,7 +121,6 @@ impl Evaluate for References {
                 profiles: &profiles,
                 decision: &decision,
                 violations: BTreeMap::new(),
-                unknowns: Unknowns::default(),
             };
             if profiles.is_watched() {
                 judged.judge_watched(findings);
@@ -140,7 +140,6 @@ struct JudgedDecision<'r, 'e> {
     profiles: &'r NamedProfiles<'e>,
     decision: &'r DecisionSlices<'e>,
     violations: BTreeMap<SameFinding<'e>, Vec<ReferenceViolation<'e>>>,
-    unknowns: Unknowns,
 }
 
 /// Slice, message, and whether it is a warning: violations that have these in common are one finding.
@@ -150,15 +149,8 @@ struct ReferenceViolation<'e> {
     entry: NamingEntry<'e>,
     finding: Finding,
     /// None in a single list.
-    lasted: Option<Lasted>,
-}
-
-/// For how long a violation lasted.
-#[derive(Clone, Copy)]
-struct Lasted {
-    length: Micros,
-    since: Micros,
-    is_open: bool,
+    stretches: Vec<Stretch>,
+    ending: &'static str,
 }
 
 impl<'e> JudgedDecision<'_, 'e> {
@@ -239,7 +231,7 @@ impl<'e> JudgedDecision<'_, 'e> {
         let unknown = self.profiles.why_unknown(name);
         if let Some(unknown) = unknown.filter(|_| self.profiles.lives(name).is_empty()) {
             if named.longer_than(grace) != Certainty::No {
-                self.add_unknown(name, last.slice, unknown);
+                add_unknown(name, last.slice, unknown, findings);
             }
             return false;
         }
@@ -260,21 +252,24 @@ impl<'e> JudgedDecision<'_, 'e> {
             else {
                 continue;
             };
-            let wrong = self
-                .profiles
-                .intervals(&profiles, |place| !findings_of(place).is_empty());
+            let wrong = profiles.intervals(|place| !findings_of(place).is_empty());
             let wrong = wrong.and(&unexcused.during(&Set::of([*span])));
             applies |= !wrong.seen().is_empty();
             match (wrong.longer_than(grace), unknown) {
                 (Certainty::No, _) => {}
-                (_, Some(unknown)) => self.add_unknown(name, last.slice, unknown),
+                (_, Some(unknown)) => add_unknown(name, last.slice, unknown, findings),
                 (Certainty::Yes, None) => {
                     let is_sure = !self.decision.has_unknown_publisher(self.hub, last.slice);
                     let finding = finding.clone().advisory_unless(is_sure);
-                    self.add(*last, finding, Lasted::of(&wrong, grace));
+                    let ending = if wrong.is_open() {
+                        timeline.end_in_words()
+                    } else {
+                        ""
+                    };
+                    self.add(*last, finding, wrong.stretches(grace), ending);
                 }
                 (Certainty::Unknown(_), None) => {
-                    self.add_unknown(name, last.slice, TOO_EARLY);
+                    add_unknown(name, last.slice, TOO_EARLY, findings);
                     if wrong.is_open() {
                         self.wait_for(name, findings);
                     }
@@ -295,7 +290,7 @@ impl<'e> JudgedDecision<'_, 'e> {
                     .why_unknown(entry.name)
                     .filter(|_| profile.is_none())
                 {
-                    Some(unknown) => self.add_unknown(entry.name, slice, unknown),
+                    Some(unknown) => add_unknown(entry.name, slice, unknown, findings),
                     None => answers.push((entry, self.rule.answer(entry.name, profile, profile.is_some()))),
                 }
             }
@@ -311,33 +306,28 @@ impl<'e> JudgedDecision<'_, 'e> {
             findings.examined += usize::from(applies);
             for (entry, answer) in answers {
                 for finding in answer.findings() {
-                    self.add(entry, finding.clone().advisory(), None);
+                    self.add(entry, finding.clone().advisory(), Vec::new(), "");
                 }
             }
         }
     }
 
-    fn add(&mut self, entry: NamingEntry<'e>, finding: Finding, lasted: Option<Lasted>) {
+    fn add(
+        &mut self,
+        entry: NamingEntry<'e>,
+        finding: Finding,
+        stretches: Vec<Stretch>,
+        ending: &'static str,
+    ) {
         let slice = &*entry.slice.metadata.name;
         let same = (slice, finding.message.clone(), finding.advisory);
         let violation = ReferenceViolation {
             entry,
             finding,
-            lasted,
+            stretches,
+            ending,
         };
         self.violations.entry(same).or_default().push(violation);
-    }
-
-    fn add_unknown(
-        &mut self,
-        (namespace, name): ProfileName,
-        slice: &PlacementDecision,
-        reason: &'static str,
-    ) {
-        let metadata = &slice.metadata;
-        let slice = format!("slice {}/{}", metadata.namespace, metadata.name);
-        let reference = format!("{slice}, which refers to ClusterProfile {namespace}/{name}");
-        self.unknowns.add(redacted_field(&reference), reason);
     }
 
     /// Records a violation that was open at the end, for the slices of the decision, and the profile.
@@ -348,27 +338,25 @@ impl<'e> JudgedDecision<'_, 'e> {
         }
     }
 
-    /// Reports one finding for each slice and message, and each reason for an unknown answer once.
+    /// Reports one finding for each slice and message.
     fn report(self, findings: &mut Findings) {
         for violations in self.violations.into_values() {
             findings.report(together(violations, self.rule.grace));
         }
-        self.unknowns.report(findings);
     }
 }
 
-impl Lasted {
-    /// The longest stretch that was longer than the grace period.
-    fn of(wrong: &Intervals, grace: Micros) -> Option<Self> {
-        let stretches = wrong.stretches(grace);
-        let longest = stretches.iter().max_by_key(|stretch| stretch.total)?;
-        let last = wrong.seen().last();
-        Some(Self {
-            length: longest.total,
-            since: longest.from,
-            is_open: wrong.is_open() && last.is_some_and(|last| last.1 <= longest.until),
-        })
-    }
+/// Records why a reference cannot be judged.
+fn add_unknown(
+    (namespace, name): ProfileName,
+    slice: &PlacementDecision,
+    reason: &'static str,
+    findings: &mut Findings,
+) {
+    let metadata = &slice.metadata;
+    let slice = format!("slice {}/{}", metadata.namespace, metadata.name);
+    let reference = format!("{slice}, which refers to ClusterProfile {namespace}/{name}");
+    findings.cannot_tell_of(redacted_field(&reference), reason);
 }
 
 /// How many references a finding lists.
@@ -384,16 +372,14 @@ fn together(mut violations: Vec<ReferenceViolation>, grace: Micros) -> Finding {
     if more > 0 {
         observed.push_str(&format!(" and {more} more"));
     }
-    let lasted = violations.iter().filter_map(|violation| violation.lasted);
-    if let Some(longest) = lasted.clone().max_by_key(|lasted| lasted.length) {
-        let most = if violations.len() > 1 { "up to " } else { "" };
-        let is_open = lasted.clone().any(|lasted| lasted.is_open);
-        let when = if is_open { " when the window ended" } else { "" };
-        let (length, grace) = (longest.length / SECOND, grace / SECOND);
-        let since = timestamp(longest.since);
-        observed.push_str(&format!(
-            "; for {most}{length} s{when} (grace: {grace} s), since {since}"
-        ));
+    let length =
+        |violation: &&ReferenceViolation| violation.stretches.iter().map(|stretch| stretch.total).max();
+    let bound = if violations.len() > 1 { "up to " } else { "" };
+    if let Some(longest) = violations.iter().max_by_key(length)
+        && !longest.stretches.is_empty()
+    {
+        let lasted = describe(&longest.stretches, bound, grace, longest.ending);
+        observed.push_str(&format!("; {lasted}"));
     }
     let ReferenceViolation { entry, finding, .. } = violations.swap_remove(0);
     let path = format!("decisions[{}].clusterProfileRef", entry.index);

@@ -13,11 +13,13 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub, Judged, judged::JudgedObject, managers::profiles_of_others, violation::Violations,
+    Answer, Evaluate, Hub, Judged,
+    judged::{JudgedObject, profiles_of_others},
+    violation::Violations,
 };
 use crate::{
     subjects::Findings,
-    time::{Micros, SECOND, known_skew},
+    time::{Micros, SECOND, known_skew, new_stamp},
 };
 
 /// The usual grace period of a violation: 2 min.
@@ -47,10 +49,11 @@ pub(crate) fn state(check: fn(&ClusterProfile, &Hub) -> Answer) -> State<Cluster
     State::of(GRACE, move |version, hub| check(&version.object, hub))
 }
 
-/// A rule on each version of a profile whose function compares times with the time of arrival.
+/// A rule on each version of a profile whose function compares times with the time of arrival. A dump has none.
 pub(crate) fn state_seen(check: fn(&ClusterProfile, Seen, &Hub) -> Answer) -> State<ClusterProfile> {
     State::of(GRACE, move |version, hub| {
-        check(&version.object, Seen::at(hub.evidence, version.at), hub)
+        let seen = version.at.map(|arrival| Seen::at(hub.evidence, arrival));
+        seen.map_or(Answer::NotApplicable, |seen| check(&version.object, seen, hub))
     })
 }
 
@@ -211,59 +214,30 @@ impl<T: Judged> Evaluate for State<T> {
     }
 }
 
-/// When a version of an object was seen.
+/// When a version of an object arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// When it arrived, by the runner's clock; none in a dump.
-    arrival: Option<Timestamp>,
-    /// How far the hub's clock is ahead of the runner's; none if unknown.
-    skew: Option<Micros>,
-}
-
-/// Whether a time was still to come when a version was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ahead {
-    /// It lay in the future by more than the given margin.
-    Yes,
-    /// It did not.
-    No,
-    /// The version has no arrival time, as in a dump.
-    NoArrival,
-    /// The hub's clock is unknown.
-    NoClock,
+    /// The hub's time; the runner's if the hub's clock is unknown.
+    pub(crate) hub_time: Micros,
+    pub(crate) is_clock_known: bool,
+    /// The later of the hub's time and the runner's.
+    latest: Micros,
 }
 
 impl Seen {
-    /// When a version arrived.
-    pub(super) fn at(evidence: &Evidence, arrival: Option<Timestamp>) -> Self {
+    pub(super) fn at(evidence: &Evidence, arrival: Timestamp) -> Self {
+        let (arrival, skew) = (arrival.as_microsecond(), known_skew(evidence));
+        let hub_time = arrival.saturating_add(skew.unwrap_or_default());
         Self {
-            arrival,
-            skew: known_skew(evidence),
+            hub_time,
+            is_clock_known: skew.is_some(),
+            latest: hub_time.max(arrival),
         }
     }
 
-    /// The hub's time when the version arrived, at least; none in a dump.
-    pub(crate) fn hub_time(&self) -> Option<Micros> {
-        let arrival = self.arrival?.as_microsecond();
-        Some(arrival.saturating_add(self.skew.unwrap_or_default()))
-    }
-
-    /// Whether `time` lay more than `margin` ahead when the version arrived, by the hub's clock and by the runner's.
-    pub(crate) fn is_ahead(&self, time: Timestamp, margin: Micros) -> Ahead {
-        let Some(arrival) = self.arrival else {
-            return Ahead::NoArrival;
-        };
-        let ahead = self.skew.unwrap_or_default().max(0);
-        let latest = arrival
-            .as_microsecond()
-            .saturating_add(ahead)
-            .saturating_add(margin);
-        let is_ahead = time.as_microsecond() > latest;
-        match (is_ahead, self.skew) {
-            (false, _) => Ahead::No,
-            (true, Some(_)) => Ahead::Yes,
-            (true, None) => Ahead::NoClock,
-        }
+    /// Whether a time was more than `margin` ahead, by the hub's clock and by the runner's.
+    pub(crate) fn is_ahead(&self, time: Timestamp, margin: Micros) -> bool {
+        time.as_microsecond() > self.latest.saturating_add(margin)
     }
 }
 
@@ -352,10 +326,8 @@ fn read_at(evidence: &Evidence) -> Option<Micros> {
 
 /// The newest timestamp that the hub wrote into an object's metadata.
 pub(crate) fn newest_timestamp<T: Tracked>(object: &T) -> Option<Micros> {
-    let metadata = object.metadata();
-    let writers = metadata.writers.as_deref().unwrap_or_default();
-    let times = writers.iter().filter_map(|writer| writer.time.as_deref());
-    let times = times.chain(metadata.creation_timestamp.as_deref());
-    let times = times.filter_map(parse_time).max();
-    times.map(|time| time.as_microsecond())
+    let created = object.metadata().creation_timestamp.as_deref();
+    let times = [new_stamp(None, object), created].into_iter().flatten();
+    let newest = times.filter_map(parse_time).max();
+    newest.map(|time| time.as_microsecond())
 }

@@ -33,14 +33,6 @@ pub(super) struct Violations<'v, 'e, T> {
     pub(super) is_anyone: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    Fixed,
-    Deleted,
-    Gap,
-    Window,
-}
-
 impl<T: Judged> Violations<'_, '_, T> {
     /// Reports each violation that lasted, and why others may have.
     pub(super) fn judge(&self, findings: &mut Findings) {
@@ -166,12 +158,8 @@ impl<T: Judged> Violations<'_, '_, T> {
             return;
         };
         let span = self.span(*first, *place, &stretches);
-        let objects = self.timeline.objects(*place).unwrap_or_default();
         for finding in self.at(*place, identity) {
-            let mut finding = finding.clone();
-            if let Some(version) = objects.first() {
-                finding.name_object(|| version.object.object_ref());
-            }
+            let mut finding = self.on_object(finding, *place);
             if let Some(span) = &span {
                 let observed = format!("{}; {span}", finding.observed);
                 finding = finding.observed(observed);
@@ -180,42 +168,42 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
     }
 
+    /// A finding that names its object: the first one of the moment, unless it names another.
+    fn on_object(&self, finding: &Finding, place: usize) -> Finding {
+        let mut finding = finding.clone();
+        if let Some([version, ..]) = self.timeline.objects(place) {
+            finding.name_object(|| version.object.object_ref());
+        }
+        finding
+    }
+
     /// From when until when a violation lasted, in words; none if it was there all the time, or is judged by one version.
     fn span(&self, first: usize, last: usize, stretches: &[Stretch]) -> Option<String> {
-        if stretches.is_empty() {
+        let moments = self.timeline.moments();
+        let is_all_along = first == self.first_seen() && last + 1 == moments.len();
+        if stretches.is_empty() || self.grace == 0 || !self.timeline.is_watched() || is_all_along {
             return None;
         }
-        let is_all_along = first == self.first_seen() && self.ending(last) == Ending::Window;
-        if self.grace == 0 || !self.timeline.is_watched() || is_all_along {
-            return None;
-        }
-        let is_at_least = first
+        let is_begin_seen = first
             .checked_sub(1)
-            .is_none_or(|before| !self.timeline.moments()[before].is_observed());
-        let ending = match self.ending(last) {
-            Ending::Fixed => ", then fixed",
-            Ending::Deleted => ", when the profile was deleted",
-            Ending::Gap => ", when the watch was interrupted",
-            Ending::Window => self.timeline.end_in_words(),
+            .is_some_and(|before| moments[before].is_observed());
+        let bound = if is_begin_seen { "" } else { "at least " };
+        let is_terminating = |version: &&Version<T>| version.object.is_terminating();
+        let next = (last + 1 < moments.len()).then(|| self.timeline.objects(last + 1));
+        let ending = match next {
+            None => self.timeline.end_in_words(),
+            Some(None) => ", when the watch was interrupted",
+            Some(Some(objects)) if objects.is_empty() || objects.iter().any(is_terminating) => {
+                ", when the profile was deleted"
+            }
+            Some(Some(_)) => ", then fixed",
         };
-        Some(describe(stretches, is_at_least, self.grace, ending))
+        Some(describe(stretches, bound, self.grace, ending))
     }
 
     fn first_seen(&self) -> usize {
         let moments = self.timeline.moments();
         moments.iter().position(Moment::is_observed).unwrap_or_default()
-    }
-
-    fn ending(&self, place: usize) -> Ending {
-        if place + 1 == self.timeline.moments().len() {
-            return Ending::Window;
-        }
-        match self.timeline.objects(place + 1) {
-            None => Ending::Gap,
-            Some([]) => Ending::Deleted,
-            Some(objects) if objects.iter().any(|version| version.object.is_terminating()) => Ending::Deleted,
-            Some(_) => Ending::Fixed,
-        }
     }
 
     /// Remarks that a violation lasted no longer than the grace period.
@@ -228,12 +216,9 @@ impl<T: Judged> Violations<'_, '_, T> {
         let (Some(length), Some((place, finding))) = (longest, wrong) else {
             return;
         };
-        let mut finding = finding.clone();
-        let objects = self.timeline.objects(place).unwrap_or_default();
-        if let Some(version) = objects.first() {
-            finding.name_object(|| version.object.object_ref());
-        }
-        findings.note_short(&finding, if self.timeline.is_watched() { length } else { 0 });
+        let finding = self.on_object(finding, place);
+        let length = if self.timeline.is_watched() { length } else { 0 };
+        findings.note_short(&finding, length, self.grace);
     }
 
     /// Asks the run to watch on for all objects that exist, since a change of any one may end the violation.
@@ -250,12 +235,11 @@ fn unknown(answer: &Answer) -> Option<&Reason> {
     }
 }
 
-/// From when until when something lasted for longer than a grace period: the last of its stretches.
-pub(super) fn describe(stretches: &[Stretch], is_at_least: bool, grace: Micros, ending: &str) -> String {
+/// From when until when something lasted for longer than a grace period: the last of its stretches. Empty without any.
+pub(super) fn describe(stretches: &[Stretch], bound: &str, grace: Micros, ending: &str) -> String {
     let Some(stretch) = stretches.last() else {
         return String::new();
     };
-    let least = if is_at_least { "at least " } else { "" };
     let again = match stretch.times {
         1 => String::new(),
         times => format!(" in all, {times} times"),
@@ -266,5 +250,5 @@ pub(super) fn describe(stretches: &[Stretch], is_at_least: bool, grace: Micros, 
     };
     let (length, grace) = (Length(stretch.total), Length(grace));
     let (from, until) = (timestamp(stretch.from), timestamp(stretch.until));
-    format!("wrong for {least}{length}{again} (grace: {grace}), from {from} until {until}{ending}{last}")
+    format!("wrong for {bound}{length}{again} (grace: {grace}), from {from} until {until}{ending}{last}")
 }

@@ -24,7 +24,7 @@ pub(crate) use self::{
     expectation::{Case, SpecialCases, without_dot},
     writes::ConsumerWrites,
 };
-use super::{Answer, Evaluate, Hub};
+use super::{Answer, Evaluate, Hub, object_named};
 use crate::{
     rules::ExpectationWords,
     subjects::Findings,
@@ -148,7 +148,7 @@ impl<'e> ConsumerRun<'e> {
         };
         match self.versions.iter().rfind(is_it) {
             Some(version) => ObjectRef::from(version.profile),
-            None => object_ref(names::KIND, profile),
+            None => object_named(names::KIND, (&profile.namespace, &profile.name)),
         }
     }
 
@@ -370,16 +370,6 @@ fn server(entry: &AccessProvider) -> &str {
 /// A time as microseconds.
 pub(crate) fn micros(at: Timestamp) -> Micros {
     at.as_microsecond()
-}
-
-/// The reference to an object of the testbed.
-pub(crate) fn object_ref(kind: &str, object: &ObjectKey) -> ObjectRef {
-    ObjectRef {
-        kind: kind.to_owned(),
-        namespace: object.namespace.clone(),
-        name: object.name.clone(),
-        ..ObjectRef::default()
-    }
 }
 
 /// Whether a connection began that sent a TLS hello.

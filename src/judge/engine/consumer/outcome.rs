@@ -194,10 +194,7 @@ impl<'e> Case<'_, 'e> {
     fn moves(&self, from: &str) -> Outcome {
         let late = self.run.acts(from, self.settled_period()?);
         let late = late.iter().min_by_key(|act| (act.is_output(), act.at()));
-        let mut connections = self
-            .run
-            .connections_to(&self.expectation.url, self.period())
-            .peekable();
+        let mut connections = self.connections().peekable();
         if connections.peek().is_some()
             && !self.acts.is_empty()
             && connections.all(|call| !call.was_trusted())
@@ -229,16 +226,18 @@ impl<'e> Case<'_, 'e> {
 
     /// Kept if all connections in the period are as expected. The reason is for a period without any.
     fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, none: impl Into<Reason>) -> Outcome {
-        let connections = || self.run.connections_to(&self.expectation.url, self.period());
-        if let Some(call) = connections().find(|call| !is_expected(call)) {
+        if let Some(call) = self.connections().find(|call| !is_expected(call)) {
             let (url, at) = (redacted(&call.url), call.at);
             return Ok(self.wrong(format!("a connection to {url} at {at}")));
         }
         self.run.check_logged(&self.period())?;
-        match connections().next() {
-            Some(_) => Ok(Answer::Kept),
-            None => Err(none.into()),
-        }
+        let is_any = self.connections().next().is_some();
+        is_any.then_some(Answer::Kept).ok_or(none.into())
+    }
+
+    /// The connections to the member in the period that sent a TLS hello.
+    fn connections(&self) -> impl Iterator<Item = &'e MemberCall> {
+        self.run.connections_to(&self.expectation.url, self.period())
     }
 
     fn renews_credential(&self) -> Outcome {
@@ -325,31 +324,22 @@ impl<'e> Case<'_, 'e> {
         let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
         let others =
             addresses.filter(|other| *other != url && self.run.calls_to(other).any(|call| call.at < *first));
-        let others: Vec<(usize, usize)> = others
-            .map(|other| {
-                (
-                    self.occasions(other, writes, 0),
-                    self.occasions(other, writes, length),
-                )
-            })
+        let others: Vec<[usize; 2]> = others
+            .map(|other| [0, length].map(|earlier| self.occasions(other, writes, earlier)))
             .collect();
-        let usual = others.iter().map(|(during, _)| *during).max().unwrap_or(0);
+        let usual = others.iter().map(|[during, _]| *during).max().unwrap_or(0);
         let more = others
             .iter()
-            .map(|(during, before)| during.saturating_sub(*before));
-        let excess = own.saturating_sub(usual).max(more.min().unwrap_or(0));
+            .map(|[during, before]| during.saturating_sub(*before))
+            .min();
+        let excess = own.saturating_sub(usual).max(more.unwrap_or(0));
         if excess == 0 {
             return Ok(Answer::Kept);
         }
-        let answer = self.wrong(format!(
-            "new connections after {own} of {}",
-            counted(writes.len(), "write")
-        ));
-        Ok(if excess.saturating_mul(2) >= writes.len() {
-            answer
-        } else {
-            answer.as_warning()
-        })
+        let count = counted(writes.len(), "write");
+        let answer = self.wrong(format!("new connections after {own} of {count}"));
+        let is_often = excess.saturating_mul(2) >= writes.len();
+        Ok(if is_often { answer } else { answer.as_warning() })
     }
 
     /// After how many of these writes, or as much earlier, a new connection to a URL followed before the next write.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Log, ObjectKey, Published, Request, api::ObjectKind};
 
-use super::{ConsumerRun, micros, object_ref};
+use super::{ConsumerRun, micros};
 use crate::{
-    engine::Answer,
+    engine::{Answer, object_named},
     reasons::CONSUMER_NOT_NAMED,
     subjects::Findings,
     text::{counted, redacted},
@@ -55,7 +55,7 @@ pub(super) fn evaluate(
             [] => Answer::Kept,
             _ => check(&ConsumerWrites { run, requests }),
         };
-        findings.count(answer.on(|| object_ref(name, &object)));
+        findings.count(answer.on(|| object_named(name, (&object.namespace, &object.name))));
     }
 }
 

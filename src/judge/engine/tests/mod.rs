@@ -59,21 +59,16 @@ fn every_example_has_the_expected_verdict() {
 }
 
 #[test]
-fn every_test_rule_has_examples() {
-    let used: BTreeSet<&str> = examples().iter().map(|(rule, _)| rule.id).collect();
-    let defined: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
-    assert_eq!(used, defined);
-}
-
-#[test]
-fn every_example_has_a_name_of_its_own() {
+fn every_test_rule_has_examples_with_names_of_their_own() {
     let mut names = BTreeSet::new();
     for (rule, example) in examples() {
+        let (id, name) = (rule.id, &example.name);
         assert!(
-            names.insert((rule.id, example.name.clone())),
-            "{}: two examples are named `{}`",
-            rule.id,
-            example.name
+            names.insert((id, name.clone())),
+            "{id}: two examples are named `{name}`"
         );
     }
+    let used: BTreeSet<&str> = names.iter().map(|(id, _)| *id).collect();
+    let defined: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(used, defined);
 }

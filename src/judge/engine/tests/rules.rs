@@ -24,84 +24,72 @@ use crate::{
 /// The path of the label that says what a function answers.
 const ANSWER_PATH: &str = "metadata.labels[answer]";
 
-/// The first edition that has the rules on profiles, and the one that has those on slices.
-const PROFILES: &str = "standard";
-const SLICES: &str = "placement-2025-09";
-
 /// All test rules.
 pub(super) static RULES: LazyLock<Vec<Rule>> =
     LazyLock::new(|| profile_rules().into_iter().chain(slice_rules()).collect());
 
 fn profile_rules() -> Vec<Rule> {
-    let of = |id, needs, evaluator| rule(id, PROFILES, needs, evaluator);
+    let answer_after_break = step(Scenario::Outage, DriverAction::Break, answered_after_break);
     vec![
-        of("test/state", "inventory", Arc::new(state(labelled_answer))),
-        of(
+        on_profiles("test/state", "inventory", state(labelled_answer)),
+        on_profiles(
             "test/state-without-grace",
             "inventory",
-            Arc::new(state(labelled_answer).grace(0)),
+            state(labelled_answer).grace(0),
         ),
-        of(
+        on_profiles(
             "test/state-filled-later",
             "inventory",
-            Arc::new(state(labelled_answer).filled_later()),
+            state(labelled_answer).filled_later(),
         ),
-        of(
+        on_profiles(
             "test/state-of-others",
             "inventory",
-            Arc::new(state(labelled_answer).of_others()),
+            state(labelled_answer).of_others(),
         ),
-        of("test/group", "inventory", Arc::new(group(group_key, one_profile))),
-        of(
+        on_profiles("test/group", "inventory", group(group_key, one_profile)),
+        on_profiles(
             "test/stable",
             "inventory",
-            Arc::new(stable(answer_value, "the label changed")),
+            stable(answer_value, "the label changed"),
         ),
-        of(
+        on_profiles(
             "test/change",
             "timeline",
-            Arc::new(change(changed_answer, "no label changed")),
+            change(changed_answer, "no label changed"),
         ),
-        of(
+        on_profiles(
             "test/creation",
             "timeline",
-            Arc::new(creation(answer_of_creation, "no profile was created")),
+            creation(answer_of_creation, "no creation"),
         ),
-        of(
-            "test/step",
-            "driver",
-            Arc::new(step(Scenario::Outage, DriverAction::Break, answered_after_break)),
-        ),
-        of("test/once", "inventory", Arc::new(once(all_answers))),
-        of("test/member", "members", Arc::new(member(answer_or_version))),
-        of(
-            "test/endpoint-calls",
-            "members",
-            Arc::new(calls(any_call_answered)),
-        ),
-        of("test/plugin-runs", "plugins", Arc::new(calls(no_login_refused))),
-        of(
-            "test/writes",
-            "inventory",
-            Arc::new(writes(Count::Changing, few_writes)),
-        ),
+        on_profiles("test/step", "driver", answer_after_break),
+        on_profiles("test/once", "inventory", once(all_answers)),
+        on_profiles("test/member", "members", member(answer_or_version)),
+        on_profiles("test/endpoint-calls", "members", calls(any_call_answered)),
+        on_profiles("test/plugin-runs", "plugins", calls(no_login_refused)),
+        on_profiles("test/writes", "inventory", writes(Count::Changing, few_writes)),
     ]
 }
 
 fn slice_rules() -> Vec<Rule> {
-    let of = |id, evaluator| rule(id, SLICES, "placement-decisions", evaluator);
     vec![
-        of("test/slice", Arc::new(slice(labelled_answer_of_slice))),
-        of("test/decision", Arc::new(decision(one_slice))),
-        of(
-            "test/reference",
-            Arc::new(reference(existing_profile).grace(60 * SECOND)),
-        ),
-        of("test/history", Arc::new(history(no_return))),
+        on_slices("test/slice", slice(labelled_answer_of_slice)),
+        on_slices("test/decision", decision(one_slice)),
+        on_slices("test/reference", reference(existing_profile).grace(60 * SECOND)),
+        on_slices("test/history", history(no_return)),
     ]
 }
 
-fn rule(id: &'static str, edition: &str, needs: &str, evaluator: Arc<dyn Evaluate>) -> Rule {
+fn on_profiles(id: &'static str, needs: &str, evaluator: impl Evaluate + 'static) -> Rule {
+    rule(id, "standard", needs, evaluator)
+}
+
+fn on_slices(id: &'static str, evaluator: impl Evaluate + 'static) -> Rule {
+    rule(id, "placement-2025-09", "placement-decisions", evaluator)
+}
+
+fn rule(id: &'static str, edition: &str, needs: &str, evaluator: impl Evaluate + 'static) -> Rule {
     let facts = format!(
         "{{title: A test, level: MUST, basis: explicit, since: {edition}, source: Test › Test, needs: [{needs}], \
          appliesTo: objects with the label, remedy: None.}}"
@@ -109,7 +97,7 @@ fn rule(id: &'static str, edition: &str, needs: &str, evaluator: Arc<dyn Evaluat
     Rule {
         id,
         facts: Facts::parse(id, &facts).expect("the facts of a test rule"),
-        evaluators: vec![evaluator],
+        evaluators: vec![Arc::new(evaluator)],
     }
 }
 

@@ -1,15 +1,18 @@
-//! Whether writes stay within a token bucket, and the findings if they do not: who wrote, how often, and which fields.
+//! Whether writes stay within a token bucket, the findings if they do not (who wrote, how often, and which fields), and the
+//! budget of a profile write by write, for reports.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-use evidence::{Reason, ReasonId, Request};
+use evidence::{Evidence, Reason, ReasonId, Request, api::ClusterProfile};
+use jiff::Timestamp;
 
-use super::{Answer, Authored, Judged, Source, Value, Write, Writes};
+use super::{Answer, Authored, Count, Judged, Value, Write, Writes, named::names};
 use crate::{
-    engine::judged::is_status,
+    engine::{Hub, change::changed_fields, judged::is_status},
+    hash::HashMap,
     subjects::Finding,
     text::{counted, listed, redacted},
     time::{Bucket, Edge, Micros, SECOND, skew, timestamp},
@@ -85,21 +88,6 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
         self.unless_missed(answer.or_kept())
     }
 
-    /// The best possible balance of a bucket after each of the implementation's writes, with its time by the runner's clock.
-    pub(super) fn balances(&self, bucket: Bucket) -> Vec<(Micros, Micros)> {
-        let ahead = if self.source == Source::AuditLog {
-            skew(self.named.hub.evidence)
-        } else {
-            0
-        };
-        let Authored { own, .. } = self.authored();
-        let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
-        let draws = bucket.draws(&edges);
-        draws
-            .map(|draw| (own[draw.last].reported - ahead, draw.left))
-            .collect()
-    }
-
     /// The implementation's writes in a span, in words.
     fn span(&self, writes: &[&Write<'e, T>], what: &str) -> String {
         let (from, until) = (writes[0].reported, writes[writes.len() - 1].reported);
@@ -119,7 +107,7 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
             match (write.request, write.versions()) {
                 (Some(request), _) => tally.add_request(request),
                 (None, Some((before, after))) => {
-                    let fields = after.object.changed_fields(&before.object);
+                    let fields = changed_fields(&before.object, &after.object);
                     tally.add(listed(&self.author(write).names), fields);
                 }
                 (None, None) => {}
@@ -269,9 +257,104 @@ fn first_of(texts: impl ExactSizeIterator<Item = String>, thing: &str) -> String
     texts.join(", ")
 }
 
+/// The known budgets of a hub's profiles, by namespace and name.
+pub struct Spendings<'e>(HashMap<(&'e str, &'e str), Vec<Spending>>);
+
+/// One profile's bucket, from its creation (or the first evidence) to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spending {
+    /// The evidence of the writes.
+    pub source: Source,
+    /// The writes, in order.
+    pub draws: Vec<Draw>,
+}
+
+/// One status write, and the balance after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// When it was reported, by the runner's clock.
+    pub at: Timestamp,
+    /// Best possible number of writes left, as far as times are known: at most [`BURST`](crate::rules::BURST); negative if
+    /// overdrawn.
+    pub left: f64,
+}
+
+/// The evidence of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The audit log: all writes.
+    AuditLog,
+    /// The watch: writes that change something.
+    Watch,
+}
+
+impl<'e> Spendings<'e> {
+    /// Reads the status writes of the implementation, from the source that the rule uses.
+    pub fn of(evidence: &'e Evidence) -> Self {
+        let hub = Hub::of(evidence);
+        let mut spendings: HashMap<(&str, &str), Vec<Spending>> = HashMap::default();
+        for named in names::<ClusterProfile>(&hub, Count::Status) {
+            let of_name = spendings.entry(named.name).or_default();
+            for writes in named.of_each_object(Count::Status) {
+                of_name.push(Spending {
+                    source: writes.source,
+                    draws: draws(&writes),
+                });
+            }
+            of_name.retain(|spending| !spending.draws.is_empty());
+        }
+        Self(spendings)
+    }
+
+    /// The buckets of the profiles with one name, one after the other, without those that were never written.
+    pub fn of_profile(&self, namespace: &'e str, name: &'e str) -> &[Spending] {
+        self.0.get(&(namespace, name)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The implementation's writes, and the balance of the budget after each.
+fn draws(writes: &Writes<'_, '_, ClusterProfile>) -> Vec<Draw> {
+    let ahead = match writes.source {
+        Source::AuditLog => skew(writes.named.hub.evidence),
+        Source::Watch => 0,
+    };
+    let Authored { own, .. } = writes.authored();
+    let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
+    let draws = BUDGET.draws(&edges).map(|draw| Draw {
+        at: timestamp(own[draw.last].reported - ahead),
+        left: draw.left as f64 / BUDGET.refill as f64,
+    });
+    draws.collect()
+}
+
+impl Spending {
+    /// Whether a write overdraws the bucket.
+    pub fn is_overdrawn(&self) -> bool {
+        self.draws.iter().any(Draw::is_too_much)
+    }
+}
+
+impl Draw {
+    /// Whether it overdraws the bucket.
+    pub fn is_too_much(&self) -> bool {
+        self.left < 0.0
+    }
+}
+
+impl Source {
+    /// A note on the evidence of a budget rule.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::AuditLog => "judged from the audit log, which has every write",
+            Self::Watch => "judged from the watch, which shows writes that change something",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::{self, example::Example};
 
     fn tally(writes: &[(&str, &[&str])]) -> String {
         let mut tally = Tally::default();
@@ -293,11 +376,39 @@ mod tests {
             "2 by m (status.version each time, status.conditions 1 time), 1 by an unknown writer \
              (metadata.labels[tier] each time)"
         );
+        let of_five = ["u0", "u1", "u2", "u3", "u4"].map(|user| (user, &[][..]));
+        assert_eq!(tally(&of_five), "1 by u0, 1 by u1, 1 by u2, 2 more writers");
     }
 
+    /// The drawing agrees with the verdict: the profiles with a finding are those with an overdrawn bucket.
     #[test]
-    fn more_than_three_writers_are_counted() {
-        let writes: [(&str, &[&str]); 5] = [("u0", &[]), ("u1", &[]), ("u2", &[]), ("u3", &[]), ("u4", &[])];
-        assert_eq!(tally(&writes), "1 by u0, 1 by u1, 1 by u2, 2 more writers");
+    fn is_overdrawn_where_the_rule_reports_a_violation() {
+        let judge = rules::find("updates/status-writes-within-budget").expect("the rule");
+        let (mut complaints, mut buckets) = (0, 0);
+        for rule in rules::all().iter().filter(|rule| rule.suite() == "updates") {
+            for example in Example::of(rule).expect("examples") {
+                let evidence = example.evidence();
+                let findings = judge.findings(evidence);
+                let spendings = Spendings::of(evidence);
+                for history in evidence.histories() {
+                    let metadata = &history.last().metadata;
+                    let of_profile = spendings.of_profile(&metadata.namespace, &metadata.name);
+                    let is_reported = findings.list().iter().any(|finding| {
+                        *finding.object.name == *metadata.name
+                            && *finding.object.namespace == *metadata.namespace
+                    });
+                    assert_eq!(
+                        of_profile.iter().any(Spending::is_overdrawn),
+                        is_reported,
+                        "{}: {}",
+                        rule.id,
+                        metadata.name
+                    );
+                    complaints += usize::from(is_reported);
+                    buckets += of_profile.len();
+                }
+            }
+        }
+        assert!(complaints > 3 && buckets > 30, "{complaints} of {buckets}");
     }
 }

@@ -4,7 +4,6 @@ mod budget;
 #[cfg(test)]
 mod laws;
 mod named;
-mod spending;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +13,12 @@ use evidence::{
 };
 
 pub(crate) use self::budget::BUDGET;
+pub use self::budget::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
 use self::named::{NamedWrites, names};
-pub use self::{
-    budget::{BURST, REFILL_SECONDS},
-    spending::{Draw, Source, Spending, Spendings},
-};
 use super::{
     Answer, Evaluate, Hub, Judged, Value,
     author::{Attribution, Author, creates},
+    change::changed_fields,
 };
 use crate::{
     subjects::Findings,
@@ -146,7 +143,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
         };
         let field = match &self.field {
             Some(field) => field.clone(),
-            None => common_field(&after.object.changed_fields(&before.object)),
+            None => common_field(&changed_fields(&before.object, &after.object)),
         };
         authors.of_change(change, &field)
     }

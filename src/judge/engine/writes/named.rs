@@ -10,7 +10,7 @@ use crate::{
     engine::{
         Hub, Judged,
         author::{creates, is_touched},
-        judged::{JudgedObject, key},
+        judged::{JudgedObject, key, object_named},
     },
     hash::HashSet,
     time::{Edge, Micros, SECOND, end, is_watched, skew},
@@ -92,12 +92,7 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     pub(super) fn object(&self) -> ObjectRef {
         match self.lives().last() {
             Some(life) => life.last().object_ref(),
-            None => ObjectRef {
-                kind: T::KIND.to_owned(),
-                namespace: self.name.0.to_owned(),
-                name: self.name.1.to_owned(),
-                ..ObjectRef::default()
-            },
+            None => object_named(T::KIND, self.name),
         }
     }
 

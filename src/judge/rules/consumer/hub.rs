@@ -11,8 +11,8 @@ use evidence::{
 use crate::{
     engine::{
         Answer,
+        change::changed_fields,
         consumer::{ConsumerRun, ConsumerWrites, micros},
-        judged::changed_fields,
     },
     subjects::Finding,
     text::redacted,

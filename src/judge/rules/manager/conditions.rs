@@ -11,11 +11,7 @@ use evidence::{
     parse_time,
 };
 
-use crate::{
-    engine::{Ahead, CLOCKS_APART},
-    hash::HashSet,
-    rules::prelude::*,
-};
+use crate::{engine::CLOCKS_APART, hash::HashSet, rules::prelude::*};
 
 /// How far a transition time may be ahead: clocks may be 5 min apart, and a write may take the grace period of 2 min.
 const FUTURE: Micros = CLOCKS_APART + 120 * SECOND;
@@ -155,9 +151,9 @@ fn field_checks(condition: &Condition) -> [(bool, &str, &str, &str, &str); 4] {
 pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, seen: Seen, _: &Hub) -> Answer {
     Answer::each(profile.status.conditions.iter(), |condition| {
         let text = condition.last_transition_time.as_deref().unwrap_or_default();
-        let is_ahead = parse_time(text).is_some_and(|time| seen.is_ahead(time, FUTURE) == Ahead::Yes);
-        Answer::broken_if(is_ahead, || {
-            let now = timestamp(seen.hub_time().unwrap_or_default());
+        let is_ahead = parse_time(text).is_some_and(|time| seen.is_ahead(time, FUTURE));
+        Answer::broken_if(is_ahead && seen.is_clock_known, || {
+            let now = timestamp(seen.hub_time);
             let message = "a condition's transition time is in the future";
             invalid(condition, ".lastTransitionTime", message)
                 .expected(format!("not after {now}, give or take 7 min"))

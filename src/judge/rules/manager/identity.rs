@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::updates::served_version;
 use crate::{
-    engine::{Author, Creator, ProgramFields, creators, names_of_others, profile_of},
+    engine::{Author, Creator, ProgramFields, creators, names_of_others, object_named},
     rules::prelude::*,
 };
 
@@ -350,7 +350,7 @@ fn request_finding(request: &Request) -> Finding {
         (_, _) => ("changes", "spec"),
     };
     let message = format!("the implementation {action} a profile of another manager");
-    Finding::on(profile_of(request), message)
+    Finding::on(object_named(KIND, request.namespace_and_name()), message)
         .at(path)
         .expected("written by its own manager only")
         .observed(format!("{} at {}", request.verb, request.at))

@@ -134,12 +134,12 @@ fn keeps(
             && is_guarded(&object.lives[0].last().metadata.namespace)
     };
     let guarded = hub.profiles_before(taken).filter(is_kept).map(|object| Guarded {
-        lives: &object.lives,
+        lives: object.lives.clone(),
         from: taken.from.as_microsecond(),
         is_created_by_run: false,
-        until: next_action_on(hub.evidence, object.lives[0].last(), taken),
+        until: next_action_on(hub.evidence, object.lives[0].last(), taken).unwrap_or(Micros::MAX),
     });
-    untouched.judge(hub, taken, &guarded.collect::<Vec<_>>())
+    untouched.judge(hub, taken, guarded)
 }
 
 fn no_profile_before(taken: &DriverStep) -> Answer {
@@ -266,7 +266,7 @@ pub(crate) fn display_name_kept(step: &Step) -> Answer {
         ));
     };
     let is_wanted = |profile: &ClusterProfile| profile.spec.display_name.as_deref() == Some(wanted);
-    step.expect_kept(is_wanted, "spec.displayName", |after| {
+    step.expect_kept(is_wanted, |after| {
         Finding::on(after, "a consumer's display name was overwritten")
             .at("spec.displayName")
             .expected(redacted(wanted))

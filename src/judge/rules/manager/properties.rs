@@ -16,7 +16,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    engine::{Ahead, CLOCKS_APART},
+    engine::CLOCKS_APART,
     rules::prelude::*,
     text::{holds_credential, is_placeholder, misspelled, redacted_address},
 };
@@ -274,12 +274,11 @@ pub(crate) fn clusterset_replaced(change: &Change<'_, '_, ClusterProfile>, _: &H
 /// min.
 pub(crate) fn observed_time_not_ahead(profile: &ClusterProfile, seen: Seen, _: &Hub) -> Answer {
     Answer::each(observed_times(profile), |(property, text, time)| {
-        match seen.is_ahead(time, CLOCKS_APART) {
-            Ahead::No => Answer::Kept,
-            Ahead::NoArrival => Answer::NotApplicable,
-            Ahead::NoClock => Answer::unknown(HUB_CLOCK_UNKNOWN),
-            Ahead::Yes => {
-                let now = timestamp(seen.hub_time().unwrap_or_default());
+        match (seen.is_ahead(time, CLOCKS_APART), seen.is_clock_known) {
+            (false, _) => Answer::Kept,
+            (true, false) => Answer::unknown(HUB_CLOCK_UNKNOWN),
+            (true, true) => {
+                let now = timestamp(seen.hub_time);
                 let finding = wrong_time(property, text, "lastObservedTime of a property is in the future");
                 Answer::broken(finding.expected(format!("not after {now}, give or take 5 min")))
             }

@@ -291,13 +291,13 @@ pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
     };
     let unplaced = steps().find(is_unplaced);
     let names = slices_before(hub, taken, placement);
-    let guarded = names.values().map(|lives| Guarded {
+    let guarded = names.into_values().map(|lives| Guarded {
         lives,
         from: taken.from.as_microsecond(),
         is_created_by_run: false,
-        until: unplaced.map(|step| step.from.as_microsecond()),
+        until: unplaced.map_or(Micros::MAX, |step| step.from.as_microsecond()),
     });
-    match untouched.judge(hub, taken, &guarded.collect::<Vec<_>>()) {
+    match untouched.judge(hub, taken, guarded) {
         Answer::NotApplicable => Answer::unknown(format!("there was no slice before {}", describe(taken))),
         answer => answer,
     }
