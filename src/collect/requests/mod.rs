@@ -1,17 +1,261 @@
 //! Reads the hub's audit log: who wrote what on profiles, and when.
 //!
-//! The log is that of kube-apiserver's log backend, JSON lines of `audit.k8s.io/v1` Events, or of EventLists as its
-//! webhook backend sends them. Policy level `Metadata` for `clusterprofiles` is enough to count writes; `Request` shows
-//! what was sent, and `RequestResponse` whether it changed anything. Only events of stage `ResponseComplete` count, each
-//! request once.
+//! The log is that of kube-apiserver's log backend: JSON lines of `audit.k8s.io/v1` Events. Policy level `Metadata` for
+//! `clusterprofiles` is enough to count writes; `Request` shows what was sent, and `RequestResponse` whether it changed
+//! anything. Only writes of stage `ResponseComplete` count, each request once.
 
-mod body;
 mod changes;
 mod coverage;
 mod events;
-mod log;
 #[cfg(test)]
 mod tests;
 
-pub use coverage::merge_into;
-pub use log::{AuditLog, RequestsError, read_audit_log, read_audit_text};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use evidence::{Gap, Requests, Window, api::ObjectKind};
+use flate2::bufread::MultiGzDecoder;
+use jiff::SignedDuration;
+
+pub use self::coverage::merge_into;
+use self::{
+    coverage::{FileSpan, holes, longest_usual_silence},
+    events::{Events, Line},
+};
+
+/// The longest line, in bytes. A log with the bodies of lists has lines as long as the lists.
+const LONGEST: usize = 256 << 20;
+/// The bytes that a gzip file begins with.
+const GZIP: [u8; 2] = [0x1F, 0x8B];
+/// How many lines a file may begin with that are not events: a log that was cut out of a longer one begins within an
+/// event. A file without any event is not an audit log.
+const LEAD: usize = 100;
+
+/// Why an audit log could not be read. Quotes nothing of it.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestsError {
+    /// A file or folder cannot be read.
+    #[error("failed to read the audit log {path}: {cause}")]
+    Read {
+        /// The file or folder.
+        path: String,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// A file is something else.
+    #[error(
+        "{path} is not an audit log: {message}; give the one that the API server writes with --audit-log-format=json"
+    )]
+    NoLog {
+        /// The file.
+        path: String,
+        /// What is wrong with its first line.
+        message: String,
+    },
+    /// The log has no event.
+    #[error(
+        "the audit log {path} holds no event: is the API server's --audit-log-path set, and its policy not None?"
+    )]
+    Empty {
+        /// The files or folders.
+        path: String,
+    },
+}
+
+/// The requests on profiles and slices that an audit log holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditLog {
+    /// The write requests on profiles, and the span of the hub's time that the log covers.
+    pub requests: Requests,
+    /// The write requests on slices of decisions.
+    pub slice_requests: Requests,
+    /// The levels at which the audit policy logs writes on profiles.
+    pub levels: BTreeSet<String>,
+    /// The kinds of objects without any request, not even one that reads: the policy may leave them out.
+    pub silent_on: Vec<ObjectKind>,
+    /// Where requests may be missing within that span.
+    pub gaps: Vec<Gap>,
+    /// How long the log may be silent without anything missing.
+    pub silence: SignedDuration,
+    /// The users that read profiles, or tried to.
+    readers: HashSet<Arc<str>>,
+    /// Remarks for a person, for example which files were left out.
+    pub notes: Vec<String>,
+}
+
+/// Reads an audit log: these files and all files of these folders, packed with gzip or not. Their order does not matter, and an
+/// event that is in two of them counts once. The time that the log covers is that of its events of any resource.
+///
+/// # Errors
+/// When a path cannot be read or a file is not an audit log, or there is no event.
+pub fn read_audit_log(paths: &[PathBuf]) -> Result<AuditLog, RequestsError> {
+    let mut reading = Reading::default();
+    for path in paths {
+        let unread = |cause| unread(path, cause);
+        if !fs::metadata(path).map_err(unread)?.is_dir() {
+            reading.read_file(path)?;
+            continue;
+        }
+        for file in files(path).map_err(unread)? {
+            match reading.read_file(&file) {
+                Err(error @ RequestsError::NoLog { .. }) => reading.notes.push(format!("left out: {error}")),
+                read => read?,
+            }
+        }
+    }
+    reading.finish().ok_or_else(|| {
+        let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        RequestsError::Empty {
+            path: paths.join(", "),
+        }
+    })
+}
+
+/// Reads an audit log that is in memory. Errors and gaps call it `name`.
+///
+/// # Errors
+/// When it is not an audit log, or has no event.
+pub fn read_audit_text(name: &str, text: impl BufRead) -> Result<AuditLog, RequestsError> {
+    let mut reading = Reading::default();
+    reading.read(name, text)?;
+    reading.finish().ok_or_else(|| RequestsError::Empty {
+        path: name.to_owned(),
+    })
+}
+
+fn unread(path: &Path, cause: io::Error) -> RequestsError {
+    RequestsError::Read {
+        path: path.display().to_string(),
+        cause,
+    }
+}
+
+/// The files of a folder.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut files: Vec<PathBuf> = entries.collect::<io::Result<_>>()?;
+    files.retain(|path| path.is_file());
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    events: Events,
+    files: Vec<FileSpan>,
+    notes: Vec<String>,
+    /// The times between successive events of a file.
+    silences: Vec<SignedDuration>,
+}
+
+impl Reading {
+    fn read_file(&mut self, path: &Path) -> Result<(), RequestsError> {
+        let file = File::open(path).map_err(|cause| unread(path, cause))?;
+        self.read(&path.display().to_string(), BufReader::new(file))
+    }
+
+    /// Reads a file. Its content decides whether it is packed.
+    fn read(&mut self, path: &str, mut bytes: impl BufRead) -> Result<(), RequestsError> {
+        let unread = |cause| unread(Path::new(path), cause);
+        if bytes.fill_buf().map_err(unread)?.starts_with(&GZIP) {
+            self.read_lines(path, BufReader::new(MultiGzDecoder::new(bytes)))
+        } else {
+            self.read_lines(path, bytes)
+        }
+    }
+
+    fn read_lines(&mut self, path: &str, mut reader: impl BufRead) -> Result<(), RequestsError> {
+        let mut file = FileSpan::default();
+        let mut foreign = 0;
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            match reader.by_ref().take(LONGEST as u64).read_until(b'\n', &mut line) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    let why = broken(&error).ok_or_else(|| unread(Path::new(path), error))?;
+                    file.note_damage(format!("{path} ends early: {why}"));
+                    break;
+                }
+            }
+            let is_ended = line.ends_with(b"\n");
+            if !is_ended && line.len() == LONGEST {
+                file.note_damage(format!("{path}:{number} is longer than {} MiB", LONGEST >> 20));
+                break;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match self.events.take(&line) {
+                Line::Event(logged) => self.silences.extend(file.note_event(logged)),
+                Line::Foreign => foreign += 1,
+                // The log is being written to.
+                Line::Bad(message) if !is_ended && file.covers.is_some() => self.notes.push(format!(
+                    "the last line of {path} is not finished and left out: {message}"
+                )),
+                Line::Bad(message) => file.note_damage(format!(
+                    "{path}:{number} is not an audit event in JSON: {message}"
+                )),
+            }
+            if file.covers.is_none() && number >= LEAD {
+                break;
+            }
+        }
+        if file.covers.is_none() {
+            let foreign = (foreign > 0).then(|| "its lines are not audit events in JSON".to_owned());
+            let message = file.damage.map(|gap| gap.reason.to_string()).or(foreign);
+            let path = path.to_owned();
+            return message.map_or(Ok(()), |message| Err(RequestsError::NoLog { path, message }));
+        }
+        if foreign > 0 {
+            self.notes.push(format!(
+                "{foreign} lines of {path} are left out, as they are not audit events"
+            ));
+        }
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// The whole log; none if there was no event.
+    fn finish(self) -> Option<AuditLog> {
+        let silence = longest_usual_silence(self.silences);
+        let covers = self
+            .files
+            .iter()
+            .filter_map(|file| file.covers)
+            .reduce(Window::with)?;
+        let is_unknown = |kind: &ObjectKind| !self.events.known.contains(kind);
+        let silent_on = ObjectKind::ALL.into_iter().filter(is_unknown).collect();
+        let (levels, readers) = (self.events.levels.clone(), self.events.readers.clone());
+        let (profiles, slices) = self.events.into_requests();
+        let requests = |events| Requests { covers, events };
+        Some(AuditLog {
+            requests: requests(profiles),
+            slice_requests: requests(slices),
+            levels,
+            silent_on,
+            gaps: holes(self.files, silence),
+            silence,
+            readers,
+            notes: self.notes,
+        })
+    }
+}
+
+/// What is wrong with a packed file; none if the system's reading failed.
+fn broken(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Some("it is packed with gzip and cut short"),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            Some("it is packed with gzip and damaged")
+        }
+        _ => None,
+    }
+}
