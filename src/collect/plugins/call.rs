@@ -1,17 +1,32 @@
-//! Calls the plugin of one profile.
+//! Calls the plugin of one profile: as a program, without a shell, with limits of time and size.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use evidence::{
     LoginOutcome,
     api::{Cluster, ClusterProfile},
+    redact::without_credentials,
 };
+use futures::{FutureExt as _, future::BoxFuture};
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::{process::Command, sync::Semaphore, time::timeout};
 
-use super::file::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
-use crate::{clock::Clock, connect::exec::ExecCredential};
+use super::file::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner};
+use crate::{
+    clock::Clock,
+    connect::{
+        exec::{ExecCredential, run_plugin},
+        failure::cut,
+    },
+    subprocess::{End, Sink, Subprocesses, Tail, with_last_words},
+};
 
 /// The extension that a plugin gets as its configuration.
 const CONFIG: &str = "client.authentication.k8s.io/exec";
@@ -32,6 +47,22 @@ const CLUSTER_FIELDS: [&str; 6] = [
     "proxy-url",
     "disable-compression",
 ];
+/// How long a plugin may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many run at a time.
+const AT_ONCE: usize = 16;
+/// How long a plugin waits for its turn. If most of them hang, the run still ends.
+const QUEUE: Duration = Duration::from_secs(300);
+/// Shorter values of the environment are not redacted: they would hide too much other text.
+const SHORTEST_VALUE: usize = 8;
+
+/// How many lines and characters of its standard error a failure quotes.
+const LINES: usize = 3;
+const LONGEST: usize = 300;
+/// From this length on, a word counts as a credential.
+const LIKE_A_TOKEN: usize = 20;
+/// Replaces a credential.
+const TAKEN: &str = "…";
 
 /// A request for a credential for one profile's member.
 pub(crate) struct Request {
@@ -55,7 +86,7 @@ impl Plugins {
         })?;
         Some(Request {
             cluster: cluster_info(cluster),
-            protocol: provider.protocol,
+            protocol: provider.exec_config.api_version,
             call: Call::of(provider, cluster),
             provider: provider.name.clone(),
             runner: Arc::clone(&self.runner),
@@ -86,8 +117,8 @@ impl Request {
 ///
 /// # Errors
 /// What is wrong with it; goes on after "the plugin's answer".
-fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Result<ExecCredential, String> {
-    let credential = ExecCredential::read(&output.0, Some(protocol.api_version()))?;
+fn read(output: &[u8], protocol: Protocol, now: Timestamp) -> Result<ExecCredential, String> {
+    let credential = ExecCredential::read(output, Some(protocol.api_version()))?;
     let age = credential.expires.map(|expires| now.duration_since(expires));
     if let Some(age) = age.filter(|age| *age > SKEW) {
         let age = SignedDuration::from_secs(age.as_secs());
@@ -102,16 +133,21 @@ impl Call {
     /// # Errors
     /// When a consumer could not use what the profile adds.
     fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, String> {
-        let mut args = provider.args.clone();
-        if provider.additional_args == ArgsPolicy::Append {
+        let config = &provider.exec_config;
+        let mut args = config.args.clone().unwrap_or_default();
+        if provider.args_policy == Some(ArgsPolicy::Append) {
             let added: Vec<String> = extension(cluster, ARGS, "list of strings")?;
             if added.iter().any(|argument| argument.contains('\0')) {
                 return Err(format!("its extension {ARGS} has an argument with a NUL in it"));
             }
             args.extend(added);
         }
-        let mut env: BTreeMap<String, String> = provider.env.iter().cloned().collect();
-        if provider.additional_envs != EnvsPolicy::Ignore {
+        let mut env = BTreeMap::new();
+        for variable in config.env.iter().flatten() {
+            env.insert(variable.name.clone(), variable.value.clone());
+        }
+        let policy = provider.envs_policy.unwrap_or_default();
+        if policy != EnvsPolicy::Ignore {
             let added: BTreeMap<String, String> = extension(cluster, ENVS, "map of strings")?;
             if !added.iter().all(|(name, value)| is_variable(name, value)) {
                 return Err(format!(
@@ -119,17 +155,14 @@ impl Call {
                 ));
             }
             for (name, value) in added {
-                match provider.additional_envs {
-                    EnvsPolicy::Replace => drop(env.insert(name, value)),
-                    EnvsPolicy::AppendIfNotExists => drop(env.entry(name).or_insert(value)),
-                    EnvsPolicy::Ignore => {}
+                if policy == EnvsPolicy::Replace || !env.contains_key(&name) {
+                    env.insert(name, value);
                 }
             }
         }
         env.insert(EXEC_INFO.to_owned(), exec_info(provider, cluster));
         Ok(Self {
-            provider: provider.name.clone(),
-            command: provider.command.clone(),
+            command: config.command.clone(),
             args,
             env,
         })
@@ -155,14 +188,14 @@ fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form:
 /// The ExecCredential that the plugin reads.
 fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     let mut spec = json!({"interactive": false});
-    if provider.cluster_info {
+    if provider.exec_config.provide_cluster_info == Some(true) {
         let mut about = cluster_info(cluster);
         if let Some(config) = cluster.extensions.iter().find(|one| *one.name == *CONFIG) {
             about["config"] = config.extension.value();
         }
         spec["cluster"] = about;
     }
-    let api_version = provider.protocol.api_version();
+    let api_version = provider.exec_config.api_version.api_version();
     json!({"apiVersion": api_version, "kind": "ExecCredential", "spec": spec}).to_string()
 }
 
@@ -176,6 +209,95 @@ fn cluster_info(cluster: &Cluster) -> Value {
     Value::Object(kept.collect())
 }
 
+/// Runs plugins as programs.
+pub struct Processes {
+    turns: Semaphore,
+    patience: Duration,
+    subprocesses: OnceLock<Subprocesses>,
+}
+
+impl Default for Processes {
+    fn default() -> Self {
+        Self::within(PATIENCE)
+    }
+}
+
+impl Processes {
+    /// Gives each plugin that much time.
+    pub fn within(patience: Duration) -> Self {
+        Self {
+            turns: Semaphore::new(AT_ONCE),
+            patience,
+            subprocesses: OnceLock::new(),
+        }
+    }
+
+    async fn call(&self, call: &Call) -> Ran {
+        let Ok(Ok(_turn)) = timeout(QUEUE, self.turns.acquire()).await else {
+            let waited = QUEUE.as_secs() / 60;
+            return Ran::NotRun(format!(
+                "its turn did not come for {waited} min, as others took so long"
+            ));
+        };
+        // It finds the runner's environment, as with any client.
+        let mut command = Command::new(&call.command);
+        command.args(&call.args).envs(&call.env);
+        let said = Mutex::new(Tail::without(Arc::new(secrets(call))));
+        let subprocesses = self.subprocesses.get_or_init(Subprocesses::new);
+        let ended = run_plugin(subprocesses, command, false, Sink::Tail(&said), self.patience).await;
+        let (end, printed) = match ended {
+            Err(error) => {
+                let program = call.command.display();
+                return Ran::NotRun(format!("{program} could not be started: {error}"));
+            }
+            Ok((End::By(Err(error)), _)) => return Ran::NotRun(format!("its end was not seen: {error}")),
+            Ok(ended) => ended,
+        };
+        if end.is_success() {
+            return Ran::Answered(printed);
+        }
+        // What it printed on its standard output may be a credential, which its standard error may repeat.
+        let last = if printed.is_empty() {
+            last_words(&said.into_inner().finish())
+        } else {
+            String::new()
+        };
+        Ran::Failed(with_last_words(end.to_string(), &last))
+    }
+}
+
+impl Runner for Processes {
+    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
+        self.call(call).boxed()
+    }
+}
+
+/// Values to redact: any value of the plugin's environment may be secret.
+fn secrets(call: &Call) -> Vec<String> {
+    let values = call.env.values().filter(|value| value.len() >= SHORTEST_VALUE);
+    values.cloned().collect()
+}
+
+/// Returns the end of a plugin's standard error in one line; empty if it printed nothing there. Redacts all long words: any
+/// of them may be a token.
+fn last_words(said: &str) -> String {
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut last: Vec<&str> = lines.rev().take(LINES).collect();
+    last.reverse();
+    let text = last.join(" | ");
+    let mut clean = String::new();
+    for piece in without_credentials(&text).split_inclusive(is_end_of_word) {
+        let word = piece.trim_end_matches(is_end_of_word);
+        let shown = if word.len() >= LIKE_A_TOKEN { TAKEN } else { word };
+        clean.extend([shown, &piece[word.len()..]]);
+    }
+    cut(clean, LONGEST)
+}
+
+fn is_end_of_word(c: char) -> bool {
+    c.is_whitespace() || "\"'`=,:;{}[]()<>\\/|".contains(c)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,13 +309,30 @@ mod tests {
             let version = Protocol::V1.api_version();
             let answer = json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
             let now = "2026-01-01T00:00:00Z".parse().expect("a time");
-            let output = Output(answer.to_string().into_bytes());
-            read(&output, Protocol::V1, now).map(|credential| credential.expires)
+            read(answer.to_string().as_bytes(), Protocol::V1, now).map(|credential| credential.expires)
         };
         assert_eq!(
             outcome("2025-12-31T23:56:00Z"),
             Ok("2025-12-31T23:56:00Z".parse().ok())
         );
         assert_eq!(outcome("2025-12-31T22:00:00Z"), Err("expired 2h ago".to_owned()));
+    }
+
+    #[test]
+    fn credentials_are_taken_out_of_the_last_words() {
+        for (said, expected) in [
+            ("", ""),
+            ("one\n\ntwo\nthree\nfour\n", "two | three | four"),
+            (
+                "no cluster /fleet/lisbon-1: try again",
+                "no cluster /fleet/lisbon-1: try again",
+            ),
+            ("got aGVsbG8gd29ybGQ0NzEx012", "got …"),
+            ("got kKXngtEPOmHx_CtoRuDiOvLJCfSmSprA", "got …"),
+            ("got Bearer abcdefghijklmnopqrstuvwxyz", "got …"),
+            (&"é ".repeat(200), &format!("{}…", "é ".repeat(150))),
+        ] {
+            assert_eq!(last_words(said), expected);
+        }
     }
 }

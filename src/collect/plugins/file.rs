@@ -11,9 +11,9 @@ use std::{
 use evidence::{LARGEST_TEXT, read_text, user_file};
 use futures::future::BoxFuture;
 use serde::Deserialize;
-use zeroize::Zeroize as _;
+use zeroize::Zeroizing;
 
-use super::{call::is_variable, process::Processes};
+use super::call::{Processes, is_variable};
 
 /// What a provider file may look like, for errors.
 const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, such as \
@@ -39,47 +39,56 @@ pub enum NoProgram {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProviderFile {
-    providers: Vec<ProviderEntry>,
+    providers: Vec<Provider>,
 }
 
-#[derive(Deserialize)]
+/// The plugin of one access provider. Clients write null for what is not set.
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ProviderEntry {
-    name: String,
-    exec_config: ExecEntry,
+pub struct Provider {
+    /// The provider's name in profiles.
+    pub name: String,
+    /// How to run the plugin.
+    pub exec_config: PluginConfig,
+    /// The policy for arguments that a profile adds.
     #[serde(rename = "profileSourcedCLIArgsPolicy")]
-    args_policy: Option<ArgsPolicy>,
+    pub(super) args_policy: Option<ArgsPolicy>,
+    /// The policy for variables that a profile adds.
     #[serde(rename = "profileSourcedEnvVarsPolicy")]
-    envs_policy: Option<EnvsPolicy>,
+    pub(super) envs_policy: Option<EnvsPolicy>,
 }
 
-#[derive(Deserialize)]
+/// How to run a plugin.
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ExecEntry {
-    api_version: Protocol,
-    command: String,
-    args: Option<Vec<String>>,
-    env: Option<Vec<VariableEntry>>,
+pub struct PluginConfig {
+    pub(super) api_version: Protocol,
+    /// The path of the program.
+    pub command: PathBuf,
+    pub(super) args: Option<Vec<String>>,
+    /// Variables in addition to the runner's own environment; of two with one name, the last counts.
+    pub(super) env: Option<Vec<Variable>>,
     install_hint: Option<String>,
     #[serde(rename = "interactiveMode")]
     _interactive_mode: Option<InteractiveMode>,
-    provide_cluster_info: Option<bool>,
+    /// Whether the plugin gets the cluster.
+    pub(super) provide_cluster_info: Option<bool>,
 }
 
 /// No mode makes a difference: the suite gives plugins no terminal.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 enum InteractiveMode {
     Never,
     IfAvailable,
     Always,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct VariableEntry {
-    name: String,
+pub(super) struct Variable {
+    pub(super) name: String,
     #[serde(default)]
-    value: String,
+    pub(super) value: String,
 }
 
 /// Reads a provider file, and finds the plugins that it names. Runs none.
@@ -97,20 +106,21 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
         return Err(malformed("it lists no providers".to_owned()));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let (mut providers, mut known) = (Vec::new(), BTreeSet::new());
-    for entry in file.providers {
-        let name = entry.name.clone();
+    let mut providers = file.providers;
+    let mut known = BTreeSet::new();
+    for provider in &mut providers {
+        let name = provider.name.clone();
         let of_provider = |flaw: &str| format!("provider `{name}`: {flaw}");
-        let hint = entry.exec_config.install_hint.clone();
-        let mut provider = checked(entry).map_err(|flaw| malformed(of_provider(flaw)))?;
+        check(provider).map_err(|flaw| malformed(of_provider(flaw)))?;
         if !known.insert(name.clone()) {
             return Err(malformed(of_provider("it is listed twice")));
         }
-        provider.command = find(&provider.command, folder).map_err(|flaw| {
+        let config = &mut provider.exec_config;
+        config.command = find(&config.command, folder).map_err(|flaw| {
+            let hint = config.install_hint.as_ref();
             let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
             unusable(of_provider(&format!("{flaw}{hint}")))
         })?;
-        providers.push(provider);
     }
     Ok(Plugins {
         providers,
@@ -119,32 +129,22 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
 }
 
 /// Checks what a program can be given.
-fn checked(entry: ProviderEntry) -> Result<Provider, &'static str> {
-    let exec = entry.exec_config;
-    let args = exec.args.unwrap_or_default();
-    let env = exec.env.unwrap_or_default();
-    if entry.name.is_empty() {
-        return Err("it has no name");
+fn check(provider: &Provider) -> Result<(), &'static str> {
+    let config = &provider.exec_config;
+    let command = config.command.to_string_lossy();
+    let mut args = config.args.iter().flatten();
+    let mut env = config.env.iter().flatten();
+    if provider.name.is_empty() {
+        Err("it has no name")
+    } else if command.is_empty() {
+        Err("its execConfig has no command")
+    } else if command.contains('\0') || args.any(|text| text.contains('\0')) {
+        Err("its command or an argument has a NUL in it")
+    } else if !env.all(|one| is_variable(&one.name, &one.value)) {
+        Err("its env has a name or value that no environment can have")
+    } else {
+        Ok(())
     }
-    if exec.command.is_empty() {
-        return Err("its execConfig has no command");
-    }
-    if args.iter().chain([&exec.command]).any(|text| text.contains('\0')) {
-        return Err("its command or an argument has a NUL in it");
-    }
-    if !env.iter().all(|one| is_variable(&one.name, &one.value)) {
-        return Err("its env has a name or value that no environment can have");
-    }
-    Ok(Provider {
-        name: entry.name,
-        command: exec.command.into(),
-        args,
-        env: env.into_iter().map(|one| (one.name, one.value)).collect(),
-        protocol: exec.api_version,
-        cluster_info: exec.provide_cluster_info.unwrap_or_default(),
-        additional_args: entry.args_policy.unwrap_or_default(),
-        additional_envs: entry.envs_policy.unwrap_or_default(),
-    })
 }
 
 /// Finds the program: a bare name on the PATH, a path relative to the file's folder.
@@ -186,31 +186,11 @@ pub struct Plugins {
     pub runner: Arc<dyn Runner>,
 }
 
-/// The plugin of one access provider.
-#[derive(Clone)]
-pub struct Provider {
-    /// The provider's name in profiles.
-    pub name: String,
-    /// The path of the program.
-    pub command: PathBuf,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Variables in addition to the runner's own environment; of two with one name, the last counts.
-    pub env: Vec<(String, String)>,
-    /// The version of the protocol.
-    pub protocol: Protocol,
-    /// Whether the plugin gets the cluster (`provideClusterInfo`).
-    pub cluster_info: bool,
-    /// The policy for arguments that a profile adds.
-    pub additional_args: ArgsPolicy,
-    /// The policy for variables that a profile adds.
-    pub additional_envs: EnvsPolicy,
-}
-
 /// A version of the protocol between client and plugin (`client.authentication.k8s.io`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Protocol {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) enum Protocol {
     /// `v1`
+    #[default]
     #[serde(rename = "client.authentication.k8s.io/v1")]
     V1,
     /// `v1beta1`
@@ -220,7 +200,7 @@ pub enum Protocol {
 
 /// The policy for arguments that a profile adds (KEP-5339 › Configuring plugins in the controller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum ArgsPolicy {
+pub(super) enum ArgsPolicy {
     /// They are ignored.
     #[default]
     Ignore,
@@ -230,7 +210,7 @@ pub enum ArgsPolicy {
 
 /// The policy for variables that a profile adds (KEP-5339 › Configuring plugins in the controller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum EnvsPolicy {
+pub(super) enum EnvsPolicy {
     /// They are ignored.
     #[default]
     Ignore,
@@ -242,8 +222,6 @@ pub enum EnvsPolicy {
 
 /// One call of a plugin.
 pub struct Call {
-    /// The provider's name.
-    pub provider: String,
     /// The program.
     pub command: PathBuf,
     /// All its arguments.
@@ -261,21 +239,11 @@ pub trait Runner: Send + Sync {
 /// The outcome of a run.
 pub enum Ran {
     /// The plugin succeeded, with this on its standard output.
-    Answered(Output),
+    Answered(Zeroizing<Vec<u8>>),
     /// The plugin failed, for this reason; quotes no credential.
     Failed(String),
     /// The plugin could not be run, which says nothing about it.
     NotRun(String),
-}
-
-/// The output of a plugin. It cannot be printed or written, and is wiped when dropped.
-#[derive(Default)]
-pub struct Output(pub Vec<u8>);
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
 }
 
 impl Provider {
@@ -283,13 +251,11 @@ impl Provider {
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            command: PathBuf::from(name),
-            args: Vec::new(),
-            env: Vec::new(),
-            protocol: Protocol::V1,
-            cluster_info: true,
-            additional_args: ArgsPolicy::Ignore,
-            additional_envs: EnvsPolicy::Ignore,
+            exec_config: PluginConfig {
+                provide_cluster_info: Some(true),
+                ..PluginConfig::default()
+            },
+            ..Self::default()
         }
     }
 }

@@ -5,15 +5,13 @@
 
 mod call;
 mod file;
-mod process;
 
 #[cfg(test)]
 mod tests;
 
+pub use call::Processes;
 pub(super) use call::Request;
 pub(crate) use file::find as find_program;
 pub use file::{
-    ArgsPolicy, Call, EnvsPolicy, NoProgram, Output, Plugins, Protocol, Provider, ProvidersError, Ran,
-    Runner, read_providers,
+    Call, NoProgram, PluginConfig, Plugins, Provider, ProvidersError, Ran, Runner, read_providers,
 };
-pub use process::Processes;

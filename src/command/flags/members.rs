@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use collect::{
     Dial, MemberWay, Members,
     connect::{ClientError, USER_AGENT},
-    plugins::{Call, Output, Plugins, Provider, Ran, Runner},
+    plugins::{Call, Plugins, Provider, Ran, Runner},
     read_members,
 };
 use evidence::ObjectKey;
@@ -166,7 +166,7 @@ impl Reader {
         let answer = json!({
             "apiVersion": asked["apiVersion"], "kind": "ExecCredential", "status": {"token": token},
         });
-        Ran::Answered(Output(answer.to_string().into_bytes()))
+        Ran::Answered(answer.to_string().into_bytes().into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
 
-use collect::plugins::{Call, Output, Plugins, Processes, Provider, Ran, Runner, read_providers};
+use collect::plugins::{Call, Plugins, Processes, Provider, Ran, Runner, read_providers};
 use futures::future::{BoxFuture, FutureExt as _};
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ impl Runner for Issuer {
                 let expires = now + jiff::SignedDuration::from_secs(good);
                 let status = json!({"token": token, "expirationTimestamp": expires.to_string()});
                 let answer = json!({"apiVersion": V1, "kind": "ExecCredential", "status": status});
-                Ran::Answered(Output(answer.to_string().into_bytes()))
+                Ran::Answered(answer.to_string().into_bytes().into())
             },
         );
         std::future::ready(ran).boxed()
