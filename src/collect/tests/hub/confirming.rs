@@ -1,6 +1,5 @@
 //! A watch is believed only as far as a list at the end of the window confirms it.
 
-use apiserver::Affected;
 use evidence::api::names;
 use judge::{Selection, Verdict, judge};
 
@@ -33,9 +32,7 @@ async fn a_watch_that_tells_nothing_leaves_a_gap() {
             }
         };
         let evidence = world.watch(window, events).await;
-        let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-            panic!("{window} s: {:?}", evidence.gaps)
-        };
+        let gap = only_gap(&evidence, Kind::Timeline);
         let (from, until) = span(gap);
         assert!(from == 0 && until >= window as i64, "{window} s: {gap:?}");
         assert!(gap.reason.contains("missed changes"), "{gap:?}");
@@ -115,9 +112,7 @@ async fn one_namespace_s_silent_watch_is_no_other_s() {
         world.report("a", "v1").await;
     };
     let evidence = world.collect(&scoped, events).await.expect("evidence");
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     assert!(gap.reason.contains("of namespace default"), "{gap:?}");
     assert_eq!(story(&evidence, "b"), ["Listed -@0"]);
 }
@@ -164,19 +159,11 @@ async fn secrets_are_never_newer_than_the_profiles() {
     let spoil = async {
         after(100).await;
         for verb in ["list", "watch"] {
-            world.server.misbehave(Misbehaviour::Fail {
-                affected: Affected::verb_on(verb, "clusterprofiles"),
-                code: 503,
-                retry_after: None,
-                every: 1,
-                times: usize::MAX,
-            });
+            world.server.misbehave(fail(verb, 503, usize::MAX));
         }
     };
     let (verdict, evidence) = verdict_on_secrets(&world, spoil).await;
     assert_eq!(verdict, Verdict::Inconclusive);
-    let [gap] = gaps(&evidence, Kind::Secrets)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Secrets);
     assert!(gap.reason.contains("so Secrets were not compared"), "{gap:?}");
 }

@@ -5,7 +5,6 @@ mod confirming;
 mod driving;
 mod looking;
 mod members;
-mod misbehaving;
 mod paging;
 mod refusals;
 mod restoring;
@@ -23,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use apiserver::{ApiServer, AuditLevel, Misbehaviour};
+use apiserver::{Affected, ApiServer, AuditLevel, Misbehaviour};
 use collect::{CollectError, Members, Plan, Quiet, Wish, clock::Clock, collect};
 use evidence::{Evidence, Gap, Kind};
 use http::{Method, Request};
@@ -217,6 +216,25 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
 
 fn gaps(evidence: &Evidence, kind: Kind) -> Vec<&Gap> {
     evidence.gaps(kind).collect()
+}
+
+/// The only gap of a kind.
+#[track_caller]
+fn only_gap(evidence: &Evidence, kind: Kind) -> &Gap {
+    let gaps = gaps(evidence, kind);
+    assert_eq!(gaps.len(), 1, "{:?}", evidence.gaps);
+    gaps[0]
+}
+
+/// The first so many requests for profiles fail.
+fn fail(verb: &str, code: u16, times: usize) -> Misbehaviour {
+    Misbehaviour::Fail {
+        affected: Affected::verb_on(verb, "clusterprofiles"),
+        code,
+        retry_after: None,
+        every: 1,
+        times,
+    }
 }
 
 /// From when to when, in seconds since the start.

@@ -1,6 +1,6 @@
 //! Hubs that do not let us, and what the user is told.
 
-use apiserver::{AccessRule, Affected, User};
+use apiserver::{AccessRule, User};
 use collect::connect::{Connection, KubeconfigOptions};
 use evidence::Asked;
 
@@ -156,13 +156,7 @@ async fn says_which_versions_there_are() {
 #[tokio::test(start_paused = true)]
 async fn gives_up_on_a_hub_that_only_fails() {
     let world = World::new().await;
-    world.server.misbehave(Misbehaviour::Fail {
-        affected: Affected::verb_on("list", "clusterprofiles"),
-        code: 500,
-        retry_after: None,
-        every: 1,
-        times: usize::MAX,
-    });
+    world.server.misbehave(fail("list", 500, usize::MAX));
     let error = world.refusal().await;
     assert!(
         error.contains("failed to list ClusterProfiles") && error.contains("500"),

@@ -34,6 +34,13 @@ fn selection() -> Selection {
 }
 
 impl World {
+    /// A hub with profile `a`.
+    async fn with_profile() -> Self {
+        let world = Self::new().await;
+        world.profile("a").await;
+        world
+    }
+
     /// Looks for a minute and then on, while `events` happens beside. Returns what was told of the wait, too.
     async fn settle(
         &self,
@@ -52,6 +59,13 @@ impl World {
         assert_eq!((seconds(window.from), seconds(window.until)), (0, 60));
         assert!(evidence.header.cut_short.is_none() && evidence.is_whole(Kind::Timeline));
         (evidence, waiting.0.into_inner().expect("what was told"))
+    }
+
+    /// Profile `a` loses its label ten seconds before the window ends, and then something happens.
+    async fn unlabelled(&self, then: impl Future<Output = ()>) {
+        after(50).await;
+        self.label("a", None).await;
+        then.await;
     }
 
     /// A profile whose label comes or goes.
@@ -90,8 +104,7 @@ fn later(history: &History<ClusterProfile>) -> Vec<(i64, bool)> {
 
 #[tokio::test(start_paused = true)]
 async fn ends_at_once_if_nothing_is_open() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::with_profile().await;
     let events = async {
         after(10).await;
         world.label("a", None).await;
@@ -106,20 +119,17 @@ async fn ends_at_once_if_nothing_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_what_is_mended_in_time() {
-    let world = World::new().await;
-    world.profile("a").await;
+async fn waits_for_what_is_fixed_in_time() {
+    let world = World::with_profile().await;
     world.profile("b").await;
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
+    let then = async {
         after(20).await;
         // What begins after the window counts for nothing.
         world.label("b", None).await;
         after(10).await;
         world.label("a", Some("m")).await;
     };
-    let (evidence, told) = world.settle(events, future::pending()).await;
+    let (evidence, told) = world.settle(world.unlabelled(then), future::pending()).await;
     assert_eq!(settled(&evidence), (81, 1));
     assert_eq!(told[0], (0, "1 profile".to_owned()));
     assert_eq!(told.len(), 22, "{told:?}");
@@ -131,13 +141,9 @@ async fn waits_for_what_is_mended_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_until_a_fault_is_older_than_its_grace() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
-    };
+async fn waits_until_a_violation_is_older_than_its_grace() {
+    let world = World::with_profile().await;
+    let events = world.unlabelled(future::ready(()));
     let (evidence, _) = world.settle(events, future::pending()).await;
     let (until, profiles) = settled(&evidence);
     assert!((171..=177).contains(&until), "{until}");
@@ -155,17 +161,14 @@ async fn waits_until_a_fault_is_older_than_its_grace() {
 async fn a_deletion_and_what_is_made_again_are_seen() {
     // The re-created profile has the label for a moment, and what begins after the window does not count.
     for label in [Some("m"), None] {
-        let world = World::new().await;
-        world.profile("a").await;
-        let events = async {
-            after(50).await;
-            world.label("a", None).await;
+        let world = World::with_profile().await;
+        let then = async {
             after(20).await;
             world.delete("a").await;
             world.profile("a").await;
             world.label("a", label).await;
         };
-        let (evidence, _) = world.settle(events, future::pending()).await;
+        let (evidence, _) = world.settle(world.unlabelled(then), future::pending()).await;
         assert_eq!(evidence.later.profiles.len(), 2);
         assert_eq!(verdict(&evidence), Verdict::Pass, "{label:?}");
         assert_eq!(settled(&evidence), (71, 1), "{label:?}");
@@ -174,13 +177,8 @@ async fn a_deletion_and_what_is_made_again_are_seen() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_meanwhile_keeps_its_window() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
-    };
-    let (evidence, _) = world.settle(events, after(90)).await;
+    let world = World::with_profile().await;
+    let (evidence, _) = world.settle(world.unlabelled(future::ready(())), after(90)).await;
     assert_eq!(settled(&evidence), (90, 1));
     assert!(evidence.header.settled.is_some_and(|settled| settled.cut_short));
     assert_eq!(verdict(&evidence), Verdict::Inconclusive);
@@ -188,50 +186,32 @@ async fn a_run_that_is_stopped_meanwhile_keeps_its_window() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_goes_away_leaves_it_open() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
+    let world = World::with_profile().await;
+    let then = async {
         after(20).await;
         world.die();
     };
-    let (evidence, _) = world.settle(events, future::pending()).await;
+    let (evidence, _) = world.settle(world.unlabelled(then), future::pending()).await;
     assert_eq!(verdict(&evidence), Verdict::Inconclusive);
     assert!(!evidence.later.gaps.is_empty());
 }
 
+/// If a proxy delivers nothing any more, only the list at the end shows that the violation was fixed.
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_misses_nothing() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
-        after(20).await;
-        world.server.misbehave(Misbehaviour::DropWatches);
-        world.label("a", Some("m")).await;
-    };
-    let (evidence, _) = world.settle(events, future::pending()).await;
-    assert_eq!(verdict(&evidence), Verdict::Pass);
-}
-
-/// A proxy that delivers nothing any more: only the list at the end shows that the fault was mended.
-#[tokio::test(start_paused = true)]
-async fn a_silent_watch_fails_nobody() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
-        after(15).await;
-        world.server.misbehave(Misbehaviour::DropWatches);
-        world
-            .server
-            .misbehave(Misbehaviour::HoldEvents(Duration::from_secs(1_000_000)));
-        after(5).await;
-        world.label("a", Some("m")).await;
-    };
-    let (evidence, _) = world.settle(events, future::pending()).await;
-    assert_eq!(verdict(&evidence), Verdict::Inconclusive);
+async fn a_watch_that_breaks_misses_nothing_and_a_silent_one_fails_nothing() {
+    for (is_silent, expected) in [(false, Verdict::Pass), (true, Verdict::Inconclusive)] {
+        let world = World::with_profile().await;
+        let then = async {
+            after(15).await;
+            world.server.misbehave(Misbehaviour::DropWatches);
+            if is_silent {
+                let forever = Duration::from_secs(1_000_000);
+                world.server.misbehave(Misbehaviour::HoldEvents(forever));
+            }
+            after(5).await;
+            world.label("a", Some("m")).await;
+        };
+        let (evidence, _) = world.settle(world.unlabelled(then), future::pending()).await;
+        assert_eq!(verdict(&evidence), expected);
+    }
 }

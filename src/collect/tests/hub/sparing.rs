@@ -57,9 +57,7 @@ async fn changes_that_come_too_fast_for_such_a_hub_leave_a_gap() {
         }
     };
     let evidence = world.watch(90, events).await;
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     let (from, until) = span(gap);
     assert!(from <= 10 && until >= 90, "{gap:?}");
     assert!(watches(&world) <= 120, "{}", watches(&world));

@@ -103,9 +103,7 @@ async fn a_list_that_takes_too_long_is_judged_as_far_as_it_came() {
     let world = slow_world().await;
     let evidence = world.watch(0, async {}).await;
     assert_eq!(evidence.inventory().count(), 500);
-    let [gap] = gaps(&evidence, Kind::Inventory)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Inventory);
     assert!(gap.reason.contains("not all profiles were listed"), "{gap:?}");
     assert!(seconds(world.clock.now()) <= 60, "{}", world.clock.now());
 }
@@ -127,9 +125,7 @@ async fn a_connection_that_is_dead_is_found_out_in_the_end() {
     };
     let evidence = world.watch(200, events).await;
     assert_eq!(story(&evidence, "a"), ["Listed -@0 v1@200"]);
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     assert_eq!(span(gap), (0, 200));
     assert!(gap.reason.contains("seen late"), "{gap:?}");
 }
@@ -149,9 +145,7 @@ async fn nonsense_in_a_watch_is_a_gap() {
     };
     let evidence = world.watch(120, events).await;
     assert_eq!(evidence.inventory().count(), 1);
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     assert_eq!(span(gap), (30, 120));
 }
 

@@ -1,7 +1,5 @@
 //! The watch, and what a hub may do to it.
 
-use apiserver::Affected;
-
 use super::*;
 
 /// All that a watch may tell of, in one minute.
@@ -56,13 +54,7 @@ async fn follows_a_streaming_list() {
 #[tokio::test(start_paused = true)]
 async fn follows_a_list_where_the_hub_has_no_streaming_ones() {
     let world = World::new().await;
-    world.server.misbehave(Misbehaviour::Fail {
-        affected: Affected::verb_on("watch", "clusterprofiles"),
-        code: 422,
-        retry_after: None,
-        every: 1,
-        times: 1,
-    });
+    world.server.misbehave(fail("watch", 422, 1));
     sees_a_busy_minute(&world).await;
     let uris = profile_requests(&world);
     let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
@@ -107,9 +99,7 @@ async fn lists_again_after_410_and_says_what_was_missed() {
         world.report("kept", "v3").await;
     };
     let evidence = world.watch(120, events).await;
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     let (from, until) = span(gap);
     assert!(from == 10 && (30..=45).contains(&until), "{gap:?}");
     assert!(gap.reason.contains("410"), "{gap:?}");
@@ -153,9 +143,7 @@ async fn a_hub_that_dies_leaves_a_gap_to_the_end() {
     };
     let evidence = world.watch(600, events).await;
     assert_eq!(story(&evidence, "a"), ["Listed -@0"]);
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     assert_eq!(span(gap), (60, 600));
     assert!(gap.reason.contains("503"), "{gap:?}");
     assert_eq!(gaps(&evidence, Kind::Namespaces).len(), 1);
@@ -204,9 +192,7 @@ async fn a_run_that_is_stopped_keeps_what_it_saw() {
         .await
         .expect("evidence");
     assert_eq!(story(&evidence, "a"), ["Listed -@0 v1@10"]);
-    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
-        panic!("{:?}", evidence.gaps)
-    };
+    let gap = only_gap(&evidence, Kind::Timeline);
     assert_eq!(span(gap), (80, 300));
     assert!(gap.reason.contains("80 s of 300 s"), "{gap:?}");
     assert!(evidence.is_whole(Kind::Namespaces) && evidence.namespace("default").is_some());
