@@ -21,11 +21,7 @@ use super::{
 use crate::{
     clock::Clock,
     connect::call::TimedClient,
-    hub::{
-        missing::Wish,
-        permissions::{Permissions, written},
-        target::Target,
-    },
+    hub::{missing::Wish, permissions::Permissions, target::Target},
     progress::Progress,
     watch::{record::Record, timeline},
 };
@@ -86,8 +82,7 @@ impl<'a> Session<'a> {
     /// A session without steps.
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
         let serves = |role: &Role| *role == Role::Manager || context.target.placements.is_some();
-        let mut roles = written(context.claim);
-        roles.retain(serves);
+        let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
         let at_once = plan.scale.unwrap_or_default().at_once;
         Self {

@@ -49,8 +49,7 @@ pub const NO_SECRETS: Reason = Reason::known(
 /// The runner may not send dry-run writes.
 pub(super) const NO_DRY_RUN: Reason = Reason::known(
     ReasonId::ReadForbidden,
-    "the runner may not change ClusterProfiles, not even in a dry run: grant get, update and patch \
-                              on clusterprofiles",
+    "the runner may not change ClusterProfiles, not even in a dry run: grant patch on clusterprofiles",
 );
 
 /// How much a kind of evidence is wanted.

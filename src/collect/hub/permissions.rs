@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Claim, Permission,
+    Permission,
     api::{ObjectKind, Role, names},
 };
 use futures::{StreamExt as _, stream};
@@ -11,11 +11,6 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::connect::call::{TimedClient, ask};
-
-/// The roles that are judged: a driver that may write writes to their objects.
-pub(crate) fn written(claim: &Claim) -> Vec<Role> {
-    claim.roles().collect()
-}
 
 /// The hub's answers.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +42,7 @@ impl Permissions {
             question("get", CRD_GROUP, "customresourcedefinitions", ""),
         ];
         for namespace in namespaces {
-            for verb in ["get", "list", "watch", "update", "patch"] {
+            for verb in ["get", "list", "watch", "patch"] {
                 questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
             }
             for role in written {

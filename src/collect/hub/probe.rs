@@ -14,7 +14,7 @@ use super::{missing::NO_DRY_RUN, permissions::Permissions, target::Target};
 use crate::{
     clock::Clock,
     connect::{
-        call::{TimedClient, get, once, segment},
+        call::{TimedClient, once, segment},
         failure::Failure,
     },
     hub::missing::Wish,
@@ -22,8 +22,6 @@ use crate::{
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.
 const MOST: usize = 5;
-/// How often a change is tried when the manager keeps writing in between.
-const ATTEMPTS: usize = 3;
 /// Stored nowhere, sent as who would own the field.
 const QUERY: &str = "dryRun=All&fieldManager=clusterprofile-conformance";
 /// The names that a profile's manager is changed to: the first that is not its own. Nothing but the change can be wrong.
@@ -34,17 +32,17 @@ pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) ->
     let everywhere = [String::new()];
     let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
     // Only where the hub says so: a probe that RBAC refuses shows nothing.
-    let allowed = namespaces.iter().any(|namespace| may(permissions, namespace));
+    let allowed = namespaces
+        .iter()
+        .any(|namespace| may_patch(permissions, namespace));
     wish.asked(allowed, Kind::Probe, NO_DRY_RUN)
 }
 
-fn may(permissions: &Permissions, namespace: &str) -> bool {
-    ["get", "update", "patch"]
-        .iter()
-        .all(|verb| permissions.allows(verb, names::GROUP, names::PLURAL, namespace) == Some(true))
+fn may_patch(permissions: &Permissions, namespace: &str) -> bool {
+    permissions.allows("patch", names::GROUP, names::PLURAL, namespace) == Some(true)
 }
 
-/// Probes one profile of each manager, in two ways.
+/// Probes one profile of each manager.
 pub(crate) async fn probe<'a>(
     client: &TimedClient,
     clock: Clock,
@@ -55,83 +53,45 @@ pub(crate) async fn probe<'a>(
     let mut managers = BTreeSet::new();
     let mut probes = Vec::new();
     for profile in profiles {
+        let metadata = &profile.metadata;
         let chosen = managers.len() < MOST
-            && profile.metadata.deletion_timestamp.is_none()
-            && may(permissions, &profile.metadata.namespace)
+            && metadata.deletion_timestamp.is_none()
+            && may_patch(permissions, &metadata.namespace)
             && managers.insert(profile.manager());
         if !chosen {
             continue;
         }
-        let metadata = &profile.metadata;
-        let path = format!(
-            "{}/{}",
-            target.profiles(Some(&metadata.namespace)),
-            segment(&metadata.name)
+        let collection = target.profiles(Some(&metadata.namespace));
+        let path = format!("{collection}/{}?{QUERY}", segment(&metadata.name));
+        let mut others = OTHER_MANAGERS.into_iter();
+        let manager = others
+            .find(|other| *other != profile.manager())
+            .unwrap_or_default();
+        let patch = change(manager);
+        let at = clock.now();
+        let answer = once(
+            client,
+            Method::PATCH,
+            &path,
+            "application/merge-patch+json",
+            Some(&patch),
         );
-        let manager = if profile.manager() == OTHER_MANAGERS[0] {
-            OTHER_MANAGERS[1]
-        } else {
-            OTHER_MANAGERS[0]
-        };
-        for method in [ProbeMethod::MergePatch, ProbeMethod::Update] {
-            let at = clock.now();
-            let answer = dry_run(client, &path, manager, method).await;
-            probes.push(Probe {
-                at,
-                object: ObjectRef::from(profile),
-                method,
-                outcome: outcome(answer, manager),
-            });
-        }
+        probes.push(Probe {
+            at,
+            object: ObjectRef::from(profile),
+            method: ProbeMethod::MergePatch,
+            outcome: outcome(answer.await, manager),
+        });
     }
     probes
 }
 
-/// Tries the change in one way. An update is tried again if the profile was written to since it was read.
-async fn dry_run(
-    client: &TimedClient,
-    path: &str,
-    manager: &str,
-    method: ProbeMethod,
-) -> Result<Value, Failure> {
-    let target = format!("{path}?{QUERY}");
-    let mut object = json!({});
-    if method == ProbeMethod::MergePatch {
-        change(&mut object, manager);
-        return once(
-            client,
-            Method::PATCH,
-            &target,
-            "application/merge-patch+json",
-            Some(&object),
-        )
-        .await;
-    }
-    let mut attempt = 1;
-    loop {
-        object = Value::Object(get(client, path).await?);
-        change(&mut object, manager);
-        match once(client, Method::PUT, &target, "application/json", Some(&object)).await {
-            Err(failure) if failure.code() == 409 && attempt < ATTEMPTS => attempt += 1,
-            answer => return answer,
-        }
-    }
-}
-
-/// Changes the manager of a profile or of a patch, and the label with it: otherwise a policy that compares the two would
+/// A patch that changes the manager of a profile, and the label with it: otherwise a policy that compares the two would
 /// refuse the change on a hub that allows it.
-fn change(object: &mut Value, manager: &str) {
-    *field(object, &["metadata", "labels", names::LABEL_MANAGER]) = json!(manager);
-    *field(object, &["spec", "clusterManager"]) = json!({"name": manager});
-}
-
-/// The field at a path, made if it is missing.
-fn field<'v>(object: &'v mut Value, path: &[&str]) -> &'v mut Value {
-    path.iter().fold(object, |object, name| {
-        if !object.is_object() {
-            *object = json!({});
-        }
-        &mut object[name]
+fn change(manager: &str) -> Value {
+    json!({
+        "metadata": {"labels": {(names::LABEL_MANAGER): manager}},
+        "spec": {"clusterManager": {"name": manager}},
     })
 }
 
@@ -244,23 +204,6 @@ mod tests {
         assert!(!refused(500, "clusterManager", &[]));
         let silent = outcome(Err(Failure::broken("gone")), "m");
         assert!(matches!(silent, ProbeOutcome::Unanswered { code: 0, .. }));
-    }
-
-    #[test]
-    fn changes_the_label_with_the_manager_and_leaves_the_rest() {
-        let mut object = json!({
-            "metadata": {"name": "a", "labels": {"tier": "gold", (names::LABEL_MANAGER): "m"}},
-            "spec": {"displayName": "A", "clusterManager": {"name": "m"}},
-        });
-        change(&mut object, "other");
-        let changed = json!({
-            "metadata": {"name": "a", "labels": {"tier": "gold", (names::LABEL_MANAGER): "other"}},
-            "spec": {"displayName": "A", "clusterManager": {"name": "other"}},
-        });
-        assert_eq!(object, changed);
-        let mut bare = json!({"spec": null});
-        change(&mut bare, "other");
-        assert_eq!(bare["spec"]["clusterManager"]["name"], "other");
     }
 
     #[test]

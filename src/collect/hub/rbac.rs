@@ -84,7 +84,7 @@ impl Grants {
         }
         if self.probe {
             rules += "# For dry runs, which change nothing: RBAC cannot distinguish them from real writes.\n";
-            rules += &rule(names::GROUP, names::PLURAL, "", "get, update, patch");
+            rules += &rule(names::GROUP, names::PLURAL, "", "patch");
         }
         if self.own_namespace && namespace.is_none() {
             rules += "# For the run's own namespace: RBAC cannot distinguish it from others.\n";

@@ -284,16 +284,4 @@ mod tests {
         assert_eq!(asked, ["v1alpha2"]);
         assert!(candidates(&both, Some("v2"), Edition::Standard).is_empty());
     }
-
-    #[test]
-    fn says_which_versions_there_are() {
-        let served = || vec!["v1beta9".to_owned()];
-        let error = not_served(served(), None).to_string();
-        assert!(
-            error.contains("not in v1alpha2 or v1alpha1 but in v1beta9"),
-            "{error}"
-        );
-        let error = not_served(served(), Some("v2")).to_string();
-        assert!(error.contains("not in v2 but in v1beta9"), "{error}");
-    }
 }

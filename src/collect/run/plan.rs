@@ -14,7 +14,7 @@ use evidence::{
 use crate::{
     connect::connection::Connection,
     driver::DriverPlan,
-    hub::{missing, missing::Wish, permissions::written, target::Target},
+    hub::{missing, missing::Wish, target::Target},
     members::Members,
     testbed::TestbedPlan,
 };
@@ -79,7 +79,7 @@ impl Plan {
         if !may {
             return Vec::new();
         }
-        let mut roles = written(&self.claim);
+        let mut roles: Vec<Role> = self.claim.roles().collect();
         if self.stages_placements() {
             // The testbed plays the scheduler, too.
             roles.push(Role::Scheduler);

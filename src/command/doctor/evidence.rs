@@ -46,7 +46,7 @@ const ROWS: [Row; 10] = [
     (
         "evidence/probe",
         &[Kind::Probe],
-        "get, update and patch on clusterprofiles",
+        "patch on clusterprofiles",
         "the runner may send dry-run writes, which change nothing",
     ),
     (

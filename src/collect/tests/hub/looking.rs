@@ -68,13 +68,13 @@ async fn stores_nothing_on_the_hub() {
         ..plan(120)
     };
     let evidence = world.collect(&wishes, async {}).await.expect("evidence");
-    assert_eq!(evidence.probes.len(), 2);
+    assert_eq!(evidence.probes.len(), 1);
     for event in world.requests() {
         let (verb, uri) = (event["verb"].as_str().unwrap_or_default(), &event["requestURI"]);
         let uri = uri.as_str().unwrap_or_default();
         let reads = matches!(verb, "get" | "list" | "watch");
         let asks = verb == "create" && uri.ends_with("/selfsubjectaccessreviews");
-        let dry = matches!(verb, "patch" | "update") && uri.contains("?dryRun=All&");
+        let dry = verb == "patch" && uri.contains("?dryRun=All&");
         assert!(reads || asks || dry, "{verb} {uri}");
         assert!(
             event["userAgent"]
@@ -107,7 +107,7 @@ async fn probes_one_profile_of_each_manager() {
         .iter()
         .map(|probe| probe.object.name.as_str())
         .collect();
-    assert_eq!(probed, ["a", "a", "c", "c"]);
+    assert_eq!(probed, ["a", "c"]);
     for probe in &evidence.probes {
         let ProbeOutcome::Refused { code, fields, .. } = &probe.outcome else {
             panic!("{:?}", probe.outcome)

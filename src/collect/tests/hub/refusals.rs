@@ -63,7 +63,7 @@ async fn runs_with_the_smallest_rights_and_says_what_others_would_add() {
     assert!(evidence.header.hub.served.is_empty());
     for (kind, grant) in [
         (Kind::Secrets, "grant list on secrets"),
-        (Kind::Probe, "grant get, update and patch on clusterprofiles"),
+        (Kind::Probe, "grant patch on clusterprofiles"),
         (Kind::Namespaces, "grant list on namespaces"),
     ] {
         let Asked::No(reason) = evidence.asked(kind) else {
