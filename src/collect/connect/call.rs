@@ -146,7 +146,7 @@ pub(crate) async fn send(
         .ok()
         .and_then(Result::ok)
         .unwrap_or_default();
-    let text = client.own.redact_message(&String::from_utf8_lossy(&body));
+    let text = client.own.redaction().redact_message(&body);
     let mut status = Box::new(read_status(&text));
     status.code = code;
     let details = status.details.as_ref();

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::{
     Client, Config,
     client::Body,
-    config::{ExecConfig, ExecInteractiveMode},
+    config::{AuthInfo, ExecConfig, ExecInteractiveMode},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(crate) const LARGEST: usize = 1 << 20;
 const SHOWN: usize = 200;
 
 /// A plugin that has given a token, and gives the next one when that expires.
-pub(super) struct Login {
+struct Login {
     exec: ExecConfig,
     limit: Duration,
     clock: Clock,
@@ -60,17 +60,34 @@ pub(crate) async fn connect<F>(
 where
     F: Future<Output = Result<Client, ClientError>>,
 {
-    let login = log_in(&mut config, limit).await?;
+    let Some(exec) = take_plugin(&mut config.auth_info)? else {
+        return connect(config).await;
+    };
+    let credential = run(&exec, limit).await?;
+    if let Some(certificate) = credential.field("client-certificate-data") {
+        let user = &mut config.auth_info;
+        user.client_certificate = None;
+        user.client_key = None;
+        user.client_certificate_data = Some(certificate.to_owned());
+        let key = credential.field("client-key-data");
+        user.client_key_data = key.map(|key| key.to_owned().into());
+    }
+    let token = Token::of(&credential)?;
     let client = connect(config).await?;
-    Ok(match login {
-        Some(login) => login.with(client),
-        None => client,
-    })
+    let Some(token) = token else {
+        return Ok(client);
+    };
+    let login = Login {
+        exec,
+        limit,
+        clock: Clock::system(),
+        token: Mutex::new(token),
+    };
+    Ok(login.with(client))
 }
 
-/// Runs the plugin of a configuration, and puts what it gives in its place. A token is returned rather, as it expires.
-async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, ClientError> {
-    let user = &mut config.auth_info;
+/// Takes the plugin out of a kubeconfig's user; none if the client library prefers another credential.
+fn take_plugin(user: &mut AuthInfo) -> Result<Option<ExecConfig>, ClientError> {
     if let Some(provider) = &user.auth_provider
         && provider.config.contains_key("cmd-path")
     {
@@ -80,35 +97,11 @@ async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, C
             one_line(&provider.name, SHOWN)
         )));
     }
-    // Where there are several, the client library takes these first.
     let has_other = user.auth_provider.is_some()
         || user.token.is_some()
         || user.token_file.is_some()
         || (user.username.is_some() && user.password.is_some());
-    if has_other {
-        return Ok(None);
-    }
-    let Some(exec) = user.exec.take() else {
-        return Ok(None);
-    };
-    let credential = run(&exec, limit).await?;
-    if let Some(certificate) = credential.field("client-certificate-data") {
-        user.client_certificate = None;
-        user.client_key = None;
-        user.client_certificate_data = Some(certificate.to_owned());
-        user.client_key_data = credential
-            .field("client-key-data")
-            .map(|key| key.to_owned().into());
-    }
-    let Some(token) = Token::of(&credential)? else {
-        return Ok(None);
-    };
-    Ok(Some(Login {
-        exec,
-        limit,
-        clock: Clock::system(),
-        token: Mutex::new(token),
-    }))
+    Ok(user.exec.take().filter(|_| !has_other))
 }
 
 impl Login {
@@ -335,7 +328,8 @@ fn wipe(value: Value) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{convert::Infallible, fs, path::Path};
 
@@ -438,18 +432,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_takes_the_place_of_the_plugin() {
-        let mut config = config(&answer(
-            &json!({"clientCertificateData": "C", "clientKeyData": "K"}),
-        ));
-        assert!(
-            log_in(&mut config, PATIENCE)
-                .await
-                .expect("a credential")
-                .is_none()
-        );
-        assert!(config.auth_info.exec.is_none());
-        assert_eq!(config.auth_info.client_certificate_data.as_deref(), Some("Qw=="));
-        assert!(config.auth_info.client_key_data.is_some());
+        let status = json!({"clientCertificateData": "C", "clientKeyData": "K"});
+        let mut used = None;
+        let client = connect(config(&answer(&status)), PATIENCE, |config| {
+            used = Some(config.auth_info);
+            async { Err(ClientError::Refused(String::new())) }
+        });
+        client.await.err().expect("no hub");
+        let used = used.expect("a configuration");
+        assert!(used.exec.is_none());
+        assert_eq!(used.client_certificate_data.as_deref(), Some("Qw=="));
+        assert!(used.client_key_data.is_some());
     }
 
     #[tokio::test]

@@ -3,7 +3,11 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
-use evidence::{LARGEST_CREDENTIAL, leak::OWN_CREDENTIAL, read_text};
+use evidence::{
+    LARGEST_CREDENTIAL,
+    leak::{OWN_CREDENTIAL, leaks_under},
+    read_text,
+};
 use memchr::memmem::Finder;
 use serde_json::Value;
 
@@ -19,7 +23,10 @@ pub(crate) struct OwnCredentials {
 }
 
 /// The credentials as they were at some time, in all the forms that JSON has for them.
-pub(crate) struct Redaction(Vec<Finder<'static>>);
+pub(crate) struct Redaction {
+    in_objects: Vec<Finder<'static>>,
+    in_messages: Vec<String>,
+}
 
 impl OwnCredentials {
     /// The credentials of a kubeconfig.
@@ -31,33 +38,31 @@ impl OwnCredentials {
 
     /// The credentials as they are now: a token in a file may be renewed at any time.
     pub fn redaction(&self) -> Redaction {
-        Redaction::of(&self.kubeconfig.as_deref().map(secrets_in).unwrap_or_default())
-    }
-
-    /// Redacts all that the kubeconfig gives to a hub or a plugin in a hub's message.
-    pub fn redact_message(&self, text: &str) -> String {
-        let secrets = self.kubeconfig.as_deref().map(credentials_in).unwrap_or_default();
-        let forms = secrets.iter().flat_map(|secret| forms(secret));
-        forms.fold(text.to_owned(), |text, form| text.replace(&form, TAKEN))
+        let kubeconfig = self.kubeconfig.as_deref().unwrap_or_default();
+        Redaction::of(&secrets_in(kubeconfig), &credentials_in(kubeconfig))
     }
 }
 
 impl Redaction {
-    fn of(secrets: &[String]) -> Self {
+    /// Redacts the secrets in objects, and all credentials in messages.
+    fn of(secrets: &[String], credentials: &[String]) -> Self {
         let telling = secrets.iter().filter(|secret| is_telling(secret));
-        let mut forms: Vec<String> = telling.flat_map(|secret| forms(secret)).collect();
+        let mut in_objects: Vec<String> = telling.flat_map(|secret| forms(secret)).collect();
         // One may be a part of another one.
-        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-        forms.dedup();
+        in_objects.sort_by_key(|form| std::cmp::Reverse(form.len()));
+        in_objects.dedup();
         let finder = |form: String| Finder::new(form.as_bytes()).into_owned();
-        Self(forms.into_iter().map(finder).collect())
+        Self {
+            in_objects: in_objects.into_iter().map(finder).collect(),
+            in_messages: credentials.iter().flat_map(|secret| forms(secret)).collect(),
+        }
     }
 
     /// Replaces the credentials in JSON. The replacement is found like any credential: a profile that holds one still
     /// breaks a rule.
     pub fn redact<'j>(&self, json: &'j [u8]) -> Cow<'j, [u8]> {
         let mut json = Cow::Borrowed(json);
-        for form in &self.0 {
+        for form in &self.in_objects {
             let mut from = 0;
             while let Some(at) = form.find(&json[from..]) {
                 let at = from + at;
@@ -67,6 +72,13 @@ impl Redaction {
             }
         }
         json
+    }
+
+    /// Replaces all that the kubeconfig gives to a hub or a plugin in a hub's message.
+    pub fn redact_message(&self, message: &[u8]) -> String {
+        let message = String::from_utf8_lossy(message).into_owned();
+        let forms = self.in_messages.iter();
+        forms.fold(message, |message, form| message.replace(form, TAKEN))
     }
 }
 
@@ -85,40 +97,15 @@ fn is_telling(secret: &str) -> bool {
 /// The credentials of a kubeconfig, the tokens in files that it names, and all that it gives to credential plugins, be it a
 /// secret, a region or an address; none if it cannot be read.
 pub(crate) fn credentials_in(kubeconfig: &str) -> Vec<String> {
-    credentials_under(kubeconfig, |_| true)
+    credentials_under(kubeconfig, |_, _| true)
 }
 
 /// The credentials of a kubeconfig, without values that it gives to plugins under a name that is not a secret's, for example a region.
 pub(crate) fn secrets_in(kubeconfig: &str) -> Vec<String> {
-    credentials_under(kubeconfig, names_a_secret)
+    credentials_under(kubeconfig, |name, value| !leaks_under(name, value).is_empty())
 }
 
-/// Whether a value of that name is a secret, for example `id-token` or `AWS_SECRET_ACCESS_KEY`.
-fn names_a_secret(name: &str) -> bool {
-    const WORDS: [&str; 7] = [
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "access-key",
-        "api-key",
-        "private-key",
-    ];
-    const PLACES: [&str; 8] = [
-        "-file",
-        "-path",
-        "-url",
-        "-uri",
-        "-endpoint",
-        "-expiry",
-        "-type",
-        "-audience",
-    ];
-    let name = name.to_ascii_lowercase().replace('_', "-");
-    WORDS.iter().any(|word| name.contains(word)) && !PLACES.iter().any(|end| name.ends_with(end))
-}
-
-fn credentials_under(kubeconfig: &str, is_one: impl Fn(&str) -> bool) -> Vec<String> {
+fn credentials_under(kubeconfig: &str, is_secret: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
     let mut found = Vec::new();
     for named in kubeconfig["users"].as_array().into_iter().flatten() {
@@ -129,13 +116,15 @@ fn credentials_under(kubeconfig: &str, is_one: impl Fn(&str) -> bool) -> Vec<Str
         if let Some(path) = user["tokenFile"].as_str() {
             found.extend(read_text(Path::new(path), LARGEST_CREDENTIAL).ok());
         }
-        let plugins = user["auth-provider"]["config"].as_object().into_iter().flatten();
-        let plugins = plugins.map(|(name, value)| (name.as_str(), value));
-        let environment = user["exec"]["env"].as_array().into_iter().flatten();
-        let environment =
-            environment.map(|variable| (variable["name"].as_str().unwrap_or_default(), &variable["value"]));
-        let given = plugins.chain(environment).filter(|(name, _)| is_one(name));
-        found.extend(given.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
+        let config = user["auth-provider"]["config"].as_object().into_iter().flatten();
+        let config = config.map(|(name, value)| (name.as_str(), value));
+        let variables = user["exec"]["env"].as_array().into_iter().flatten();
+        let variables =
+            variables.map(|variable| (variable["name"].as_str().unwrap_or_default(), &variable["value"]));
+        for (name, value) in config.chain(variables) {
+            let secret = value.as_str().filter(|value| is_secret(name, value));
+            found.extend(secret.map(str::to_owned));
+        }
     }
     let trimmed = found.iter().map(|secret| secret.trim().to_owned());
     trimmed.filter(|secret| secret.len() >= SHORTEST).collect()
@@ -212,7 +201,10 @@ mod tests {
         let profile = json!({"type": "ADDED", "object": object});
         let failure = json!({"type": "ERROR", "object": status()});
         let watch = hub(200, format!("{profile}\n{failure}\n"));
-        let mut lines = Lines::new(send(&watch, request()).await.expect("a watch"), watch.own.clone());
+        let mut lines = Lines::new(
+            send(&watch, request()).await.expect("a watch"),
+            watch.own.redaction(),
+        );
         let patience = Duration::from_secs(1);
         let line = lines.next(patience).await.expect("a line").expect("a line");
         let Ok(Event::Added(object)) = Event::read(&line) else {
@@ -226,7 +218,7 @@ mod tests {
     #[test]
     fn all_forms_are_replaced_and_words_are_not() {
         let secrets = ["aab-aab-0123", "two \"words\" 77", "kubernetes", "v1alpha1"];
-        let redaction = Redaction::of(&secrets.map(str::to_owned));
+        let redaction = Redaction::of(&secrets.map(str::to_owned), &[]);
         let text =
             r#"aab-aab-aab-0123 kubernetes v1alpha1 {"a":"aab-aab-0123","b":"two \"words\" 77"} aab-aab-01"#;
         let expected = text
@@ -258,16 +250,19 @@ users:
       - {name: AWS_REGION, value: ap-southeast-2}
       - {name: AWS_PROFILE, value: platform-production}
       - {name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /var/run/secrets/token}
-      - {name: AWS_SECRET_ACCESS_KEY, value: CANARY-1}
-      - {name: VAULT_TOKEN, value: CANARY-2}
+      - {name: AWS_SECRET_ACCESS_KEY, value: canary/w7Rk+1xQ9z}
+      - {name: VAULT_TOKEN, value: hvs.canary2w7Rk1xQ9z}
 - name: b
   user:
     auth-provider:
-      config: {idp-issuer-url: 'https://login.example.com', client-id: kubernetes-login, client-secret: CANARY-3, id-token: CANARY-4}
+      config: {idp-issuer-url: 'https://login.example.com', client-id: kubernetes-login, client-secret: canary3-w7Rk1xQ9z, id-token: eyJcanary4.w7Rk1xQ9z}
 ";
         assert_eq!(credentials_in(users).len(), 9);
-        let mut secrets = secrets_in(users);
-        secrets.sort_unstable();
-        assert_eq!(secrets, ["CANARY-1", "CANARY-2", "CANARY-3", "CANARY-4"]);
+        let secrets = secrets_in(users);
+        assert_eq!(secrets.len(), 4, "{secrets:?}");
+        assert!(
+            secrets.iter().all(|secret| secret.contains("canary")),
+            "{secrets:?}"
+        );
     }
 }

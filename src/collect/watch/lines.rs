@@ -13,7 +13,7 @@ use tokio::{task::coop::consume_budget, time::timeout};
 use crate::connect::{
     call::AnswerBody,
     failure::{Failure, read_status},
-    own_credentials::{OwnCredentials, Redaction},
+    own_credentials::Redaction,
 };
 
 /// The longest line: an event holds one object.
@@ -25,7 +25,6 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(crate) struct Lines {
     body: AnswerBody,
     /// The credentials that no line may show.
-    own: OwnCredentials,
     redaction: Redaction,
     buffer: BytesMut,
     /// How much of the buffer is known to have no line end.
@@ -52,10 +51,9 @@ pub(crate) enum Event<'a> {
 
 impl Lines {
     /// Reads the events of that answer, without the runner's own credentials.
-    pub fn new(response: Response<AnswerBody>, own: OwnCredentials) -> Self {
+    pub fn new(response: Response<AnswerBody>, redaction: Redaction) -> Self {
         Self {
-            redaction: own.redaction(),
-            own,
+            redaction,
             body: response.into_body(),
             buffer: BytesMut::new(),
             searched: 0,
@@ -86,8 +84,7 @@ impl Lines {
                     continue;
                 }
                 let redacted = if is_failure(&line) {
-                    let message = self.own.redact_message(&String::from_utf8_lossy(&line));
-                    Cow::Owned(message.into_bytes())
+                    Cow::Owned(self.redaction.redact_message(&line).into_bytes())
                 } else {
                     self.redaction.redact(&line)
                 };
