@@ -1,24 +1,54 @@
 //! A run: the road from a plan to evidence.
 
 mod other_evidence;
-pub(crate) mod patience;
 pub(crate) mod plan;
-mod profiles;
 mod settle;
 mod snapshot;
-pub(crate) mod state;
 pub(crate) mod survey;
-mod watches;
+mod window;
 
-use evidence::Evidence;
-use tokio::select;
+use std::{future::Future, time::Duration};
+
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window, api::PlacementDecision};
+use parking_lot::Mutex;
+use tokio::{
+    select,
+    time::{Instant, sleep, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
-use self::{plan::Plan, settle::follow, state::Run};
-use crate::{
-    clock::Clock, connect::connection::Connection, hub::error::CollectError, members::MemberPoll,
-    progress::Progress,
+use self::{
+    plan::{Plan, header},
+    settle::follow,
+    window::{Watches, watched_namespaces},
 };
+use crate::{
+    clock::Clock,
+    connect::{call::TimedClient, connection::Connection, failure::Failure},
+    driver::Touched,
+    hub::{
+        error::CollectError,
+        missing::NO_NAMESPACES,
+        namespaces,
+        permissions::Permissions,
+        probe, secrets,
+        target::{Target, target},
+    },
+    members::MemberPoll,
+    progress::Progress,
+    watch::timeline::{self, Watch},
+};
+
+/// Interval of progress reports.
+const TICK: Duration = Duration::from_secs(1);
+/// How often a list besides the profiles is tried.
+const ATTEMPTS: u32 = 3;
+
+/// What a run waits for besides its longest list.
+const BESIDE_LISTS: Duration = Duration::from_secs(20);
+
+/// How long a run that was stopped reads the hub a last time.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far. It ends
 /// too if the hub does not finish its answers: besides the window, the run waits for it no longer than a list may take
@@ -52,4 +82,307 @@ pub async fn collect(
         Box::pin(run.settle(open)).await;
     }
     Ok(run.finish(stopped, hub.traffic().since(before)))
+}
+
+/// One run of one plan.
+pub(crate) struct Run<'a> {
+    pub(crate) hub: &'a Connection,
+    pub(crate) plan: &'a Plan,
+    pub(crate) clock: Clock,
+    progress: &'a dyn Progress,
+    stop: CancellationToken,
+    pub(crate) target: Target,
+    pub(crate) permissions: Permissions,
+    pub(crate) evidence: Evidence,
+    /// What the run has written to.
+    touched: Touched,
+    /// Whether the profiles could not be listed at the end of the window.
+    is_stale: bool,
+    pub(crate) patience: Patience,
+    /// The watches that go on after the window.
+    left: Option<(Watches, Watches<PlacementDecision>)>,
+}
+
+impl<'a> Run<'a> {
+    /// Asks the hub what it serves and allows. `writes` says whether the run may write to it.
+    ///
+    /// # Errors
+    /// When it does not say, or serves nothing that can be judged.
+    pub(crate) async fn prepare(
+        hub: &'a Connection,
+        plan: &'a Plan,
+        writes: bool,
+        clock: Clock,
+        progress: &'a dyn Progress,
+        stop: CancellationToken,
+    ) -> Result<Self, CollectError> {
+        progress.phase("asking the hub what it serves and allows");
+        let client = hub.timed();
+        let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
+        let unprepared = |unfinished| match unfinished {
+            Unfinished::Stopped => CollectError::Stopped,
+            Unfinished::Late(_) | Unfinished::NoTime => {
+                let silent = Failure::silent("no whole answer came", patience.list);
+                CollectError::of(&silent, &hub.source, "")
+            }
+        };
+        let version = plan.api_version.as_deref();
+        let target = target(
+            &client,
+            clock,
+            &hub.source,
+            &plan.claim,
+            plan.placements(),
+            version,
+        );
+        let target = patience.within(patience.list, target).await;
+        let mut target = target.map_err(unprepared)??;
+        let written = plan.written(writes);
+        let asking = async {
+            let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;
+            target.describe(&client, &permissions).await;
+            permissions
+        };
+        let permissions = patience.within(patience.list, asking).await;
+        let permissions = permissions.map_err(unprepared)?;
+        let mut run = Self {
+            hub,
+            plan,
+            clock,
+            progress,
+            stop,
+            permissions,
+            evidence: Evidence {
+                header: header(hub, plan, &target),
+                ..Evidence::default()
+            },
+            target,
+            touched: Touched::default(),
+            is_stale: false,
+            patience,
+            left: None,
+        };
+        run.ask_for_allowed();
+        Ok(run)
+    }
+}
+
+impl Run<'_> {
+    /// Notes which kinds of evidence the run asks for, if that depends on permissions.
+    fn ask_for_allowed(&mut self) {
+        let (plan, permissions) = (self.plan, &self.permissions);
+        let scope = &plan.scope.namespaces;
+        let (secrets, no_secrets) = secrets::asked(&plan.secrets, permissions, scope);
+        let (probe, no_probe) = probe::asked(&plan.probe, permissions, scope);
+        let namespaces = if namespaces::allowed(permissions, scope) {
+            Asked::Yes
+        } else {
+            Asked::No(NO_NAMESPACES)
+        };
+        self.evidence.header.asked.extend([
+            (Kind::Namespaces, namespaces),
+            (Kind::Secrets, secrets),
+            (Kind::UnlabelledSecrets, secrets::unlabelled_asked(&plan.secrets)),
+            (Kind::Probe, probe),
+        ]);
+        self.evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
+    }
+
+    /// Whether the run asked for a kind of evidence, and may read it: what it may not read is a gap already.
+    fn reads(&self, kind: Kind) -> bool {
+        self.evidence.is_whole(kind)
+    }
+
+    /// The namespaces whose Secrets the runner may list; an empty name stands for all.
+    fn secret_places(&self) -> Vec<String> {
+        secrets::places(&self.permissions, &self.plan.scope.namespaces)
+    }
+
+    /// The client for the hub.
+    pub(crate) fn client(&self) -> TimedClient {
+        self.hub.timed().with_list_timeout(self.patience.list)
+    }
+
+    /// The watches of one kind of objects, whose collections are at `path`. Without `streams` they begin with a plain list.
+    fn watches<T: Tracked>(&self, streams: bool, path: impl Fn(Option<&str>) -> String) -> Watches<T> {
+        let record = timeline::Shared::default();
+        let watch = |namespace: Option<&str>| {
+            let name = namespace.map(str::to_owned);
+            let record = timeline::Shared::clone(&record);
+            Watch::new(self.client(), self.clock, record, path(namespace), name, streams)
+        };
+        let namespaces = watched_namespaces(&self.plan.scope).into_iter();
+        let watches: Vec<Watch<T>> = namespaces.map(watch).collect();
+        self.client().cost.allow(watches.len());
+        Watches::new(record, watches)
+    }
+
+    fn asked(&mut self, kind: Kind, asked: Asked) {
+        self.evidence.header.asked.insert(kind, asked);
+    }
+
+    fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
+        self.evidence.gaps.push(Gap::of(kind, reason));
+    }
+
+    fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
+        self.evidence.gaps.push(Gap::of(kind, reason).within(lost));
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// The evidence, when there is nothing more to read.
+    fn finish(mut self, stopped: bool, traffic: Traffic) -> Evidence {
+        if stopped {
+            self.evidence.header.cut_short = Some("it was stopped".to_owned());
+        }
+        self.evidence.header.permissions = self.permissions.into_inner();
+        self.evidence.header.traffic = Some(traffic);
+        self.evidence
+    }
+
+    /// What comes of `work`; none where the caller ends the run before.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        select! {
+            biased;
+            () = self.stop.cancelled() => None,
+            outcome = work => Some(outcome),
+        }
+    }
+}
+
+/// The time that a run has for its hub's answers.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    /// How long one list may take.
+    pub list: Duration,
+    left: Mutex<Duration>,
+    stop: CancellationToken,
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unfinished {
+    /// The caller has ended the run.
+    #[error("the run was stopped before it was read")]
+    Stopped,
+    /// The hub took longer than that.
+    #[error("the hub did not finish its answer within {} s", .0.as_secs())]
+    Late(Duration),
+    /// The time was used up by earlier answers.
+    #[error("no time was left: earlier answers of the hub took too long")]
+    NoTime,
+}
+
+impl Patience {
+    /// A list may take as long as another request, or as long as the window, if that is longer.
+    pub fn new(request_timeout: Duration, observe: Duration, stop: CancellationToken) -> Self {
+        let list = request_timeout.max(observe);
+        Self {
+            list,
+            left: Mutex::new(list.saturating_add(BESIDE_LISTS)),
+            stop,
+        }
+    }
+
+    /// How much of the time is left.
+    pub fn left(&self) -> Duration {
+        *self.left.lock()
+    }
+
+    /// What comes of `work` within that time.
+    ///
+    /// # Errors
+    /// When the time is over, or the caller ends the run.
+    pub async fn within<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
+        self.until(self.stop.cancelled(), most, work).await
+    }
+
+    /// The same for what confirms all that was seen: it gets a moment although the caller ends the run.
+    ///
+    /// # Errors
+    /// When the time is over, or that moment.
+    pub async fn at_last<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
+        let stopped = async {
+            self.stop.cancelled().await;
+            sleep(LAST_LOOK).await;
+        };
+        self.until(stopped, most, work).await
+    }
+
+    async fn until<T>(
+        &self,
+        stopped: impl Future<Output = ()>,
+        most: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Unfinished> {
+        let began = Instant::now();
+        let left = self.left();
+        let outcome = select! {
+            biased;
+            () = stopped => Err(Unfinished::Stopped),
+            // `timeout` polls the work, which may never rest, before its own timer.
+            outcome = timeout(most.min(left), work) => {
+                outcome.map_err(|_| if left < most { Unfinished::NoTime } else { Unfinished::Late(most) })
+            }
+        };
+        let mut left = self.left.lock();
+        *left = left.saturating_sub(began.elapsed());
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn all_waits_together_are_bounded() {
+        let seconds = Duration::from_secs;
+        let stop = CancellationToken::new();
+        let patience = Patience::new(seconds(30), seconds(4), stop.clone());
+        let began = Instant::now();
+        let late = patience.within(seconds(30), pending::<()>()).await;
+        assert_eq!(late, Err(Unfinished::Late(seconds(30))));
+        assert_eq!(patience.within(seconds(30), async { 1 }).await, Ok(1));
+        for _ in 0..3 {
+            let late = patience.within(seconds(30), pending::<()>()).await;
+            assert_eq!(late, Err(Unfinished::NoTime));
+        }
+        assert_eq!(began.elapsed(), seconds(50));
+        assert_eq!(
+            patience.within(seconds(30), async { 1 }).await,
+            Ok(1),
+            "what is quick is had"
+        );
+        stop.cancel();
+        let stopped = patience.within(seconds(30), pending::<()>()).await;
+        assert_eq!(stopped, Err(Unfinished::Stopped));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_is_stopped_takes_a_last_look() {
+        let stop = CancellationToken::new();
+        let patience = Patience::new(Duration::from_secs(30), Duration::ZERO, stop.clone());
+        stop.cancel();
+        let began = Instant::now();
+        assert_eq!(patience.at_last(patience.list, async { 1 }).await, Ok(1));
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        let stopped = patience.at_last(patience.list, pending::<()>()).await;
+        assert_eq!(stopped, Err(Unfinished::Stopped));
+        assert_eq!(began.elapsed(), LAST_LOOK);
+    }
+
+    #[test]
+    fn a_long_window_allows_long_lists() {
+        let seconds = Duration::from_secs;
+        let patience = |timeout, observe| Patience::new(timeout, observe, CancellationToken::new()).list;
+        assert_eq!(patience(seconds(30), seconds(300)), seconds(300));
+        assert_eq!(patience(seconds(600), seconds(4)), seconds(600));
+        assert_eq!(patience(Duration::MAX, seconds(4)), Duration::MAX);
+    }
 }

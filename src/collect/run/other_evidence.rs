@@ -5,11 +5,7 @@ use evidence::{Asked, Kind};
 use futures::try_join;
 use tokio::{select, sync::watch};
 
-use super::{
-    patience::Unfinished,
-    state::{ATTEMPTS, Run},
-    watches::watched_namespaces,
-};
+use super::{ATTEMPTS, Run, Unfinished, window::watched_namespaces};
 use crate::{
     connect::{call::retry, failure::Failure},
     hub::{

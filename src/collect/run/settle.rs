@@ -15,10 +15,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{
-    state::{Run, TICK},
-    watches::Watches,
-};
+use super::{Run, TICK, window::Watches};
 use crate::watch::timeline;
 
 /// How often the caller is asked while nothing changes, as violations grow older.

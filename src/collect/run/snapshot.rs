@@ -7,7 +7,7 @@ use evidence::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::state::Run;
+use super::Run;
 use crate::{
     hub::missing::{ONE_LOOK, Wish},
     watch::{

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{plan::Plan, state::Run};
+use super::{Run, plan::Plan};
 use crate::{
     clock::Clock,
     connect::{call::ask, connection::Connection, failure::Failure},

@@ -6,7 +6,7 @@ use evidence::redact::without_credentials;
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
-use super::run::End;
+use super::End;
 
 /// The bytes of a tail that are kept.
 const KEPT: usize = 64 * 1024;

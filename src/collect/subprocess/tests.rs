@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{run::Reaper, *};
+use super::*;
 
 const LONG: Duration = Duration::from_secs(60);
 /// Whether a process of that id runs: one that has ended and was not waited for does not.
