@@ -3,13 +3,11 @@
 mod assets;
 mod server;
 mod servers;
-mod users;
 
 use std::{io, path::PathBuf};
 
 pub use assets::Assets;
-pub use server::{Envtest, EnvtestOptions, ready};
-pub use users::User;
+pub use server::{Envtest, EnvtestOptions, User, ready};
 
 /// Why an API server does not start, or leaves something behind.
 #[derive(Debug, thiserror::Error)]

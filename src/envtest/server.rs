@@ -1,7 +1,7 @@
 //! Starts the servers, waits for them, and gives access to them.
 
 use std::{
-    fmt, fs, io,
+    fmt, fs, io, iter,
     net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
@@ -11,15 +11,15 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{Request, Uri};
 use kube::{Client, Config};
+use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use crate::{
-    Assets, EnvtestError, User,
-    servers::Servers,
-    users::{ADMIN, Users},
-};
+use crate::{Assets, EnvtestError, servers::Servers};
+
+/// The user that every server has.
+const ADMIN: &str = "admin";
 
 /// How often the server is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
@@ -50,6 +50,35 @@ impl Default for EnvtestOptions {
     }
 }
 
+/// A user that the API server knows by a bearer token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The name, which RBAC and the audit log use.
+    pub name: String,
+    /// The groups; none has a comma in its name. A user without any may do nothing until a role is bound to it.
+    pub groups: Vec<String>,
+}
+
+impl User {
+    /// A user in these groups.
+    pub fn new(name: impl Into<String>, groups: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            name: name.into(),
+            groups: groups.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// A user who may do everything: a member of `system:masters`.
+    pub fn admin(name: impl Into<String>) -> Self {
+        Self::new(name, ["system:masters"])
+    }
+
+    /// A user who may do nothing until a role is bound to it.
+    pub fn without_rights(name: impl Into<String>) -> Self {
+        Self::new(name, [] as [String; 0])
+    }
+}
+
 /// A running API server. Dropping it kills the servers and removes their files; if this process is killed, a watchdog
 /// does so.
 ///
@@ -59,7 +88,8 @@ pub struct Envtest {
     // Dropped in this order: the servers must be gone before their folder can be removed.
     servers: Servers,
     folder: TempDir,
-    users: Users,
+    /// With their tokens.
+    users: Vec<(User, String)>,
     port: u16,
     /// The server's certificate and its authority, in PEM.
     certificates: String,
@@ -86,9 +116,11 @@ impl Envtest {
 
     async fn start_once(assets: &Assets, options: &EnvtestOptions) -> Result<Self, EnvtestError> {
         let folder = private_folder()?;
-        let users = Users::generate(&options.users);
+        let admin = User::admin(ADMIN);
+        let users = iter::once(&admin).chain(&options.users);
+        let users: Vec<_> = users.map(|user| (user.clone(), random_token())).collect();
         for (name, text) in [
-            ("tokens.csv", &users.token_file()),
+            ("tokens.csv", &token_file(&users)),
             ("audit-policy.yaml", &options.audit_policy),
         ] {
             fs::write(folder.path().join(name), text)
@@ -96,10 +128,10 @@ impl Envtest {
         }
         let [etcd_port, port] = free_ports()?;
         let mut servers = Servers::watched(folder.path())?;
-        servers.start("etcd", etcd(assets, folder.path(), etcd_port), folder.path())?;
+        servers.start("etcd", etcd(assets, folder.path(), etcd_port))?;
         let mut api_server = api_server(assets, folder.path(), etcd_port, port);
         api_server.args(&options.api_server_flags);
-        servers.start("kube-apiserver", api_server, folder.path())?;
+        servers.start("kube-apiserver", api_server)?;
         let mut envtest = Self {
             servers,
             folder,
@@ -184,6 +216,12 @@ impl Envtest {
         self.servers.ids()
     }
 
+    fn token(&self, name: &str) -> &str {
+        let user = self.users.iter().find(|(user, _)| user.name == name);
+        let (_, token) = user.unwrap_or_else(|| panic!("the API server has no user {name:?}"));
+        token
+    }
+
     /// The client configuration of `user`. The client does not retry requests.
     ///
     /// # Panics
@@ -192,7 +230,7 @@ impl Envtest {
         let url: Uri = self.url().parse().expect("an address and a port make a URL");
         let mut config = Config::new(url);
         config.root_cert = Some(der(&self.certificates));
-        config.auth_info.token = Some(self.users.token(user).to_owned().into());
+        config.auth_info.token = Some(self.token(user).to_owned().into());
         config.default_retry = false;
         config
     }
@@ -209,7 +247,7 @@ impl Envtest {
         let kubeconfig = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "envtest",
             "clusters": [{"name": "envtest", "cluster": cluster}],
-            "users": [{"name": user, "user": {"token": self.users.token(user)}}],
+            "users": [{"name": user, "user": {"token": self.token(user)}}],
             "contexts": [{"name": "envtest", "context": {"cluster": "envtest", "user": user}}],
         });
         format!("{kubeconfig:#}\n")
@@ -322,4 +360,26 @@ fn api_server(assets: &Assets, folder: &Path, etcd_port: u16, port: u16) -> Comm
         "--audit-log-maxsize=100000",
     ]);
     server
+}
+
+/// The users in the format of kube-apiserver's `--token-auth-file`: token, name, uid, "group,group". An empty last
+/// column would be a group without a name.
+fn token_file(users: &[(User, String)]) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let line = |(user, token): &(User, String)| {
+        let name = quoted(&user.name);
+        let groups = match user.groups.as_slice() {
+            [] => String::new(),
+            groups => format!(",{}", quoted(&groups.join(","))),
+        };
+        format!("{token},{name},{name}{groups}\n")
+    };
+    users.iter().map(line).collect()
+}
+
+fn random_token() -> String {
+    let mut bytes = [0_u8; 32];
+    let drawn = SystemRandom::new().fill(&mut bytes);
+    drawn.expect("the system gives random bytes");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

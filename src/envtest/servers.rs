@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::Write as _,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
 };
@@ -25,17 +25,12 @@ rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 /// The running servers. Dropping it kills them.
 pub(crate) struct Servers {
     watchdog: Child,
-    servers: Vec<Server>,
-}
-
-struct Server {
-    name: &'static str,
-    child: Child,
-    log: PathBuf,
+    servers: Vec<(&'static str, Child)>,
+    folder: PathBuf,
 }
 
 impl Servers {
-    /// Starts the watchdog, which removes `folder` if this process dies without cleaning up.
+    /// Starts the watchdog, which removes `folder` if this process dies without cleaning up. The servers' logs go there.
     pub fn watched(folder: &Path) -> Result<Self, EnvtestError> {
         let mut command = Command::new("sh");
         command.args(["-c", WATCHDOG, "envtest-watchdog"]).arg(folder);
@@ -46,45 +41,38 @@ impl Servers {
         Ok(Self {
             watchdog: start(command)?,
             servers: Vec::new(),
+            folder: folder.to_owned(),
         })
     }
 
-    /// Starts a server whose output goes to a log in `folder`.
-    pub fn start(
-        &mut self,
-        name: &'static str,
-        mut command: Command,
-        folder: &Path,
-    ) -> Result<(), EnvtestError> {
-        let log = folder.join(format!("{name}.log"));
-        let output = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
-        let (stdout, stderr) = output.map_err(EnvtestError::system(format!("create {}", log.display())))?;
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.log"))
+    }
+
+    /// Starts a server whose output goes to a log.
+    pub fn start(&mut self, name: &'static str, mut command: Command) -> Result<(), EnvtestError> {
+        let output = File::create(self.log(name)).and_then(|file| Ok((file.try_clone()?, file)));
+        let (stdout, stderr) = output.map_err(EnvtestError::system(format!("create the log of {name}")))?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
         let child = start(command)?;
         let id = child.id();
-        self.servers.push(Server { name, child, log });
+        self.servers.push((name, child));
         let pipe = self.watchdog.stdin.as_mut().expect("it is piped");
         writeln!(pipe, "{id}").map_err(EnvtestError::system("tell the watchdog of a server"))
     }
 
     /// The name and status of the first server that has ended.
     pub fn ended(&mut self) -> Option<(&'static str, ExitStatus)> {
-        self.servers
-            .iter_mut()
-            .find_map(|server| Some((server.name, server.child.try_wait().ok()??)))
+        let mut servers = self.servers.iter_mut();
+        servers.find_map(|(name, child)| Some((*name, child.try_wait().ok()??)))
     }
 
     /// The error for a server that is not ready. Copies its log to a file that stays.
     pub fn not_ready(&self, name: &str, reason: String) -> EnvtestError {
-        let server = self.servers.iter().find(|server| server.name == name);
-        let log = server.map(|server| server.log.clone()).unwrap_or_default();
-        let text = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
-        let copy = tempfile::Builder::new()
-            .prefix(&format!("envtest-{name}-"))
-            .suffix(".log")
-            .tempfile()
-            .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
-            .and_then(|file| Ok(file.keep()?.1));
+        let log = self.log(name);
+        let text = fs::read(&log).unwrap_or_default();
+        let copy = keep_copy(name, &text);
+        let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
         EnvtestError::NotReady {
             reason,
@@ -95,15 +83,26 @@ impl Servers {
 
     /// The servers' process ids.
     pub fn ids(&self) -> Vec<u32> {
-        self.servers.iter().map(|server| server.child.id()).collect()
+        self.servers.iter().map(|(_, child)| child.id()).collect()
     }
+}
+
+/// Writes a log to a temporary file that stays.
+fn keep_copy(name: &str, log: &[u8]) -> io::Result<PathBuf> {
+    let prefix = format!("envtest-{name}-");
+    let mut file = tempfile::Builder::new()
+        .prefix(&prefix)
+        .suffix(".log")
+        .tempfile()?;
+    file.write_all(log)?;
+    Ok(file.keep()?.1)
 }
 
 impl Drop for Servers {
     /// Kills the servers, which have nothing to save, and waits for them, so that no zombie stays.
     fn drop(&mut self) {
         // The watchdog first: once a server has been waited for, another program may get its process id.
-        let servers = self.servers.iter_mut().map(|server| &mut server.child);
+        let servers = self.servers.iter_mut().map(|(_, child)| child);
         for child in std::iter::once(&mut self.watchdog).chain(servers) {
             // Each fails only if the process has ended and been waited for, as wanted.
             let _ = child.kill();
