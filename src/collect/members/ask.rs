@@ -5,6 +5,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use bytes::Bytes;
 use evidence::{Reason, ReasonId};
 use http::{HeaderMap, Method, StatusCode};
+use jiff::Timestamp;
 use kube::{Client, config::AuthInfo};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
@@ -40,6 +41,8 @@ pub(super) struct Asker {
     /// For single objects and lists of whole objects.
     pub client: TimedClient,
     pub clean: Clean,
+    /// When its credential expires, if that is known.
+    pub expires: Option<Timestamp>,
 }
 
 impl Asker {
@@ -53,6 +56,7 @@ impl Asker {
                 ..client
             },
             clean,
+            expires: None,
         }
     }
 

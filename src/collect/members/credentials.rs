@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use evidence::{
-    Login, LoginOutcome, LoginWith, ObjectKey, ObjectRef, Scope,
+    Login, LoginOutcome, LoginWith, ObjectKey, ObjectRef,
     api::{ClusterProfile, address::Address, names},
     kubeconfig_in_clear,
 };
 use futures::executor::block_on;
 use http::StatusCode;
-use jiff::Timestamp;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
@@ -30,12 +29,11 @@ use crate::{
         exec::{self, Hidden},
         failure::Failure,
     },
-    hub::secrets,
     plugins::{Plugins, Request},
     watch::list::fold_list,
 };
 
-/// How often a list of Secrets is tried.
+/// How often a list is tried.
 const ATTEMPTS: u32 = 3;
 const WHO_AM_I: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -57,13 +55,6 @@ pub(super) enum AccessSource {
     Plugin(Arc<Request>),
 }
 
-/// A member that can be asked.
-pub(super) struct OpenMember {
-    pub asker: Asker,
-    /// When its credential expires, if that is known.
-    pub expires: Option<Timestamp>,
-}
-
 /// A Secret or a plugin to try on its member.
 pub(super) struct CredentialAttempt {
     pub with: LoginWith,
@@ -72,42 +63,21 @@ pub(super) struct CredentialAttempt {
     pub source: AccessSource,
 }
 
-/// Reads the labelled Secrets of these namespaces, sorted by namespace and name.
+/// Lists what is at these paths on the hub, and returns the credentials that `read` finds in it, sorted by their source.
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn secret_attempts(
-    hub: &TimedClient,
-    places: &[String],
-) -> Result<Vec<CredentialAttempt>, Failure> {
-    let mut found = Vec::new();
-    for place in places {
-        let path = secrets::path(place);
-        let add = |found: &mut Vec<_>, json: &[u8]| found.extend(CredentialAttempt::of_secret(json));
-        found.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, &path, add)).await?);
-    }
-    found.sort_by_cached_key(CredentialAttempt::id);
-    Ok(found)
-}
-
-/// Lists the profiles at these paths, and returns the plugins to run for those in scope, sorted by namespace and name.
-pub(super) async fn plugin_attempts(
+pub(super) async fn list_attempts(
     hub: &TimedClient,
     paths: &[String],
-    scope: &Scope,
-    plugins: &Plugins,
+    read: impl Fn(&[u8]) -> Option<CredentialAttempt>,
 ) -> Result<Vec<CredentialAttempt>, Failure> {
     let mut found = Vec::new();
     for path in paths {
-        let add = |found: &mut Vec<_>, json: &[u8]| {
-            // The inventory reports what is not a profile.
-            let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
-            let profile = profile.filter(|profile| scope.holds(profile));
-            found.extend(profile.and_then(|profile| CredentialAttempt::of_plugin(&profile, plugins)));
-        };
+        let add = |found: &mut Vec<_>, json: &[u8]| found.extend(read(json));
         found.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, path, add)).await?);
     }
-    found.sort_by(|one: &CredentialAttempt, other| one.profile.cmp(&other.profile));
+    found.sort_by_cached_key(CredentialAttempt::id);
     Ok(found)
 }
 
@@ -130,7 +100,8 @@ impl CredentialAttempt {
         })
     }
 
-    fn of_secret(json: &[u8]) -> Option<Self> {
+    /// What a labelled Secret holds.
+    pub fn of_secret(json: &[u8]) -> Option<Self> {
         let object = Hidden(serde_json::from_slice(json).ok()?);
         let metadata = &object.0["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
@@ -162,12 +133,12 @@ impl CredentialAttempt {
 
     /// Tries it on its member. Returns the open member, if the member accepts it. The login names the profile as the
     /// credential does, without its uid.
-    pub async fn try_out(&self, dial: &Arc<dyn Dial>, clock: Clock) -> (Login, Option<OpenMember>) {
+    pub async fn try_out(&self, dial: &Arc<dyn Dial>, clock: Clock) -> (Login, Option<Asker>) {
         let at = clock.now();
         let (outcome, member) = match self.source.open(dial, clock).await {
             Err(outcome) => (outcome, None),
             Ok(member) => {
-                let outcome = log_in(&member.asker).await;
+                let outcome = log_in(&member).await;
                 let is_accepted = matches!(outcome, LoginOutcome::Accepted { .. });
                 (outcome, is_accepted.then_some(member))
             }
@@ -187,7 +158,7 @@ impl AccessSource {
     ///
     /// # Errors
     /// Why there is nothing to try.
-    pub async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<OpenMember, LoginOutcome> {
+    pub async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<Asker, LoginOutcome> {
         let member = match self {
             Self::Way(way) => open_way(way, dial).await,
             Self::Secret(kubeconfig) => kubeconfig
@@ -197,8 +168,7 @@ impl AccessSource {
                 .and_then(|config| connect(config, &**dial)),
             Self::Plugin(request) => return open_by_plugin(request, &**dial, clock).await,
         };
-        let opened = member.map(|asker| OpenMember { asker, expires: None });
-        opened.map_err(|reason| LoginOutcome::NoCredential { reason })
+        member.map_err(|reason| LoginOutcome::NoCredential { reason })
     }
 }
 
@@ -230,11 +200,7 @@ pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<As
 }
 
 /// Runs the plugin, and takes its credential to the profile's server.
-async fn open_by_plugin(
-    request: &Request,
-    dial: &dyn Dial,
-    clock: Clock,
-) -> Result<OpenMember, LoginOutcome> {
+async fn open_by_plugin(request: &Request, dial: &dyn Dial, clock: Clock) -> Result<Asker, LoginOutcome> {
     let unanswered = |reason: String| LoginOutcome::Unanswered {
         reason: reason.into(),
     };
@@ -246,9 +212,9 @@ async fn open_by_plugin(
         .map_err(|_| no_credential("the plugin's credential cannot be used".to_owned()))?;
     let asker = connect(config, dial)
         .map_err(|reason| no_credential(format!("the plugin's credential is of no use: {reason}")))?;
-    Ok(OpenMember {
-        asker,
+    Ok(Asker {
         expires: issued.expires,
+        ..asker
     })
 }
 
@@ -424,12 +390,6 @@ pub(super) fn unknown_profile(key: &ObjectKey) -> ObjectRef {
         name: key.name.clone(),
         ..ObjectRef::default()
     }
-}
-
-/// The key of the profile that a login names.
-pub(super) fn key_of(login: &Login) -> ObjectKey {
-    let ObjectRef { namespace, name, .. } = login.profile.clone();
-    ObjectKey { namespace, name }
 }
 
 /// Whether a credential is worth another try: what the member refused may have been replaced a moment ago, and a plugin

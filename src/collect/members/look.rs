@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    future::Future,
     sync::Arc,
     time::Duration,
 };
@@ -37,30 +36,41 @@ const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 const ABOUT: &str = "/apis/about.k8s.io";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
+/// The parts of a sample, most important first.
+const PARTS: [MemberPart; 6] = [
+    MemberPart::Readyz,
+    MemberPart::Version,
+    MemberPart::Leases,
+    MemberPart::Nodes,
+    MemberPart::ClusterProperties,
+    MemberPart::CustomResourceGroups,
+];
+
 /// Takes a sample of a member.
 pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
-    let mut looking = Looking {
+    let mut sampling = Sampling {
         asker,
         clock,
         deadline: Instant::now() + LOOK,
         look: nothing(clock, BTreeMap::new()),
-        missing: BTreeMap::new(),
     };
-    let answers = looking.part(looking.readyz()).await;
-    match answers {
+    let mut missing = BTreeMap::new();
+    for part in PARTS {
+        let Err(failure) = sampling.ask(part).await else {
+            continue;
+        };
+        let reason = asker.describe(&failure, right(part));
         // A member that does not answer at all is not asked the rest.
-        Err(failure) if failure.code() == 0 => {
-            looking.missing = all_missing(&asker.describe(&failure, right(MemberPart::Readyz)));
+        if part == MemberPart::Readyz && failure.code() == 0 {
+            missing = all_missing(&reason);
+            break;
         }
-        outcome => {
-            looking.look.readyz = looking.note(MemberPart::Readyz, outcome.map(Arc::new));
-            looking.rest().await;
-        }
+        missing.insert(part, reason);
     }
     Look {
         until: clock.now(),
-        missing: Arc::new(looking.missing),
-        ..looking.look
+        missing: Arc::new(missing),
+        ..sampling.look
     }
 }
 
@@ -78,48 +88,39 @@ fn nothing(clock: Clock, missing: BTreeMap<MemberPart, Reason>) -> Look {
 }
 
 /// A sample so far.
-struct Looking<'a> {
+struct Sampling<'a> {
     asker: &'a Asker,
     clock: Clock,
     deadline: Instant,
     look: Look,
-    missing: BTreeMap<MemberPart, Reason>,
 }
 
-impl Looking<'_> {
-    async fn rest(&mut self) {
-        let version = self.part(self.version()).await;
-        self.look.version = self.note(MemberPart::Version, version);
-        let leases = self.part(self.leases()).await;
-        self.look.leases = self.note(MemberPart::Leases, leases);
-        let nodes = self.part(self.nodes()).await;
-        self.look.nodes = self.note(MemberPart::Nodes, nodes);
-        let properties = self.part(self.cluster_properties()).await;
-        self.look.cluster_properties = self.note(MemberPart::ClusterProperties, properties);
-        let groups = self.part(self.custom_resource_groups()).await;
-        self.look.custom_resource_groups = self.note(MemberPart::CustomResourceGroups, groups);
-    }
-
-    /// What comes of one part within the time that is left.
-    async fn part<T>(&self, part: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+impl Sampling<'_> {
+    /// Asks for one part, within the time that is left.
+    async fn ask(&mut self, part: MemberPart) -> Result<(), Failure> {
+        let deadline = self.deadline;
+        let asking = async {
+            match part {
+                MemberPart::Readyz => self.look.readyz = Some(Arc::new(self.readyz().await?)),
+                MemberPart::Version => self.look.version = Some(self.version().await?),
+                MemberPart::Leases => self.look.leases = Some(self.leases().await?),
+                MemberPart::Nodes => self.look.nodes = Some(self.nodes().await?),
+                MemberPart::ClusterProperties => {
+                    self.look.cluster_properties = Some(self.cluster_properties().await?);
+                }
+                MemberPart::CustomResourceGroups => {
+                    self.look.custom_resource_groups = Some(self.custom_resource_groups().await?);
+                }
+            }
+            Ok::<(), Failure>(())
+        };
         let late = |_| {
             Failure::broken(format!(
                 "no time was left: a sample takes at most {} s",
                 LOOK.as_secs()
             ))
         };
-        timeout_at(self.deadline, part).await.map_err(late)?
-    }
-
-    fn note<T>(&mut self, part: MemberPart, outcome: Result<T, Failure>) -> Option<T> {
-        match outcome {
-            Ok(found) => Some(found),
-            Err(failure) => {
-                let reason = self.asker.describe(&failure, right(part));
-                self.missing.insert(part, reason);
-                None
-            }
-        }
+        timeout_at(deadline, asking).await.map_err(late)?
     }
 
     async fn readyz(&self) -> Result<Readyz, Failure> {

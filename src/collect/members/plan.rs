@@ -80,14 +80,6 @@ impl MemberWay {
             way: Way::Client(client),
         }
     }
-
-    pub(super) fn by_config(profile: ObjectKey, description: String, config: Config) -> Self {
-        Self {
-            profile,
-            description,
-            way: Way::Config(Box::new(config)),
-        }
-    }
 }
 
 impl Members {
@@ -186,8 +178,11 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         }
         let shown = place.display().to_string();
         let (config, context) = connect::config(&read[&place], &shown, context.as_deref()).map_err(failed)?;
-        let description = format!("context {context} of {shown}");
-        ways.push(MemberWay::by_config(profile, description, config));
+        ways.push(MemberWay {
+            profile,
+            description: format!("context {context} of {shown}"),
+            way: Way::Config(Box::new(config)),
+        });
     }
     Ok((ways, read.into_keys().collect()))
 }

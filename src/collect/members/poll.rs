@@ -1,9 +1,7 @@
 //! Polls all members in parallel until the window is over, and turns the samples into evidence.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    panic::resume_unwind,
-    sync::Arc,
+    collections::{BTreeMap, HashMap, HashSet},
     time::Duration,
 };
 
@@ -11,25 +9,28 @@ use evidence::{
     Evidence, Gap, Kind, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey, ObjectRef,
     ProfileHistory, Reason, Scope, api::ClusterProfile,
 };
-use futures::{StreamExt as _, stream};
+use futures::{StreamExt as _, future::join_all, stream};
 use parking_lot::Mutex;
 use tokio::{
     select,
     sync::{Semaphore, SemaphorePermit, watch},
-    task::JoinSet,
     time::{Instant, sleep_until, timeout_at},
 };
 
 use super::{
-    ask::NOT_ACCEPTED,
+    ask::{Asker, NOT_ACCEPTED},
     credentials::{
-        AccessSource, CredentialAttempt, OpenMember, describe, key_of, may_succeed_later, open_way,
-        plugin_attempts, secret_attempts, source, unknown_profile,
+        AccessSource, CredentialAttempt, describe, list_attempts, may_succeed_later, open_way, source,
+        unknown_profile,
     },
     look::{look, no_way},
-    plan::{Dial, MemberWay, Members},
+    plan::{MemberWay, Members},
 };
-use crate::{clock::Clock, connect::call::TimedClient, hub::missing::NO_SECRETS};
+use crate::{
+    clock::Clock,
+    connect::call::TimedClient,
+    hub::{missing::NO_SECRETS, secrets},
+};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -40,11 +41,14 @@ const LONG: Duration = Duration::from_secs(600);
 
 /// The members of one run.
 pub(crate) struct MemberPoll {
-    poller: Poller,
+    clock: Clock,
     members: Members,
     scope: Scope,
-    records: BTreeMap<ObjectKey, Arc<Mutex<MemberRecord>>>,
-    tried: Arc<Mutex<Vec<Login>>>,
+    turns: Semaphore,
+    /// The interval between samples; none: each member is sampled once.
+    every: Option<Duration>,
+    records: BTreeMap<ObjectKey, Mutex<MemberRecord>>,
+    tried: Mutex<Vec<Login>>,
     /// Why the Secrets could not be read.
     unread: Option<Reason>,
     /// Why some plugins may not have been run.
@@ -73,17 +77,6 @@ struct MemberRecord {
     closed: Option<String>,
 }
 
-/// What polling takes.
-#[derive(Clone)]
-struct Poller {
-    clock: Clock,
-    dial: Arc<dyn Dial>,
-    turns: Arc<Semaphore>,
-    /// None: once.
-    every: Option<Duration>,
-    over: Option<watch::Receiver<bool>>,
-}
-
 impl MemberPoll {
     /// Prepares to ask what is in scope, for a window of that length.
     pub fn new(members: &Members, scope: &Scope, observe: Duration, clock: Clock) -> Self {
@@ -95,13 +88,9 @@ impl MemberPoll {
         let is_in_scope = |way: &&MemberWay| scope.holds_namespace(&way.profile.namespace);
         let plugins = members.plugins.as_ref();
         Self {
-            poller: Poller {
-                clock,
-                dial: Arc::clone(&members.dial),
-                turns: Arc::new(Semaphore::new(AT_ONCE)),
-                every,
-                over: None,
-            },
+            clock,
+            turns: Semaphore::new(AT_ONCE),
+            every,
             not_run: plugins.map(|_| "the run was stopped before".to_owned()),
             members: Members {
                 ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
@@ -109,7 +98,7 @@ impl MemberPoll {
             },
             scope: scope.clone(),
             records: BTreeMap::new(),
-            tried: Arc::default(),
+            tried: Mutex::default(),
             unread: None,
         }
     }
@@ -118,40 +107,29 @@ impl MemberPoll {
     pub async fn run(&mut self, from: Sources<'_>, over: watch::Receiver<bool>) {
         let secrets = self.secret_attempts(from).await;
         let (plugins, unlisted) = self.plugin_attempts(from).await;
-        let mut attempts: BTreeMap<ObjectKey, Vec<CredentialAttempt>> = BTreeMap::new();
-        for attempt in secrets.into_iter().chain(plugins) {
-            attempts.entry(attempt.profile.clone()).or_default().push(attempt);
-        }
-        let mut ways: BTreeMap<ObjectKey, MemberWay> = BTreeMap::new();
+        let mut accesses: BTreeMap<ObjectKey, (Option<MemberWay>, Vec<CredentialAttempt>)> = BTreeMap::new();
         for way in &self.members.ways {
-            ways.entry(way.profile.clone()).or_insert_with(|| way.clone());
+            let (first, _) = accesses.entry(way.profile.clone()).or_default();
+            first.get_or_insert_with(|| way.clone());
         }
-        let poller = Poller {
-            over: Some(over),
-            ..self.poller.clone()
-        };
-        let mut tasks = JoinSet::new();
-        let profiles: BTreeSet<_> = ways.keys().chain(attempts.keys()).cloned().collect();
-        for profile in profiles {
-            let record = Arc::<Mutex<MemberRecord>>::default();
-            self.records.insert(profile.clone(), Arc::clone(&record));
-            let attempts = attempts.remove(&profile).unwrap_or_default();
-            let (way, tried) = (ways.remove(&profile), Arc::clone(&self.tried));
-            let poller = poller.clone();
-            tasks.spawn(async move { poller.run(way, attempts, &record, &tried).await });
+        for attempt in secrets.into_iter().chain(plugins) {
+            let (_, attempts) = accesses.entry(attempt.profile.clone()).or_default();
+            attempts.push(attempt);
         }
-        while let Some(ended) = tasks.join_next().await {
-            if let Err(panicked) = ended {
-                resume_unwind(panicked.into_panic());
-            }
-        }
+        let profiles = accesses.keys().cloned();
+        self.records = profiles.map(|profile| (profile, Mutex::default())).collect();
+        let polls = accesses.into_iter().map(|(profile, (way, attempts))| {
+            let record = &self.records[&profile];
+            self.poll(record, way, attempts, over.clone())
+        });
+        join_all(polls).await;
         self.not_run = unlisted;
     }
 
     /// Tries those credentials again that their members refused, and new ones, with the profiles as they are now: a manager may
     /// have renewed them a moment ago. Deleted Secrets do not count.
     pub async fn again(&mut self, from: Sources<'_>, profiles: impl Iterator<Item = &ClusterProfile>) {
-        if self.poller.every.is_none() {
+        if self.every.is_none() {
             return;
         }
         let mut attempts = Vec::new();
@@ -171,14 +149,11 @@ impl MemberPoll {
         });
         let known: HashSet<_> = settled.iter().map(id).collect();
         attempts.retain(|attempt| !known.contains(&attempt.id()));
-        let poller = &self.poller;
-        let outcomes = stream::iter(attempts)
-            .map(|attempt| async move {
-                let _turn = poller.turn().await;
-                attempt.try_out(&poller.dial, poller.clock).await.0
-            })
-            .buffer_unordered(AT_ONCE);
-        let tried: Vec<Login> = outcomes.collect().await;
+        let tries = attempts.iter().map(async |attempt| {
+            let _turn = self.turn().await;
+            attempt.try_out(&self.members.dial, self.clock).await.0
+        });
+        let tried = join_all(tries).await;
         // Only now: earlier outcomes are kept if the run is stopped meanwhile.
         *self.tried.lock() = settled.into_iter().chain(tried).collect();
         self.not_run = None;
@@ -193,13 +168,13 @@ impl MemberPoll {
             self.unread = Some(NO_SECRETS);
             return Vec::new();
         }
-        let attempts = secret_attempts(from.hub, from.places).await;
-        let mut attempts = attempts.unwrap_or_else(|failure| {
+        let paths: Vec<String> = from.places.iter().map(|place| secrets::path(place)).collect();
+        let read = |json: &[u8]| CredentialAttempt::of_secret(json).filter(|attempt| self.holds(attempt));
+        let attempts = list_attempts(from.hub, &paths, read).await;
+        attempts.unwrap_or_else(|failure| {
             self.unread = Some(failure.to_string().into());
             Vec::new()
-        });
-        attempts.retain(|attempt| self.holds(attempt));
-        attempts
+        })
     }
 
     /// The plugins to be run or, if the profiles cannot be listed, why not.
@@ -207,11 +182,14 @@ impl MemberPoll {
         let Some(plugins) = &self.members.plugins else {
             return (Vec::new(), None);
         };
-        match plugin_attempts(from.hub, from.profiles, &self.scope, plugins).await {
-            Ok(mut attempts) => {
-                attempts.retain(|attempt| self.holds(attempt));
-                (attempts, None)
-            }
+        let read = |json: &[u8]| {
+            // The inventory reports what is not a profile.
+            let profile: ClusterProfile = serde_json::from_slice(json).ok()?;
+            let attempt = CredentialAttempt::of_plugin(&profile, plugins)?;
+            (self.scope.holds(&profile) && self.holds(&attempt)).then_some(attempt)
+        };
+        match list_attempts(from.hub, from.profiles, read).await {
+            Ok(attempts) => (attempts, None),
             Err(failure) => (Vec::new(), Some(failure.to_string())),
         }
     }
@@ -223,11 +201,11 @@ impl MemberPoll {
 
     /// Adds the members and the logins to the evidence, with gaps for what is missing.
     pub fn finish(self, evidence: &mut Evidence) {
-        let known = KnownProfiles::of(&evidence.profiles);
+        let known = known_profiles(&evidence.profiles);
         let mut members: BTreeMap<ObjectRef, MemberRecord> = BTreeMap::new();
-        for (name, record) in &self.records {
-            let record = std::mem::take(&mut *record.lock());
-            let profile = known.find(name);
+        for (name, record) in self.records {
+            let record = record.into_inner();
+            let profile = find_profile(&known, &name);
             // A Secret without a profile is a matter of its own.
             if !record.is_given && profile.uid.is_empty() {
                 continue;
@@ -243,10 +221,10 @@ impl MemberPoll {
             evidence.members.push(member);
             evidence.gaps.extend(gap);
         }
-        let mut logins = std::mem::take(&mut *self.tried.lock());
+        let mut logins = self.tried.into_inner();
         logins.sort_by_cached_key(id);
         for login in &mut logins {
-            login.profile = known.find(&key_of(login));
+            login.profile = find_profile(&known, &ObjectKey::from(&login.profile));
         }
         evidence.logins = logins;
         if let Some(reason) = &self.not_run {
@@ -262,7 +240,7 @@ impl MemberPoll {
 
 /// Identifies a credential that was tried.
 fn id(login: &Login) -> (String, ObjectKey) {
-    (source(&login.with), key_of(login))
+    (source(&login.with), ObjectKey::from(&login.profile))
 }
 
 impl MemberRecord {
@@ -286,52 +264,43 @@ impl MemberRecord {
     }
 }
 
-/// The profiles that the hub had, by name.
-struct KnownProfiles<'a>(HashMap<&'a str, Vec<ObjectRef>>);
-
-impl<'a> KnownProfiles<'a> {
-    fn of(profiles: &'a [ProfileHistory]) -> Self {
-        let mut known: HashMap<&str, Vec<ObjectRef>> = HashMap::new();
-        for history in profiles {
-            let profile = history.last();
-            let same_name = known.entry(&profile.metadata.name).or_default();
-            // The last of those that had the name, one after the other.
-            same_name.retain(|object| object.namespace != *profile.metadata.namespace);
-            same_name.push(ObjectRef {
-                resource_version: String::new(),
-                ..ObjectRef::from(profile)
-            });
-        }
-        Self(known)
+/// The profiles that the hub had, by name: in each namespace the last one.
+fn known_profiles(profiles: &[ProfileHistory]) -> HashMap<&str, Vec<ObjectRef>> {
+    let mut known: HashMap<&str, Vec<ObjectRef>> = HashMap::new();
+    for history in profiles {
+        let profile = history.last();
+        let same_name = known.entry(&profile.metadata.name).or_default();
+        same_name.retain(|object| object.namespace != *profile.metadata.namespace);
+        same_name.push(ObjectRef {
+            resource_version: String::new(),
+            ..ObjectRef::from(profile)
+        });
     }
-
-    /// The profile of that name. Without a namespace: the only one, or the one in `default`. An unknown profile has no uid.
-    fn find(&self, name: &ObjectKey) -> ObjectRef {
-        let same_name = self
-            .0
-            .get(name.name.as_str())
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let of = |namespace: &str| same_name.iter().find(|object| object.namespace == namespace);
-        let profile = match (name.namespace.as_str(), same_name) {
-            ("", [only]) => Some(only),
-            ("", _) => of("default"),
-            (namespace, _) => of(namespace),
-        };
-        profile.cloned().unwrap_or_else(|| unknown_profile(name))
-    }
+    known
 }
 
-impl Poller {
+/// The profile of that name. Without a namespace: the only one, or the one in `default`. An unknown profile has no uid.
+fn find_profile(known: &HashMap<&str, Vec<ObjectRef>>, name: &ObjectKey) -> ObjectRef {
+    let same_name = known.get(&*name.name).map(Vec::as_slice).unwrap_or_default();
+    let of = |namespace: &str| same_name.iter().find(|object| object.namespace == namespace);
+    let profile = match (name.namespace.as_str(), same_name) {
+        ("", [only]) => Some(only),
+        ("", _) => of("default"),
+        (namespace, _) => of(namespace),
+    };
+    profile.cloned().unwrap_or_else(|| unknown_profile(name))
+}
+
+impl MemberPoll {
     /// Tries the credentials of one member, and polls it by the user's way or else by the first credential that it accepts.
-    async fn run(
-        mut self,
+    async fn poll(
+        &self,
+        record: &Mutex<MemberRecord>,
         way: Option<MemberWay>,
         attempts: Vec<CredentialAttempt>,
-        record: &Mutex<MemberRecord>,
-        all_tried: &Mutex<Vec<Login>>,
+        mut over: watch::Receiver<bool>,
     ) {
-        let mut access: Option<(AccessSource, Option<OpenMember>)> = None;
+        let mut access: Option<(AccessSource, Option<Asker>)> = None;
         if let Some(way) = way {
             let mut record = record.lock();
             record.way.clone_from(&way.description);
@@ -340,7 +309,7 @@ impl Poller {
         }
         for attempt in attempts {
             let _turn = self.turn().await;
-            let (tried, member) = attempt.try_out(&self.dial, self.clock).await;
+            let (tried, member) = attempt.try_out(&self.members.dial, self.clock).await;
             if access.is_none() {
                 let mut record = record.lock();
                 match member {
@@ -351,22 +320,14 @@ impl Poller {
                     None => record.closed = Some(describe(&tried)),
                 }
             }
-            all_tried.lock().push(tried);
+            self.tried.lock().push(tried);
         }
-        if let Some((source, member)) = access {
-            self.poll(source, member, record).await;
-        }
-    }
-
-    async fn poll(
-        &mut self,
-        source: AccessSource,
-        mut member: Option<OpenMember>,
-        record: &Mutex<MemberRecord>,
-    ) {
+        let Some((source, mut member)) = access else {
+            return;
+        };
         let began = Instant::now();
         self.sample(&source, &mut member, record).await;
-        let (Some(every), Some(mut over)) = (self.every, self.over.take()) else {
+        let Some(every) = self.every else {
             return;
         };
         loop {
@@ -384,23 +345,18 @@ impl Poller {
     }
 
     /// Adds one sample of the member to its record. A credential that has expired is renewed first.
-    async fn sample(
-        &self,
-        source: &AccessSource,
-        member: &mut Option<OpenMember>,
-        record: &Mutex<MemberRecord>,
-    ) {
+    async fn sample(&self, source: &AccessSource, member: &mut Option<Asker>, record: &Mutex<MemberRecord>) {
         let _turn = self.turn().await;
         let now = self.clock.now();
-        let is_valid = |member: &OpenMember| member.expires.is_none_or(|expires| expires > now);
+        let is_valid = |member: &Asker| member.expires.is_none_or(|expires| expires > now);
         let open = match member.take().filter(is_valid) {
             Some(open) => Ok(open),
-            None => source.open(&self.dial, self.clock).await,
+            None => source.open(&self.members.dial, self.clock).await,
         };
         let mut look = match open {
             Err(outcome) => no_way(self.clock, &not_opened(source, outcome)),
             Ok(open) => {
-                let look = look(&open.asker, self.clock).await;
+                let look = look(&open, self.clock).await;
                 // A plugin that does not report when its credential expires is asked for another one then.
                 let is_refused = look.missing.values().any(|reason| *reason == NOT_ACCEPTED);
                 let is_renewable = matches!(source, AccessSource::Plugin(_));

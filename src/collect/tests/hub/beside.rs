@@ -13,9 +13,7 @@ users: [{name: u, user: {token: CANARY-token, client-key-data: Q0FOQVJZLWtleQ==}
 ";
 
 async fn plant_secrets(world: &World) {
-    world
-        .create("/api/v1/namespaces", json!({"metadata": {"name": "c1"}}))
-        .await;
+    world.namespace("c1").await;
     for (name, config) in [("good", KUBECONFIG), ("bad", "users: [CANARY: {")] {
         let secret = json!({
             "metadata": {
@@ -85,9 +83,7 @@ async fn evidence_that_is_not_wanted_says_why() {
 #[tokio::test(start_paused = true)]
 async fn shows_namespaces_as_they_are_in_the_end() {
     let world = World::new().await;
-    world
-        .create("/api/v1/namespaces", json!({"metadata": {"name": "old"}}))
-        .await;
+    world.namespace("old").await;
     let events = async {
         after(30).await;
         let labels =

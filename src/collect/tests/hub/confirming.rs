@@ -97,9 +97,7 @@ async fn a_watch_may_be_a_moment_behind_the_list() {
 #[tokio::test(start_paused = true)]
 async fn one_namespace_s_silent_watch_is_no_other_s() {
     let world = World::new().await;
-    world
-        .create("/api/v1/namespaces", json!({"metadata": {"name": "other"}}))
-        .await;
+    world.namespace("other").await;
     hold(&world, FOREVER);
     world.profile("a").await;
     world
@@ -159,7 +157,7 @@ async fn secrets_are_never_newer_than_the_profiles() {
     let spoil = async {
         after(100).await;
         for verb in ["list", "watch"] {
-            world.server.misbehave(fail(verb, 503, usize::MAX));
+            world.refuse(verb, 503, None, usize::MAX);
         }
     };
     let (verdict, evidence) = verdict_on_secrets(&world, spoil).await;

@@ -126,9 +126,7 @@ async fn probes_one_profile_of_each_manager() {
 async fn looks_only_into_the_namespaces_of_the_scope() {
     let world = World::new().await;
     for namespace in ["one", "two", "three"] {
-        world
-            .create("/api/v1/namespaces", json!({"metadata": {"name": namespace}}))
-            .await;
+        world.namespace(namespace).await;
         let path = PROFILES.replace("/default/", &format!("/{namespace}/"));
         world.create(&path, profile(namespace)).await;
     }

@@ -111,6 +111,22 @@ impl World {
             .expect("patched");
     }
 
+    async fn namespace(&self, name: &str) {
+        let namespace = json!({"metadata": {"name": name}});
+        self.create("/api/v1/namespaces", namespace).await;
+    }
+
+    /// The hub refuses the next requests of that verb for profiles.
+    fn refuse(&self, verb: &str, code: u16, retry_after: Option<u32>, times: usize) {
+        self.server.misbehave(Misbehaviour::Fail {
+            affected: Affected::verb_on(verb, "clusterprofiles"),
+            code,
+            retry_after,
+            every: 1,
+            times,
+        });
+    }
+
     async fn delete(&self, name: &str) {
         self.send(Method::DELETE, &format!("{PROFILES}/{name}"), None)
             .await
@@ -224,17 +240,6 @@ fn only_gap(evidence: &Evidence, kind: Kind) -> &Gap {
     let gaps = gaps(evidence, kind);
     assert_eq!(gaps.len(), 1, "{:?}", evidence.gaps);
     gaps[0]
-}
-
-/// The first so many requests for profiles fail.
-fn fail(verb: &str, code: u16, times: usize) -> Misbehaviour {
-    Misbehaviour::Fail {
-        affected: Affected::verb_on(verb, "clusterprofiles"),
-        code,
-        retry_after: None,
-        every: 1,
-        times,
-    }
 }
 
 /// From when to when, in seconds since the start.

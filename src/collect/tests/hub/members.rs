@@ -33,6 +33,22 @@ pub(super) fn way(name: &str, client: Client) -> MemberWay {
     MemberWay::by_client(key(name), format!("test {name}"), client)
 }
 
+/// A way to a member of the lab, with the rights that the suite asks for.
+fn lab_way(name: &str, member: &FakeMember) -> MemberWay {
+    way(name, member.client_as(FakeMember::ASKER, USER_AGENT))
+}
+
+impl World {
+    async fn gather(&self, plan: &Plan) -> Evidence {
+        self.collect(plan, async {}).await.expect("evidence")
+    }
+
+    /// Asks these members for that long.
+    async fn ask(&self, seconds: u64, ways: Vec<MemberWay>) -> Evidence {
+        self.gather(&asking(seconds, ways)).await
+    }
+}
+
 /// A plan that asks these members.
 pub(super) fn asking(seconds: u64, ways: Vec<MemberWay>) -> Plan {
     Plan {
@@ -98,6 +114,19 @@ impl Fake {
         }
     }
 
+    /// A healthy member.
+    fn well() -> Self {
+        Self::new(|_, path| well(path))
+    }
+
+    /// A healthy member whose answers take so long.
+    fn slow(seconds: u64) -> Self {
+        Self {
+            slow: Duration::from_secs(seconds),
+            ..Self::well()
+        }
+    }
+
     /// One that answers well, but for the paths that begin so.
     fn but_for(failing: &'static str, code: u16, body: &'static str) -> Self {
         Self::new(move |_, path| {
@@ -160,7 +189,7 @@ async fn a_member_is_asked_all_through_the_window() {
     let world = World::new().await;
     world.profile("a").await;
     let fake_member = FakeMember::new("a", world.clock, state());
-    let ways = vec![way("a", fake_member.client_as(FakeMember::ASKER, USER_AGENT))];
+    let ways = vec![lab_way("a", &fake_member)];
     let events = async {
         after(100).await;
         fake_member.alter(|member| {
@@ -227,9 +256,9 @@ async fn a_member_is_asked_all_through_the_window() {
 async fn long_windows_are_looked_into_less_often_and_none_once() {
     let world = World::new().await;
     for (window, looks) in [(0, 1), (20, 1), (1190, 20)] {
-        let fake = Fake::new(|_, path| well(path));
+        let fake = Fake::well();
         let plan = asking(window, vec![way("a", fake.client())]);
-        let evidence = world.collect(&plan, async {}).await.expect("evidence");
+        let evidence = world.gather(&plan).await;
         assert_eq!(member(&evidence, "a").looks.len(), looks, "in {window} s");
     }
 }
@@ -237,11 +266,8 @@ async fn long_windows_are_looked_into_less_often_and_none_once() {
 #[tokio::test(start_paused = true)]
 async fn members_are_only_read() {
     let world = World::new().await;
-    let fake = Fake::new(|_, path| well(path));
-    world
-        .collect(&asking(60, vec![way("a", fake.client())]), async {})
-        .await
-        .expect("evidence");
+    let fake = Fake::well();
+    world.ask(60, vec![way("a", fake.client())]).await;
     let seen = fake.seen();
     assert!(seen.iter().all(|(method, ..)| method == "GET"), "{seen:?}");
     let nodes: Vec<_> = seen
@@ -261,13 +287,12 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         let items = vec![json!({"metadata": {"name": "n"}}); items];
         (200, json!({"metadata": metadata, "items": items}).to_string())
     };
-    let told = Fake::new(move |_, path| {
-        if path.starts_with("/api/v1/nodes") {
-            page(1, json!({"continue": "x y", "remainingItemCount": 41}))
-        } else {
-            well(path)
-        }
-    });
+    let one_node = |metadata: &'static str| {
+        let body = format!(r#"{{"metadata": {metadata}, "items": [{{"metadata": {{"name": "n"}}}}]}}"#);
+        Fake::but_for("/api/v1/nodes", 200, body.leak())
+    };
+    let told = one_node(r#"{"continue": "x y", "remainingItemCount": 41}"#);
+    let endless = one_node(r#"{"continue": "x"}"#);
     let untold = Fake::new(move |_, path| match path.strip_prefix("/api/v1/nodes?limit=") {
         Some("1") => page(1, json!({"continue": "x y"})),
         Some("500") => page(501, json!({"continue": "z"})),
@@ -275,19 +300,12 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         Some(other) => panic!("{other}"),
         None => well(path),
     });
-    let endless = Fake::new(move |_, path| {
-        if path.starts_with("/api/v1/nodes") {
-            page(1, json!({"continue": "x"}))
-        } else {
-            well(path)
-        }
-    });
     let ways = vec![
         way("told", told.client()),
         way("untold", untold.client()),
         way("endless", endless.client()),
     ];
-    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let evidence = world.ask(0, ways).await;
     let nodes = |name: &str| member(&evidence, name).looks[0].nodes;
     assert_eq!(
         (nodes("told"), nodes("untold"), nodes("endless")),
@@ -298,15 +316,12 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
 #[tokio::test(start_paused = true)]
 async fn a_thousand_members_are_asked_a_few_at_a_time() {
     let world = World::new().await;
-    let mut fake = Fake::new(|_, path| well(path));
+    let mut fake = Fake::well();
     fake.slow = Duration::from_millis(50);
     let ways = (0..1000)
         .map(|number| way(&format!("m{number}"), fake.client()))
         .collect();
-    let evidence = world
-        .collect(&asking(300, ways), async {})
-        .await
-        .expect("evidence");
+    let evidence = world.ask(300, ways).await;
     assert_eq!(evidence.members.len(), 1000);
     assert!(evidence.members.iter().all(|member| member.looks.len() >= 9));
     let (_, most) = *fake.under_way.lock().expect("no panic");
@@ -317,10 +332,11 @@ async fn a_thousand_members_are_asked_a_few_at_a_time() {
 async fn what_was_seen_before_a_stop_is_kept() {
     let world = World::new().await;
     world.profile("a").await;
-    let fake = Fake::new(|_, path| well(path));
-    let mut stuck = Fake::new(|_, path| well(path));
-    stuck.slow = Duration::from_secs(9);
-    let plan = asking(300, vec![way("a", fake.client()), way("b", stuck.client())]);
+    let fake = Fake::well();
+    let plan = asking(
+        300,
+        vec![way("a", fake.client()), way("b", Fake::slow(9).client())],
+    );
     let evidence = world
         .collect_until(&plan, async {}, after(5))
         .await
@@ -334,9 +350,9 @@ async fn what_was_seen_before_a_stop_is_kept() {
 #[tokio::test(start_paused = true)]
 async fn members_outside_of_the_scope_are_left_alone() {
     let world = World::new().await;
-    let fake = Fake::new(|_, path| well(path));
+    let fake = Fake::well();
     let mut plan = asking(0, vec![way("a", fake.client())]);
     plan.scope.namespaces = vec!["kube-public".to_owned()];
-    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let evidence = world.gather(&plan).await;
     assert!(evidence.members.is_empty() && fake.seen().is_empty());
 }

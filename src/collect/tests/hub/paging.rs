@@ -37,9 +37,7 @@ async fn a_list_in_pages_is_read_to_its_end() {
             let labels = json!({"x-k8s.io/cluster-profile": name});
             let secret = json!({"metadata": {"name": name, "labels": labels}});
             world.create("/api/v1/namespaces/default/secrets", secret).await;
-            world
-                .create("/api/v1/namespaces", json!({"metadata": {"name": name}}))
-                .await;
+            world.namespace(name).await;
         }
         world.hub.connection.client = paging(&world, |_| None);
         let evidence = world.watch(window, async {}).await;

@@ -156,7 +156,7 @@ async fn says_which_versions_there_are() {
 #[tokio::test(start_paused = true)]
 async fn gives_up_on_a_hub_that_only_fails() {
     let world = World::new().await;
-    world.server.misbehave(fail("list", 500, usize::MAX));
+    world.refuse("list", 500, None, usize::MAX);
     let error = world.refusal().await;
     assert!(
         error.contains("failed to list ClusterProfiles") && error.contains("500"),

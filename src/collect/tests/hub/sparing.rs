@@ -8,9 +8,7 @@ async fn wide(namespaces: usize, seconds: u64) -> (World, Plan) {
     let mut plan = plan(seconds);
     for number in 0..namespaces {
         let name = format!("n{number}");
-        world
-            .create("/api/v1/namespaces", json!({"metadata": {"name": name}}))
-            .await;
+        world.namespace(&name).await;
         world
             .create(&PROFILES.replace("default", &name), profile("a"))
             .await;

@@ -54,7 +54,7 @@ async fn follows_a_streaming_list() {
 #[tokio::test(start_paused = true)]
 async fn follows_a_list_where_the_hub_has_no_streaming_ones() {
     let world = World::new().await;
-    world.server.misbehave(fail("watch", 422, 1));
+    world.refuse("watch", 422, None, 1);
     sees_a_busy_minute(&world).await;
     let uris = profile_requests(&world);
     let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
@@ -114,13 +114,7 @@ async fn waits_as_long_as_a_busy_hub_asks() {
     let world = World::new().await;
     world.profile("a").await;
     for verb in ["watch", "list"] {
-        world.server.misbehave(Misbehaviour::Fail {
-            affected: Affected::verb_on(verb, "clusterprofiles"),
-            code: 429,
-            retry_after: Some(7),
-            every: 1,
-            times: 2,
-        });
+        world.refuse(verb, 429, Some(7), 2);
     }
     let evidence = world.watch(0, async {}).await;
     assert_eq!(story(&evidence, "a"), ["Listed -@14"]);

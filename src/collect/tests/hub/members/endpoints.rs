@@ -13,6 +13,13 @@ async fn publish(world: &World, name: &str, endpoints: &str) {
         .expect("patched");
 }
 
+/// Calls the endpoints once.
+async fn call(world: &World, dial: impl Dial + 'static) -> Evidence {
+    let mut plan = asking(0, vec![way("z", Fake::well().client())]);
+    plan.members.dial = Arc::new(dial);
+    world.gather(&plan).await
+}
+
 #[tokio::test(start_paused = true)]
 async fn any_answer_will_do_and_no_credential_is_sent() {
     let world = World::new().await;
@@ -24,21 +31,12 @@ async fn any_answer_will_do_and_no_credential_is_sent() {
     .await;
     publish(&world, "b", "http://b.example:80, unknown").await;
     publish(&world, "c", "stranger.example:6443").await;
-    let mut slow = Fake::new(|_, _| (200, String::new()));
-    slow.slow = Duration::from_secs(60);
     let a = Fake::new(|_, _| (403, "CANARY".to_owned()));
     let hosts = [
         ("a.example:6443".to_owned(), a.clone()),
-        ("b.example:6443".to_owned(), slow),
+        ("b.example:6443".to_owned(), Fake::slow(60)),
     ];
-    let plan = Plan {
-        members: Members {
-            dial: Arc::new(Switchboard(hosts.into())),
-            ..asking(0, vec![way("z", Fake::new(|_, path| well(path)).client())]).members
-        },
-        ..plan(0)
-    };
-    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let evidence = call(&world, Switchboard(hosts.into())).await;
     let told: Vec<_> = evidence
         .endpoint_calls
         .iter()
@@ -75,14 +73,7 @@ async fn a_profile_that_does_not_answer_is_called_again() {
         }
     }
     let answering = Fake::new(|_, _| (401, String::new()));
-    let plan = Plan {
-        members: Members {
-            dial: Arc::new(Flaky(answering, Mutex::new(0))),
-            ..asking(0, vec![way("z", Fake::new(|_, path| well(path)).client())]).members
-        },
-        ..plan(0)
-    };
-    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let evidence = call(&world, Flaky(answering, Mutex::new(0))).await;
     let codes: Vec<_> = evidence.endpoint_calls.iter().map(|call| call.code).collect();
     assert_eq!(codes, [Some(401)]);
 }

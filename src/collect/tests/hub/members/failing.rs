@@ -6,39 +6,16 @@ use super::*;
 async fn a_member_that_never_answers_is_a_gap_of_its_own() {
     let world = World::new().await;
     world.profile("a").await;
-    world.profile("b").await;
-    let down = MemberState {
-        unreachable: true,
-        ..state()
-    };
-    let (down, up) = (
-        FakeMember::new("a", world.clock, down),
-        FakeMember::new("b", world.clock, state()),
-    );
-    let ways = vec![
-        way("a", down.client_as(FakeMember::ASKER, USER_AGENT)),
-        way("b", up.client_as(FakeMember::ASKER, USER_AGENT)),
-    ];
-    let evidence = world
-        .collect(&asking(60, ways), async {})
-        .await
-        .expect("evidence");
-    let gaps = gaps(&evidence, Kind::Members);
-    assert_eq!(gaps.len(), 1, "{gaps:?}");
-    let object = gaps[0].object.as_ref().expect("of one member");
-    assert_eq!(object.path(), "default/a");
-    assert!(
-        gaps[0].reason.contains("connection refused"),
-        "{}",
-        gaps[0].reason
-    );
+    let down = FakeMember::new("a", world.clock, state());
+    down.alter(|member| member.unreachable = true);
+    let up = FakeMember::new("b", world.clock, state());
+    let evidence = world.ask(60, vec![lab_way("a", &down), lab_way("b", &up)]).await;
+    let gap = only_gap(&evidence, Kind::Members);
+    assert_eq!(gap.object.as_ref().expect("of one member").path(), "default/a");
+    assert!(gap.reason.contains("connection refused"), "{}", gap.reason);
     assert!(member(&evidence, "a").looks.is_empty());
-    assert!(
-        member(&evidence, "b")
-            .looks
-            .iter()
-            .all(|look| look.missing.is_empty())
-    );
+    let looks = &member(&evidence, "b").looks;
+    assert!(looks.iter().all(|look| look.missing.is_empty()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,7 +28,7 @@ async fn an_outage_stands_between_the_looks() {
         after(60).await;
         fake_member.alter(|member| member.unreachable = false);
     };
-    let ways = vec![way("a", fake_member.client_as(FakeMember::ASKER, USER_AGENT))];
+    let ways = vec![lab_way("a", &fake_member)];
     let evidence = world.collect(&asking(140, ways), events).await.expect("evidence");
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     let looks = &member(&evidence, "a").looks;
@@ -65,7 +42,7 @@ async fn what_the_runner_may_not_read_is_missed_with_the_grant() {
     let world = World::new().await;
     let fake_member = FakeMember::new("a", world.clock, state());
     let ways = vec![way("a", fake_member.client_as(FakeMember::CONSUMER, USER_AGENT))];
-    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let evidence = world.ask(0, ways).await;
     let look = &member(&evidence, "a").looks[0];
     assert!(look.version.is_some() && look.readyz.is_some());
     assert_eq!(
@@ -80,14 +57,11 @@ async fn what_the_runner_may_not_read_is_missed_with_the_grant() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_member_is_given_up_within_the_budget() {
     let world = World::new().await;
-    let slow = |seconds| {
-        let mut fake = Fake::new(|_, path| well(path));
-        fake.slow = Duration::from_secs(seconds);
-        fake
-    };
-    let (dead, slow) = (slow(11), slow(9));
-    let ways = vec![way("dead", dead.client()), way("slow", slow.client())];
-    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let ways = vec![
+        way("dead", Fake::slow(11).client()),
+        way("slow", Fake::slow(9).client()),
+    ];
+    let evidence = world.ask(0, ways).await;
     assert!(
         gaps(&evidence, Kind::Members)[0]
             .reason
@@ -102,85 +76,83 @@ async fn a_slow_member_is_given_up_within_the_budget() {
 #[tokio::test(start_paused = true)]
 async fn one_part_that_fails_spoils_no_other() {
     let world = World::new().await;
-    let huge = || format!("{{\"items\": [{{\"a\": \"{}", "x".repeat(70 << 20));
-    let cases: Vec<(&str, MemberPart, Fake, &str)> = vec![
+    let huge: &str = format!("{{\"items\": [{{\"a\": \"{}", "x".repeat(70 << 20)).leak();
+    let long: &str = "x".repeat(2 << 20).leak();
+    let definitions = "/apis/apiextensions.k8s.io";
+    let cases = [
         (
-            "garbage",
+            "/version",
+            200,
+            "<html>CANARY",
             MemberPart::Version,
-            Fake::but_for("/version", 200, "<html>CANARY"),
             "cannot be read",
         ),
         (
-            "list",
-            MemberPart::Nodes,
-            Fake::but_for("/api/v1/nodes", 200, "{\"items\": [CANARY"),
-            "cannot be read",
-        ),
-        (
-            "lease",
-            MemberPart::Leases,
-            Fake::but_for("/apis/coordination.k8s.io", 200, "{\"spec\": \"CANARY\"}"),
-            "cannot be read",
-        ),
-        (
-            "about",
-            MemberPart::ClusterProperties,
-            Fake::but_for("/apis/about.k8s.io", 500, "CANARY"),
-            "answered 500",
-        ),
-        (
-            "redirect",
+            "/version",
+            302,
+            "CANARY",
             MemberPart::Version,
-            Fake::but_for("/version", 302, "CANARY"),
             "302 Found, which is not followed",
         ),
+        ("/version", 200, long, MemberPart::Version, "too large"),
         (
-            "balancer",
-            MemberPart::Readyz,
-            Fake::but_for("/readyz", 503, "CANARY no backend"),
-            "answered 503",
+            "/api/v1/nodes",
+            200,
+            "{\"items\": [CANARY",
+            MemberPart::Nodes,
+            "cannot be read",
         ),
         (
-            "token",
+            "/api/v1/nodes",
+            401,
+            "{\"message\": \"unknown token CANARY\"}",
             MemberPart::Nodes,
-            Fake::but_for("/api/v1/nodes", 401, "{\"message\": \"unknown token CANARY\"}"),
             "401 Unauthorized",
         ),
         (
-            "huge",
-            MemberPart::CustomResourceGroups,
-            Fake::new(move |_, path| {
-                if path.contains("customresource") {
-                    (200, huge())
-                } else {
-                    well(path)
-                }
-            }),
-            "too large",
+            "/apis/coordination.k8s.io",
+            200,
+            "{\"spec\": \"CANARY\"}",
+            MemberPart::Leases,
+            "cannot be read",
         ),
         (
-            "long",
-            MemberPart::Version,
-            Fake::new(move |_, path| match path {
-                "/version" => (200, "x".repeat(2 << 20)),
-                _ => well(path),
-            }),
+            "/apis/about.k8s.io",
+            500,
+            "CANARY",
+            MemberPart::ClusterProperties,
+            "answered 500",
+        ),
+        (
+            "/readyz",
+            503,
+            "CANARY no backend",
+            MemberPart::Readyz,
+            "answered 503",
+        ),
+        (
+            definitions,
+            200,
+            huge,
+            MemberPart::CustomResourceGroups,
             "too large",
         ),
     ];
-    let ways = cases
-        .iter()
-        .map(|(name, _, fake, _)| way(name, fake.client()))
+    let fakes = cases.map(|(path, code, body, ..)| Fake::but_for(path, code, body));
+    let ways = fakes.iter().enumerate();
+    let ways = ways
+        .map(|(number, fake)| way(&format!("m{number}"), fake.client()))
         .collect();
-    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let evidence = world.ask(0, ways).await;
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
-    for (name, part, fake, words) in &cases {
-        let look = &member(&evidence, name).looks[0];
-        assert_eq!(missed(look, words), [part], "{name}: {:?}", look.missing);
-        assert_eq!(look.missing.len(), 1, "{name}: {:?}", look.missing);
+    for (number, (path, _, _, part, words)) in cases.iter().enumerate() {
+        let look = &member(&evidence, &format!("m{number}")).looks[0];
+        assert_eq!(missed(look, words), [part], "{path}: {:?}", look.missing);
+        assert_eq!(look.missing.len(), 1, "{path}: {:?}", look.missing);
+        let paths = fakes[number].seen();
         assert!(
-            !fake.seen().iter().any(|(_, path, _)| path.contains("CANARY")),
-            "{name}"
+            !paths.iter().any(|(_, path, _)| path.contains("CANARY")),
+            "{path}"
         );
     }
     let told = format!("{evidence:?}");
@@ -199,10 +171,7 @@ async fn a_member_that_is_busy_for_a_moment_is_asked_once_more() {
         }
         well(path)
     });
-    let evidence = world
-        .collect(&asking(45, vec![way("a", fake.client())]), async {})
-        .await
-        .expect("evidence");
+    let evidence = world.ask(45, vec![way("a", fake.client())]).await;
     let versions: Vec<bool> = member(&evidence, "a")
         .looks
         .iter()
@@ -216,8 +185,8 @@ async fn the_age_of_a_lease_is_told_by_the_member_s_clock() {
     let world = World::new().await;
     let ahead = world.clock.skewed(jiff::SignedDuration::from_hours(5));
     let fake_member = FakeMember::new("a", ahead, state());
-    let ways = vec![way("a", fake_member.client_as(FakeMember::ASKER, USER_AGENT))];
-    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let ways = vec![lab_way("a", &fake_member)];
+    let evidence = world.ask(0, ways).await;
     let look = &member(&evidence, "a").looks[0];
     let ages: Vec<i64> = look
         .leases
@@ -250,7 +219,7 @@ async fn a_member_s_list_in_pages_is_read_to_its_end() {
         }
     });
     let ways = vec![way("a", fake.client())];
-    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let evidence = world.ask(0, ways).await;
     let groups = member(&evidence, "a").looks[0].custom_resource_groups.clone();
     let groups: Vec<String> = groups.expect("groups").iter().cloned().collect();
     assert_eq!(groups, ["one.example", "two.example"]);

@@ -129,7 +129,7 @@ async fn a_credential_that_works_is_the_way_and_is_renewed_when_it_expires() {
     let issuer = Issuer::new(&world, |now| Ok((format!("CANARY-token-{now}"), 45)));
     let fake = known();
     let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake.clone())]);
-    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let evidence = world.gather(&plan).await;
     assert_eq!(*evidence.asked(Kind::Plugins), Asked::Yes);
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     let accepted = LoginOutcome::Accepted {
@@ -167,7 +167,7 @@ async fn a_credential_that_is_refused_later_is_renewed() {
         },
     );
     let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake)]);
-    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let evidence = world.gather(&plan).await;
     assert_eq!(issuer.runs(), [0, 60]);
     let looks = &member(&evidence, "a").looks;
     let healthy: Vec<bool> = looks.iter().map(|look| look.version.is_some()).collect();
@@ -241,10 +241,7 @@ async fn no_plugin_is_run_where_its_credential_could_not_be_sent() {
         .await
         .expect("patched");
     let issuer = Issuer::new(&world, |_| panic!("it is not to be run"));
-    let evidence = world
-        .collect(&plugged(0, issuer, [("a", known())]), async {})
-        .await
-        .expect("evidence");
+    let evidence = world.gather(&plugged(0, issuer, [("a", known())])).await;
     let outcomes = outcomes(&evidence);
     assert_eq!(outcomes.len(), 4);
     for outcome in outcomes.values() {
