@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    credentials::{Credentials, PluginReply, PluginRun},
+    plugin::{Credentials, PluginReply, PluginRun},
     publish::is_profile_variable,
     scenarios::PluginBehavior,
 };

@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeSet, HashSet},
     fs::File,
     io::{self, BufRead as _, BufReader, Read as _},
+    panic::resume_unwind,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,14 +16,13 @@ use evidence::{
     Mention, MentionLocation, Mentions, Reason,
     api::{ObjectKind, names},
 };
-use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use super::{
     Calls,
-    credentials::{TOKEN_LENGTH, TOKEN_PREFIX},
     player::Player,
+    plugin::{TOKEN_LENGTH, TOKEN_PREFIX},
 };
 use crate::{connect::call::segment, watch::list::list};
 
@@ -64,27 +64,24 @@ struct Search {
     mentions: Mentions,
     /// The mentions without the numbers of lines: each is kept once.
     known: HashSet<Mention>,
-    is_full: bool,
 }
 
 /// Reads events, objects, and the log. Also returns why something could not be read.
 pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reason>) {
-    let search = Search::new(player.name(""), Arc::clone(&player.plan.calls));
-    let search = Arc::new(Mutex::new(search));
+    let mut search = Search::new(player.name(""), Arc::clone(&player.plan.calls));
     let mut missing = None;
     for namespace in player.plan.namespaces() {
         let objects = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", segment(&namespace));
-        let profiles = player
-            .context
-            .target
-            .collection(ObjectKind::ClusterProfile, &namespace);
+        let target = player.context.target;
         for (kind, path) in [
             ("Event", objects("events")),
             ("ConfigMap", objects("configmaps")),
-            (names::KIND, profiles),
+            (
+                names::KIND,
+                target.collection(ObjectKind::ClusterProfile, &namespace),
+            ),
         ] {
-            let search = Arc::clone(&search);
-            let each = move |json: &[u8]| search.lock().object(kind, json);
+            let each = |json: &[u8]| search.object(kind, json);
             if let Err(failure) = list(player.context.client, &path, each).await {
                 let reason = format!("the {kind}s of {namespace} could not be read: {failure}");
                 missing.get_or_insert(reason);
@@ -92,27 +89,27 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reas
         }
     }
     if let Some(log) = player.plan.log.clone() {
-        let search = Arc::clone(&search);
+        search.mentions.log = true;
         let reading = spawn_blocking(move || {
             let mut number = 0;
-            log(&mut |line| {
+            let read = log(&mut |line| {
                 number += 1;
-                search.lock().line(number, line);
-            })
+                search.line(number, line);
+            });
+            (search, read)
         });
-        let read = reading
+        let read;
+        (search, read) = reading
             .await
-            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            .unwrap_or_else(|error| resume_unwind(error.into_panic()));
         if let Err(error) = read {
             missing.get_or_insert(format!("the consumer's log could not be read: {error}"));
         }
     }
-    let mut search = search.lock();
-    search.mentions.log = player.plan.log.is_some();
-    if search.is_full {
+    if search.known.len() > MOST_MENTIONS {
         missing.get_or_insert(format!("only {MOST_MENTIONS} mentions by the consumer were kept"));
     }
-    (std::mem::take(&mut search.mentions), missing.map(Reason::from))
+    (search.mentions, missing.map(Reason::from))
 }
 
 impl Search {
@@ -122,7 +119,6 @@ impl Search {
             calls,
             mentions: Mentions::default(),
             known: HashSet::new(),
-            is_full: false,
         }
     }
 
@@ -171,13 +167,8 @@ impl Search {
         if let MentionLocation::Line { number } = &mut known.place {
             *number = 0;
         }
-        if !self.known.insert(known) {
-            return;
-        }
-        if self.mentions.found.len() < MOST_MENTIONS {
+        if self.known.insert(known) && self.mentions.found.len() < MOST_MENTIONS {
             self.mentions.found.push(mention);
-        } else {
-            self.is_full = true;
         }
     }
 

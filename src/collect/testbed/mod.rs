@@ -3,33 +3,31 @@
 //! * `scenarios`: the scenarios, from `scenarios.yaml`;
 //! * `player`: takes the steps of scenarios; `publish`, `decisions`, `cleanup`: write profiles and slices;
 //! * `expectations`: what an honest consumer does, and during which time;
-//! * `calls`, `credentials`, `recorder`, `outputs`, `mentions`: record what the consumer does.
+//! * `calls`, `plugin`, `outputs`, `mentions`: record what the consumer does.
 //!
 //! Rules compare both.
 
 mod calls;
 mod cleanup;
-mod credentials;
 mod decisions;
 mod expectations;
 mod mentions;
 mod outputs;
 mod player;
+mod plugin;
 mod publish;
-mod recorder;
 mod scenarios;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use calls::{Arrival, Calls, Connection, MemberRequest};
-pub use credentials::{PluginReply, PluginRun};
 use evidence::{ConsumerSpec, MemberAddress};
 use futures::future::BoxFuture;
 pub use mentions::{ConsumerLog, log_files};
 pub use outputs::OutputPlace;
 pub(super) use player::{TestbedRecord, run_testbed};
+pub use plugin::{PluginReply, PluginRun, Recorder, report_plugin_run};
 pub use publish::is_profile_variable;
-pub use recorder::{Recorder, report_plugin_run};
 
 use crate::driver::{Hooks, Journal, OfferError};
 
