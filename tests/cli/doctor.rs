@@ -302,3 +302,19 @@ fn it_reads_the_configuration_of_the_run() {
     );
     expect_output(0, format!("{doctor} --print-config"), &["observe: 10m"]);
 }
+
+/// The log of a consumer is read when the run ends. That it is missing shows before the run begins.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_log_of_the_consumer_is_refused_at_start() {
+    let (lab, ..) = ServedLab::with_manager().await;
+    let consumer = "consumer: {namespaces: [default], providers: [p], recorder: r.json, logs: [gone.log]}\n";
+    let driver = lab.folder.write("driver.yaml", consumer);
+    let line = format!("run --role consumer --driver {driver} --allow-mutations");
+    let done = lab.call("conformance", &line).await;
+    assert_eq!(done.code, Some(2), "{}", done.err);
+    let parts = [
+        "consumer.logs: there is no file",
+        "gone.log: start the consumer first",
+    ];
+    assert_contains(&done.err, &parts);
+}

@@ -129,7 +129,8 @@ const VALID: &str = "
 configuration | namespace: a | skip: [b] | strict: false | nodeTolerance: 3 | hub: lab | clusterManagerAgent: manager
 configuration | expectProfiles: 3
 driver | hooks: {restart: [x]} | patience: 2m
-driver | hooks: {join: [x], leave: {command: [y], timeout: 3m, env: {A: b}}} | members: [{name: a, profile: b/c}]
+driver | hooks: {join: [x], leave: [y]} | timeout: 3m | env: {A: b} | members: [{name: a, profile: b/c}]
+driver | hooks: {restart: [x]} | patienceFor: {restart: 3m}
 members | fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}
 ";
 const INVALID: &str = "
@@ -145,7 +146,8 @@ waivers | waivers: {}
 driver | hooks: {dance: [x]}
 driver | hooks: {restart: reboot now}
 driver | hooks: {restart: []}
-driver | patience: {dance: 2m}
+driver | hooks: {restart: {command: [x]}}
+driver | patienceFor: {dance: 2m}
 driver | members: [{name: a, profile: b}]
 members | fleet/lisbon: {context: lisbon}
 members | a/b: {kubeconfig: x, token: y}

@@ -14,9 +14,8 @@ use evidence::{
 };
 
 use super::{
-    command::Commands,
     file::DriverFile,
-    hooks::{Member, MemberKubeconfig, call_undo},
+    hooks::{Commands, call_undo},
     journal::{Journal, UndoEntry},
     writes::{Touched, Writes, list_labelled},
 };
@@ -170,21 +169,10 @@ async fn call_hook(
 ) -> Result<Vec<String>, String> {
     let file = DriverFile::read(driver_file)
         .map_err(|error| format!("{error}; use --driver FILE if the driver file was moved"))?;
-    if action == DriverAction::Heal && !file.hooks.contains_key(&action) {
-        // Fake members ended with the run.
-        return Ok(Vec::new());
-    }
-    let own = file.members.iter().find(|own| own.name == name).cloned();
-    let own = own.unwrap_or_default();
-    let member = Member {
-        name: name.to_owned(),
-        kubeconfig: own
-            .kubeconfig
-            .map_or(MemberKubeconfig::Unknown, MemberKubeconfig::File),
-    };
+    let own = file.members.clone();
     let hooks =
         Commands::new(file, access, run).map_err(|error| format!("the hooks cannot be run: {error}"))?;
-    match call_undo(&hooks, action, &member, own.profile).await.failure {
+    match call_undo(&hooks, &own, action, name).await.failure {
         None if name.is_empty() => Ok(vec![format!("called the hook `{action}`")]),
         None => Ok(vec![format!("called the hook `{action}` for {name}")]),
         Some(reason) => Err(reason),

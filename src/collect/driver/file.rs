@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    fmt, io,
+    io,
     path::{Path, PathBuf, absolute},
     str::FromStr as _,
     time::Duration,
@@ -12,28 +12,18 @@ use std::{
 use evidence::{DriverAction, LARGEST_TEXT, ObjectKey, read_text, user_file::UserFileError};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{
-        Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
-        value::{MapAccessDeserializer, SeqAccessDeserializer},
-    },
-};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
-    command::PREFIX,
     consumer_file::ConsumerFile,
-    hooks::{UNDONE_BY, profile_key},
-    plan::{MOST_MEMBERS, OwnMember, Patience, Scale},
+    hooks::{PREFIX, UNDONE_BY, profile_key},
+    plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale},
 };
 use crate::{
     plugins::{NoProgram, find_program},
     testbed::OutputPlace,
 };
 
-/// How long a hook may take, unless the file says otherwise.
-const TIMEOUT: Duration = Duration::from_secs(120);
 /// A driver file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -41,15 +31,18 @@ pub struct DriverFile {
     /// Its absolute path.
     #[serde(skip)]
     pub path: PathBuf,
-    /// The commands, by what they make the implementation do.
+    /// The commands, by what they make the implementation do: a program and its arguments.
     #[schemars(schema_with = "hooks_schema")]
-    pub hooks: BTreeMap<DriverAction, Hook>,
-    /// How long a hook may take, unless it says otherwise.
-    timeout: Option<Span>,
+    pub hooks: BTreeMap<DriverAction, Vec<String>>,
+    /// How long a hook may take.
+    timeout: Span,
     /// Additional environment variables of every hook.
-    env: BTreeMap<String, String>,
+    pub(super) env: BTreeMap<String, String>,
     /// How long the implementation may take to react.
-    pub patience: Patience,
+    patience: Span,
+    /// How long it may take to react to some actions.
+    #[schemars(schema_with = "patience_schema")]
+    patience_for: BTreeMap<DriverAction, Span>,
     /// Whether the run offers fake members; `false` if `join` makes the members.
     stand_ins: Option<bool>,
     /// The implementer's own members.
@@ -58,37 +51,13 @@ pub struct DriverFile {
     pub upgrade_to: Option<String>,
     /// A namespace that the run creates, and deletes with a member's profile in it. It must not exist before.
     pub own_namespace: Option<String>,
-    /// The scale scenario. By default, many fake members join, and none of other members.
-    scale: FileScale,
+    /// The scale scenario.
+    pub scale: Scale,
     /// The consumer that `--role consumer` judges.
     pub consumer: Option<ConsumerFile>,
 }
 
-/// The scale scenario, as the file describes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct FileScale {
-    /// The number of members.
-    members: Option<usize>,
-    /// How many of them join, or leave, at the same time.
-    at_once: Option<usize>,
-}
-
-/// A command: its words alone, or with more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(remote = "Self", deny_unknown_fields)]
-#[schemars(transform = or_words)]
-pub struct Hook {
-    /// The program and its arguments.
-    command: Vec<String>,
-    /// How long it may take.
-    timeout: Option<Span>,
-    /// Additional environment variables.
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-}
-
-/// A duration as people write it, and not zero.
+/// A duration as people write it, and not zero. Two minutes by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span(Duration);
 
@@ -123,22 +92,18 @@ impl DriverFile {
         self.stand_ins.unwrap_or(self.members.is_empty())
     }
 
-    /// The scale scenario, if there is one.
-    pub fn scale(&self) -> Option<Scale> {
-        let usual = Scale::default();
-        let members = self
-            .scale
-            .members
-            .unwrap_or(if self.has_fake_members() { usual.members } else { 0 });
-        (members > 0).then_some(Scale {
-            members,
-            at_once: self.scale.at_once.unwrap_or(usual.at_once),
-        })
+    /// How long the implementation may take to react.
+    pub fn patience(&self) -> Patience {
+        let to = self.patience_for.iter().map(|(action, span)| (*action, span.0));
+        Patience {
+            usual: self.patience.0,
+            to: to.collect(),
+        }
     }
 
     /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.
     pub fn missing_programs(&self) -> BTreeMap<DriverAction, NoProgram> {
-        let missing = |(action, hook): (&DriverAction, &Hook)| {
+        let missing = |(action, hook): (&DriverAction, &Vec<String>)| {
             let error = find_program(&self.program(hook), self.folder()).err()?;
             Some((*action, error))
         };
@@ -150,26 +115,16 @@ impl DriverFile {
     }
 
     /// The program of a hook: absolute, or a bare name that is looked up in `PATH`.
-    pub(super) fn program(&self, hook: &Hook) -> PathBuf {
-        match hook.command.first() {
+    pub(super) fn program(&self, hook: &[String]) -> PathBuf {
+        match hook.first() {
             Some(program) if program.contains('/') => self.folder().join(program),
             program => program.map(PathBuf::from).unwrap_or_default(),
         }
     }
 
-    pub(super) fn arguments<'h>(&self, hook: &'h Hook) -> &'h [String] {
-        hook.command.get(1..).unwrap_or_default()
-    }
-
-    pub(super) fn env(&self, hook: &Hook) -> BTreeMap<String, String> {
-        let mut env = self.env.clone();
-        env.extend(hook.env.clone());
-        env
-    }
-
     /// How long a hook may take.
-    pub(super) fn timeout(&self, hook: &Hook) -> Duration {
-        hook.timeout.or(self.timeout).map_or(TIMEOUT, |span| span.0)
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout.0
     }
 
     fn parse(text: &str, path: PathBuf) -> Result<Self, String> {
@@ -237,6 +192,13 @@ impl DriverFile {
                 "give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither",
             ),
         ])?;
+        let is_reserved =
+            |name: &&String| name.is_empty() || name.starts_with(PREFIX) || name.contains(['=', '\0']);
+        if let Some(name) = self.env.keys().find(is_reserved) {
+            return Err(format!(
+                "env: `{name}` cannot be in the environment of hooks: names that begin with {PREFIX} are for the run"
+            ));
+        }
         for (action, hook) in &self.hooks {
             let checked = self.check_hook(*action, hook);
             checked.map_err(|reason| format!("hooks.{action}: {reason}"))?;
@@ -244,20 +206,13 @@ impl DriverFile {
         Ok(())
     }
 
-    fn check_hook(&self, action: DriverAction, hook: &Hook) -> Result<(), String> {
+    fn check_hook(&self, action: DriverAction, hook: &[String]) -> Result<(), String> {
         if action.is_mutation() {
             return Err("the run does this itself: remove the hook".to_owned());
         }
-        let Some(program) = hook.command.first() else {
+        let Some(program) = hook.first() else {
             return Err("its command has no words: name a program".to_owned());
         };
-        let is_reserved =
-            |name: &&String| name.is_empty() || name.starts_with(PREFIX) || name.contains(['=', '\0']);
-        if let Some(name) = self.env(hook).keys().find(is_reserved) {
-            return Err(format!(
-                "`{name}` cannot be in its environment: names that begin with {PREFIX} are for the run"
-            ));
-        }
         let path = self.program(hook);
         if program.contains('/') && !path.is_file() {
             return Err(format!("there is no program {}", path.display()));
@@ -276,7 +231,7 @@ impl DriverFile {
                 return Err(format!("members: {name}: there is no kubeconfig {path}"));
             }
         }
-        if self.scale.at_once == Some(0) {
+        if self.scale.at_once == 0 {
             return Err("scale.atOnce is 0: no member could ever join".to_owned());
         }
         let members = self.scale.members.unwrap_or_default();
@@ -299,85 +254,22 @@ pub(super) fn check(problems: &[(bool, &str)]) -> Result<(), String> {
     problem.map_or(Ok(()), |(_, message)| Err((*message).to_owned()))
 }
 
-impl<'de> Deserialize<'de> for Hook {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WordsOrMore;
-        impl<'de> Visitor<'de> for WordsOrMore {
-            type Value = Hook;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a command as a list of words, or `command`, `timeout` and `env`")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Hook, A::Error> {
-                Ok(Hook {
-                    command: Vec::deserialize(SeqAccessDeserializer::new(words))?,
-                    ..Hook::default()
-                })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hook, A::Error> {
-                Hook::deserialize(MapAccessDeserializer::new(map))
-            }
-        }
-        deserializer.deserialize_any(WordsOrMore)
-    }
-}
-
-impl<'de> Deserialize<'de> for Patience {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMore;
-        impl<'de> Visitor<'de> for OneOrMore {
-            type Value = Patience;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a duration such as 2m, or one for each of some actions")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Patience, E> {
-                Ok(Patience {
-                    usual: parse_duration(text).map_err(E::custom)?,
-                    ..Patience::default()
-                })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Patience, A::Error> {
-                let mut patience = Patience::default();
-                while let Some(PatienceKey(action)) = map.next_key()? {
-                    let Span(duration) = map.next_value()?;
-                    match action {
-                        Some(action) => _ = patience.to.insert(action, duration),
-                        None => patience.usual = duration,
-                    }
-                }
-                Ok(patience)
-            }
-        }
-        deserializer.deserialize_any(OneOrMore)
-    }
-}
-
-/// An action, or `default`.
-struct PatienceKey(Option<DriverAction>);
-
-impl<'de> Deserialize<'de> for PatienceKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        if name == "default" {
-            return Ok(PatienceKey(None));
-        }
-        let action = DriverAction::deserialize(name.as_str().into_deserializer());
-        action.map(|action| PatienceKey(Some(action)))
+impl Default for Span {
+    fn default() -> Self {
+        Self(PATIENCE)
     }
 }
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse_duration(&text).map(Span).map_err(D::Error::custom)
+        let span = SignedDuration::from_str(&text).ok();
+        let duration = span.and_then(|span| Duration::try_from(span).ok());
+        duration
+            .filter(|duration| !duration.is_zero())
+            .map(Span)
+            .ok_or_else(|| D::Error::custom("give a duration with its unit, such as 30s, 2m or 1h30m"))
     }
-}
-
-fn parse_duration(text: &str) -> Result<Duration, &'static str> {
-    let span = SignedDuration::from_str(text).ok();
-    let duration = span.and_then(|span| Duration::try_from(span).ok());
-    duration
-        .filter(|duration| !duration.is_zero())
-        .ok_or("give a duration with its unit, such as 30s, 2m or 1h30m")
 }
 
 /// Reads a profile as NAMESPACE/NAME.
@@ -399,40 +291,20 @@ impl JsonSchema for Span {
     }
 }
 
-impl JsonSchema for Patience {
-    fn schema_name() -> Cow<'static, str> {
-        "Patience".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let span = generator.subschema_for::<Span>();
-        let names = DriverAction::ALL.map(DriverAction::name);
-        let names: Vec<&str> = names.into_iter().chain(["default"]).collect();
-        let each = json_schema!({
-            "type": "object", "propertyNames": {"enum": names}, "additionalProperties": span,
-        });
-        json_schema!({
-            "description": "One duration for all, or one for each of some actions and `default`",
-            "anyOf": [span, each],
-        })
-    }
+/// One command for each action that is not the run's own.
+fn hooks_schema(_: &mut SchemaGenerator) -> Schema {
+    let hook = json_schema!({"type": "array", "items": {"type": "string"}, "minItems": 1});
+    by_action(|action| !action.is_mutation(), hook)
 }
 
-/// The schema of the hooks: one property for each action that is not the run's own.
-fn hooks_schema(generator: &mut SchemaGenerator) -> Schema {
-    let hook = generator.subschema_for::<Hook>().to_value();
-    let actions = DriverAction::ALL.into_iter();
-    let hooks = actions.filter(|action| !action.is_mutation());
-    let properties: Map<String, Value> = hooks
-        .map(|action| (action.name().to_owned(), hook.clone()))
-        .collect();
-    json_schema!({"type": "object", "properties": properties, "additionalProperties": false})
+fn patience_schema(generator: &mut SchemaGenerator) -> Schema {
+    by_action(|_| true, generator.subschema_for::<Span>())
 }
 
-/// Also allows a hook that is a list of words.
-fn or_words(schema: &mut Schema) {
-    let words = json_schema!({"type": "array", "items": {"type": "string"}, "minItems": 1});
-    *schema = json_schema!({"anyOf": [words, schema]});
+fn by_action(is_listed: fn(DriverAction) -> bool, schema: Schema) -> Schema {
+    let actions = DriverAction::ALL.into_iter().filter(|action| is_listed(*action));
+    let names: Vec<&str> = actions.map(DriverAction::name).collect();
+    json_schema!({"type": "object", "propertyNames": {"enum": names}, "additionalProperties": schema})
 }
 
 #[cfg(test)]

@@ -1,10 +1,31 @@
-//! Interfaces of a driver: hooks that make the implementation act, and offers of members.
+//! Hooks make the implementation act, and offers make members. The hooks of a driver file are programs, run without a shell.
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use evidence::{DriverAction, ObjectKey, PlacementRequest};
-use futures::future::BoxFuture;
+use evidence::{DriverAction, LARGEST_KUBECONFIG, ObjectKey, PlacementRequest, read_text};
+use futures::{FutureExt as _, future::BoxFuture};
+use parking_lot::Mutex;
+use tempfile::TempDir;
+use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
+
+use super::{file::DriverFile, journal::create_private_file, plan::OwnMember};
+use crate::{
+    connect::{HubAccess, own_credentials::credentials_in},
+    subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
+};
+
+/// How the names of the variables begin that the run sets for hooks.
+pub(super) const PREFIX: &str = "CONFORMANCE_";
+/// How long a hook has to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(5);
+/// How much of a failed hook's last line its reason repeats, in characters.
+const LAST_LINE: usize = 200;
 
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {
@@ -16,7 +37,7 @@ pub trait Hooks: Send + Sync {
 }
 
 /// What the implementation should do.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Call<'a> {
     /// The action.
     pub action: DriverAction,
@@ -73,7 +94,7 @@ impl<'a> Call<'a> {
 }
 
 /// A member, as a hook knows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Member {
     /// Its name: a DNS label, unless it is the implementer's own.
     pub name: String,
@@ -81,8 +102,8 @@ pub struct Member {
     pub kubeconfig: MemberKubeconfig,
 }
 
-/// The kubeconfig of a member.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// The kubeconfig of a member. It cannot be printed: its content is secret.
+#[derive(Clone, Default)]
 pub enum MemberKubeconfig {
     /// The hook has it.
     #[default]
@@ -131,17 +152,6 @@ pub trait Offered: Send + Sync {
     fn upgrade(&self) -> String;
 }
 
-impl std::fmt::Debug for MemberKubeconfig {
-    /// Without the content.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            MemberKubeconfig::Unknown => f.write_str("Unknown"),
-            MemberKubeconfig::Text(_) => f.write_str("Text(…)"),
-            MemberKubeconfig::File(path) => f.debug_tuple("File").field(path).finish(),
-        }
-    }
-}
-
 impl Called {
     /// A success.
     pub fn done() -> Self {
@@ -158,21 +168,33 @@ impl Called {
 }
 
 /// Calls a hook that undoes an earlier one: for the member or the placement of that name, or for the whole implementation.
+/// `own` are the implementer's own members.
 pub(super) async fn call_undo(
     hooks: &dyn Hooks,
+    own: &[OwnMember],
     action: DriverAction,
-    member: &Member,
-    profile: Option<ObjectKey>,
+    name: &str,
 ) -> Called {
+    let own = own
+        .iter()
+        .find(|own| own.name == name)
+        .cloned()
+        .unwrap_or_default();
+    let member = Member {
+        name: name.to_owned(),
+        kubeconfig: own
+            .kubeconfig
+            .map_or(MemberKubeconfig::Unknown, MemberKubeconfig::File),
+    };
     let placement = PlacementRequest {
-        name: member.name.clone(),
+        name: name.to_owned(),
         ..PlacementRequest::default()
     };
     let is_on_placements = action.is_on_placements();
     let call = Call {
-        member: (!is_on_placements && !member.name.is_empty()).then_some(member),
+        member: (!is_on_placements && !name.is_empty()).then_some(&member),
         placement: is_on_placements.then_some(&placement),
-        profile,
+        profile: own.profile,
         ..Call::of(action)
     };
     hooks.call(&call, CancellationToken::new()).await
@@ -190,3 +212,205 @@ pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
         name: name.to_owned(),
     })
 }
+
+/// The hooks of a driver file.
+pub struct Commands {
+    file: DriverFile,
+    run: String,
+    /// Has the kubeconfigs for hooks; only this user may read it. Removed even if this process is killed.
+    folder: TempDir,
+    subprocesses: Subprocesses,
+    /// What no output may show.
+    secrets: Mutex<Arc<Vec<String>>>,
+    grace: Duration,
+}
+
+/// The objects that a hook prints: of each kind, the last line counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Printed {
+    /// By `profile: NAMESPACE/NAME`.
+    profile: Option<ObjectKey>,
+    /// By `decision: NAMESPACE/KEY`.
+    decision: Option<ObjectKey>,
+}
+
+impl Printed {
+    fn read(&mut self, line: &str) {
+        let key = |prefix: &str| line.trim().strip_prefix(prefix).and_then(profile_key);
+        self.profile = key("profile:").or(self.profile.take());
+        self.decision = key("decision:").or(self.decision.take());
+    }
+}
+
+impl Commands {
+    /// The hooks of that file, for one run on that hub.
+    ///
+    /// # Errors
+    /// When there is no place for the hub's kubeconfig, or no shell to keep watch.
+    pub fn new(file: DriverFile, hub: &HubAccess, run: &str) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("clusterprofile-conformance-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = builder.tempdir()?;
+        let subprocesses = Subprocesses::removing(folder.path())?;
+        let commands = Self {
+            run: run.to_owned(),
+            subprocesses,
+            secrets: Mutex::new(Arc::new(secret_values(&file))),
+            grace: GRACE,
+            folder,
+            file,
+        };
+        commands.keep("hub", &hub.kubeconfig)?;
+        Ok(commands)
+    }
+
+    /// Writes a kubeconfig that only this user can read, and remembers what of it is secret.
+    fn keep(&self, name: &str, kubeconfig: &str) -> io::Result<PathBuf> {
+        let path = self.folder.path().join(format!("{name}.kubeconfig"));
+        if path.is_file() {
+            return Ok(path);
+        }
+        self.hide(kubeconfig);
+        create_private_file(&path)?.write_all(kubeconfig.as_bytes())?;
+        Ok(path)
+    }
+
+    fn hide(&self, kubeconfig: &str) {
+        let mut secrets = self.secrets.lock();
+        let known = credentials_in(kubeconfig);
+        if known.iter().any(|secret| !secrets.contains(secret)) {
+            Arc::make_mut(&mut secrets).extend(known);
+        }
+    }
+
+    /// The variables of a hook; a variable without a value must not be set.
+    fn variables(&self, call: &Call) -> io::Result<[(&'static str, Option<String>); 10]> {
+        let member = match call.member.map(|member| (member, &member.kubeconfig)) {
+            Some((member, MemberKubeconfig::Text(text))) => Some(self.keep(&member.name, text)?),
+            Some((_, MemberKubeconfig::File(path))) => {
+                self.hide(&read_text(path, LARGEST_KUBECONFIG).unwrap_or_default());
+                Some(path.clone())
+            }
+            Some((_, MemberKubeconfig::Unknown)) | None => None,
+        };
+        let shown = |path: &Path| path.display().to_string();
+        let hub = self.folder.path().join("hub.kubeconfig");
+        let profile = call.profile.as_ref();
+        let placement = call.placement;
+        Ok([
+            ("RUN", Some(self.run.clone())),
+            ("ACTION", Some(call.action.to_string())),
+            ("HUB_KUBECONFIG", Some(shown(&hub))),
+            ("MEMBER", call.member.map(|member| member.name.clone())),
+            ("MEMBER_KUBECONFIG", member.as_deref().map(shown)),
+            (
+                "PROFILE",
+                profile.map(|key| format!("{}/{}", key.namespace, key.name)),
+            ),
+            ("VERSION", call.version.clone()),
+            ("NAMESPACE", call.namespace.map(str::to_owned)),
+            ("PLACEMENT", placement.map(|placement| placement.name.clone())),
+            (
+                "CLUSTERS",
+                placement.map(|placement| placement.clusters.to_string()),
+            ),
+        ])
+    }
+
+    async fn run(&self, call: &Call<'_>, hook: &[String], stop: CancellationToken) -> io::Result<Called> {
+        let printed = Arc::<Mutex<Printed>>::default();
+        let lines = Arc::clone(&printed);
+        let command = self.command(hook, call)?;
+        // After the variables, which add the member's credentials.
+        let tail = Tail::without(Arc::clone(&self.secrets.lock()));
+        let tail = Mutex::new(tail.shown_to(move |line| lines.lock().read(line)));
+        let subprocess = Subprocess {
+            command,
+            is_interactive: false,
+            stdout: Sink::Tail(&tail),
+            stderr: Sink::Tail(&tail),
+            limit: self.file.timeout(),
+            grace: self.grace,
+            stop: &stop,
+        };
+        let end = self.subprocesses.run(subprocess).await?;
+        let output = tail.into_inner().finish();
+        let failure = failure(&end, &output);
+        let Printed { profile, decision } = printed.lock().clone();
+        Ok(Called {
+            failure,
+            output,
+            profile,
+            decision,
+        })
+    }
+
+    fn command(&self, hook: &[String], call: &Call) -> io::Result<Command> {
+        let mut command = Command::new(self.file.program(hook));
+        command
+            .args(hook.iter().skip(1))
+            .current_dir(self.file.folder())
+            .envs(&self.file.env);
+        for (name, value) in self.variables(call)? {
+            let name = format!("{PREFIX}{name}");
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Ok(command)
+    }
+}
+
+fn failure(end: &End, output: &str) -> Option<String> {
+    let reason = match end {
+        end if end.is_success() => return None,
+        End::Stopped => "the run was stopped, and it was ended".to_owned(),
+        end => format!("it {end}"),
+    };
+    let last = output.lines().rfind(|line| !line.trim().is_empty());
+    let last: String = last.unwrap_or_default().trim().chars().take(LAST_LINE).collect();
+    Some(with_last_words(reason, &last))
+}
+
+/// The values that the driver file gives to hooks under names of secrets.
+fn secret_values(file: &DriverFile) -> Vec<String> {
+    let is_secret = |name: &str| {
+        let name = name.to_lowercase();
+        let words = ["token", "secret", "password", "passwd", "credential", "key"];
+        words.iter().any(|word| name.contains(word))
+    };
+    let secrets = file
+        .env
+        .iter()
+        .filter(|(name, value)| is_secret(name) && value.len() >= 6);
+    secrets.map(|(_, value)| value.clone()).collect()
+}
+
+impl Hooks for Commands {
+    fn lacking(&self, action: DriverAction) -> Option<String> {
+        let has_hook = self.file.hooks.contains_key(&action);
+        (!has_hook).then(|| format!("the driver file has no hook `{action}`"))
+    }
+
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
+        async move {
+            let Some(hook) = self.file.hooks.get(&call.action) else {
+                return Called::failed("there is no such hook");
+            };
+            let mut called = self.run(call, hook, stop).await.unwrap_or_else(|error| {
+                let program = self.file.program(hook);
+                Called::failed(format!("{} could not be started: {error}", program.display()))
+            });
+            let failure = called.failure.take();
+            called.failure = failure.map(|reason| format!("the hook `{}`: {reason}", call.action));
+            called
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

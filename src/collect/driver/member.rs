@@ -237,6 +237,10 @@ impl ScenarioMember {
             session.pool.give_back(self.own);
             return;
         }
+        // The hook may need the API server of the member.
+        if let Some(fake) = &self.fake {
+            fake.heal();
+        }
         let turn = self.turn(session).await;
         let mut step = self.begin(session, DriverAction::Leave);
         if let Some(profile) = &step.profile {
@@ -261,7 +265,7 @@ impl ScenarioMember {
         if has_left {
             session.pool.give_back(self.own);
         } else {
-            session.keep_stuck(self);
+            session.pool.close();
         }
     }
 
@@ -289,7 +293,6 @@ impl ScenarioMember {
             }
             (Some(fake), DriverAction::Heal) => {
                 fake.heal();
-                session.hook_undone(action, self.name());
                 return Called::done();
             }
             _ => {}
@@ -384,26 +387,25 @@ impl MemberPool {
         Self {
             run: plan.run.clone(),
             next: AtomicUsize::new(1),
-            own: match &plan.fleet {
-                Fleet::Fake(_) | Fleet::MadeByHook => None,
+            own: matches!(plan.fleet, Fleet::Own(_)).then(|| {
+                let own = plan.own_members();
                 // The last is taken first.
-                Fleet::Own(own) => Some((
-                    Semaphore::new(own.len()),
-                    own.iter().rev().cloned().collect::<Vec<_>>().into(),
-                )),
-            },
+                let reversed: Vec<OwnMember> = own.iter().rev().cloned().collect();
+                (Semaphore::new(own.len()), reversed.into())
+            }),
         }
     }
 
-    /// Takes that many members together, once they are free.
+    /// Takes that many members together, once they are free. None if an own member has failed to leave.
     pub async fn take(&self, count: usize) -> Vec<OwnMember> {
         let Some((permits, own)) = &self.own else {
             return (0..count).map(|_| named(self.name())).collect();
         };
         let permit = permits.acquire_many(u32::try_from(count).unwrap_or(u32::MAX));
-        if let Ok(permit) = permit.await {
-            permit.forget();
-        }
+        let Ok(permit) = permit.await else {
+            return Vec::new();
+        };
+        permit.forget();
         let mut own = own.lock();
         let left = own.len().saturating_sub(count);
         own.split_off(left)
@@ -423,6 +425,13 @@ impl MemberPool {
         if let Some((permits, own)) = &self.own {
             own.lock().push(member);
             permits.add_permits(1);
+        }
+    }
+
+    /// Gives out no more of the implementer's own members: one of them has failed to leave.
+    pub fn close(&self) {
+        if let Some((permits, _)) = &self.own {
+            permits.close();
         }
     }
 

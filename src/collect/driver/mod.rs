@@ -7,7 +7,6 @@
 //! that it does, whichever way it ends.
 
 mod clean;
-mod command;
 mod consumer_file;
 mod file;
 mod hooks;
@@ -20,13 +19,12 @@ mod session;
 mod writes;
 
 pub use clean::{CleanError, Cleaned, clean};
-pub use command::Commands;
 pub use consumer_file::ConsumerFile;
-pub use file::{DriverFile, DriverFileError, Hook};
-pub use hooks::{Call, Called, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered};
+pub use file::{DriverFile, DriverFileError};
+pub use hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered};
 pub(super) use journal::UndoEntry;
 pub use journal::{Head, Journal, replace_private_file};
-pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
+pub use plan::{DriverPlan, Fleet, OwnMember, Patience, Scale, new_run_id};
 pub(super) use scenario::drive;
 pub(super) use session::RunContext;
 pub(crate) use writes::Touched;

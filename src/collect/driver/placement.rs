@@ -42,35 +42,32 @@ impl ScenarioPlacement {
         step
     }
 
-    /// Requests clusters and waits until its slices hold them. Returns whether they do.
-    pub async fn place(&mut self, session: &Session<'_>, clusters: usize) -> bool {
+    /// Requests clusters, and waits until its slices hold them. Returns whether they do.
+    pub async fn request(&mut self, session: &Session<'_>, action: DriverAction, clusters: usize) -> bool {
         self.request.clusters = clusters;
-        let step = self.begin(session, DriverAction::Place);
-        if session.stop.is_cancelled() {
-            session.skip_step(step, STOPPED);
-            return false;
-        }
-        if let Err(reason) = session.record_undo(UndoEntry::hook(DriverAction::Unplace, &self.request.name)) {
+        let mut step = self.begin(session, action);
+        if let Err(reason) = self.prepare(session) {
             session.skip_step(step, reason);
             return false;
         }
-        self.is_requested = true;
-        self.call_and_wait(session, step).await
-    }
-
-    /// Requests another number of clusters, in the same way.
-    pub async fn reschedule(&mut self, session: &Session<'_>, clusters: usize) -> bool {
-        self.request.clusters = clusters;
-        let step = self.begin(session, DriverAction::Reschedule);
-        self.call_and_wait(session, step).await
-    }
-
-    async fn call_and_wait(&mut self, session: &Session<'_>, mut step: DriverStep) -> bool {
         self.call(session, &mut step).await;
         let is_met = |slices: &[&PlacementDecision]| self.request.is_met_by(slices);
         let is_placed = self.observe(session, &mut step, is_met).await;
         session.end(step);
         is_placed
+    }
+
+    /// Records how to take the first request back. The error is why it cannot be sent.
+    fn prepare(&mut self, session: &Session<'_>) -> Result<(), String> {
+        if self.is_requested {
+            return Ok(());
+        }
+        if session.stop.is_cancelled() {
+            return Err(STOPPED.to_owned());
+        }
+        session.record_undo(UndoEntry::hook(DriverAction::Unplace, &self.request.name))?;
+        self.is_requested = true;
+        Ok(())
     }
 
     async fn call(&mut self, session: &Session<'_>, step: &mut DriverStep) {

@@ -25,13 +25,11 @@ use super::{
 use crate::hub::{missing::NO_MUTATIONS, permissions::Permissions};
 
 /// How long the implementation may take to react, unless the driver file says otherwise.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// How many fake members the scale scenario joins, unless the driver file says otherwise.
-pub const MEMBERS: usize = 50;
+const FLEET: usize = 50;
 /// The most members that the scale scenario joins: each has an API server and a running hook.
 pub(super) const MOST_MEMBERS: usize = 1_000;
-/// How many of them join at the same time, unless the driver file says otherwise.
-pub const AT_ONCE: usize = 10;
 
 /// What a driver does, and with what.
 #[derive(Clone)]
@@ -46,8 +44,8 @@ pub struct DriverPlan {
     pub upgrade_to: Option<String>,
     /// How long the implementation may take to react.
     pub patience: Patience,
-    /// The scale scenario; none leaves it out.
-    pub scale: Option<Scale>,
+    /// The scale scenario.
+    pub scale: Scale,
     /// The namespace that the run may create and delete; none if it must not.
     pub own_namespace: Option<String>,
     /// Whether the run may write to profiles of its own members, and create objects.
@@ -92,10 +90,11 @@ pub struct Patience {
 }
 
 /// The scale scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Scale {
-    /// The number of members.
-    pub members: usize,
+    /// The number of members. By default, many fake members join, and none of other members.
+    pub members: Option<usize>,
     /// How many of them join, or leave, at the same time.
     pub at_once: usize,
 }
@@ -118,8 +117,8 @@ impl Default for Patience {
 impl Default for Scale {
     fn default() -> Self {
         Self {
-            members: MEMBERS,
-            at_once: AT_ONCE,
+            members: None,
+            at_once: 10,
         }
     }
 }
@@ -128,6 +127,29 @@ impl DriverPlan {
     /// Whether the run offers fake members, which it breaks, heals and upgrades itself.
     pub(super) fn has_fake_members(&self) -> bool {
         matches!(self.fleet, Fleet::Fake(_))
+    }
+
+    /// Whether the run does this to its fake members itself, without a hook.
+    pub(super) fn does_itself(&self, action: DriverAction) -> bool {
+        let is_on_fake_member = matches!(
+            action,
+            DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade
+        );
+        self.has_fake_members() && is_on_fake_member
+    }
+
+    /// The implementer's own members.
+    pub(super) fn own_members(&self) -> &[OwnMember] {
+        match &self.fleet {
+            Fleet::Own(own) => own,
+            Fleet::Fake(_) | Fleet::MadeByHook => &[],
+        }
+    }
+
+    /// How many members the scale scenario joins. Without any, it is left out.
+    pub(super) fn fleet_size(&self) -> usize {
+        let usual = if self.has_fake_members() { FLEET } else { 0 };
+        self.scale.members.unwrap_or(usual)
     }
 }
 
@@ -193,12 +215,7 @@ fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item =
         action if action.is_on_placements() => &[DriverAction::Place, DriverAction::Unplace],
         _ => &[DriverAction::Join, DriverAction::Leave],
     };
-    let is_on_fake_member = plan.has_fake_members()
-        && matches!(
-            action,
-            DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade
-        );
-    let own = (!action.is_mutation() && !is_on_fake_member).then_some(action);
+    let own = (!action.is_mutation() && !plan.does_itself(action)).then_some(action);
     actors.iter().copied().chain(own)
 }
 

@@ -4,25 +4,36 @@
 //! checks what it requires, records how to undo it, acts, and observes what follows.
 
 mod act;
-mod foreign;
-mod run;
 mod table;
 
-use evidence::Driver;
+use evidence::{
+    Driver, DriverAction, DriverStep, ObjectRef, StepOutcome,
+    api::{ClusterProfile, Role},
+};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, join_all},
 };
+use jiff::Timestamp;
+use tokio::select;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    run::DriverScenario,
-    table::{Order, SCENARIOS},
+    act::ForeignObject,
+    table::{Actors, FEW, Line, Order, Past, Requires, SCENARIOS, ScenarioSpec, Until},
 };
 use super::{
-    plan::DriverPlan,
-    session::{RunContext, Session},
+    hooks::undoes,
+    journal::UndoEntry,
+    member::{ScenarioMember, is_healthy, is_selectable},
+    placement::ScenarioPlacement,
+    plan::{DriverPlan, OwnMember},
+    session::{RunContext, STOPPED, Session, late_deadline},
 };
+
+const NO_PROFILE: &str = "no profile of the member was found";
+/// The panic if the table is wrong.
+const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
 
 /// Runs the scenarios of the plan and undoes their changes, also when `stop` is cancelled. Returns the steps, and
 /// whether the run completed them.
@@ -58,4 +69,346 @@ async fn run_all(session: &Session<'_>) {
         others_ended.cancel();
     };
     futures::join!(others, join_all(in_order(Order::UntilOthersEnd)));
+}
+
+struct DriverScenario<'s, 'a> {
+    session: &'s Session<'a>,
+    spec: &'static ScenarioSpec,
+    others_ended: CancellationToken,
+    member: Option<ScenarioMember>,
+    /// Members that are needed only for their number or names. The steps in which they join have not ended.
+    fleet: Vec<(ScenarioMember, DriverStep)>,
+    placement: Option<ScenarioPlacement>,
+    foreign: Option<ForeignObject>,
+    past: Past,
+    /// The changes to undo before the actors leave.
+    changes: Vec<UndoEntry>,
+}
+
+impl<'s, 'a> DriverScenario<'s, 'a> {
+    fn new(session: &'s Session<'a>, spec: &'static ScenarioSpec, others_ended: CancellationToken) -> Self {
+        Self {
+            session,
+            spec,
+            others_ended,
+            member: None,
+            fleet: Vec::new(),
+            placement: None,
+            foreign: None,
+            past: Past::default(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// Runs the scenario if the run can do it, and undoes what it did.
+    async fn run(mut self) {
+        if !self.is_supported() {
+            return;
+        }
+        if self.join().await {
+            self.take_steps().await;
+        }
+        // The session tries again, and reports what is left.
+        let _ = self.session.undo(&self.changes).await;
+        self.leave().await;
+    }
+
+    fn is_supported(&self) -> bool {
+        let has_members = matches!(
+            self.spec.actors,
+            Actors::Member | Actors::MemberInOwnNamespace | Actors::SimilarMembers | Actors::Fleet
+        );
+        self.session.can(self.spec.needs) && (!has_members || self.session.judges(Role::Manager))
+    }
+
+    /// Has the actors join. Returns `false` if the steps cannot be taken.
+    async fn join(&mut self) -> bool {
+        let session = self.session;
+        match self.spec.actors {
+            Actors::Member => self.join_member(None).await,
+            Actors::MemberInOwnNamespace => self.join_in_own_namespace().await,
+            Actors::SimilarMembers => {
+                // One after the other: the profile of the first one is known then.
+                for mut member in self.take(session.pool.similar()).await {
+                    let step = member.join(session).await;
+                    self.fleet.push((member, step));
+                }
+                true
+            }
+            Actors::Fleet => {
+                let members = session.plan.fleet_size();
+                members > 0 && self.join_fleet(members).await
+            }
+            Actors::Placement { clusters, members } => self.place(clusters, members).await,
+            Actors::MemberAndPlacement => {
+                let joins = session.judges(Role::Manager) && session.can(&[DriverAction::Join]);
+                if joins && !self.join_member(None).await {
+                    return false;
+                }
+                if session.can(&[DriverAction::Place]) {
+                    self.place(FEW, 1).await;
+                }
+                true
+            }
+            Actors::ForeignObject(kind) => {
+                self.choose_foreign_object(kind).await;
+                true
+            }
+        }
+    }
+
+    async fn take(&self, own: Vec<OwnMember>) -> Vec<ScenarioMember> {
+        ScenarioMember::take(self.session, self.spec.scenario, own).await
+    }
+
+    async fn join_member(&mut self, namespace: Option<String>) -> bool {
+        let session = self.session;
+        let own = session.pool.take(1).await;
+        if own.is_empty() {
+            let step = session.begin(self.spec.scenario, DriverAction::Join, "", None);
+            session.skip_step(step, "no member is free: another one has failed to leave");
+        }
+        let Some(mut member) = self.take(own).await.pop() else {
+            return false;
+        };
+        member.namespace = namespace;
+        let step = member.join(session).await;
+        member.end(session, step);
+        self.member = Some(member);
+        true
+    }
+
+    /// Creates the run's own namespace, and has a member join in it. Fails if the namespace exists already.
+    async fn join_in_own_namespace(&mut self) -> bool {
+        let session = self.session;
+        let name = self.own_namespace();
+        let outcome = match session.record_undo(UndoEntry::Namespace { name: name.clone() }) {
+            Ok(_) => {
+                let created = session.writes.create_namespace(&name, &session.plan.run).await;
+                created
+                    .map_err(|failure| format!("failed to create the run's own namespace {name}: {failure}"))
+            }
+            Err(reason) => Err(reason),
+        };
+        match outcome {
+            Ok(()) => self.join_member(Some(name)).await,
+            Err(reason) => {
+                let step = session.begin(self.spec.scenario, DriverAction::DeleteNamespace, "", None);
+                session.skip_step(step, reason);
+                false
+            }
+        }
+    }
+
+    async fn join_fleet(&mut self, members: usize) -> bool {
+        let session = self.session;
+        let own = session.pool.take(members).await;
+        let joining = self.take(own).await.into_iter().map(async |mut member| {
+            member.takes_turns = true;
+            let step = member.join(session).await;
+            (member, step)
+        });
+        self.fleet = join_all(joining).await;
+        true
+    }
+
+    /// Requests clusters, and returns whether the scheduler selects them. Fake members join first if fewer than `needed` are
+    /// selectable.
+    async fn place(&mut self, clusters: usize, needed: usize) -> bool {
+        let session = self.session;
+        let lacking = needed.saturating_sub(selectable_members(session));
+        let joins = [DriverAction::Join, DriverAction::Leave];
+        if lacking > 0 && session.plan.has_fake_members() && session.can(&joins) {
+            self.join_fleet(lacking).await;
+        }
+        let mut placement = ScenarioPlacement::new(session, self.spec.scenario);
+        let selectable = selectable_members(session);
+        if selectable < needed {
+            let reason = format!(
+                "{selectable} profiles are joined and healthy, and {needed} are needed: with the hooks `join` and \
+                 `leave`, fake members join"
+            );
+            session.skip_step(placement.begin(session, DriverAction::Place), reason);
+            return false;
+        }
+        let is_placed = placement
+            .request(session, DriverAction::Place, selectable.min(clusters))
+            .await;
+        self.placement = Some(placement);
+        is_placed
+    }
+
+    async fn leave(self) {
+        let session = self.session;
+        if let Some(placement) = self.placement {
+            placement.unplace(session).await;
+        }
+        let leaving = self.fleet.into_iter().map(async |(member, mut step)| {
+            // Writes to its profile until now belong to its join.
+            if step.outcome == StepOutcome::Done {
+                step.looked_until = session.now();
+            }
+            member.end(session, step);
+            member.leave(session).await;
+        });
+        join_all(leaving).await;
+        if let Some(member) = self.member {
+            member.leave(session).await;
+        }
+    }
+
+    async fn take_steps(&mut self) {
+        let session = self.session;
+        for line in self.spec.steps {
+            let continues = match line {
+                Line::Pause(duration) => {
+                    session.pause(*duration).await;
+                    true
+                }
+                Line::Step(action, requires, until) if session.can(&[*action]) => {
+                    self.take_step(*action, *requires, *until).await || action.is_on_placements()
+                }
+                Line::Reschedule(clusters) if session.can(&[DriverAction::Reschedule]) => {
+                    let placement = self.placement.as_mut().expect(NO_ACTOR);
+                    placement
+                        .request(session, DriverAction::Reschedule, *clusters)
+                        .await
+                }
+                Line::Step(..) | Line::Reschedule(_) => true,
+            };
+            if !continues {
+                return;
+            }
+        }
+    }
+
+    /// Takes a step. Returns whether the run did what the step says, whatever followed.
+    async fn take_step(&mut self, action: DriverAction, requires: Requires, until: Until) -> bool {
+        let session = self.session;
+        let mut step = self.begin(action);
+        if session.stop.is_cancelled() && !undoes(action) {
+            session.skip_step(step, STOPPED);
+            return false;
+        }
+        let taken = match self.require(requires).await {
+            Ok(()) => self.act(action, &mut step).await,
+            Err(reason) => Err(reason),
+        };
+        let (called, written) = match taken {
+            Ok(taken) => taken,
+            Err(reason) => {
+                session.skip_step(step, reason);
+                return false;
+            }
+        };
+        session.did(&mut step, called);
+        let is_done = step.outcome == StepOutcome::Done;
+        if is_done {
+            if let Some(object) = written {
+                session.delivered(&object).await;
+            }
+            self.observe(until, &mut step).await;
+        }
+        if let Some(member) = self.member.as_ref().filter(|_| action != DriverAction::Restart) {
+            step.profile_after = member.profile_ref(session);
+        }
+        session.end(step);
+        is_done
+    }
+
+    fn begin(&self, action: DriverAction) -> DriverStep {
+        use DriverAction::{
+            ChangeForeignProfile, CreateNamespace, DeleteSlice, Disconnect, EmptySlice, PutForeignProfile,
+            PutForeignSlice, Reconnect, RecreateForeignProfile, Restart,
+        };
+        let session = self.session;
+        let before = || self.past.before.as_ref().map(ObjectRef::from);
+        let (member, profile) = match action {
+            DeleteSlice | EmptySlice => return self.placement().begin(session, action),
+            Restart => ("", None),
+            Disconnect | Reconnect => ("", self.member().profile_ref(session).or_else(before)),
+            CreateNamespace => (self.member().name(), before()),
+            PutForeignProfile | ChangeForeignProfile | RecreateForeignProfile | PutForeignSlice => {
+                let object = self.foreign.as_ref();
+                ("", object.and_then(|object| object.created.clone()))
+            }
+            _ => return self.member().begin(session, action),
+        };
+        session.begin(self.spec.scenario, action, member, profile)
+    }
+
+    /// Checks what a step requires. Waits for a healthy member as long as a join may take.
+    async fn require(&mut self, requires: Requires) -> Result<(), String> {
+        if requires == Requires::Nothing {
+            return Ok(());
+        }
+        let session = self.session;
+        self.current_profile().ok_or(NO_PROFILE)?;
+        let is_healthy = || self.current_profile().as_ref().is_some_and(is_healthy);
+        let deadline = session.after(session.plan.patience.with(DriverAction::Join));
+        if requires == Requires::Healthy && !session.wait_until(deadline, is_healthy).await {
+            return Err("the profile does not report that the member is healthy".to_owned());
+        }
+        self.past.before = self.current_profile();
+        Ok(())
+    }
+
+    async fn observe(&mut self, until: Until, step: &mut DriverStep) {
+        let session = self.session;
+        let deadline = late_deadline(step);
+        match until {
+            Until::Profile(is_met) => {
+                let is_met = || {
+                    let record = session.record();
+                    is_met(self.member().profile(&record), &self.past)
+                };
+                session.observe(step, deadline, is_met).await;
+            }
+            Until::ProfileFound => {
+                let member = self.member.as_mut().expect(NO_ACTOR);
+                let is_found = || member.find(session, &session.record()).is_some();
+                session.observe(step, deadline, is_found).await;
+            }
+            Until::Placed => self.placement().observe_restored(session, step).await,
+            Until::Deadline(more) => {
+                let longest = step.deadline().saturating_add(more).unwrap_or(Timestamp::MAX);
+                let deadline = deadline.max(longest);
+                session.observe(step, deadline, || false).await;
+            }
+            Until::OthersEnd => {
+                session.observe(step, deadline, || false).await;
+                select! {
+                    () = session.stop.cancelled() => {}
+                    () = self.others_ended.cancelled() => {}
+                }
+                step.looked_until = session.now();
+            }
+        }
+    }
+
+    fn current_profile(&self) -> Option<ClusterProfile> {
+        self.member().profile(&self.session.record()).cloned()
+    }
+
+    fn own_namespace(&self) -> String {
+        self.session.plan.own_namespace.clone().unwrap_or_default()
+    }
+
+    fn member(&self) -> &ScenarioMember {
+        self.member.as_ref().expect(NO_ACTOR)
+    }
+
+    fn placement(&self) -> &ScenarioPlacement {
+        self.placement.as_ref().expect(NO_ACTOR)
+    }
+}
+
+/// How many clusters a scheduler may select.
+fn selectable_members(session: &Session<'_>) -> usize {
+    let scope = session.context.scope;
+    let record = session.record();
+    let current = record.after(0).iter().filter_map(|history| history.current());
+    current
+        .filter(|profile| scope.holds(profile) && is_selectable(profile))
+        .count()
 }

@@ -12,11 +12,11 @@ use tokio::{select, sync::Semaphore, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    hooks::{Call, Called, Member, call_undo, undoes},
+    hooks::{Call, Called, call_undo, undoes},
     journal::UndoEntry,
-    member::{MemberPool, ScenarioMember},
+    member::MemberPool,
     plan::{Capabilities, DriverPlan},
-    writes::{Touched, Writes},
+    writes::{Touched, Writes, kind_of},
 };
 use crate::{
     clock::Clock,
@@ -74,8 +74,6 @@ struct SessionState {
     claimed: HashSet<Arc<str>>,
     /// Whether one of these was recognized by its content.
     profiles_name_members: bool,
-    /// Members that failed to leave.
-    stuck: Vec<ScenarioMember>,
 }
 
 impl<'a> Session<'a> {
@@ -84,7 +82,7 @@ impl<'a> Session<'a> {
         let serves = |role: &Role| *role == Role::Manager || context.target.placements.is_some();
         let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
-        let at_once = plan.scale.unwrap_or_default().at_once;
+        let at_once = plan.scale.at_once;
         Self {
             capabilities: Capabilities::of(plan, context.permissions, scope, &roles),
             roles,
@@ -239,7 +237,7 @@ impl<'a> Session<'a> {
     /// Waits briefly for the watch to show a version that the run itself wrote: it is not a reaction.
     pub async fn delivered(&self, object: &ObjectRef) {
         let deadline = self.after(DELIVERY);
-        if object.kind == ObjectKind::PlacementDecision.name() {
+        if kind_of(object) == ObjectKind::PlacementDecision {
             self.wait_until(deadline, || shows(&self.slices(), object)).await;
         } else {
             self.wait_until(deadline, || shows(&self.record(), object)).await;
@@ -284,18 +282,13 @@ impl<'a> Session<'a> {
         self.plan.journal.undone(&UndoEntry::hook(action, name));
     }
 
-    /// Keeps a member that failed to leave for a last attempt.
-    pub fn keep_stuck(&self, member: ScenarioMember) {
-        self.state().stuck.push(member);
-    }
-
     /// Undoes those of these changes that are pending, the last first. Returns why some are left.
-    pub async fn undo(&self, changes: &[UndoEntry], members: &[ScenarioMember]) -> Vec<String> {
+    pub async fn undo(&self, changes: &[UndoEntry]) -> Vec<String> {
         let mut left = Vec::new();
         let mut pending = self.plan.journal.pending();
         pending.retain(|entry| changes.contains(entry));
         for entry in pending.iter().rev() {
-            match self.undo_entry(entry, members).await {
+            match self.undo_entry(entry).await {
                 Ok(()) => self.plan.journal.undone(entry),
                 Err(reason) => left.push(format!("failed to {entry}: {reason}")),
             }
@@ -303,34 +296,25 @@ impl<'a> Session<'a> {
         left
     }
 
-    async fn undo_entry(&self, entry: &UndoEntry, members: &[ScenarioMember]) -> Result<(), String> {
-        let (action, name) = match entry {
-            UndoEntry::Hook { action, name } => (*action, name),
+    async fn undo_entry(&self, entry: &UndoEntry) -> Result<(), String> {
+        match entry {
+            UndoEntry::Hook { action, name } => {
+                let called = call_undo(&*self.plan.hooks, self.plan.own_members(), *action, name).await;
+                called.failure.map_or(Ok(()), Err)
+            }
             UndoEntry::Namespace { name } if self.has_other_profiles(name) => {
-                return Err("it has profiles of other members".to_owned());
+                Err("it has profiles of other members".to_owned())
             }
             entry => {
                 let undone = self.writes.undo(&self.plan.run, entry).await;
-                return undone.map(drop).map_err(|failure| failure.to_string());
+                undone.map(drop).map_err(|failure| failure.to_string())
             }
-        };
-        let called = match members.iter().find(|member| member.name() == name) {
-            Some(member) => member.call(self, action, None).await,
-            None => {
-                let member = Member {
-                    name: name.clone(),
-                    ..Member::default()
-                };
-                call_undo(&*self.plan.hooks, action, &member, None).await
-            }
-        };
-        called.failure.map_or(Ok(()), Err)
+        }
     }
 
     /// Undoes all that is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
-        let stuck = std::mem::take(&mut self.state().stuck);
-        let left = self.undo(&self.plan.journal.pending(), &stuck).await;
+        let left = self.undo(&self.plan.journal.pending()).await;
         for reason in &left {
             self.context.progress.warn(reason);
         }

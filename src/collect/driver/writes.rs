@@ -121,26 +121,25 @@ impl<'a> Writes<'a> {
     }
 
     /// Deletes an object.
-    pub async fn delete(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
-        self.claim(kind, object)?;
-        self.delete_at(&self.path(kind, object), &object.uid).await
+    pub async fn delete(&self, object: &ObjectRef) -> Result<(), Failure> {
+        self.claim(object)?;
+        self.delete_at(&self.path(object), &object.uid).await
     }
 
     /// Sets or removes a field of a profile. Returns the profile in its new version.
     pub async fn set(&self, change: &FieldChange) -> Result<ObjectRef, Failure> {
         let value = change.after.clone().map(Value::from);
-        let kind = ObjectKind::ClusterProfile;
         let before = change.before.as_deref();
-        let stored = self.set_field(kind, &change.profile, &change.pointer, before, value);
-        Ok(ObjectRef::of_value(&stored.await?, kind.name()))
+        let stored = self.set_field(&change.profile, &change.pointer, before, value);
+        Ok(ObjectRef::of_value(&stored.await?, names::KIND))
     }
 
     /// Restores a field, unless another client has changed it since.
     pub async fn restore(&self, change: &FieldChange) -> Result<(), Failure> {
-        let (kind, profile) = (ObjectKind::ClusterProfile, &change.profile);
-        self.claim(kind, profile)?;
+        let profile = &change.profile;
+        self.claim(profile)?;
         for _ in 0..ATTEMPTS {
-            let Some(current) = self.get(kind, profile).await? else {
+            let Some(current) = self.get(profile).await? else {
                 return Ok(());
             };
             let value = current.pointer(&change.pointer).and_then(Value::as_str);
@@ -151,7 +150,7 @@ impl<'a> Writes<'a> {
             let mut patch = nested(&change.pointer, change.before.as_deref());
             patch["metadata"]["uid"] = profile.uid.clone().into();
             patch["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
-            let path = format!("{}{}", self.path(kind, profile), subresource(&change.pointer));
+            let path = format!("{}{}", self.path(profile), subresource(&change.pointer));
             match self.patch(&path, &patch).await {
                 Err(failure) if failure.code() == 409 => {}
                 Err(failure) if failure.code() == 404 => return Ok(()),
@@ -163,31 +162,19 @@ impl<'a> Writes<'a> {
 
     /// Gives a slice these decisions. Returns the slice from the API server's response.
     pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<Value, Failure> {
-        let decisions = Some(decisions.clone());
-        self.set_field(
-            ObjectKind::PlacementDecision,
-            slice,
-            "/decisions",
-            None,
-            decisions,
-        )
-        .await
+        self.set_field(slice, "/decisions", None, Some(decisions.clone()))
+            .await
     }
 
     /// Gives a profile a status. Returns the profile from the API server's response.
     pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<Value, Failure> {
-        let status = Some(status.clone());
-        self.set_field(ObjectKind::ClusterProfile, profile, "/status", None, status)
+        self.set_field(profile, "/status", None, Some(status.clone()))
             .await
     }
 
     /// The finalizers of an object. None if the object no longer exists.
-    pub async fn finalizers(
-        &self,
-        kind: ObjectKind,
-        object: &ObjectRef,
-    ) -> Result<Option<Vec<String>>, Failure> {
-        let current = self.get(kind, object).await?;
+    pub async fn finalizers(&self, object: &ObjectRef) -> Result<Option<Vec<String>>, Failure> {
+        let current = self.get(object).await?;
         Ok(current.map(|current| {
             let finalizers = current["metadata"]["finalizers"].as_array().into_iter().flatten();
             let finalizers = finalizers.filter_map(Value::as_str);
@@ -196,11 +183,8 @@ impl<'a> Writes<'a> {
     }
 
     /// Removes all finalizers of a deleted object.
-    pub async fn release(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
-        match self
-            .set_field(kind, object, "/metadata/finalizers", None, None)
-            .await
-        {
+    async fn release(&self, object: &ObjectRef) -> Result<(), Failure> {
+        match self.set_field(object, "/metadata/finalizers", None, None).await {
             // It is gone, or has none.
             Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
             outcome => outcome.map(|_| ()),
@@ -234,8 +218,8 @@ impl<'a> Writes<'a> {
                 for object in created {
                     let object = ObjectRef::of_value(&object, kind.name());
                     self.allow(&object);
-                    match self.delete(kind, &object).await {
-                        Ok(()) => waiting.push((kind, object)),
+                    match self.delete(&object).await {
+                        Ok(()) => waiting.push(object),
                         Err(failure) => failed = failed.or(Some(failure)),
                     }
                 }
@@ -244,8 +228,8 @@ impl<'a> Writes<'a> {
         let deadline = Instant::now() + patience;
         let is_over = || Instant::now() >= deadline || is_stopped();
         let mut deleted = Vec::new();
-        for (kind, object) in waiting {
-            match self.wait_for_finalizers(kind, &object, is_over).await {
+        for object in waiting {
+            match self.wait_for_finalizers(&object, is_over).await {
                 Ok(finalizers) => deleted.push(Deleted { object, finalizers }),
                 Err(failure) => failed = failed.or(Some(failure)),
             }
@@ -256,13 +240,12 @@ impl<'a> Writes<'a> {
     /// Waits until an object is gone, or removes its finalizers when the time is over. Returns what it removed.
     async fn wait_for_finalizers(
         &self,
-        kind: ObjectKind,
         object: &ObjectRef,
         is_over: impl Fn() -> bool,
     ) -> Result<Vec<String>, Failure> {
-        while let Some(finalizers) = self.finalizers(kind, object).await? {
+        while let Some(finalizers) = self.finalizers(object).await? {
             if is_over() {
-                self.release(kind, object).await?;
+                self.release(object).await?;
                 return Ok(finalizers);
             }
             sleep(FINALIZER_TICK).await;
@@ -321,13 +304,12 @@ impl<'a> Writes<'a> {
     /// it if the field no longer has the value `before`.
     async fn set_field(
         &self,
-        kind: ObjectKind,
         object: &ObjectRef,
         pointer: &str,
         before: Option<&str>,
         value: Option<Value>,
     ) -> Result<Value, Failure> {
-        self.claim(kind, object)?;
+        self.claim(object)?;
         let change = match value {
             Some(value) => json!({"op": "add", "path": pointer, "value": value}),
             None => json!({"op": "remove", "path": pointer}),
@@ -335,7 +317,7 @@ impl<'a> Writes<'a> {
         let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": object.uid})];
         patch.extend(before.map(|before| json!({"op": "test", "path": pointer, "value": before})));
         patch.push(change);
-        let path = format!("{}{}", self.path(kind, object), subresource(pointer));
+        let path = format!("{}{}", self.path(object), subresource(pointer));
         self.patch(&path, &patch.into()).await
     }
 
@@ -364,8 +346,8 @@ impl<'a> Writes<'a> {
     }
 
     /// Reads an object. None if it no longer exists.
-    async fn get(&self, kind: ObjectKind, object: &ObjectRef) -> Result<Option<Value>, Failure> {
-        match get::<Value>(self.client, &self.path(kind, object)).await {
+    async fn get(&self, object: &ObjectRef) -> Result<Option<Value>, Failure> {
+        match get::<Value>(self.client, &self.path(object)).await {
             Err(failure) if failure.code() == 404 => Ok(None),
             current => {
                 current.map(|current| Some(current).filter(|one| one["metadata"]["uid"] == *object.uid))
@@ -374,15 +356,24 @@ impl<'a> Writes<'a> {
     }
 
     /// Checks that an object may be written to, and records that it is.
-    fn claim(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
+    fn claim(&self, object: &ObjectRef) -> Result<(), Failure> {
         self.check(object).map_err(Failure::broken)?;
-        self.touch(kind, ObjectKey::from(object));
+        self.touch(kind_of(object), ObjectKey::from(object));
         Ok(())
     }
 
-    fn path(&self, kind: ObjectKind, object: &ObjectRef) -> String {
-        let objects = self.target.collection(kind, &object.namespace);
+    fn path(&self, object: &ObjectRef) -> String {
+        let objects = self.target.collection(kind_of(object), &object.namespace);
         format!("{objects}/{}", segment(&object.name))
+    }
+}
+
+/// The kind of an object that the run writes to.
+pub(super) fn kind_of(object: &ObjectRef) -> ObjectKind {
+    if object.kind == ObjectKind::PlacementDecision.name() {
+        ObjectKind::PlacementDecision
+    } else {
+        ObjectKind::ClusterProfile
     }
 }
 

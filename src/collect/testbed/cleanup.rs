@@ -34,7 +34,7 @@ impl Player<'_> {
             return;
         };
         self.undecide_first(&ObjectKey::from(&object)).await;
-        let is_deleted = self.delete_object(PROFILE, &object).await;
+        let is_deleted = self.delete_object(&object).await;
         let answered = self.now();
         let Some(profile) = self.profiles.get_mut(key) else {
             return;
@@ -52,13 +52,13 @@ impl Player<'_> {
     }
 
     /// Deletes an object, and records whether it is gone. True if it is.
-    pub(super) async fn delete_object(&mut self, kind: ObjectKind, object: &ObjectRef) -> bool {
+    pub(super) async fn delete_object(&mut self, object: &ObjectRef) -> bool {
         let sent = self.now();
-        if let Err(failure) = self.writes.delete(kind, object).await {
+        if let Err(failure) = self.writes.delete(object).await {
             self.warn(&format!("the API server does not delete {object}: {failure}"));
             return false;
         }
-        let (state, is_gone) = match self.writes.finalizers(kind, object).await {
+        let (state, is_gone) = match self.writes.finalizers(object).await {
             Ok(Some(finalizers)) => (Published::Terminating { finalizers }, false),
             _ => (Published::Deleted {}, true),
         };
@@ -84,7 +84,7 @@ impl Player<'_> {
         let mut are_held = false;
         for (key, object) in &terminating {
             let sent = self.now();
-            if !matches!(self.writes.finalizers(PROFILE, object).await, Ok(None)) {
+            if !matches!(self.writes.finalizers(object).await, Ok(None)) {
                 are_held = true;
                 continue;
             }

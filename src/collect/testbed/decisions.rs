@@ -70,13 +70,10 @@ impl Player<'_> {
     /// Writes the first slice again. It is empty when it is created.
     pub(super) async fn write_first(&mut self) -> bool {
         let profiles = self.slices.first.clone();
-        let exists = self
-            .slice_key(DecisionId::Own, 0)
-            .is_some_and(|key| self.slices.stored.contains_key(&key));
-        if !exists && !self.write_slice(DecisionId::Own, 0, &[]).await {
-            return false;
-        }
-        self.write_slice(DecisionId::Own, 0, &profiles).await
+        let key = self.slice_key(DecisionId::Own, 0);
+        let exists = key.is_some_and(|key| self.slices.stored.contains_key(&key));
+        (exists || self.write_slice(DecisionId::Own, 0, &[]).await)
+            && self.write_slice(DecisionId::Own, 0, &profiles).await
     }
 
     /// Takes a profile out of the first slice before the run deletes it.
@@ -169,7 +166,7 @@ impl Player<'_> {
         for (object, _) in own {
             let before = self.decided_profiles();
             let sent = self.now();
-            if self.delete_object(KIND, &object).await {
+            if self.delete_object(&object).await {
                 self.slices.stored.remove(&ObjectKey::from(&object));
                 self.change_decided(&before, sent);
             }

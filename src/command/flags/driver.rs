@@ -208,8 +208,8 @@ impl Driving {
                 Fleet::Own(file.members.clone())
             },
             upgrade_to: file.upgrade_to.clone(),
-            patience: file.patience.clone(),
-            scale: file.scale(),
+            patience: file.patience(),
+            scale: file.scale,
             own_namespace: file.own_namespace.clone(),
             mutations: *mutations,
             journal: Arc::new(journal),
@@ -257,7 +257,7 @@ impl Driving {
             log: log_files(consumer.logs.clone()),
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
-            patience: file.patience.usual,
+            patience: file.patience().usual,
             journal: Arc::new(journal(file, journals, hub, access, &run, clock)?),
             run,
         }))
@@ -291,7 +291,7 @@ impl Driving {
             hooks,
             upgrade_to: None,
             patience: Patience::default(),
-            scale: Some(Scale::default()),
+            scale: Scale::default(),
             own_namespace: None,
             mutations: *mutations,
             journal: Arc::default(),

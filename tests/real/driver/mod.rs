@@ -80,7 +80,8 @@ const LEAVE: &str = r#"rm -f members/"$CONFORMANCE_MEMBER""#;
 /// Waits for reactions that never come are short.
 const FILE: &str = "\
 hooks: {join: [sh, join.sh], leave: [sh, leave.sh], restart: [sh, -c, 'echo restarted']}
-patience: {default: 30s, set-display-name: 500ms, restart: 500ms, put-foreign-profile: 500ms,
+patience: 30s
+patienceFor: {set-display-name: 500ms, restart: 500ms, put-foreign-profile: 500ms,
   change-foreign-profile: 500ms, recreate-foreign-profile: 500ms}
 scale: {members: 0}
 ";

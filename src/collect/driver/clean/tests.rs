@@ -175,8 +175,6 @@ async fn all_changes_of_a_killed_run_are_undone() {
     let journal = world.journal("r1", SERVER);
     for entry in [
         hook(DriverAction::Leave, "one"),
-        // Fake members end with the run.
-        hook(DriverAction::Heal, "one"),
         // The hub serves no slices. Objects without the label of the run stay.
         objects(),
         hook(DriverAction::Unplace, "two"),

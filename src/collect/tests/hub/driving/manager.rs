@@ -38,6 +38,22 @@ pub struct Habits {
     pub missing: BTreeSet<DriverAction>,
 }
 
+impl Habits {
+    pub fn idle() -> Self {
+        Self {
+            idle: true,
+            ..Self::default()
+        }
+    }
+
+    pub fn failing(failures: usize) -> Self {
+        Self {
+            failures,
+            ..Self::default()
+        }
+    }
+}
+
 /// A manager that is driven.
 pub struct Manager {
     pub hooks: Arc<ManagerHooks>,

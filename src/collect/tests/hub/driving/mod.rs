@@ -65,10 +65,10 @@ fn driving(manager: &Manager) -> Plan {
             fleet: Fleet::Fake(manager.hooks.clone()),
             upgrade_to: None,
             patience: Patience::default(),
-            scale: Some(Scale {
-                members: 6,
+            scale: Scale {
+                members: Some(6),
                 at_once: 2,
-            }),
+            },
             own_namespace: None,
             mutations: true,
             journal: Arc::default(),

@@ -21,15 +21,11 @@ async fn restore(world: &World, manager: &Manager) -> Infallible {
 }
 
 async fn run_with_namespace(world: &World) -> (Seen, Vec<String>) {
-    let habits = Habits {
-        idle: true,
-        ..Habits::default()
-    };
-    let manager = Manager::new(world, habits).await;
+    let manager = Manager::new(world, Habits::idle()).await;
     let mut plan = driving(&manager);
     let driver = plan.driver.as_mut().expect("a driver");
     driver.own_namespace = Some(NAMESPACE.to_owned());
-    driver.scale = None;
+    driver.scale.members = Some(0);
     let seen = select! {
         seen = run(world, &manager, &plan) => seen,
         never = restore(world, &manager) => match never {},

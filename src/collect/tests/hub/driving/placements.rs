@@ -72,10 +72,7 @@ pub(super) fn placing(scheduler: &Scheduler) -> Plan {
     }
     let driver = plan.driver.as_mut().expect("a driver");
     // A hundred members join within seconds.
-    driver.scale = Some(Scale {
-        members: 6,
-        at_once: 20,
-    });
+    driver.scale.at_once = 20;
     plan
 }
 
@@ -183,11 +180,7 @@ async fn a_placement_that_is_not_taken_back_stays_in_the_journal() {
     for (failures, remains) in [(1, false), (usize::MAX, true)] {
         let world = world().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let habits = Habits {
-            failures,
-            ..Habits::default()
-        };
-        let scheduler = Scheduler::new(&world, habits, None).await;
+        let scheduler = Scheduler::new(&world, Habits::failing(failures), None).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = super::safety::journal(folder.path(), &world).into();

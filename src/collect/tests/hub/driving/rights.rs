@@ -30,13 +30,10 @@ async fn drive_manager(mutations: bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_only_driver_uses_exactly_its_role() {
-    drive_manager(false).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_writing_driver_uses_exactly_its_role() {
-    drive_manager(true).await;
+async fn a_driver_uses_exactly_its_role() {
+    for mutations in [false, true] {
+        drive_manager(mutations).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -100,15 +100,11 @@ async fn without_the_flag_nothing_is_written() {
 #[tokio::test(start_paused = true)]
 async fn a_profile_from_before_the_run_is_never_written_to() {
     let world = World::new().await;
-    let manager = Manager::new(
-        &world,
-        Habits {
-            idle: true,
-            names_profile: true,
-            ..Habits::default()
-        },
-    )
-    .await;
+    let habits = Habits {
+        names_profile: true,
+        ..Habits::idle()
+    };
+    let manager = Manager::new(&world, habits).await;
     for number in 1..20 {
         let key = manager.profile(&format!("conformance-t-{number}"));
         let namespace = &key.namespace;
@@ -117,7 +113,7 @@ async fn a_profile_from_before_the_run_is_never_written_to() {
     }
     let before = everything(&world).await;
     let mut plan = driving(&manager);
-    plan.driver.as_mut().expect("a driver").scale = None;
+    plan.driver.as_mut().expect("a driver").scale.members = Some(0);
     let seen = run(&world, &manager, &plan).await;
     for action in [
         DriverAction::DeleteProfile,
@@ -161,9 +157,7 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
         drop(plan);
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
         assert_eq!(*seen.evidence.asked(Kind::Driver), Asked::Yes);
-        let [gap] = gaps(&seen.evidence, Kind::Driver)[..] else {
-            panic!("{:?}", seen.evidence.gaps)
-        };
+        let gap = only_gap(&seen.evidence, Kind::Driver);
         assert!(gap.reason.contains("stopped before"), "{gap:?}");
         assert_eq!(seen.warnings, [""; 0], "stopped after {seconds} s");
         let broken: Vec<_> = seen.driver().steps_of(DriverAction::Break).collect();
@@ -211,18 +205,11 @@ async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     // Once more in the end helps those that refuse once.
     for (failures, remains) in [(1, false), (2, true)] {
-        let manager = Manager::new(
-            &world,
-            Habits {
-                failures,
-                ..Habits::default()
-            },
-        )
-        .await;
+        let manager = Manager::new(&world, Habits::failing(failures)).await;
         let mut plan = driving(&manager);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = journal(folder.path(), &world).into();
-        driver.scale = None;
+        driver.scale.members = Some(0);
         let seen = run(&world, &manager, &plan).await;
         let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
         assert_eq!(reason(leave), "the hook fails");

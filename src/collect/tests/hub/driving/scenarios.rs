@@ -152,14 +152,7 @@ async fn a_change_has_the_value_before_it() {
 async fn an_idle_manager_gets_its_whole_time() {
     let world = World::new().await;
     world.profile("a").await;
-    let manager = Manager::new(
-        &world,
-        Habits {
-            idle: true,
-            ..Habits::default()
-        },
-    )
-    .await;
+    let manager = Manager::new(&world, Habits::idle()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
     let join = seen.step(Scenario::JoinAndLeave, DriverAction::Join);
     assert_eq!((reason(join), took(join)), ("", UNANSWERED));
@@ -241,10 +234,9 @@ async fn the_run_restores_what_the_manager_does_not() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn own_members_are_shared_by_the_scenarios() {
-    let world = World::new().await;
-    let manager = Manager::new(&world, Habits::default()).await;
+/// A manager, and a plan with one own member.
+async fn with_own_member(world: &World, failures: usize) -> (Manager, Plan) {
+    let manager = Manager::new(world, Habits::failing(failures)).await;
     manager.own("lisbon").await;
     let own = OwnMember {
         name: "lisbon".to_owned(),
@@ -254,7 +246,29 @@ async fn own_members_are_shared_by_the_scenarios() {
     let driver = plan.driver.as_mut().expect("a driver");
     driver.fleet = Fleet::Own(vec![own]);
     driver.upgrade_to = Some("v1.35.1".to_owned());
-    driver.scale = None;
+    driver.scale.members = Some(0);
+    (manager, plan)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_fails_to_leave_is_given_to_no_other_scenario() {
+    let world = World::new().await;
+    let (manager, plan) = with_own_member(&world, 1).await;
+    let seen = run(&world, &manager, &plan).await;
+    let joins = |why: &str| {
+        let joins = seen.driver().steps_of(DriverAction::Join);
+        joins.filter(|step| reason(step) == why).count()
+    };
+    assert_eq!(joins(""), 1);
+    assert_eq!(joins("no member is free: another one has failed to leave"), 8);
+    // The end of the run tries again.
+    assert_eq!(manager.joined(), [].into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_members_are_shared_by_the_scenarios() {
+    let world = World::new().await;
+    let (manager, plan) = with_own_member(&world, 0).await;
     let seen = run(&world, &manager, &plan).await;
     for step in &seen.driver().steps {
         assert_eq!(reason(step), "", "{step:?}");
@@ -281,15 +295,11 @@ async fn own_members_are_shared_by_the_scenarios() {
 async fn an_impossible_action_has_a_reason() {
     let world = World::new().await;
     world.profile("a").await;
-    let missing = [DriverAction::Join, DriverAction::Leave].into();
-    let manager = Manager::new(
-        &world,
-        Habits {
-            missing,
-            ..Habits::default()
-        },
-    )
-    .await;
+    let habits = Habits {
+        missing: [DriverAction::Join, DriverAction::Leave].into(),
+        ..Habits::default()
+    };
+    let manager = Manager::new(&world, habits).await;
     let mut plan = driving(&manager);
     plan.driver.as_mut().expect("a driver").mutations = false;
     let seen = run(&world, &manager, &plan).await;

@@ -2,14 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use evidence::ObjectKey;
 use futures::future::join;
 
 use super::*;
-use crate::{
-    driver::hooks::Member,
-    subprocess::tests::{runs, until},
-};
+use crate::subprocess::tests::{runs, until};
 
 const TOKEN: &str = "CANARY-hub-token";
 
