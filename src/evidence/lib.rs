@@ -17,17 +17,11 @@ pub mod labels {
     pub const SUITE: &str = "clusterprofile-conformance";
 }
 mod named;
-/// Profiles and slices over time, and references to any object.
-mod objects {
-    pub(crate) mod later;
-    pub(crate) mod object;
-}
+mod objects;
 /// What was asked for, when and by whom, and what of it is missing.
 mod observation {
-    pub(crate) mod about;
     pub(crate) mod gaps;
     pub(crate) mod header;
-    pub(crate) mod reason;
 }
 /// Reads what others wrote: within bounds, and without quoting a value.
 mod read {
@@ -46,11 +40,9 @@ mod secrets {
 }
 /// What was observed besides profiles and slices.
 mod seen {
-    pub(crate) mod consumer;
     pub mod crd;
     pub(crate) mod driver;
     pub(crate) mod member;
-    pub(crate) mod placement_request;
     pub(crate) mod request;
     pub(crate) mod testbed;
 }
@@ -58,19 +50,15 @@ mod seen {
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
 pub use objects::{
-    later::{Awaited, Later, Settled},
-    object::{
-        History, Namespace, ObjectRef, Origin, ProfileHistory, SliceHistory, Tracked, Unreadable, Version,
-    },
+    Awaited, History, Later, Namespace, ObjectRef, Origin, ProfileHistory, Settled, SliceHistory, Tracked,
+    Unreadable, Version,
 };
 pub use observation::{
-    about::{About, Environment, Implementation, Realness, RealnessError, Submitter},
-    gaps::{Asked, Gap, Gaps, Kind, Spans},
+    gaps::{Asked, Gap, Gaps, Kind, Reason, ReasonId, Spans},
     header::{
-        AgentError, Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window,
-        agent_program, parse_time,
+        About, AgentError, Claim, Environment, FORMAT, Header, Hub, Identity, Implementation, Permission,
+        Realness, RealnessError, Scope, ServedVersion, Submitter, Traffic, Window, agent_program, parse_time,
     },
-    reason::{Reason, ReasonId},
 };
 pub use read::{
     files::{
@@ -89,17 +77,19 @@ pub use secrets::{
     },
 };
 pub use seen::{
-    consumer::{HookCall, Mention, MentionLocation, Mentions, Output, OutputReader, OutputSnapshot},
     crd,
-    driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
+    driver::{
+        Change, Driver, DriverAction, DriverStep, ObjectKey, PlacementRequest, PlacementSlices, Scenario,
+        StepOutcome, clusters_of,
+    },
     member::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,
     },
-    placement_request::{PlacementRequest, PlacementSlices, clusters_of},
     request::{Log, Probe, ProbeMethod, ProbeOutcome, Request, RequestBody, Requests},
     testbed::{
-        CallEvent, ConsumerSpec, Expect, Expectation, MemberAddress, MemberCall, MemberCredential,
-        PluginAnswer, PluginCall, PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,
+        CallEvent, ConsumerSpec, Expect, Expectation, HookCall, MemberAddress, MemberCall, MemberCredential,
+        Mention, MentionLocation, Mentions, Output, OutputReader, OutputSnapshot, PluginAnswer, PluginCall,
+        PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,
     },
 };

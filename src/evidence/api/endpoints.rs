@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     address::{Address, Fault, Schemes, endpoint_fault},
-    json::strings,
+    shape::strings,
 };
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.

@@ -3,7 +3,6 @@
 pub mod address;
 mod edition;
 pub mod endpoints;
-mod json;
 mod metadata;
 pub mod names;
 mod placement;
@@ -12,7 +11,6 @@ pub mod shape;
 pub mod syntax;
 
 pub use edition::{Edition, Feature, ObjectKind, Role, UnknownChoice, UnknownName};
-pub use json::{Json, strings};
 pub use metadata::{Labels, Metadata, Writer};
 pub use placement::{
     ClusterDecision, ClusterProfileReference, DecisionId, OwnerReference, PlacementDecision, SliceMetadata,
@@ -21,3 +19,4 @@ pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Property, Spec, Status,
     Version, lost_values,
 };
+pub use shape::{Json, strings};

@@ -11,7 +11,6 @@
 
 pub(crate) mod checksum;
 mod gather;
-pub mod json_schema;
 mod read;
 mod record;
 #[cfg(test)]
@@ -41,4 +40,25 @@ pub fn is_one(path: &Path) -> io::Result<bool> {
 /// The JSON Schema of one line.
 pub fn schema() -> Schema {
     crate::json_schema::read::<record::Record>()
+}
+
+/// JSON Schemas (draft 2020-12) of the files that the suite reads and writes, generated from their types.
+pub mod json_schema {
+    use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+    /// The schema of a file that the suite reads: optional keys may be absent.
+    pub fn read<T: JsonSchema>() -> Schema {
+        SchemaSettings::draft2020_12()
+            .for_deserialize()
+            .into_generator()
+            .into_root_schema_for::<T>()
+    }
+
+    /// The schema of a file that the suite writes: keys that it always writes are required.
+    pub fn written<T: JsonSchema>() -> Schema {
+        SchemaSettings::draft2020_12()
+            .for_serialize()
+            .into_generator()
+            .into_root_schema_for::<T>()
+    }
 }
