@@ -65,6 +65,9 @@ pub struct ConsumerFile {
     /// Whether each piece of its work is a process of its own, which keeps no connection.
     #[serde(default)]
     one_shot: bool,
+    /// Whether it only writes outputs, which another program uses: it calls no member and runs no plugin.
+    #[serde(default)]
+    outputs_only: bool,
     /// Whether it acts on one profile of each member alone, because doing the same to a member twice would conflict.
     #[serde(default)]
     actions_conflict: bool,
@@ -95,6 +98,7 @@ impl ConsumerFile {
             profile_args: consumer.profile_args,
             profile_envs: consumer.profile_envs,
             one_shot: consumer.one_shot,
+            outputs_only: consumer.outputs_only,
             actions_conflict: consumer.actions_conflict,
             gates_on_health: consumer.gates_on_health,
             rolls_out: consumer.rolls_out,
@@ -123,6 +127,10 @@ impl ConsumerFile {
             (
                 !self.labels.iter().all(|(key, value)| is_label(key, value)),
                 "labels: a key or a value is not valid in a label",
+            ),
+            (
+                self.outputs_only && self.outputs.is_empty(),
+                "outputsOnly needs outputs: name the objects that the consumer writes",
             ),
             (
                 !self.exec_api_version.iter().all(is_known),

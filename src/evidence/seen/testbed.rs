@@ -88,6 +88,9 @@ pub struct ConsumerSpec {
     /// Whether each piece of its work is a process of its own, which keeps no connection.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_shot: bool,
+    /// Whether it only writes outputs, which another program uses: it calls no member and runs no plugin.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub outputs_only: bool,
     /// Whether what it does to one member twice would conflict, so that it acts on one profile of each member alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub actions_conflict: bool,

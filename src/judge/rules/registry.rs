@@ -246,7 +246,7 @@ fn consumer() -> Vec<Binding> {
     "consumer-access/no-guess" => [],
     "consumer-access/list-by-version" => [],
     "consumer-access/ca-honoured" => [],
-    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured, "the run published no profile with a TLS server name")],
+    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured, "the run published no profile with a TLS server name").unless(expectations::outputs_only)],
     "consumer-access/proxy-honoured" => [],
     "consumer-exec/config-verbatim" => [plugin_runs(plugin::config_verbatim, "the consumer ran no plugin for a profile with a config")],
     "consumer-exec/protocol-as-configured" => [plugin_runs(plugin::protocol_as_configured, "the consumer ran no plugin for a profile").unless(plugin::without_exec_version)],
@@ -267,7 +267,7 @@ fn consumer() -> Vec<Binding> {
     "consumer-placement/references" => [],
     "consumer-placement/follows" => [],
     "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere).unless(expectations::reads_no_placements)],
-    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "")],
+    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "").unless(expectations::outputs_only)],
     "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open, "the plugin issued no credential")],
     }
 }

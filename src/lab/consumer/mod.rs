@@ -124,6 +124,7 @@ impl Consumer {
                 profile_args: self.world.claims_profile_args(),
                 profile_envs: self.world.claims_profile_args(),
                 one_shot: false,
+                outputs_only: false,
                 actions_conflict: !self.world.habits.acts_on_duplicates,
                 gates_on_health: !self.world.habits.calls_unhealthy,
                 rolls_out: self.world.habits.rolls_out,

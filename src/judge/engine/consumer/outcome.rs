@@ -103,7 +103,8 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn called_as(&self, other: &ObjectKey) -> Outcome {
-        if self.run.consumer().one_shot {
+        let consumer = self.run.consumer();
+        if consumer.one_shot || consumer.outputs_only {
             return Ok(Answer::NotApplicable);
         }
         let expectations = self.run.testbed.expectations.iter();

@@ -17,13 +17,25 @@ pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
             ("consumer-placement", _) => without_placements,
             (_, "no-guess") => with_fallback,
             (_, "access-revoked") => |consumer| with_fallback(consumer).or_else(|| one_shot(consumer)),
-            (_, "profile-gone" | "heartbeats-harmless" | "expiry-renewed") => one_shot,
+            (_, "profile-gone") => one_shot,
+            (_, "heartbeats-harmless" | "expiry-renewed") => {
+                |consumer| one_shot(consumer).or_else(|| outputs_only(consumer))
+            }
+            (
+                _,
+                "ca-honoured"
+                | "tls-server-name-honoured"
+                | "proxy-honoured"
+                | "config-verbatim"
+                | "failure-isolated",
+            ) => outputs_only,
             (_, "nothing-leaks-between-profiles") => without_profile_args,
             (_, "unhealthy-not-dispatched") => without_health_gate,
             _ => |_| None,
         },
         unjudged: match name {
             "failure-isolated" => without_failed_plugin,
+            "tls-server-name-honoured" | "config-verbatim" => without_calls,
             "restart-no-orphans" => why_not_stopped,
             _ => |_| None,
         },
@@ -52,6 +64,11 @@ fn with_fallback(consumer: &ConsumerSpec) -> Option<Reason> {
 fn one_shot(consumer: &ConsumerSpec) -> Option<Reason> {
     let reason = "the consumer is one-shot; continuous behavior cannot be observed";
     consumer.one_shot.then(|| reason.into())
+}
+
+pub(in crate::rules) fn outputs_only(consumer: &ConsumerSpec) -> Option<Reason> {
+    let reason = "the consumer only writes outputs; it calls no member and runs no plugin";
+    consumer.outputs_only.then(|| reason.into())
 }
 
 pub(in crate::rules) fn without_profile_args(consumer: &ConsumerSpec) -> Option<Reason> {
@@ -84,6 +101,18 @@ fn has_warned(case: &Case) -> bool {
     // A warning may be in what was not read.
     !case.run.evidence.is_whole(Kind::Mentions)
         || warnings.any(|mention| mention.names.contains(&profile.name))
+}
+
+/// An output names a member, but does not show how a program connects to it.
+fn without_calls(case: &Case) -> Option<Reason> {
+    let reason = "the consumer named members in its outputs, but called none; if another program calls them, set outputsOnly in the driver file";
+    let has_output = case
+        .run
+        .testbed
+        .outputs
+        .iter()
+        .any(|snapshot| !snapshot.outputs.is_empty());
+    (has_output && case.run.all_acts().next().is_none()).then(|| reason.into())
 }
 
 /// No plugin run failed until the scenario ended.
