@@ -58,12 +58,6 @@ struct Environment {
     in_pod: bool,
 }
 
-/// A kubeconfig, and the files that it was read from.
-struct Found {
-    kubeconfig: Kubeconfig,
-    place: String,
-}
-
 /// A client for the hub that the options and the environment lead to, its name for people, and the way to it for
 /// other programs. Sends nothing yet, but runs the context's credential plugin.
 ///
@@ -77,7 +71,7 @@ pub(super) async fn connect(
         home: env::home_dir(),
         in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
     };
-    let Some(Found { kubeconfig, place }) = find(options, &environment)? else {
+    let Some((kubeconfig, place)) = find(options, &environment)? else {
         let failed = |error: &dyn fmt::Display| {
             let message = format!(
                 "failed to use the pod's service account: {error}; mount its token (automountServiceAccountToken)"
@@ -129,13 +123,13 @@ fn unusable(fault: ConnectFault, context: &str, place: &str, error: &dyn fmt::Di
     ConnectError::new(fault, message)
 }
 
-/// Reads the kubeconfig; none if there is only a pod's service account.
-fn find(options: &KubeconfigOptions, environment: &Environment) -> Result<Option<Found>, ConnectError> {
+/// Reads the kubeconfig, and says from which files; none if there is only a pod's service account.
+fn find(
+    options: &KubeconfigOptions,
+    environment: &Environment,
+) -> Result<Option<(Kubeconfig, String)>, ConnectError> {
     if let Some(path) = &options.path {
-        return Ok(Some(Found {
-            kubeconfig: read(path)?,
-            place: path.display().to_string(),
-        }));
+        return Ok(Some((read(path)?, path.display().to_string())));
     }
     let (paths, from): (Vec<PathBuf>, _) = match (&environment.kubeconfig, &environment.home) {
         (Some(list), _) => (env::split_paths(list).collect(), "$KUBECONFIG"),
@@ -159,10 +153,7 @@ fn find(options: &KubeconfigOptions, environment: &Environment) -> Result<Option
     }
     let is_empty = merged.contexts.is_empty() && merged.current_context.is_none();
     if !is_empty {
-        return Ok(Some(Found {
-            kubeconfig: merged,
-            place: used.join(", "),
-        }));
+        return Ok(Some((merged, used.join(", "))));
     }
     // A context that the user names must come from a kubeconfig.
     if environment.in_pod && options.context.is_none() {

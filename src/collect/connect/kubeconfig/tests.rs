@@ -114,12 +114,10 @@ fn follows_the_usual_loading_rules() {
     let gone = folder.0.path().join("gone");
     let none = KubeconfigOptions::default();
     let names = |environment: &Environment, options: &KubeconfigOptions| {
-        let found = find(options, environment)
-            .expect("no error")
-            .expect("a kubeconfig");
-        let current = found.kubeconfig.current_context.clone();
-        let names: Vec<_> = found
-            .kubeconfig
+        let found = find(options, environment).expect("no error");
+        let (kubeconfig, _) = found.expect("a kubeconfig");
+        let current = kubeconfig.current_context.clone();
+        let names: Vec<_> = kubeconfig
             .contexts
             .into_iter()
             .map(|context| context.name)
