@@ -132,7 +132,7 @@ fn follows_the_usual_loading_rules() {
     assert_eq!((current.as_str(), contexts.len()), ("first", 2));
 
     let only_gone = folder.environment(std::slice::from_ref(&gone), false);
-    let error = find(&none, &only_gone).err().expect("nothing there").to_string();
+    let error = find(&none, &only_gone).expect_err("nothing there").to_string();
     assert!(error.contains("gone ($KUBECONFIG) does not exist"), "{error}");
     let in_pod = folder.environment(&[gone], true);
     assert!(find(&none, &in_pod).expect("no error").is_none());
