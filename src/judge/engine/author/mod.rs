@@ -218,7 +218,10 @@ impl<'e> Authors<'e> {
             Some(at) => second_of(at, LOG_TOLERANCE),
             None => self.hub_span(gone, LOG_TOLERANCE),
         };
-        let requests = self.logged(object, span, deletes);
+        let mut requests = self.logged(object, span, deletes);
+        // The name may have been deleted and created again just before.
+        let created = self.created_at(life).unwrap_or(Micros::MIN);
+        requests.retain(|request| created <= request.at.as_microsecond());
         // A collection may have a selector, unless its namespace is deleted.
         let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
         let is_certain = requests.iter().any(|request| is_certain(request));
@@ -267,6 +270,17 @@ impl<'e> Authors<'e> {
             version.is_none_or(|version| version == object.resource_version)
         });
         self.of_requests(requests)
+    }
+
+    /// When an object was created: by the request in the log, or to the second by its metadata.
+    fn created_at<T: Tracked>(&self, life: &'e History<T>) -> Option<Micros> {
+        let object = life.first().metadata();
+        let second = time_of(object.creation_timestamp.as_deref())?;
+        Some(match self.logged(object, second_of(second, 0), creates)[..] {
+            // A deletion at the same time made room for it.
+            [creation] => creation.at.as_microsecond() + 1,
+            _ => second,
+        })
     }
 
     /// The requests of one sort on an object in a span by the hub's clock; none without a log.
