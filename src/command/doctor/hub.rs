@@ -6,12 +6,15 @@ use evidence::{
     api::{ClusterProfile, Role},
     redact::without_credentials,
 };
+use jiff::SignedDuration;
 use report::{count, no_status};
 use serde_json::{Value, json};
 
 use super::diagnosis::Check;
 use crate::command::terminal::exit::Failure;
 
+/// The largest skew of the clocks that is not a warning.
+const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
 /// How many managers are named.
 const NAMED: usize = 5;
 pub const ROLE: &str = "grant it: `clusterprofile-conformance rbac` prints the role";
@@ -57,7 +60,7 @@ impl HubState {
         let mut requested = survey.evidence;
         let hub = &requested.header.hub;
         let inventory = survey.inventory.as_ref().ok();
-        let description = json!({
+        let mut description = json!({
             "source": connection.source,
             "server": server,
             "serverVersion": hub.server_version,
@@ -65,16 +68,16 @@ impl HubState {
             "apiVersion": hub.api_version,
             "profiles": inventory.map(|inventory| inventory.profiles),
         });
+        if let Value::Object(fields) = &mut description {
+            fields.retain(|_, value| !value.is_null());
+        }
         let version = hub.server_version.as_ref();
         let version = version.map_or_else(String::new, |version| format!(", Kubernetes {version}"));
-        let user = match &survey.user {
-            Some(user) => format!("the hub knows the runner as {user}"),
-            None => "the hub does not report the runner's user name".to_owned(),
-        };
         let mut checks = vec![
             Check::ok("hub/reached", &(answers + &version)),
-            Check::ok("hub/user", &user),
+            user(survey.user.as_deref()),
             api(&requested),
+            clocks(hub.clock_skew_ms),
         ];
         match survey.inventory {
             Ok(found) => checks.extend(profiles(&found, plan)),
@@ -108,6 +111,33 @@ fn listed(object: ClusterProfile) -> ProfileHistory {
         deleted: None,
         deleted_version: None,
     }
+}
+
+fn user(name: Option<&str>) -> Check {
+    match name {
+        Some("system:anonymous") => Check::warn(
+            "hub/user",
+            "the runner sends no credentials: the hub knows it as system:anonymous",
+            "add a user to the kubeconfig's context; `kubectl auth whoami` shows the user",
+        ),
+        Some(name) => Check::ok("hub/user", &format!("the hub knows the runner as {name}")),
+        None => Check::ok("hub/user", "the hub does not report the runner's user name"),
+    }
+}
+
+fn clocks(skew: Option<i64>) -> Check {
+    let Some(skew) = skew.map(|skew| SignedDuration::from_millis(skew).abs()) else {
+        return Check::warn(
+            "hub/clock",
+            "the hub's responses have no Date header, so its clock is unknown",
+            "let proxies in between keep the Date header",
+        );
+    };
+    let fact = format!("the clocks of hub and runner differ by {} s", skew.as_secs());
+    if skew > MAX_SKEW {
+        return Check::warn("hub/clock", &fact, "synchronize both clocks (NTP)");
+    }
+    Check::ok("hub/clock", &fact)
 }
 
 fn api(requested: &Evidence) -> Check {

@@ -115,9 +115,7 @@ impl Doctor {
             Ok(())
         })?;
         let limit = limit_requests(&mut run.target);
-        let is_log_usable = !errors.iter().any(|error| error.check == evidence::AUDIT_LOG);
-        let logs = run.plan.audit_logs.iter().filter(|_| is_log_usable);
-        let logs = read_logs(logs.cloned().collect(), limit);
+        let logs = read_logs(run.plan.audit_logs.clone(), limit);
         let own = self.run.plan.own();
         let runtime = runtime(&run.target)?;
         let (answers, log) = runtime.block_on(async { futures::join!(ask(&run, own, limit), logs) });

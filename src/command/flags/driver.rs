@@ -86,7 +86,7 @@ impl DriverFlags {
             None if is_driven_by_default(target, plan) => {
                 return Ok(Some(Driving::Reference { mutations: true }));
             }
-            None if mutations => return usage("--allow-mutations needs a driver: add --driver FILE"),
+            None if mutations => return usage("--allow-mutations needs a driver; add --driver FILE"),
             None => return Ok(None),
         };
         match (choice, target) {
@@ -306,18 +306,18 @@ fn check(file: &DriverFile, mutations: bool, claim: &Claim) -> Result<(), Failur
     let path = file.path.display();
     let problem = match claim.edition.role() {
         Role::Consumer if file.consumer.is_none() => format!(
-            "the driver file {path} has no consumer: add `consumer` with its `namespaces`, `providers` and `recorder`"
+            "the driver file {path} has no consumer; add `consumer` with its `namespaces`, `providers` and `recorder`"
         ),
         Role::Consumer if !mutations => {
-            "to judge a consumer, the run publishes profiles in its namespace: add --allow-mutations"
+            "to judge a consumer, the run publishes profiles in its namespace; add --allow-mutations"
                 .to_owned()
         }
         Role::Consumer => return Ok(()),
         _ if file.hooks.is_empty() => format!(
-            "the driver file {path} has no hook: add `join` and `leave`, or judge its consumer with --role consumer"
+            "the driver file {path} has no hook; add `join` and `leave`, or judge its consumer with --role consumer"
         ),
         Role::Scheduler if !is_useful => format!(
-            "the driver file {path} has no hook that --role scheduler uses: add `place` and `unplace`, or `restart`"
+            "the driver file {path} has no hook that --role scheduler uses; add `place` and `unplace`, or `restart`"
         ),
         _ => return Ok(()),
     };

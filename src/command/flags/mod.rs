@@ -87,8 +87,9 @@ impl RunFlags {
         let mut plan = self.plan.plan(claim, scope, &target, members)?;
         // Its hooks may bring about what the scope names.
         plan.wait |= self.driver.file().is_some();
-        let readable = input::check_audit_logs(&plan.audit_logs);
-        usable("--audit-log", readable, refuse)?;
+        inputs.extend(plan.audit_logs.clone());
+        let readable = input::check_audit_logs(&plan.audit_logs).map(|()| plan.audit_logs);
+        plan.audit_logs = usable("--audit-log", readable, refuse)?;
         let driving = self.driver.resolve(&target, &plan);
         let driving = usable("--driver", driving, refuse)?;
 
@@ -100,7 +101,6 @@ impl RunFlags {
             self.config.file(),
         ];
         inputs.extend(named.into_iter().flatten().map(Path::to_owned));
-        inputs.extend(plan.audit_logs.clone());
         Ok(RunPlan {
             selection,
             target,
