@@ -10,6 +10,7 @@ use evidence::{
         names::LABEL_DECISION_KEY,
     },
 };
+use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, Hub, Judged,
@@ -19,7 +20,7 @@ use crate::{
     hash::HashMap,
     subjects::Findings,
     time::{Micros, end, is_watched},
-    timeline::Timeline,
+    timeline::{Intervals, Moment, Timeline},
 };
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
@@ -163,6 +164,8 @@ pub(crate) type ProfileName<'e> = (&'e str, &'e str);
 pub(super) struct NamedProfiles<'e> {
     evidence: &'e Evidence,
     lives: HashMap<ProfileName<'e>, Vec<&'e ProfileHistory>>,
+    /// When the profiles were first listed.
+    listed: Micros,
 }
 
 impl<'e> NamedProfiles<'e> {
@@ -172,7 +175,11 @@ impl<'e> NamedProfiles<'e> {
         for life in &evidence.profiles {
             lives.entry(key(life)).or_default().push(life);
         }
-        Self { evidence, lives }
+        Self {
+            evidence,
+            lives,
+            listed: listed_at(evidence),
+        }
     }
 
     /// Whether the run watched both profiles and slices.
@@ -206,6 +213,20 @@ impl<'e> NamedProfiles<'e> {
         Timeline::of_key(self.evidence, name, self.lives(name))
     }
 
+    /// When something was so of the profile of a name. Before the first list, its absence is unknown.
+    pub(super) fn intervals(
+        &self,
+        timeline: &Timeline<'e, ClusterProfile>,
+        holds: impl Fn(usize) -> bool,
+    ) -> Intervals {
+        let intervals = timeline.intervals(holds);
+        let first = timeline.moments().iter().position(Moment::is_observed);
+        match first.filter(|first| timeline.object(*first).is_none()) {
+            Some(_) => intervals.unknown_before(self.listed),
+            None => intervals,
+        }
+    }
+
     /// Why a profile of that name may exist although the run did not read it, if so.
     pub(super) fn why_unknown(&self, (namespace, name): ProfileName) -> Option<&'static str> {
         if !self.evidence.header.scope.holds_namespace(namespace) {
@@ -217,6 +238,18 @@ impl<'e> NamedProfiles<'e> {
             is_incomplete.then_some("the list of ClusterProfiles has a gap")
         }
     }
+}
+
+/// When the last profile of the first list was read, or when the window began.
+fn listed_at(evidence: &Evidence) -> Micros {
+    let Some(window) = evidence.header.window else {
+        return Micros::MIN;
+    };
+    let profiles = evidence.profiles.iter();
+    let listed = profiles.filter(|life| life.origin == Origin::Listed);
+    let read = listed.map(|life| life.versions[0].received());
+    let read = read.filter(|read| *read <= window.until);
+    read.fold(window.from, Timestamp::max).as_microsecond()
 }
 
 /// The object for which a slice was made: its controller or, if none is marked as such, its only owner.

@@ -148,8 +148,8 @@ type SameFinding<'e> = (&'e str, String, bool);
 struct ReferenceViolation<'e> {
     entry: NamingEntry<'e>,
     finding: Finding,
-    /// None in a single list.
-    stretches: Vec<Stretch>,
+    /// The longest time for which it lasted; none in a single list.
+    longest: Option<Stretch>,
     ending: &'static str,
 }
 
@@ -252,7 +252,9 @@ impl<'e> JudgedDecision<'_, 'e> {
             else {
                 continue;
             };
-            let wrong = profiles.intervals(|place| !findings_of(place).is_empty());
+            let wrong = self
+                .profiles
+                .intervals(&profiles, |place| !findings_of(place).is_empty());
             let wrong = wrong.and(&unexcused.during(&Set::of([*span])));
             applies |= !wrong.seen().is_empty();
             match (wrong.longer_than(grace), unknown) {
@@ -261,12 +263,13 @@ impl<'e> JudgedDecision<'_, 'e> {
                 (Certainty::Yes, None) => {
                     let is_sure = !self.decision.has_unknown_publisher(self.hub, last.slice);
                     let finding = finding.clone().advisory_unless(is_sure);
-                    let ending = if wrong.is_open() {
-                        timeline.end_in_words()
-                    } else {
-                        ""
-                    };
-                    self.add(*last, finding, wrong.stretches(grace), ending);
+                    let stretches = wrong.stretches(grace);
+                    let longest = stretches.into_iter().max_by_key(|stretch| stretch.total);
+                    let last_seen = wrong.seen().last();
+                    let is_last = |stretch: &Stretch| last_seen.is_some_and(|seen| seen.1 <= stretch.until);
+                    let is_open = wrong.is_open() && longest.as_ref().is_some_and(is_last);
+                    let ending = if is_open { timeline.end_in_words() } else { "" };
+                    self.add(*last, finding, longest, ending);
                 }
                 (Certainty::Unknown(_), None) => {
                     add_unknown(name, last.slice, TOO_EARLY, findings);
@@ -306,7 +309,7 @@ impl<'e> JudgedDecision<'_, 'e> {
             findings.examined += usize::from(applies);
             for (entry, answer) in answers {
                 for finding in answer.findings() {
-                    self.add(entry, finding.clone().advisory(), Vec::new(), "");
+                    self.add(entry, finding.clone().advisory(), None, "");
                 }
             }
         }
@@ -316,7 +319,7 @@ impl<'e> JudgedDecision<'_, 'e> {
         &mut self,
         entry: NamingEntry<'e>,
         finding: Finding,
-        stretches: Vec<Stretch>,
+        longest: Option<Stretch>,
         ending: &'static str,
     ) {
         let slice = &*entry.slice.metadata.name;
@@ -324,7 +327,7 @@ impl<'e> JudgedDecision<'_, 'e> {
         let violation = ReferenceViolation {
             entry,
             finding,
-            stretches,
+            longest,
             ending,
         };
         self.violations.entry(same).or_default().push(violation);
@@ -372,13 +375,12 @@ fn together(mut violations: Vec<ReferenceViolation>, grace: Micros) -> Finding {
     if more > 0 {
         observed.push_str(&format!(" and {more} more"));
     }
-    let length =
-        |violation: &&ReferenceViolation| violation.stretches.iter().map(|stretch| stretch.total).max();
+    let length = |violation: &&ReferenceViolation| violation.longest.map(|stretch| stretch.total);
     let bound = if violations.len() > 1 { "up to " } else { "" };
-    if let Some(longest) = violations.iter().max_by_key(length)
-        && !longest.stretches.is_empty()
+    if let Some(violation) = violations.iter().max_by_key(length)
+        && let Some(longest) = violation.longest
     {
-        let lasted = describe(&longest.stretches, bound, grace, longest.ending);
+        let lasted = describe(&[longest], bound, grace, violation.ending);
         observed.push_str(&format!("; {lasted}"));
     }
     let ReferenceViolation { entry, finding, .. } = violations.swap_remove(0);

@@ -166,9 +166,14 @@ impl<'e> ImplementationNames<'e> {
         }
     }
 
-    /// Whether a name that is not the implementation's is known to be another client's.
+    /// Whether a name that is not the implementation's is known to be another client's. A service account of kube-system may
+    /// be the hub's or an implementation's.
     fn is_other(&self, name: WriterName<'e>) -> bool {
-        self.has_names(name.is_client()) || name.is_hub() || (name.is_kubectl() && self.excludes_kubectl)
+        let is_system = name.is_client() && name.text().starts_with("system:serviceaccount:kube-system:");
+        self.has_names(name.is_client())
+            || name.is_hub()
+            || (is_system && !self.publishers.contains(&name))
+            || (name.is_kubectl() && self.excludes_kubectl)
     }
 
     fn excludes_kubectl(&self, writers: &Writers<'e>) -> bool {

@@ -94,6 +94,15 @@ impl<'e> ConsumerRun<'e> {
         &self.testbed.consumer
     }
 
+    /// The same, without a claim that the evidence contradicts.
+    pub(crate) fn claims(&self) -> ConsumerSpec {
+        let consumer = self.consumer().clone();
+        ConsumerSpec {
+            outputs_only: consumer.outputs_only && self.all_acts().next().is_none(),
+            ..consumer
+        }
+    }
+
     /// All that reached members, in order of time.
     pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
         self.evidence.member_calls.iter().flat_map(|log| &log.events)
@@ -320,7 +329,7 @@ impl Evaluate for ConsumerRule {
         findings.nothing_happened(self.nothing_happened.clone());
         match hub.consumer_run() {
             Err(reason) => findings.cannot_tell(reason.clone()),
-            Ok(run) => match (self.skipped)(run.consumer()) {
+            Ok(run) => match (self.skipped)(&run.claims()) {
                 Some(reason) => findings.not_asked(reason),
                 None => (self.judge)(run, findings),
             },

@@ -103,8 +103,8 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn called_as(&self, other: &ObjectKey) -> Outcome {
-        let consumer = self.run.consumer();
-        if consumer.one_shot || consumer.outputs_only {
+        let claims = self.run.claims();
+        if claims.one_shot || claims.outputs_only {
             return Ok(Answer::NotApplicable);
         }
         let expectations = self.run.testbed.expectations.iter();
