@@ -1,4 +1,4 @@
-//! An audit log: lines of events, packed or not.
+//! An audit log: lines of events or of lists of them, packed or not.
 #![no_main]
 
 use collect::requests::{merge_into, read_audit_text};

@@ -56,6 +56,7 @@ async fn a_sound_hub_is_reported_in_80_columns_and_is_left_alone() {
         "context lab at https://127.0.0.1:",
         "answers, Kubernetes v1.36.0+lab",
         "the hub knows the runner as conformance",
+        "the clocks of hub and runner differ by 0 s",
         "of 1 manager: reference-manager",
         "field manager reference-manager: labels 18, spec 18, status 18",
         "to recognize all other clients, pass --cluster-manager-field-manager reference-manager",

@@ -15,6 +15,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::events::Answered;
 
+/// A write, with the versions of its object that the log has.
+#[derive(Clone, Copy, Debug)]
+struct Write<'a> {
+    received: Timestamp,
+    answered: Timestamp,
+    /// Whether it created the object.
+    creates: bool,
+    /// The version that it was made upon: the hub refuses it for any other.
+    before: Option<&'a str>,
+    /// The version in the answer.
+    after: Option<&'a str>,
+}
+
 /// Decides for each write whether it changed its object. The writes are in the order of the answers.
 pub(super) fn tell_changes(answered: &mut [Answered]) {
     let mut objects: BTreeMap<(Arc<str>, Arc<str>), Vec<usize>> = BTreeMap::new();
@@ -50,82 +63,82 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
     }
 }
 
-fn writes_of<'a>(answered: &'a [Answered], places: &[usize]) -> Vec<&'a Answered> {
-    places.iter().map(|place| &answered[*place]).collect()
+fn writes_of<'a>(answered: &'a [Answered], places: &[usize]) -> Vec<Write<'a>> {
+    places.iter().map(|place| Write::of(&answered[*place])).collect()
 }
 
 /// How far the clocks of the API servers that wrote the log may be apart: twice what the writes on one object show. A
 /// write that began after another had ended, and found an older version, shows that the two clocks disagree.
-fn clocks_apart(writes: &[&Answered]) -> SignedDuration {
+fn clocks_apart(writes: &[Write]) -> SignedDuration {
     let number = |version: &str| version.parse::<u64>().ok();
     // The newest version so far, and when the first write that knew it had ended.
     let mut newest: Option<(u64, Timestamp)> = None;
     let mut apart = SignedDuration::ZERO;
     for write in writes {
-        let Some(version) = write.versions().filter_map(number).max() else {
-            continue;
-        };
+        let versions = [write.before, write.after]
+            .into_iter()
+            .flatten()
+            .filter_map(number);
+        let Some(version) = versions.max() else { continue };
         match newest {
             Some((known, ended)) if version < known => {
-                apart = apart.max(write.request.at.duration_since(ended))
+                apart = apart.max(write.received.duration_since(ended))
             }
             Some((known, _)) if version == known => {}
-            _ => newest = Some((version, write.done)),
+            _ => newest = Some((version, write.answered)),
         }
     }
     apart * 2
 }
 
 /// Decides it for the writes on one object, in a log of API servers whose clocks are so far `apart`.
-fn changes(writes: &[&Answered], apart: SignedDuration) -> Vec<Option<bool>> {
+fn changes(writes: &[Write], apart: SignedDuration) -> Vec<Option<bool>> {
     let is_after = |later: Timestamp, earlier: Timestamp| later.duration_since(earlier) >= apart;
     // When the first of the later writes was received.
     let mut behind = vec![Timestamp::MAX; writes.len() + 1];
     for (place, write) in writes.iter().enumerate().rev() {
-        behind[place] = behind[place + 1].min(write.request.at);
+        behind[place] = behind[place + 1].min(write.received);
     }
     // When each version was first known to exist.
     let mut known: HashMap<&str, Timestamp> = HashMap::new();
-    let mut previous: Option<&Answered> = None;
+    let mut previous: Option<Write> = None;
     let mut changes = Vec::with_capacity(writes.len());
     for (place, write) in writes.iter().enumerate() {
-        let received = write.request.at;
         // In the order of the answers, the write before was the last to end.
-        let is_alone = previous.is_none_or(|previous| is_after(received, previous.done))
-            && is_after(behind[place + 1], write.done);
-        let before = write.before().or_else(|| previous.filter(|_| is_alone)?.after());
+        let is_alone = previous.is_none_or(|previous| is_after(write.received, previous.answered))
+            && is_after(behind[place + 1], write.answered);
+        let before = write.before.or_else(|| previous.filter(|_| is_alone)?.after);
         let next = writes.get(place + 1);
-        let after = write.after().or_else(|| next.filter(|_| is_alone)?.before());
-        let was_there = |version: &str| known.get(version).is_some_and(|since| is_after(received, *since));
+        let after = write.after.or_else(|| next.filter(|_| is_alone)?.before);
+        let was_there = |version: &str| {
+            known
+                .get(version)
+                .is_some_and(|since| is_after(write.received, *since))
+        };
         changes.push(match (before, after) {
-            // It created the object.
-            _ if write.request.code == 201 => Some(true),
+            _ if write.creates => Some(true),
             // Its own versions decide.
-            _ if write.versions().count() == 2 => Some(write.before() != write.after()),
+            _ if write.before.is_some() && write.after.is_some() => Some(write.before != write.after),
             (_, Some(after)) if was_there(after) => Some(false),
             (Some(before), Some(after)) => Some(before != after),
             _ => None,
         });
-        for version in write.versions() {
-            known.entry(version).or_insert(write.done);
+        for version in [write.before, write.after].into_iter().flatten() {
+            known.entry(version).or_insert(write.answered);
         }
-        previous = Some(write);
+        previous = Some(*write);
     }
     changes
 }
 
-impl Answered {
-    /// The version that the write was made upon: the hub refuses it for any other.
-    fn before(&self) -> Option<&str> {
-        self.based_on.as_deref()
-    }
-
-    /// The version in the answer.
-    fn after(&self) -> Option<&str> {
-        self.request.resource_version.as_deref()
-    }
-
-    fn versions(&self) -> impl Iterator<Item = &str> {
-        self.before().into_iter().chain(self.after())
+impl<'a> Write<'a> {
+    fn of(answered: &'a Answered) -> Self {
+        Self {
+            received: answered.request.at,
+            answered: answered.done,
+            creates: answered.request.code == 201,
+            before: answered.based_on.as_deref(),
+            after: answered.request.resource_version.as_deref(),
+        }
     }
 }

@@ -1,79 +1,89 @@
 //! The time that a log covers, and its merge into evidence.
 
 use evidence::{
-    Asked, Evidence, Gap, Kind, Request, Window,
+    Asked, Evidence, Gap, Kind, Window,
     api::{ObjectKind, Role, names},
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::AuditLog;
+use super::log::AuditLog;
 
 /// The longest silence of a complete log: a kube-apiserver logs events of some kind (leader elections, health checks, node leases)
 /// every few seconds.
 const SILENCE: SignedDuration = SignedDuration::from_secs(60);
+/// The longest silence of a log that is being written to, as one is whose last line is not ended.
+const BUSY: SignedDuration = SignedDuration::from_secs(5);
+
 /// The time that one file covers.
-#[derive(Debug, Default)]
-pub(super) struct FileSpan {
-    /// From its first event to its last; none before the first.
-    pub(super) covers: Option<Window>,
-    /// From the event before the first line that cannot be read to the event after the last one.
-    pub(super) damage: Option<Gap>,
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    pub(super) covers: Window,
+    pub(super) end: End,
 }
 
-impl FileSpan {
-    /// Notes an event that was logged at this time, and returns for how long nothing was logged before it, if that is
-    /// long.
-    pub(super) fn note_event(&mut self, logged: Timestamp) -> Option<SignedDuration> {
-        if let Some(damage) = &mut self.damage {
-            damage.until.get_or_insert(logged);
+/// How a file ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// With a whole line.
+    Whole,
+    /// Within a line.
+    HalfLine,
+    /// The rest cannot be read, for this reason.
+    Lost(String),
+}
+
+/// The two longest silences of a log: an audit policy may let through next to nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Silences {
+    longest: SignedDuration,
+    second: SignedDuration,
+}
+
+impl Silences {
+    /// Notes that nothing was logged for so long within one file.
+    pub(super) fn note(&mut self, silence: SignedDuration) {
+        if silence > self.longest {
+            (self.longest, self.second) = (silence, self.longest);
+        } else {
+            self.second = self.second.max(silence);
         }
-        let event = Window {
-            from: logged,
-            until: logged,
-        };
-        let before = self
-            .covers
-            .replace(self.covers.map_or(event, |covers| covers.with(event)));
-        let silence = logged.duration_since(before?.until);
-        (silence > SILENCE).then_some(silence)
     }
 
-    /// Notes that what follows the last event cannot be read. Several such places of one file are one gap.
-    pub(super) fn note_damage(&mut self, reason: String) {
-        let last = self.covers.map(|covers| covers.until);
-        self.damage.get_or_insert_with(|| gap(last, None, &reason)).until = None;
+    /// The longest silence that loses nothing: the log has been silent for so long twice. Once may be a server that was down.
+    pub(super) fn bearable(self) -> SignedDuration {
+        self.second.max(SILENCE)
     }
 }
 
-/// The longest silence that loses nothing: the log was silent for so long twice, as its policy lets through next to nothing. Once may
-/// be a server that was down.
-pub(super) fn longest_usual_silence(mut silences: Vec<SignedDuration>) -> SignedDuration {
-    silences.sort_unstable();
-    let second = silences.into_iter().rev().nth(1);
-    second.unwrap_or_default().max(SILENCE)
-}
-
-/// What is missing in and between files: parts that cannot be read, and silences that are longer than `usual`.
-pub(super) fn holes(mut files: Vec<FileSpan>, usual: SignedDuration) -> Vec<Gap> {
-    files.sort_by_key(|file| file.covers.map(|covers| covers.from));
-    let spans: Vec<Window> = files.iter().filter_map(|file| file.covers).collect();
+/// Sorts the files by their beginnings, and returns what is missing in and between them: parts that cannot be read, and
+/// silences that are longer than `bearable`.
+pub(super) fn holes(spans: &mut [Span], bearable: SignedDuration) -> Vec<Gap> {
+    spans.sort_by_key(|span| span.covers.from);
     let mut gaps = Vec::new();
-    let mut latest: Option<Timestamp> = None;
-    for (place, file) in files.into_iter().enumerate() {
-        let covers = spans[place];
-        let silent_from = latest.filter(|latest| covers.from.duration_since(*latest) > usual);
-        gaps.extend(silent_from.map(|from| {
-            let reason =
-                "the audit log has no event of any kind in this time: give the file that lies between";
-            gap(Some(from), Some(covers.from), reason)
-        }));
-        latest = latest.max(Some(covers.until));
-        if let Some(mut damage) = file.damage {
-            // If the rest of the file cannot be read, the next file ends the gap.
-            let mut later = spans[place + 1..].iter().map(|span| span.from);
-            damage.until = damage.until.or_else(|| later.find(|from| *from >= covers.until));
-            latest = latest.max(damage.until);
-            gaps.push(damage);
+    let mut latest: Option<&Span> = None;
+    for (place, span) in spans.iter().enumerate() {
+        if let End::Lost(reason) = &span.end {
+            let mut later = spans[place + 1..].iter().map(|next| next.covers.from);
+            let next = later.find(|from| *from >= span.covers.until);
+            gaps.push(gap(Some(span.covers.until), next, reason));
+        }
+        if let Some(last) = latest {
+            let bearable = match last.end {
+                End::Whole => bearable,
+                End::HalfLine => BUSY,
+                // It has a gap already.
+                End::Lost(_) => SignedDuration::MAX,
+            };
+            if span.covers.from.duration_since(last.covers.until) > bearable {
+                gaps.push(gap(
+                    Some(last.covers.until),
+                    Some(span.covers.from),
+                    "the audit log has no event of any kind in this time: give the file that lies between",
+                ));
+            }
+        }
+        if latest.is_none_or(|last| span.covers.until > last.covers.until) {
+            latest = Some(span);
         }
     }
     gaps
@@ -90,7 +100,8 @@ fn uncovered(log: &AuditLog, window: Window) -> Vec<Gap> {
             "the audit log begins after the window did: give the rotated file before it too",
         ));
     }
-    if window.until.duration_since(covers.until) > log.silence {
+    let bearable = if log.cut_short { BUSY } else { log.silence };
+    if window.until.duration_since(covers.until) > bearable {
         gaps.push(gap(
             Some(covers.until.max(window.from)),
             Some(window.until),
@@ -114,50 +125,56 @@ pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &st
 ///
 /// The log keeps the hub's times; the window has the runner's, so it is moved by the clock skew of the header.
 pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
-    let claim = &evidence.header.claim;
-    let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
-    let judged = log.silent_on.iter().filter(|kind| is_judged(kind));
-    let silent: Vec<Gap> = judged.map(|kind| gap(None, None, &silent(*kind))).collect();
-    if let Some(window) = evidence.header.window {
-        cut(&mut log, on_the_hubs_clock(window, evidence.header.clock_skew_ms));
+    let (mut own_requests, mut own_slice_requests) = (Vec::new(), Vec::new());
+    if evidence.testbed.is_none() {
+        // The suite's own requests judge no implementation. On a testbed the run plays the manager.
+        for (requests, own) in [
+            (&mut log.requests, &mut own_requests),
+            (&mut log.slice_requests, &mut own_slice_requests),
+        ] {
+            own.extend(requests.events.extract_if(.., |request| request.is_the_suites()));
+        }
     }
-    evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
-    evidence.gaps.extend(log.gaps.into_iter().chain(silent));
-    // The suite's own requests judge no implementation. On a testbed the run plays the manager.
-    let is_own = |request: &mut Request| evidence.testbed.is_none() && request.is_the_suites();
-    evidence.own_requests = log.requests.events.extract_if(.., is_own).collect();
-    evidence.own_slice_requests = log.slice_requests.events.extract_if(.., is_own).collect();
-    evidence.requests = Some(log.requests);
-    evidence.slice_requests = Some(log.slice_requests);
-    let testbed = evidence.testbed.as_ref();
-    let is_placement = evidence.header.claim.edition_of(Role::Scheduler).is_some()
-        || testbed.is_some_and(|testbed| testbed.consumer.reads_placements());
-    if !is_placement {
-        evidence.own_slice_requests.clear();
-        evidence.slice_requests = None;
+    if let Some(window) = evidence.header.window {
+        let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
+        for events in [
+            &mut log.requests.events,
+            &mut log.slice_requests.events,
+            &mut own_requests,
+            &mut own_slice_requests,
+        ] {
+            events.retain(|request| window.from <= request.at && request.at <= window.until);
+        }
+        log.gaps.retain(|gap| overlaps(gap, window));
+        log.gaps.extend(uncovered(&log, window));
+        let within = |at: Timestamp| at.clamp(window.from, window.until.max(window.from));
+        log.requests.covers = Window {
+            from: within(log.requests.covers.from),
+            until: within(log.requests.covers.until),
+        };
+        log.slice_requests.covers = log.requests.covers;
     }
     if let Some(testbed) = &mut evidence.testbed {
         testbed.user_in_audit_log = log.readers.contains(&*testbed.consumer.user);
     }
-    evidence.header.asked.insert(Kind::Requests, Asked::Yes);
-}
-
-/// Cuts a log to a window.
-fn cut(log: &mut AuditLog, window: Window) {
-    log.gaps.retain(|gap| {
-        gap.from.is_none_or(|from| from < window.until) && gap.until.is_none_or(|until| until > window.from)
-    });
-    log.gaps.extend(uncovered(log, window));
-    let within = |at: Timestamp| at.clamp(window.from, window.until.max(window.from));
-    for requests in [&mut log.requests, &mut log.slice_requests] {
-        requests
-            .events
-            .retain(|request| window.from <= request.at && request.at <= window.until);
-        requests.covers = Window {
-            from: within(requests.covers.from),
-            until: within(requests.covers.until),
-        };
+    let claim = &evidence.header.claim;
+    let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
+    let judged = log.silent_on.into_iter().filter(is_judged);
+    log.gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
+    let testbed = evidence.testbed.as_ref();
+    let is_placement = claim.edition_of(Role::Scheduler).is_some()
+        || testbed.is_some_and(|testbed| testbed.consumer.reads_placements());
+    evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
+    evidence.gaps.extend(log.gaps);
+    evidence.requests = Some(log.requests);
+    evidence.own_requests = own_requests;
+    evidence.own_slice_requests = own_slice_requests;
+    evidence.slice_requests = Some(log.slice_requests);
+    if !is_placement {
+        evidence.own_slice_requests.clear();
+        evidence.slice_requests = None;
     }
+    evidence.header.asked.insert(Kind::Requests, Asked::Yes);
 }
 
 fn silent(kind: ObjectKind) -> String {
@@ -177,4 +194,8 @@ fn on_the_hubs_clock(window: Window, skew_ms: Option<i64>) -> Window {
         from: shifted(window.from),
         until: shifted(window.until),
     }
+}
+
+fn overlaps(gap: &Gap, window: Window) -> bool {
+    gap.from.is_none_or(|from| from < window.until) && gap.until.is_none_or(|until| until > window.from)
 }

@@ -7,16 +7,19 @@ use std::{
 };
 
 use evidence::{
-    Request, RequestBody,
+    Gap, Request, Window,
     api::{ObjectKind, names},
     leak::{Grade, leaks_in_text},
     redact::without_credentials,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use serde_json::{Map, Value, error::Category, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
-use super::changes::tell_changes;
+use super::{body, changes::tell_changes, coverage::gap};
+
+/// How long the hub may take to answer: a request is given up after 60 s.
+const ANSWERED_WITHIN: SignedDuration = SignedDuration::from_secs(90);
 
 /// The levels of an audit policy.
 const LEVELS: [&str; 3] = ["Metadata", "Request", "RequestResponse"];
@@ -38,9 +41,11 @@ pub(super) struct Events {
     answered: Vec<Answered>,
     /// The ids of requests that were answered.
     seen: HashSet<String>,
+    /// Writes that were received, by their ids.
+    received: HashMap<String, Timestamp>,
     /// Shares names between events: a log has few different ones.
     names: HashMap<String, Arc<str>>,
-    /// The kinds of objects that are read, or whose answered writes are logged.
+    /// The kinds of objects that any event is about.
     pub(super) known: HashSet<ObjectKind>,
     /// The levels of the writes on profiles.
     pub(super) levels: BTreeSet<String>,
@@ -48,98 +53,116 @@ pub(super) struct Events {
     pub(super) readers: HashSet<Arc<str>>,
 }
 
-/// A line of a log.
-pub(super) enum Line {
-    /// An event that was logged at this time.
-    Event(Timestamp),
-    /// Something else: an API server that logs to its standard output writes other lines there too.
-    Foreign,
-    /// An event that is lost, for this reason. Nothing of it is quoted: it may hold anything.
-    Bad(&'static str),
+/// What was taken from a line.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// When its events were logged.
+    pub(super) logged: Option<Window>,
+    /// What is wrong with it, so that an event is lost.
+    pub(super) bad: Option<String>,
 }
 
 impl Events {
-    /// Takes a line.
-    pub(super) fn take(&mut self, line: &[u8]) -> Line {
+    /// Takes a line: an event, or a list of events as a webhook gets them.
+    pub(super) fn take(&mut self, line: &[u8]) -> Taken {
         let event = match serde_json::from_slice::<Event<'_>>(line) {
-            Ok(event) if event.kind == "Event" && is_audit(&event.api_version) => event,
-            Ok(_) => return Line::Foreign,
-            Err(_) if is_klog(line) || is_other_json(line) => return Line::Foreign,
-            Err(error) => {
-                return Line::Bad(match error.classify() {
-                    Category::Data => "a field is not of its type",
-                    Category::Eof => "it ends in the middle",
-                    _ => "it does not parse",
-                });
-            }
+            Ok(event) => event,
+            // An API server whose audit log goes to its standard output writes its own there too.
+            Err(_) if is_klog(line) || is_foreign(line) => return Taken::default(),
+            Err(error) => return Taken::bad(&without_values(&error)),
         };
-        // Not the time of the request: a watch may have been open for long before the log begins.
-        let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
-            return Line::Bad("it has no stageTimestamp");
-        };
-        if let Some(kind) = event.object_kind() {
-            self.take_request(&event, kind, logged);
+        if event.is_audit() {
+            return self.take_event(&event);
         }
-        Line::Event(logged)
+        let mut all = Taken::default();
+        for item in event.items.iter().flatten().filter(|_| event.is_list()) {
+            all.add(match serde_json::from_str::<Event<'_>>(item.get()) {
+                Ok(event) => self.take_event(&event),
+                Err(error) => Taken::bad(&without_values(&error)),
+            });
+        }
+        all
     }
 
-    fn take_request(&mut self, event: &Event<'_>, kind: ObjectKind, logged: Timestamp) {
-        match &*event.verb {
-            "get" | "list" | "watch" => {
-                self.known.insert(kind);
-                if kind == ObjectKind::ClusterProfile {
+    fn take_event(&mut self, event: &Event<'_>) -> Taken {
+        // Not the time of the request: a watch may have been open for long before the log begins.
+        let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
+            return Taken::bad("it has no stageTimestamp");
+        };
+        if let Some(kind) = event.kind() {
+            self.known.insert(kind);
+            let id = event.audit_id.as_deref().unwrap_or_default();
+            match event.stage.as_deref() {
+                _ if event.is_read() && kind == ObjectKind::ClusterProfile => {
                     let user = self.shared(event.username());
                     self.readers.insert(user);
                 }
-            }
-            "create" | "update" | "patch" | "delete" | "deletecollection"
-                if event.stage == "ResponseComplete" =>
-            {
-                self.known.insert(kind);
-                if !event.audit_id.is_empty() && !self.seen.insert(event.audit_id.clone()) {
-                    return;
+                _ if !event.is_write() => {}
+                Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
+                    let level = LEVELS
+                        .into_iter()
+                        .find(|level| event.level.as_deref() == Some(level));
+                    let level = level.filter(|_| kind == ObjectKind::ClusterProfile);
+                    self.levels.extend(level.map(str::to_owned));
+                    let answered = self.answered(event, kind, logged);
+                    self.answered.push(answered);
                 }
-                if kind == ObjectKind::ClusterProfile && LEVELS.contains(&&*event.level) {
-                    self.levels.insert(event.level.clone());
-                }
-                let answered = self.answered(event, kind, logged);
-                self.answered.push(answered);
+                Some("RequestReceived") => _ = self.received.insert(id.to_owned(), logged),
+                Some("Panic") => _ = self.seen.insert(id.to_owned()),
+                _ => {}
             }
-            _ => {}
+        }
+        Taken {
+            logged: Some(Window {
+                from: logged,
+                until: logged,
+            }),
+            bad: None,
         }
     }
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
-        let sent = object(event.request_object);
-        let stored = object(event.response_object);
-        let target = &event.object_ref;
-        let metadata = |object: &Value, key: &str| object["metadata"][key].as_str().map(str::to_owned);
-        let names = [
-            Some(target.name.clone()),
-            metadata(&sent, "name"),
-            metadata(&stored, "name"),
-        ];
-        let name = names.into_iter().flatten().find(|name| !name.is_empty());
+        let verb = event.verb.as_deref().unwrap_or_default();
+        let sent: Value = object(event.request_object);
+        let stored: Head = object(event.response_object);
+        let target = event.object_ref.as_ref();
+        let is_there = |text: &&str| !text.is_empty();
+        let name = target
+            .and_then(|target| target.name.as_deref())
+            .filter(is_there)
+            .or_else(|| sent["metadata"]["name"].as_str().filter(is_there))
+            .or(stored.metadata.name.as_deref())
+            .unwrap_or_default();
         // The reference has the version of an object that was sent; a patch has its own.
-        let based_on = metadata(&sent, "resourceVersion").unwrap_or(target.resource_version.clone());
+        let based_on = sent["metadata"]["resourceVersion"]
+            .as_str()
+            .or_else(|| target?.resource_version.as_deref())
+            .filter(|version| !matches!(*version, "" | "0"));
+        let part = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        let namespace = part(target.and_then(|target| target.namespace.as_deref()));
+        let subresource = part(target.and_then(|target| target.subresource.as_deref()));
         Answered {
             kind,
             done,
             request: Request {
                 at: event.request_received_timestamp.unwrap_or(done),
-                verb: self.shared(&event.verb),
+                verb: self.shared(verb),
                 user: self.shared(event.username()),
-                user_agent: self.shared(&event.user_agent),
-                namespace: self.shared(&target.namespace),
-                name: self.shared(&name.unwrap_or_default()),
-                subresource: self.shared(&target.subresource),
-                code: event.response_status.code,
+                user_agent: self.shared(event.user_agent.as_deref().unwrap_or_default()),
+                namespace: self.shared(&namespace),
+                name: self.shared(name),
+                subresource: self.shared(&subresource),
+                code: event
+                    .response_status
+                    .as_ref()
+                    .and_then(|status| status.code)
+                    .unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
-                resource_version: metadata(&stored, "resourceVersion").map(Into::into),
-                body: read_body(&sent, event.verb == "patch"),
+                resource_version: stored.metadata.resource_version.map(Into::into),
+                body: body::read(&sent, verb, kind),
             },
-            based_on: Some(based_on).filter(|version| !matches!(&**version, "" | "0")),
+            based_on: based_on.map(str::to_owned),
         }
     }
 
@@ -150,6 +173,20 @@ impl Events {
         let kept: Arc<str> = without_tokens(name).into();
         self.names.insert(name.to_owned(), Arc::clone(&kept));
         kept
+    }
+
+    /// Writes that were received long before the log's end, and of whose answers it does not tell.
+    pub(super) fn unanswered(&self, end: Timestamp) -> Option<Gap> {
+        let is_overdue = |at: &Timestamp| end.duration_since(*at) > ANSWERED_WITHIN;
+        let unanswered = self.received.iter().filter(|(id, _)| !self.seen.contains(*id));
+        let times: Vec<Timestamp> = unanswered.map(|(_, at)| *at).filter(is_overdue).collect();
+        let (from, until) = (times.iter().min()?, times.iter().max()?);
+        let reason = format!(
+            "the audit log has {} writes that were received, but not their answers: let the \
+             audit policy log the stage ResponseComplete",
+            times.len()
+        );
+        Some(gap(Some(*from), Some(*until), &reason))
     }
 
     /// The requests on profiles and those on slices, in the order in which the hub received them.
@@ -176,242 +213,210 @@ fn without_tokens(name: &str) -> Cow<'_, str> {
     }
 }
 
+impl Taken {
+    /// Nothing, for this reason.
+    pub(super) fn bad(message: &str) -> Self {
+        Self {
+            logged: None,
+            bad: Some(message.to_owned()),
+        }
+    }
+
+    /// Whether the line belongs to something else.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.logged.is_none() && self.bad.is_none()
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bad = self.bad.take().or(other.bad);
+        self.logged = match (self.logged, other.logged) {
+            (Some(one), Some(other)) => Some(one.with(other)),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
 /// Whether it is a line of the API server's own log, for example `I1120 10:11:12.345678       1 …`.
 fn is_klog(line: &[u8]) -> bool {
-    let is_severity = matches!(line.first(), Some(b'I' | b'W' | b'E' | b'F'));
-    is_severity
-        && line
-            .get(1..5)
-            .is_some_and(|date| date.iter().all(u8::is_ascii_digit))
+    match line {
+        [b'I' | b'W' | b'E' | b'F', rest @ ..] => {
+            rest.len() > 4 && rest[..4].iter().all(u8::is_ascii_digit) && rest[4] == b' '
+        }
+        _ => false,
+    }
 }
 
-/// Whether a line is JSON of some other group than that of audit events.
-fn is_other_json(line: &[u8]) -> bool {
-    let value = serde_json::from_slice::<Value>(line);
-    value.is_ok_and(|value| !is_audit(value["apiVersion"].as_str().unwrap_or_default()))
+/// What the parser minds, without quoting the event: it may hold anything.
+fn without_values(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => "a field is not of its type".to_owned(),
+        serde_json::error::Category::Eof => "it ends in the middle".to_owned(),
+        _ => "it does not parse".to_owned(),
+    }
 }
 
-fn is_audit(api_version: &str) -> bool {
-    api_version.starts_with("audit.k8s.io/")
-}
-
-/// One audit event. Most are about other kinds, so their objects stay unparsed.
+/// One audit event, or a list of events. Most are about other kinds, so their objects stay unparsed.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Event<'a> {
-    kind: String,
-    api_version: String,
-    #[serde(rename = "auditID")]
-    audit_id: String,
-    level: String,
-    stage: String,
-    #[serde(rename = "requestURI")]
-    request_uri: String,
-    verb: String,
-    user: User,
-    impersonated_user: Option<User>,
-    user_agent: String,
-    object_ref: ObjectReference,
-    response_status: ResponseStatus,
+pub(super) struct Event<'a> {
     #[serde(borrow)]
-    request_object: Option<&'a RawValue>,
+    pub kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    response_object: Option<&'a RawValue>,
-    request_received_timestamp: Option<Timestamp>,
-    stage_timestamp: Option<Timestamp>,
+    pub api_version: Option<Cow<'a, str>>,
+    #[serde(rename = "auditID", borrow)]
+    pub audit_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub level: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub stage: Option<Cow<'a, str>>,
+    #[serde(rename = "requestURI", borrow)]
+    pub request_uri: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub verb: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub user: Option<User<'a>>,
+    #[serde(borrow)]
+    pub impersonated_user: Option<User<'a>>,
+    #[serde(borrow)]
+    pub user_agent: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub object_ref: Option<Target<'a>>,
+    pub response_status: Option<ResponseStatus>,
+    #[serde(borrow)]
+    pub request_object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub response_object: Option<&'a RawValue>,
+    pub request_received_timestamp: Option<Timestamp>,
+    pub stage_timestamp: Option<Timestamp>,
+    /// The events of a list.
+    #[serde(borrow)]
+    pub items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct User {
-    username: String,
+pub(super) struct User<'a> {
+    #[serde(borrow)]
+    pub username: Option<Cow<'a, str>>,
 }
 
 /// What a request is about.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ObjectReference {
-    api_group: String,
-    resource: String,
-    subresource: String,
-    namespace: String,
-    name: String,
+pub(super) struct Target<'a> {
+    #[serde(borrow)]
+    pub api_group: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub resource: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub subresource: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub namespace: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub name: Option<Cow<'a, str>>,
     /// That of an object that was sent.
-    resource_version: String,
+    #[serde(borrow)]
+    pub resource_version: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ResponseStatus {
-    code: u16,
+pub(super) struct ResponseStatus {
+    pub code: Option<u16>,
 }
 
-/// An object of an event; null where there is none or it cannot be read.
-fn object(raw: Option<&RawValue>) -> Value {
+/// Whether a line is JSON of some other group than that of audit events.
+pub(super) fn is_foreign(line: &[u8]) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Type<'a> {
+        #[serde(borrow)]
+        api_version: Option<Cow<'a, str>>,
+    }
+    serde_json::from_slice::<Type<'_>>(line).is_ok_and(|head| !is_audit(&head.api_version))
+}
+
+fn is_audit(api_version: &Option<Cow<'_, str>>) -> bool {
+    let group = api_version.as_deref().unwrap_or_default();
+    group.starts_with("audit.k8s.io/")
+}
+
+/// What is asked of an object in an answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Head<'a> {
+    #[serde(borrow)]
+    pub metadata: HeadMetadata<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct HeadMetadata<'a> {
+    #[serde(borrow)]
+    pub name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub resource_version: Option<Cow<'a, str>>,
+}
+
+/// An object of an event; the type's default where there is none or it cannot be read.
+pub(super) fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or_default()
 }
 
 impl Event<'_> {
-    /// The kind of the objects that the request is about; none if it is about others.
-    fn object_kind(&self) -> Option<ObjectKind> {
-        let target = &self.object_ref;
-        let mut kinds = ObjectKind::ALL.into_iter();
-        kinds.find(|kind| target.api_group == names::GROUP && target.resource == kind.plural())
+    /// Whether it is an audit event at all.
+    pub fn is_audit(&self) -> bool {
+        is_audit(&self.api_version) && self.kind.as_deref() == Some("Event")
+    }
+
+    /// Whether it is a list of audit events, as a webhook gets them.
+    pub fn is_list(&self) -> bool {
+        is_audit(&self.api_version) && self.kind.as_deref() == Some("EventList")
+    }
+
+    /// The kind of the objects that it is about; none if it is about others.
+    pub fn kind(&self) -> Option<ObjectKind> {
+        let target = self.object_ref.as_ref()?;
+        if target.api_group.as_deref() != Some(names::GROUP) {
+            return None;
+        }
+        let resource = target.resource.as_deref()?;
+        ObjectKind::ALL.into_iter().find(|kind| kind.plural() == resource)
+    }
+
+    /// Whether it is about a request that writes.
+    pub fn is_write(&self) -> bool {
+        let verb = self.verb.as_deref().unwrap_or_default();
+        matches!(
+            verb,
+            "create" | "update" | "patch" | "delete" | "deletecollection"
+        )
+    }
+
+    /// Whether it is about a request that reads.
+    pub fn is_read(&self) -> bool {
+        matches!(self.verb.as_deref(), Some("get" | "list" | "watch"))
     }
 
     /// Whether the request, in which this was sent, asked for nothing to be stored. Deletions may say so in their
     /// options.
-    fn is_dry_run(&self, sent: &Value) -> bool {
-        let query = self.request_uri.split_once('?').map_or("", |(_, query)| query);
+    pub fn is_dry_run(&self, sent: &Value) -> bool {
+        let uri = self.request_uri.as_deref().unwrap_or_default();
+        let query = uri.split_once('?').map_or("", |(_, query)| query);
         let in_query = query.split('&').any(|pair| pair.starts_with("dryRun="));
+        let is_deletion = self
+            .verb
+            .as_deref()
+            .is_some_and(|verb| verb.starts_with("delete"));
         let in_options = sent["dryRun"].as_array().is_some_and(|stages| !stages.is_empty());
-        in_query || (self.verb.starts_with("delete") && in_options)
+        in_query || (is_deletion && in_options)
     }
 
     /// The user that the hub authenticated, or the impersonated one.
-    fn username(&self) -> &str {
-        let user = self.impersonated_user.as_ref().unwrap_or(&self.user);
-        &user.username
-    }
-}
-
-/// The manager's name and its label lie three steps deep; deeper values are not used.
-const DEEPEST: usize = 3;
-
-/// Reads a body: an object, a merge patch or an apply patch, or the operations of a JSON patch. None when it is of
-/// another shape.
-fn read_body(body: &Value, is_patch: bool) -> Option<RequestBody> {
-    let object = match body {
-        Value::Object(_) => Cow::Borrowed(body),
-        Value::Array(operations) => Cow::Owned(as_merge_patch(operations)),
-        _ => return None,
-    };
-    let metadata = &object["metadata"];
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    Some(RequestBody {
-        name: text(&metadata["name"]).filter(|name| !name.is_empty()),
-        manager_label: text(&metadata["labels"][names::LABEL_MANAGER]),
-        manager: text(&object["spec"]["clusterManager"]["name"]),
-        parts: parts(&object, is_patch).into_iter().collect(),
-    })
-}
-
-/// The parts that an object holds. Clients write empty structs and nulls of what they do not mean to set; in a patch, a
-/// null removes.
-fn parts(object: &Value, is_patch: bool) -> BTreeSet<String> {
-    let is_set = |value: &Value| match value {
-        Value::Null => is_patch,
-        Value::Object(fields) => !fields.is_empty(),
-        _ => true,
-    };
-    let mut parts = BTreeSet::new();
-    for (key, value) in object.as_object().into_iter().flatten() {
-        match (key.as_str(), value) {
-            ("apiVersion" | "kind", _) => {}
-            ("metadata", Value::Object(metadata)) => {
-                let set = metadata.iter().filter(|(_, value)| is_set(value));
-                parts.extend(set.map(|(key, _)| format!("metadata.{key}")));
-            }
-            _ if is_set(value) => {
-                parts.insert(key.clone());
-            }
-            _ => {}
-        }
-    }
-    parts
-}
-
-/// What the operations of a JSON patch touch, with the values that they set; null for all others.
-fn as_merge_patch(operations: &[Value]) -> Value {
-    let mut object = Value::Null;
-    for operation in operations {
-        let text = |key: &str| operation[key].as_str().unwrap_or_default();
-        let value = match text("op") {
-            "test" => continue,
-            "add" | "replace" => &operation["value"],
-            _ => &Value::Null,
-        };
-        if text("op") == "move" {
-            put(&mut object, text("from"), &Value::Null);
-        }
-        put(&mut object, text("path"), value);
-    }
-    object
-}
-
-/// Puts a value where a JSON pointer (RFC 6901) leads.
-fn put(object: &mut Value, pointer: &str, value: &Value) {
-    let mut steps = pointer.split('/').skip(1);
-    let mut place = object;
-    for step in steps.by_ref().take(DEEPEST) {
-        if !place.is_object() {
-            *place = Value::Object(Map::new());
-        }
-        place = &mut place[step.replace("~1", "/").replace("~0", "~")];
-    }
-    let is_empty = value.as_object().is_some_and(Map::is_empty);
-    // An empty struct replaces, too.
-    *place = if is_empty || steps.next().is_some() {
-        Value::Null
-    } else {
-        value.clone()
-    };
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn parts_of_patch(body: Value) -> Vec<String> {
-        read_body(&body, true).expect("a body").parts
-    }
-
-    #[test]
-    fn an_object_shows_its_parts() {
-        let body = json!({"apiVersion": "v", "kind": "ClusterProfile", "status": {}, "spec": {"clusterManager": {"name": "m"}},
-            "metadata": {"name": "a", "labels": {"x-k8s.io/cluster-manager": "l"}, "creationTimestamp": null}});
-        let read = read_body(&body, false).expect("a body");
-        assert_eq!(read.name.as_deref(), Some("a"));
-        assert_eq!(read.manager_label.as_deref(), Some("l"));
-        assert_eq!(read.manager.as_deref(), Some("m"));
-        // Go's clients send an empty status and a null time with every object.
-        assert_eq!(read.parts, ["metadata.labels", "metadata.name", "spec"]);
-        // In a merge patch a null removes.
-        assert_eq!(
-            parts_of_patch(json!({"metadata": {"labels": null}, "status": {}})),
-            ["metadata.labels"]
-        );
-        assert_eq!(read_body(&json!("text"), true), None);
-    }
-
-    #[test]
-    fn a_json_patch_shows_what_it_touches() {
-        let body = json!([
-            {"op": "test", "path": "/spec/displayName", "value": "x"},
-            {"op": "replace", "path": "/metadata/labels/x-k8s.io~1cluster-manager", "value": "l"},
-            {"op": "add", "path": "/spec/clusterManager", "value": {"name": "m"}},
-            {"op": "remove", "path": "/status/conditions/0"},
-            {"op": "move", "from": "/metadata/annotations/a", "path": "/metadata/finalizers"},
-        ]);
-        let read = read_body(&body, true).expect("a body");
-        assert_eq!(read.manager_label.as_deref(), Some("l"));
-        assert_eq!(read.manager.as_deref(), Some("m"));
-        assert_eq!(
-            read.parts,
-            [
-                "metadata.annotations",
-                "metadata.finalizers",
-                "metadata.labels",
-                "spec",
-                "status"
-            ]
-        );
-        let whole = json!([{"op": "replace", "path": "", "value": {"metadata": {"labels": {"a": "b"}}, "spec": {"a": 1}}}]);
-        assert_eq!(parts_of_patch(whole), ["metadata.labels", "spec"]);
-        let deep = json!([{"op": "add", "path": "/a".repeat(100_000), "value": 1}]);
-        assert_eq!(parts_of_patch(deep), ["a"]);
+    pub fn username(&self) -> &str {
+        let users = [&self.impersonated_user, &self.user];
+        let mut names = users.into_iter().flatten().map(|user| user.username.as_deref());
+        names.find_map(|name| name).unwrap_or_default()
     }
 }

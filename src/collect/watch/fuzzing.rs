@@ -43,7 +43,7 @@ pub async fn watch(body: &[u8]) {
     let (mut lines, mut record) = (
         Lines::new(
             Response::new(Body::from(body.to_vec()).boxed_unsync()),
-            OwnCredentials::default().redaction(),
+            OwnCredentials::default(),
         ),
         Record::<ClusterProfile>::default(),
     );

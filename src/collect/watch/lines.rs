@@ -13,7 +13,7 @@ use tokio::{task::coop::consume_budget, time::timeout};
 use crate::connect::{
     call::AnswerBody,
     failure::{Failure, read_status},
-    own_credentials::Redaction,
+    own_credentials::{OwnCredentials, Redaction},
 };
 
 /// The longest line: an event holds one object.
@@ -25,6 +25,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(crate) struct Lines {
     body: AnswerBody,
     /// The credentials that no line may show.
+    own: OwnCredentials,
     redaction: Redaction,
     buffer: BytesMut,
     /// How much of the buffer is known to have no line end.
@@ -51,9 +52,10 @@ pub(crate) enum Event<'a> {
 
 impl Lines {
     /// Reads the events of that answer, without the runner's own credentials.
-    pub fn new(response: Response<AnswerBody>, redaction: Redaction) -> Self {
+    pub fn new(response: Response<AnswerBody>, own: OwnCredentials) -> Self {
         Self {
-            redaction,
+            redaction: own.redaction(),
+            own,
             body: response.into_body(),
             buffer: BytesMut::new(),
             searched: 0,
@@ -84,7 +86,8 @@ impl Lines {
                     continue;
                 }
                 let redacted = if is_failure(&line) {
-                    Cow::Owned(self.redaction.redact_message(&line).into_bytes())
+                    // The token may have been renewed since the watch began.
+                    Cow::Owned(self.own.redaction().redact_message(&line).into_bytes())
                 } else {
                     self.redaction.redact(&line)
                 };

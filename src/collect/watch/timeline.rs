@@ -300,7 +300,7 @@ impl<T: Tracked> Watch<T> {
             self.checked = Some(Instant::now());
         }
         self.stream = Some(Stream::resumed(
-            Lines::new(response, self.client.own.redaction()),
+            Lines::new(response, self.client.own.clone()),
             self.clock.now(),
         ));
         self.is_paused = false;
@@ -394,7 +394,7 @@ impl<T: Tracked> Watch<T> {
         );
         let budget = self.client.list_budget();
         let response = self.open(&path).await?;
-        let mut lines = Lines::new(response, self.client.own.redaction());
+        let mut lines = Lines::new(response, self.client.own.clone());
         let pass = self.begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {

@@ -77,7 +77,7 @@ impl HubState {
             Check::ok("hub/reached", &(answers + &version)),
             user(survey.user.as_deref()),
             api(&requested),
-            clocks(hub.clock_skew_ms),
+            clocks(requested.header.clock_skew_ms),
         ];
         match survey.inventory {
             Ok(found) => checks.extend(profiles(&found, plan)),

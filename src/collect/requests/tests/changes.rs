@@ -108,9 +108,14 @@ fn what_nobody_saw_before_is_not_told() {
     assert_eq!(changed(&[patch("00:00:01", "5"), other]), [None, None]);
     // A deletion may only have marked the object, or all of its namespace.
     for verb in ["delete", "deletecollection"] {
-        let name = (verb == "delete").then_some("a");
-        let over = json!({"verb": verb, "objectRef": {"subresource": null, "name": name}});
-        let delete = event("d", "00:00:02", over);
+        let mut delete = event(
+            "d",
+            "00:00:02",
+            json!({"verb": verb, "objectRef": {"subresource": null}}),
+        );
+        if verb == "deletecollection" {
+            delete["objectRef"]["name"] = Value::Null;
+        }
         let told = changed(&[patch("00:00:01", "5"), delete, patch("00:00:03", "6")]);
         assert_eq!(told, [None, None, None], "{verb}");
     }

@@ -29,6 +29,7 @@ fn a_last_line_that_is_not_finished_is_left_out_with_a_note() {
     let next = event("2", "00:00:02", json!({})).to_string();
     let cut = format!("{}{}", line("1", "00:00:01"), &next[..next.len() / 2]);
     let log = read_bytes(cut.as_bytes());
+    assert!(log.cut_short);
     assert_eq!((log.requests.events.len(), &log.gaps[..]), (1, &[][..]));
     assert!(
         log.notes[0].ends_with("audit.log is not finished and left out: it ends in the middle"),
@@ -37,7 +38,7 @@ fn a_last_line_that_is_not_finished_is_left_out_with_a_note() {
     );
     // It is only the line's end that is missing.
     let log = read_bytes(format!("{}{next}", line("1", "00:00:01")).as_bytes());
-    assert!(log.notes.is_empty());
+    assert!(!log.cut_short && log.notes.is_empty());
     assert_eq!(log.requests.events.len(), 2);
 }
 
@@ -80,7 +81,7 @@ fn a_spoilt_line_is_a_gap_between_its_neighbours() {
 }
 
 #[test]
-fn spoilt_lines_of_one_file_are_one_gap() {
+fn however_much_is_spoilt_the_gaps_are_few() {
     let mut text = String::new();
     for second in 10..60 {
         text += &format!("{}{{\n", line(&second.to_string(), &format!("00:00:{second}")));
@@ -88,8 +89,8 @@ fn spoilt_lines_of_one_file_are_one_gap() {
     text += &line("last", "00:01:00");
     let log = read_bytes(text.as_bytes());
     assert_eq!(log.requests.events.len(), 51);
-    let (from, until, _) = gap_of(&log);
-    assert_eq!((from, until), (Some(time("00:00:10")), Some(time("00:01:00"))));
+    assert_eq!(log.gaps.len(), 20);
+    assert_eq!(log.gaps.last().and_then(|gap| gap.until), Some(time("00:01:00")));
 }
 
 #[test]
@@ -120,6 +121,7 @@ fn a_packed_log_that_is_cut_short_is_a_gap_from_there_on() {
         reason,
         "audit-1.log.gz ends early: it is packed with gzip and cut short"
     );
+    assert!(!log.cut_short);
 
     let log = read_bytes(&whole[..whole.len() / 2]);
     let (_, until, _) = gap_of(&log);
@@ -159,4 +161,31 @@ fn what_is_no_audit_log_is_refused_without_quoting_it() {
     // It is not read to its end.
     let long = b"no event\n".repeat(1_000_000);
     assert!(refusal(&long).contains("bad.log:1 "));
+}
+
+#[test]
+fn writes_without_an_answer_are_a_gap() {
+    let received = |id: &str, at: &str| {
+        event(
+            id,
+            at,
+            json!({"stage": "RequestReceived", "responseStatus": null}),
+        )
+    };
+    let log = read(&[
+        received("1", "00:00:01"),
+        event("1", "00:00:02", json!({})),
+        received("2", "00:00:03"),
+        received("3", "00:00:04"),
+        tick("00:05:00"),
+        // It may be under way.
+        received("4", "00:05:01"),
+    ]);
+    assert_eq!(log.requests.events.len(), 1);
+    let (from, until, reason) = gap_of(&log);
+    assert_eq!((from, until), (Some(time("00:00:03")), Some(time("00:00:04"))));
+    assert!(
+        reason.contains("2 writes") && reason.contains("ResponseComplete"),
+        "{reason}"
+    );
 }

@@ -85,12 +85,23 @@ fn a_hole_counts_where_it_meets_the_window() {
 }
 
 #[test]
-fn a_second_log_replaces_the_first_and_its_gaps() {
-    let mut evidence = merged(None, &[event("1", "01:00:00", json!({}))]);
-    assert!(!gaps(&evidence).is_empty());
-    merge_into(
-        &mut evidence,
-        read(&[event("1", "01:00:00", json!({})), tick("01:09:50")]),
-    );
+fn a_log_that_is_being_written_to_reaches_the_windows_end() {
+    let mut evidence = Evidence::default();
+    evidence.header.window = Some(Window {
+        from: time("01:00:00"),
+        until: time("01:10:00"),
+    });
+    let mut log = read(&[event("1", "01:00:00", json!({})), tick("01:09:50")]);
+    log.cut_short = true;
+    merge_into(&mut evidence, log.clone());
+    assert_eq!(gaps(&evidence), [(time("01:09:50"), time("01:10:00"))]);
+    // The line that is not finished came after the window.
+    log.requests.covers.until = time("01:09:57");
+    merge_into(&mut evidence, log.clone());
+    assert_eq!(gaps(&evidence), []);
+    // A second log replaces the first, and its gaps.
+    log.cut_short = false;
+    log.requests.covers.until = time("01:09:50");
+    merge_into(&mut evidence, log);
     assert!(evidence.is_whole(Kind::Requests));
 }
