@@ -6,7 +6,7 @@ use evidence::{Asked, Evidence, Kind, Reason, ReasonId, Window};
 use jiff::Timestamp;
 use judge::{Judgement, RuleVerdict, Selection, rules::Rule};
 
-use crate::summary::run::EditionDecision;
+use crate::summary::EditionDecision;
 
 /// The input of every format.
 #[derive(Clone, Copy, Debug)]

@@ -14,14 +14,14 @@ mod summary;
 mod text;
 
 pub use files::{Form, Output, OutputError, Outputs, Part, Prepared};
-pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, terminal, trials};
+pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, terminal};
 pub use input::{Advice, Coverage, Report, no_advice};
 pub use summary::{
+    EditionDecision, by_edition,
     decision::{headline, no_status, scope},
     findings::show_findings,
-    run::{EditionDecision, by_edition},
 };
-pub use text::{escape, number::count, page, yaml};
+pub use text::{count, escape, page, yaml};
 
 /// The name of the binary, for commands that readers can copy.
 pub const COMMAND: &str = "clusterprofile-conformance";

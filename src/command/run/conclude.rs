@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
-use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted, terminal, trials};
+use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted, terminal};
 
 use crate::command::{
     flags::{
@@ -227,7 +227,7 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
 fn show(report: &Report, flags: &OutputFlags) -> Result<(), Failure> {
     if flags.format == Format::Json {
         // Standard output is then for a machine.
-        print(&trials::json_lines(report))?;
+        print(&terminal::json_lines(report))?;
         anstream::eprint!("{}", terminal::decision(report, width()));
         return Ok(());
     }

@@ -8,7 +8,7 @@ use judge::{RuleVerdict, Verdict};
 use crate::{
     Report,
     summary::{decision, findings},
-    text::{escape, number},
+    text::{count, escape},
 };
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
@@ -36,7 +36,7 @@ pub fn annotations(report: &Report) -> String {
             text += &line(command, &title, &lines(verdict));
         }
         if found.len() > shown {
-            let more = number::count(found.len() - shown, "more rule");
+            let more = count(found.len() - shown, "more rule");
             text += &line(command, SUITE, &[format!("{more}: see the log")]);
         }
     }
@@ -56,7 +56,7 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
         lines.push(escape::short(&line, LONGEST).into_owned());
     }
     if verdict.found() > FINDINGS {
-        let more = number::count(verdict.found() - FINDINGS, "more finding");
+        let more = count(verdict.found() - FINDINGS, "more finding");
         lines.push(format!("… and {more}"));
     }
     lines.push(format!("remedy: {}", facts.remedy));

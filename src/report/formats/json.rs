@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::{
     Coverage, Report,
     story::{Stories, Story, representatives},
-    summary::run::{EditionDecision, Reaction, RoleDecision, decisions, reactions},
+    summary::{EditionDecision, Reaction, RoleDecision, decisions, reactions},
     text::escape,
 };
 

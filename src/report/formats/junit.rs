@@ -19,7 +19,7 @@ use judge::{RuleVerdict, Verdict};
 
 use crate::{
     Coverage, Report,
-    summary::{decision, findings, run},
+    summary::{self, decision, findings},
     text::escape,
 };
 
@@ -73,7 +73,7 @@ fn run_properties(report: &Report) -> Vec<(String, String)> {
     let run = run
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let decisions = run::decisions(judgement).into_iter();
+    let decisions = summary::decisions(judgement).into_iter();
     run.chain(decisions.map(|of| (format!("decision.{}", of.edition), of.decision.name().to_owned())))
         .map(|(name, value)| (name, in_one_line(&value)))
         .collect()
@@ -92,7 +92,7 @@ fn output(report: &Report) -> String {
             .complaints()
             .map(|complaint| in_one_line(&complaint)),
     );
-    lines.extend(run::unreadable(report, UNREADABLE));
+    lines.extend(summary::unreadable(report, UNREADABLE));
     escape::xml(&(lines.join("\n") + "\n")).into_owned()
 }
 

@@ -11,8 +11,8 @@ use judge::{
 
 use crate::{
     Report,
-    summary::{decision, findings::extent, run, sources::cited},
-    text::{escape, number::count},
+    summary::{self, decision, findings::extent, sources::cited},
+    text::{count, escape},
 };
 
 /// The number of findings to show for a rule, and of characters in a table cell.
@@ -59,7 +59,7 @@ fn head(text: &mut String, report: &Report) {
         Decision::Inconclusive => "❔",
     };
     let source = &report.evidence.header.hub.source;
-    let cost = run::cost(report).map_or_else(String::new, |cost| format!(" (cost to the hub: {cost})"));
+    let cost = summary::cost(report).map_or_else(String::new, |cost| format!(" (cost to the hub: {cost})"));
     let _ = writeln!(
         text,
         "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
@@ -88,7 +88,7 @@ fn counts(text: &mut String, report: &Report) {
         let _ = writeln!(text, "| {level} | {} |", Vec::from_iter(counts).join(" | "));
     }
     text.push('\n');
-    let editions = run::editions(report);
+    let editions = summary::editions(report);
     if !editions.is_empty() {
         text.push_str("| edition | all rules | explicit rules only |\n|---|---|---|\n");
         for row in editions {

@@ -6,7 +6,6 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod terminal;
-pub mod trials;
 
 use std::io;
 

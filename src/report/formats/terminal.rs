@@ -3,13 +3,15 @@
 
 use std::fmt::Write as _;
 
+use anstream::adapter::strip_str;
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::{OwoColorize as _, Style};
+use serde_json::{Value, json};
 
 use crate::{
     COMMAND, Report,
-    summary::{decision, findings, run},
-    text::{escape, number::count, page::Page},
+    summary::{self, decision, findings},
+    text::{count, escape, page::Page},
 };
 
 /// The number of unreadable objects to list.
@@ -95,8 +97,8 @@ pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: b
         by_reason(&mut page, report, Verdict::NotApplicable, command, usize::MAX);
         by_reason(&mut page, report, Verdict::Waived, command, usize::MAX);
         notes(&mut page, report, command);
-        let cost = run::cost(report).map(|cost| format!("cost to the hub: {cost}"));
-        let reactions = run::slowest_reactions(report);
+        let cost = summary::cost(report).map(|cost| format!("cost to the hub: {cost}"));
+        let reactions = summary::slowest_reactions(report);
         let reactions = reactions.map(|reactions| format!("slowest reactions: {reactions}"));
         let run = cost.into_iter().chain(reactions);
         let run: Vec<_> = run.map(|line| (line, Vec::new())).collect();
@@ -105,7 +107,7 @@ pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: b
     let complaints = report.judgement.complaints();
     let complaints: Vec<_> = complaints.map(|complaint| (complaint, Vec::new())).collect();
     list_reasons(&mut page, "waivers needing attention", &complaints, command);
-    let unreadable: Vec<_> = run::unreadable(report, UNREADABLE)
+    let unreadable: Vec<_> = summary::unreadable(report, UNREADABLE)
         .into_iter()
         .map(|line| (line, Vec::new()))
         .collect();
@@ -188,7 +190,7 @@ fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str, mo
 
 /// The last lines: the decision by each edition, the decision, what it is based on, and what to add.
 fn decide(page: &mut Page, report: &Report) {
-    let editions = run::editions(report);
+    let editions = summary::editions(report);
     if !editions.is_empty() {
         let head = ["edition", "all rules", "explicit rules only"].map(str::to_owned);
         for [edition, all, explicit] in [head].into_iter().chain(editions) {
@@ -236,4 +238,43 @@ fn list_reasons(page: &mut Page, heading: &str, reasons: &[(String, Vec<&str>)],
         }
     }
     page.gap();
+}
+
+/// Writes the verdicts as tests in the JSON that libtest prints, for programs that read the results of `cargo test`: two
+/// events for each selected rule, one a line.
+pub fn json_lines(report: &Report) -> String {
+    let verdicts = selected(report);
+    let mut events = vec![json!({"type": "suite", "event": "started", "test_count": verdicts.len()})];
+    for verdict in &verdicts {
+        events.push(json!({"type": "test", "event": "started", "name": verdict.rule.id}));
+        events.push(result(verdict));
+    }
+    let with = |verdict| verdicts.iter().filter(|one| one.verdict == verdict).count();
+    let (passed, failed) = (with(Verdict::Pass), with(Verdict::Fail));
+    events.push(json!({
+        "type": "suite",
+        "event": if failed > 0 { "failed" } else { "ok" },
+        "passed": passed,
+        "failed": failed,
+        "ignored": verdicts.len() - passed - failed,
+        "measured": 0,
+        "filtered_out": report.judgement.verdicts.len() - verdicts.len(),
+        "exec_time": 0.0,
+    }));
+    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+    escape::json(&lines).into_owned()
+}
+
+fn result(verdict: &RuleVerdict) -> Value {
+    let name = verdict.rule.id;
+    match verdict.verdict {
+        Verdict::Pass => json!({"type": "test", "name": name, "event": "ok"}),
+        Verdict::Fail => {
+            let mut page = Page::new(None);
+            findings::in_full(&mut page, verdict, COMMAND);
+            let text = strip_str(&page.into_text()).to_string();
+            json!({"type": "test", "name": name, "event": "failed", "stdout": text})
+        }
+        _ => json!({"type": "test", "name": name, "event": "ignored", "message": outcome(verdict)}),
+    }
 }

@@ -10,7 +10,7 @@ use judge::{
 use super::{
     display::{Sign, shown, utc},
     excerpt::{self, Line},
-    page::listed,
+    listed,
     plot::{Plot, span},
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
         findings::{Group, alike, extent},
         sources::{Cited, cited},
     },
-    text::number::count,
+    text::count,
 };
 
 /// The most groups of findings of a rule, of stories, of objects with their YAML in a group, and of other objects by name.

@@ -13,7 +13,7 @@ use judge::{
 };
 
 use super::display::{brief, shown};
-use crate::{Coverage, Report, story::named, text::number::count};
+use crate::{Coverage, Report, story::named, text::count};
 
 /// Where the time axis begins, and its width: names are to the left of it.
 const LEFT: f64 = 150.0;

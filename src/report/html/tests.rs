@@ -5,7 +5,7 @@ use judge::{Judgement, Selection, Verdict, judge, rules::example::Example};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{format_tests::support::html::is_inert, tests::report_of};
+use crate::{format_tests::support::is_inert, tests::report_of};
 
 fn world(edition: Edition, world: &Value) -> Evidence {
     let example = json!({"name": "a world", "fails": world});

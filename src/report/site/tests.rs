@@ -10,7 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Report,
-    format_tests::support::html::is_inert,
+    format_tests::support::is_inert,
     formats::markdown::code,
     submitted::{Check, Document, Fitness, Held, Proof, Submission, Unreadable, comment, compose},
 };

@@ -24,10 +24,7 @@ pub(crate) use self::gather::named;
 use self::gather::{Gathered, StoryObject};
 use crate::{
     summary::findings::alike,
-    text::{
-        escape,
-        number::{count, thousands},
-    },
+    text::{count, escape, thousands},
 };
 
 /// The most stories for a rule.

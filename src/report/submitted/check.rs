@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Report, by_edition, no_advice,
-    text::{escape, number::count},
+    text::{count, escape},
 };
 
 /// How many differences are quoted, and how many characters of each side.

@@ -16,7 +16,7 @@ use super::{
     diff::changes,
     document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult},
 };
-use crate::{Coverage, Report, formats::json::API_VERSION, text::number::count};
+use crate::{Coverage, Report, formats::json::API_VERSION, text::count};
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     formats::markdown::{code, plain},
-    text::number::count,
+    text::count,
 };
 
 /// GitHub refuses a comment of more than 65,536 characters.

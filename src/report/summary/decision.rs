@@ -15,10 +15,7 @@ use judge::{
 
 use crate::{
     Coverage, Report,
-    text::{
-        escape,
-        number::{count, listed},
-    },
+    text::{count, escape, listed},
 };
 
 /// The decision in one sentence; for several editions, a sentence for each.

@@ -7,11 +7,7 @@ use owo_colors::Style;
 
 use crate::{
     Report,
-    text::{
-        escape,
-        number::{count, thousands},
-        page::Page,
-    },
+    text::{count, escape, page::Page, thousands},
 };
 
 /// The number of kinds of violation to show for a rule, and of objects for each kind.

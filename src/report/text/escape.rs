@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::text::number::thousands;
+use crate::text::thousands;
 
 /// The longest text to show, in characters. Findings quote less; this is for names, reasons and notes of any length.
 const LONGEST: usize = 3000;

@@ -1,7 +1,81 @@
-//! Text that is safe and legible where it is shown.
+//! Text that is safe and legible where it is shown; numbers and lists for people.
 
 pub(crate) mod difference;
 pub mod escape;
-pub(crate) mod number;
 pub mod page;
 pub mod yaml;
+
+/// Formats a number with separators: `1,048,576`.
+pub(crate) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 profile`, `2,000 profiles`.
+pub fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", thousands(number))
+}
+
+/// Lists things as a sentence does, such as `a, b and c`; none if there are none.
+pub(crate) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
+    let (last, others) = things.split_last()?;
+    let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
+    Some(match &others[..] {
+        [] => last.as_ref().to_owned(),
+        others => format!("{} and {}", others.join(", "), last.as_ref()),
+    })
+}
+
+/// `812 bytes`, `1.2 MB`: powers of 1000, as networks are measured.
+pub(crate) fn bytes(number: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if number < 1000 {
+        return count(number as usize, "byte");
+    }
+    let mut amount = number as f64 / 1000.0;
+    let mut unit = 0;
+    // What would be written as 1000.0 belongs to the next unit.
+    while amount >= 999.95 && unit + 1 < UNITS.len() {
+        amount /= 1000.0;
+        unit += 1;
+    }
+    format!("{amount:.1} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_apart_and_one_is_no_plural() {
+        assert_eq!(thousands(7), "7");
+        assert_eq!(thousands(1_000), "1,000");
+        assert_eq!(thousands(1_048_576), "1,048,576");
+        assert_eq!(count(1, "profile"), "1 profile");
+        assert_eq!(count(1_234_567, "profile"), "1,234,567 profiles");
+    }
+
+    #[test]
+    fn bytes_have_a_unit_that_suits_them() {
+        for (number, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_000, "1.0 kB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (450_000_000, "450.0 MB"),
+            (u64::MAX, "18446744.1 TB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+    }
+}

@@ -2,15 +2,13 @@
 
 pub mod agreement;
 pub mod hostile;
-pub mod html;
-pub mod junit;
-pub mod markdown;
 pub mod world;
 pub mod xml;
 
 use std::io;
 
 use anstream::adapter::strip_str;
+use quick_xml::events::Event;
 use report::{COMMAND, FORMATS, Report, github, submitted, terminal};
 
 type Write = Box<dyn Fn(&Report, &mut dyn io::Write) -> io::Result<()>>;
@@ -57,9 +55,9 @@ impl Reader {
                 for_people: false,
                 ..Self::of_quotes(is_json)
             },
-            "junit" => Self::of_quotes(junit::is_junit),
-            "markdown" => Self::of_quotes(markdown::is_markdown),
-            "html" => Self::of_quotes(html::is_inert),
+            "junit" => Self::of_quotes(xml::is_junit),
+            "markdown" => Self::of_quotes(is_markdown),
+            "html" => Self::of_quotes(is_inert),
             "badge" => Self::of_summary(|text| drop(xml::read(text))),
             // Until a new one has a line here, it is searched for harm and leaks alone.
             _ => Self::of_summary(|_| {}),
@@ -125,4 +123,109 @@ pub fn written_as(name: &str, report: &Report) -> String {
 
 fn is_json(text: &str) {
     serde_json::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// HTML, as a browser reads it: elements nest, nothing runs or loads, ids are unique, and links lead to an id or to a cited document.
+pub fn is_inert(page: &str) {
+    assert!(page.starts_with("<!DOCTYPE html>"), "{}", &page[..40]);
+    let mut reader = quick_xml::Reader::from_str(page);
+    let mut ids = Vec::new();
+    loop {
+        let event = reader.read_event();
+        match event.unwrap_or_else(|error| panic!("{error} at {}", reader.error_position())) {
+            Event::Start(element) | Event::Empty(element) => {
+                let forbidden = [
+                    "script", "img", "link", "iframe", "object", "embed", "base", "image", "use",
+                ];
+                assert!(!forbidden.contains(&element.name().as_ref()), "{page}");
+                for attribute in element.attributes() {
+                    let attribute = attribute.expect("an attribute");
+                    let (key, value) = (attribute.key.as_ref(), attribute.value);
+                    assert!(!key.starts_with("on") && key != "style" && key != "src", "{key}");
+                    let leads_on = match value.strip_prefix('#') {
+                        Some(id) => page.contains(&format!("id=\"{id}\"")),
+                        None => value.starts_with("https://github.com/") && value.contains("/blob/"),
+                    };
+                    assert!(key != "href" || leads_on, "leads nowhere: {value}");
+                    if key == "id" {
+                        assert!(!ids.contains(&value.to_string()), "two of {value}");
+                        ids.push(value.to_string());
+                    }
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert!(!page.contains('\u{202e}') && !page.contains('\0'));
+}
+
+/// The longest summary of a step that GitHub takes.
+pub const SUMMARY: usize = 1 << 20;
+
+/// Markdown, as GitHub reads it: every table has rows of its own width, and what a cell holds of others is in a span of code that ends in the cell.
+pub fn is_markdown(text: &str) {
+    assert!(text.len() < SUMMARY, "{} bytes", text.len());
+    let mut width = 0;
+    for line in text.lines() {
+        if !line.starts_with('|') {
+            width = 0;
+            continue;
+        }
+        let cells = cells(line);
+        if width == 0 {
+            width = cells.len();
+        }
+        assert_eq!(cells.len(), width, "{line}");
+        for cell in cells {
+            is_span_or_plain(cell.trim(), line);
+        }
+    }
+    let opened = text.lines().filter(|line| line.starts_with("<details")).count();
+    let closed = text.lines().filter(|line| *line == "</details>").count();
+    assert_eq!(opened, closed);
+}
+
+/// The cells of a row, as the extension for tables cuts it: before anything else is looked at, at every bar that no
+/// backslash escapes.
+fn cells(line: &str) -> Vec<&str> {
+    let mut cells = Vec::new();
+    let mut from = 0;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        if c == '|' && !escaped {
+            cells.push(&line[from..at]);
+            from = at + 1;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    cells.push(&line[from..]);
+    cells
+}
+
+fn is_span_or_plain(cell: &str, line: &str) {
+    let fence: String = cell.chars().take_while(|c| *c == '`').collect();
+    if fence.is_empty() {
+        let markup = cell.find(['<', '>', '[', ']', '*', '_', '&', '`']);
+        assert_eq!(markup, None, "{cell} in {line}");
+        return;
+    }
+    let rest = &cell[fence.len()..];
+    let mut runs = rest.split(|c| c != '`').filter(|run| !run.is_empty());
+    assert!(
+        runs.any(|run| run.len() == fence.len()),
+        "a span that does not end: {cell}"
+    );
+    let (_, behind) = rest
+        .match_indices(&*fence)
+        .map(|(at, _)| rest.split_at(at + fence.len()))
+        .find(|(inside, behind)| {
+            let before = inside[..inside.len() - fence.len()].ends_with('`');
+            !before && !behind.starts_with('`')
+        })
+        .expect("its end");
+    assert!(
+        ["", " (waived)"].contains(&behind),
+        "behind the span: {behind} in {line}"
+    );
 }

@@ -1,4 +1,5 @@
-//! XML, read whole.
+//! XML, and JUnit by what its readers' schemas ask: that of Jenkins's xunit plugin, version 10, which the plugin holds reports
+//! against, and that of Surefire, version 3.0.2.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +8,100 @@ use quick_xml::{
     escape::resolve_predefined_entity,
     events::{BytesStart, Event},
 };
+
+/// A line for each element: its name, its attributes (`!`: required), and its content: elements in any order, `text`, or
+/// elements in this order after `in order:`.
+const JENKINS: &str = "
+testsuites | name time tests failures errors | testsuite
+testsuite | name! tests! failures! errors! group time skipped timestamp hostname id package file log url version | testsuite properties testcase system-out system-err
+testcase | name! time classname group | skipped error failure rerunFailure rerunError flakyFailure flakyError system-out system-err
+failure | type message | text
+error | type message | text
+skipped | type message | text
+system-out | type message | text
+properties | | property
+property | name! value! |
+";
+
+/// Without a root of many suites, which Surefire writes into files of their own. It has no `system-out` of a suite and no
+/// `type` of what was skipped; its readers ignore unknown ones.
+const SUREFIRE: &str = "
+testsuite | version name! time timestamp tests! errors! skipped! failures! flakes group | in order: properties testcase system-out
+testcase | name! classname group time! timestamp | in order: failure rerunFailure flakyFailure skipped error rerunError flakyError system-out system-err
+failure | type message | text
+error | type message | text
+skipped | type message | text
+system-out | type message | text
+properties | | property
+property | name! value! |
+";
+
+/// Reads a report as a parser and both schemas do.
+pub fn is_junit(text: &str) {
+    let root = read(text);
+    assert_eq!(root.name, "testsuites");
+    keeps(&root, JENKINS);
+    for suite in &root.children {
+        keeps(suite, SUREFIRE);
+    }
+    junit_parser::from_reader(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn keeps(element: &Element, schema: &str) {
+    let name = &element.name;
+    let known = schema
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("{name} |"))?.split_once('|'));
+    let (attributes, content) = known.unwrap_or_else(|| panic!("an unknown element: {name}"));
+    let attributes: Vec<&str> = attributes.split_whitespace().collect();
+    for attribute in element.attributes.keys() {
+        let is_known = attributes
+            .iter()
+            .any(|known| known.trim_end_matches('!') == attribute);
+        assert!(is_known, "{name} has {attribute}");
+    }
+    for required in attributes.iter().filter_map(|known| known.strip_suffix('!')) {
+        assert!(
+            element.attributes.contains_key(required),
+            "{name} has no {required}"
+        );
+    }
+    let content = content.trim();
+    assert!(
+        content == "text" || element.text.trim().is_empty(),
+        "{name} has text: {}",
+        element.text
+    );
+    let (is_ordered, content) = match content.strip_prefix("in order: ") {
+        Some(content) => (true, content),
+        None => (false, content),
+    };
+    let place = |child: &Element| content.split(' ').position(|known| known == child.name);
+    let places = element
+        .children
+        .iter()
+        .map(|child| place(child).unwrap_or_else(|| panic!("{name} has {}", child.name)));
+    assert!(
+        !is_ordered || places.clone().is_sorted(),
+        "the order inside of {name}"
+    );
+    assert_eq!(places.count(), element.children.len());
+    for count in ["tests", "failures", "errors", "skipped"] {
+        if let Some(count) = element.attributes.get(count) {
+            count.parse::<usize>().expect("a number");
+        }
+    }
+    if let Some(time) = element.attributes.get("time") {
+        // Jenkins takes no more than three digits behind the point.
+        assert_eq!(time, "0");
+    }
+    if let Some(time) = element.attributes.get("timestamp") {
+        time.parse::<jiff::Timestamp>().expect("a time");
+    }
+    for child in &element.children {
+        keeps(child, schema);
+    }
+}
 
 /// An element with all that is in it.
 #[derive(Clone, Debug, Default)]
