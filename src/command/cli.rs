@@ -16,17 +16,15 @@ use report::COMMAND;
 
 use crate::command::{
     config::{CONFIGURABLE, Settings},
-    consumer_plugin, doctor,
-    hub::serve as hub,
-    manifests::{Crd, rbac, schema},
+    consumer_plugin, doctor, hub,
+    manifests::{Crd, PrintSchema, Rbac},
     report as reports,
-    rules::{explain, list},
-    run::command as run,
+    rules::{self, explain},
+    run,
     terminal::{
-        called::called,
-        color,
+        ColorFlags, called,
         exit::{Exit, Failure},
-        print::print,
+        print,
     },
 };
 
@@ -40,7 +38,7 @@ use crate::command::{
 )]
 pub struct Cli {
     #[command(flatten)]
-    color: color::ColorFlags,
+    color: ColorFlags,
     #[command(subcommand)]
     command: Subcommands,
     /// What `--print-config` prints instead of carrying out the command.
@@ -54,12 +52,12 @@ enum Subcommands {
     Doctor(Box<doctor::Doctor>),
     Replay(Box<run::Replay>),
     Report(reports::Report),
-    List(list::List),
+    List(rules::List),
     Explain(explain::Explain),
     Crd(Crd),
-    Rbac(rbac::Rbac),
+    Rbac(Rbac),
     Hub(hub::ServeHub),
-    Schema(schema::PrintSchema),
+    Schema(PrintSchema),
     Plugin(consumer_plugin::ConsumerPlugin),
     Completions(Completions),
     #[command(name = "man")]

@@ -23,7 +23,7 @@ use crate::command::{
         claim::{judged_roles, unused_flag, unused_in_run},
         input::read_named_text,
     },
-    run::command::Run,
+    run::Run,
     terminal::exit::Failure,
 };
 

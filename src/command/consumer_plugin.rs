@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 
 use crate::command::terminal::{
     exit::{Exit, Failure},
-    print::print,
+    print,
 };
 
 /// What a caller tells of the cluster (KEP-541).

@@ -1,4 +1,4 @@
-//! The command line: a folder for each group of subcommands, and one for the flags that several of them share.
+//! The command line: a module for each group of subcommands, and one for the flags that several of them share.
 //!
 //! - `terminal`: how the command is called, colors, signals, errors and exit codes;
 //! - `rules`: `list` and `explain`;

@@ -34,10 +34,10 @@ use crate::command::{
         plan::Own,
         target::{Reference, Target, TestHub},
     },
-    hub::start::{runtime, set_up, start},
+    hub::{runtime, set_up, start},
     terminal::{
         exit::{Exit, Failure},
-        print::{print, width},
+        print, width,
     },
 };
 

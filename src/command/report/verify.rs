@@ -15,7 +15,7 @@ use crate::command::{
     flags::input::InputFlags,
     terminal::{
         exit::{Exit, Failure},
-        print::{print, width},
+        print, width,
     },
 };
 

@@ -14,7 +14,7 @@ use crate::command::{
     flags::selection::{by_edition, edition, editions, evidence, unknown_rule},
     terminal::{
         exit::{Exit, Failure},
-        print::{print, width},
+        print, width,
     },
 };
 

@@ -1,4 +1,179 @@
-//! Lists and explains the rules.
+//! `list`: the rules of an edition, or all of them as a document.
 
 pub mod explain;
-pub mod list;
+
+use std::fmt::Write;
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use evidence::api::{Edition, Role};
+use judge::rules::{self, Rule};
+use serde_json::json;
+
+use crate::command::{
+    flags::{
+        claim::role_parser,
+        selection::{by_edition, editions, evidence, examples},
+    },
+    terminal::{
+        exit::{Exit, Failure},
+        print,
+    },
+};
+
+/// List the rules
+#[derive(Debug, Args)]
+pub struct List {
+    /// The role whose rules to list [default: manager, or that of --edition; for markdown, all]
+    #[arg(long, value_parser = role_parser(Role::ALL))]
+    role: Option<Role>,
+    /// The edition whose rules to list [default: standard or placement-2025-09; for markdown, all]
+    #[arg(long)]
+    edition: Option<Edition>,
+    /// How to list them
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Format {
+    /// One line per rule
+    #[default]
+    Table,
+    /// An array of objects
+    Json,
+    /// A document with a table for each suite
+    Markdown,
+}
+
+impl List {
+    /// Prints the list.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        if let (Some(role), Some(edition)) = (self.role, self.edition)
+            && edition.role() != role
+        {
+            return Err(Failure::usage(anyhow!(
+                "edition {edition} is for the role {}: leave out --role, or name another edition",
+                edition.role()
+            )));
+        }
+        let role = self.role.unwrap_or_default();
+        let edition = self.edition.unwrap_or(role.default_edition());
+        let text = match self.format {
+            Format::Table => table(&rules_of(Some(edition)), edition),
+            Format::Json => json(&rules_of(Some(edition)), edition),
+            Format::Markdown => {
+                let mut rules = rules_of(self.edition);
+                rules.retain(|rule| self.role.is_none_or(|role| rule.role() == role));
+                markdown(&rules, self.edition)
+            }
+        };
+        print(&text).map(|()| Exit::Success)
+    }
+}
+
+/// Returns the rules of an edition, or all rules.
+fn rules_of(edition: Option<Edition>) -> Vec<&'static Rule> {
+    let has = |rule: &&Rule| edition.is_none_or(|edition| rule.facts.in_edition(edition).is_some());
+    rules::all().iter().filter(has).collect()
+}
+
+fn table(rules: &[&Rule], edition: Edition) -> String {
+    let mut text = String::new();
+    for rule in rules {
+        let applies = rule.facts.in_edition(edition).unwrap_or(rule.facts.first());
+        let _ = writeln!(text, "{:<6}  {:<8}  {}", applies.level, applies.basis, rule.id);
+    }
+    let _ = writeln!(
+        text,
+        "\n{} rules in edition {edition}; explain RULE shows one",
+        rules.len()
+    );
+    text
+}
+
+fn json(rules: &[&Rule], edition: Edition) -> String {
+    let rules: Vec<_> = rules
+        .iter()
+        .map(|rule| {
+            let facts = &rule.facts;
+            let applies = facts.in_edition(edition).unwrap_or(facts.first());
+            let [passing, failing, other] = examples(facts);
+            json!({
+                "rule": rule.id,
+                "title": facts.title,
+                "level": applies.level,
+                "basis": applies.basis,
+                "reasoning": applies.reasoning,
+                "editions": facts.editions.iter().map(|applies| applies.edition).collect::<Vec<_>>(),
+                "source": applies.source,
+                "needs": facts.needs,
+                "needsOneOf": facts.needs_one_of,
+                "helpedBy": facts.helped_by,
+                "feature": facts.feature,
+                "unjudged": facts.unjudged,
+                "remedy": facts.remedy,
+                "examples": {"passing": passing, "failing": failing, "other": other},
+            })
+        })
+        .collect();
+    format!("{:#}\n", serde_json::Value::Array(rules))
+}
+
+const HEAD: &str = "\
+| Rule | Level | Basis | Editions | Evidence | What holds | Source | Examples |
+|---|---|---|---|---|---|---|---|
+";
+
+/// Writes all facts of these rules, suite by suite, as Markdown.
+fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
+    let mut text = "# The rules\n\n".to_owned();
+    let of_edition = edition.map_or_else(String::new, |edition| format!(" of edition {edition}"));
+    let option = edition.map_or_else(String::new, |edition| format!(" --edition {edition}"));
+    let _ = writeln!(
+        text,
+        "The {} rules{of_edition} that the suite knows, in the order in which it judges them, as \
+         `clusterprofile-conformance list --format markdown{option}` prints them. *Explicit* rules stand in the \
+         documents in these or equal words, *derived* ones follow from them, a *guide* alone asks for others, which never fail a run; `clusterprofile-conformance explain RULE` \
+         tells how, and shows what passes and what fails. The examples are counted as those that pass, those that fail, \
+         and those that show when the rule does not tell.",
+        rules.len()
+    );
+    let mut suite = "";
+    for rule in rules {
+        if rule.suite() != suite {
+            suite = rule.suite();
+            let _ = write!(text, "\n## {suite}\n\n{HEAD}");
+        }
+        row(&mut text, rule);
+    }
+    text
+}
+
+fn row(text: &mut String, rule: &Rule) {
+    let facts = &rule.facts;
+    let title = match &facts.unjudged {
+        Some(why) => format!("{} (cannot be judged yet: {why})", facts.title),
+        None => facts.title.clone(),
+    };
+    let evidence = match facts.feature {
+        Some(feature) => format!("{}; feature {feature}", evidence(facts)),
+        None => evidence(facts),
+    };
+    let [passing, failing, other] = examples(facts);
+    let cells = [
+        format!("`{}`", rule.id),
+        by_edition(facts, |applies| applies.level).join("; "),
+        by_edition(facts, |applies| applies.basis).join("; "),
+        editions(facts),
+        evidence,
+        title,
+        by_edition(facts, |applies| applies.source.clone()).join("; "),
+        format!("{passing} + {failing} + {other}"),
+    ];
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}

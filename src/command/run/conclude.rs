@@ -13,10 +13,9 @@ use crate::command::{
         target::Reference,
     },
     terminal::{
-        advice,
-        called::called,
+        advice, called,
         exit::{Exit, Failure},
-        print::{print, width},
+        print, width,
     },
 };
 

@@ -18,7 +18,7 @@ use crate::command::{
         plan::Own,
         target::{Reference, Target},
     },
-    hub::start::{runtime, set_up, start},
+    hub::{runtime, set_up, start},
     terminal::{exit::Failure, signals},
 };
 

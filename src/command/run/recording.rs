@@ -18,7 +18,7 @@ use tokio::{task::spawn_blocking, time::Instant};
 use super::progress::{Display, in_words};
 use crate::command::{
     flags::target::Target,
-    terminal::{advice, called::called},
+    terminal::{advice, called},
 };
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.

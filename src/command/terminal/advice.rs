@@ -9,7 +9,7 @@ use collect::{
 use evidence::{LimitError, Limits, ReasonId};
 use judge::rules::Rule;
 
-use super::called::called;
+use super::called;
 
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {

@@ -1,8 +1,126 @@
 //! What every subcommand shares at the terminal: how it is called, colors, signals, errors and exit codes.
 
 pub mod advice;
-pub mod called;
-pub mod color;
 pub mod exit;
-pub mod print;
 pub mod signals;
+
+use std::{
+    env,
+    ffi::OsStr,
+    io::{self, Write},
+    path::Path,
+    sync::LazyLock,
+};
+
+use clap::{Args, ColorChoice};
+use report::COMMAND;
+
+use self::exit::Failure;
+
+/// When to print in colour.
+#[derive(Clone, Debug, Args)]
+pub struct ColorFlags {
+    /// Print in colour; auto follows the terminal, NO_COLOR and CLICOLOR_FORCE
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t = ColorChoice::Auto
+    )]
+    color: ColorChoice,
+}
+
+impl ColorFlags {
+    /// Decides for the whole process.
+    pub fn apply(&self) {
+        match self.color {
+            ColorChoice::Auto => anstream::ColorChoice::Auto,
+            ColorChoice::Always => anstream::ColorChoice::Always,
+            ColorChoice::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// The widest page, in columns: longer lines are hard to read.
+const WIDEST: usize = 120;
+
+/// The narrowest page, in columns.
+const NARROWEST: usize = 40;
+
+/// Returns how wide to lay out text on standard output, in columns: as wide as the terminal, or as `COLUMNS` says. None
+/// where a file or a program reads it.
+pub fn width() -> Option<usize> {
+    let configured = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || {
+        let (_, columns) = console::Term::stdout().size_checked()?;
+        Some(columns.into())
+    };
+    let columns: usize = configured.or_else(terminal)?;
+    Some(columns.clamp(NARROWEST, WIDEST))
+}
+
+/// Prints text, without its colours where the output shows none.
+///
+/// # Errors
+/// When standard output cannot be written to, unless its reader has closed it.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::could_not_run(
+            anyhow::Error::new(error).context("failed to write to standard output"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// kubectl runs `kubectl x-y` as a program of this prefix, `kubectl-x_y`.
+const PLUGIN: &str = "kubectl-";
+
+/// Returns the command as the user types it, so that examples and advice can be copied.
+pub fn called() -> &'static str {
+    static CALLED: LazyLock<String> = LazyLock::new(|| typed(env::args_os().next().as_deref()));
+    &CALLED
+}
+
+/// What the user types to run a program of this name.
+fn typed(program: Option<&OsStr>) -> String {
+    let stem = program
+        .map(Path::new)
+        .and_then(Path::file_stem)
+        .and_then(OsStr::to_str);
+    match stem.and_then(|stem| stem.strip_prefix(PLUGIN)) {
+        // Dashes separate kubectl's subcommands, so a dash in a plugin's name is an underscore in its file's.
+        Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
+        None => COMMAND.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_is_typed_after_kubectl() {
+        for (program, expected) in [
+            ("clusterprofile-conformance", COMMAND),
+            ("/usr/bin/clusterprofile-conformance", COMMAND),
+            ("renamed", COMMAND),
+            ("kubectl", COMMAND),
+            (
+                "/root/.krew/bin/kubectl-clusterprofile_conformance",
+                "kubectl clusterprofile-conformance",
+            ),
+            (
+                "kubectl-clusterprofile_conformance.exe",
+                "kubectl clusterprofile-conformance",
+            ),
+            ("kubectl-fleet-judge_all", "kubectl fleet judge-all"),
+        ] {
+            assert_eq!(typed(Some(OsStr::new(program))), expected, "{program}");
+        }
+        assert_eq!(typed(None), COMMAND);
+    }
+}
