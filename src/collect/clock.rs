@@ -1,10 +1,11 @@
-//! The one source of time.
+//! The one source of time, and how far a hub's clock is from it.
 //!
 //! Every timestamp that the suite or its lab writes comes from a [`Clock`]: a base timestamp plus the time that
 //! tokio says has passed. Under tokio's paused clock, half an hour of observation so takes milliseconds and still
 //! carries honest, evenly spaced timestamps.
 
-use jiff::{SignedDuration, Timestamp};
+use http::{HeaderMap, header};
+use jiff::{SignedDuration, Timestamp, fmt::rfc2822::DateTimeParser};
 use tokio::time::Instant;
 
 /// A wall clock that follows tokio's time. Copies agree with one another.
@@ -46,6 +47,44 @@ impl Clock {
     }
 }
 
+/// The bounds of how far the hub's clock runs ahead, by all answers so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Skew(Option<(SignedDuration, SignedDuration)>);
+
+/// When an answer was written, by the server's clock, cut to the second.
+pub(crate) fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = headers.get(header::DATE)?.to_str().ok()?;
+    DateTimeParser::new().parse_timestamp(date).ok()
+}
+
+impl Skew {
+    /// Takes an answer into account: when it was asked for, when it came, and its headers.
+    pub fn note(&mut self, asked: Timestamp, came: Timestamp, headers: &HeaderMap) {
+        let Some(date) = date(headers) else { return };
+        // The date is cut to the second, and was written at some time between asking and answering.
+        let low = date.duration_since(came);
+        let high = date.duration_since(asked) + SignedDuration::from_secs(1);
+        self.0 = match self.0 {
+            Some((lowest, highest)) if low.max(lowest) <= high.min(highest) => {
+                Some((low.max(lowest), high.min(highest)))
+            }
+            // A clock that was set between two answers: the later one counts.
+            _ => Some((low, high)),
+        };
+    }
+
+    /// In milliseconds: 0 where clocks that agree explain the answers, and none if no answer has a Date.
+    pub fn millis(&self) -> Option<i64> {
+        let (low, high) = self.0?;
+        let agree = low <= SignedDuration::ZERO && high >= SignedDuration::ZERO;
+        Some(if agree {
+            0
+        } else {
+            i64::try_from((low + high).as_millis() / 2).unwrap_or(i64::MAX)
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -60,6 +99,44 @@ mod tests {
         assert_eq!(
             clock.skewed(SignedDuration::from_secs(-60)).now().as_second(),
             1740
+        );
+    }
+
+    use http::HeaderValue;
+
+    fn skew(date: &'static str, asked: &str, came: &str) -> Option<i64> {
+        let mut skew = Skew::default();
+        let headers = HeaderMap::from_iter([(header::DATE, HeaderValue::from_static(date))]);
+        skew.note(
+            asked.parse().expect("a time"),
+            came.parse().expect("a time"),
+            &headers,
+        );
+        skew.millis()
+    }
+
+    #[test]
+    fn tells_only_what_seconds_and_travel_cannot_explain() {
+        let date = "Fri, 20 Nov 2026 11:00:00 GMT";
+        assert_eq!(
+            skew(date, "2026-11-20T11:00:00.2Z", "2026-11-20T11:00:00.3Z"),
+            Some(0)
+        );
+        assert_eq!(
+            skew(date, "2026-11-20T11:00:00.9Z", "2026-11-20T11:00:03Z"),
+            Some(0)
+        );
+        assert_eq!(
+            skew(date, "2026-11-20T11:01:00Z", "2026-11-20T11:01:01Z"),
+            Some(-60_000)
+        );
+        assert_eq!(
+            skew(date, "2026-11-20T10:59:00Z", "2026-11-20T10:59:00Z"),
+            Some(60_500)
+        );
+        assert_eq!(
+            skew("yesterday", "2026-11-20T10:59:00Z", "2026-11-20T10:59:00Z"),
+            None
         );
     }
 }

@@ -32,9 +32,8 @@ pub mod testbed;
 mod watch;
 
 pub use hub::{
+    Wish,
     error::CollectError,
-    missing,
-    missing::Wish,
     rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest},
     secrets::new_digester,
 };

@@ -24,11 +24,11 @@ use self::{
 };
 use crate::{
     clock::Clock,
-    connect::{call::TimedClient, connection::Connection, failure::Failure},
+    connect::{Connection, call::TimedClient, failure::Failure},
     driver::Touched,
     hub::{
+        NO_NAMESPACES,
         error::CollectError,
-        missing::NO_NAMESPACES,
         namespaces,
         permissions::Permissions,
         probe, secrets,

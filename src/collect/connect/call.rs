@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::{
-    connection::RequestCost,
+    RequestCost,
     failure::{Failure, read_status},
     own_credentials::OwnCredentials,
 };

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{HubAccess, connection::Connection},
+    connect::{Connection, HubAccess},
     hub::{
         error::CollectError,
         target::{Target, target},

@@ -15,9 +15,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
+    MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
     consumer_file::ConsumerFile,
     hooks::{PREFIX, UNDONE_BY, profile_key},
-    plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale},
 };
 use crate::{
     plugins::{NoProgram, find_program},

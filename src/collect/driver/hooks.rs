@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-use super::{file::DriverFile, journal::create_private_file, plan::OwnMember};
+use super::{OwnMember, file::DriverFile, journal::create_private_file};
 use crate::{
     connect::{HubAccess, own_credentials::credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},

@@ -19,15 +19,15 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
+    DriverPlan, Fleet, OwnMember,
     hooks::{Call, Called, Member, MemberKubeconfig, OfferError, Offered},
     journal::UndoEntry,
-    plan::{DriverPlan, Fleet, OwnMember},
     session::{RunContext, STOPPED, Session, fail, late_deadline},
     writes::FIELD_MANAGER,
 };
 use crate::{
     hub::{
-        missing::Wish,
+        Wish,
         secrets::{places, selected},
     },
     watch::{

@@ -13,19 +13,296 @@ mod hooks;
 mod journal;
 mod member;
 mod placement;
-mod plan;
 mod scenario;
 mod session;
 mod writes;
 
-pub use clean::{CleanError, Cleaned, clean};
-pub use consumer_file::ConsumerFile;
-pub use file::{DriverFile, DriverFileError};
-pub use hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered};
-pub(super) use journal::UndoEntry;
-pub use journal::{Head, Journal, replace_private_file};
-pub use plan::{DriverPlan, Fleet, OwnMember, Patience, Scale, new_run_id};
-pub(super) use scenario::drive;
-pub(super) use session::RunContext;
-pub(crate) use writes::Touched;
-pub(super) use writes::{FIELD_MANAGER, Writes, list_labelled};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use evidence::{
+    DriverAction, ObjectKey, Reason, ReasonId,
+    api::{Role, names},
+    runs::{RUN_ID_LENGTH, RUN_ID_LETTERS},
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use self::file::profile_key_text;
+pub(crate) use self::writes::Touched;
+pub use self::{
+    clean::{CleanError, Cleaned, clean},
+    consumer_file::ConsumerFile,
+    file::{DriverFile, DriverFileError},
+    hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered},
+    journal::{Head, Journal, replace_private_file},
+};
+pub(super) use self::{
+    journal::UndoEntry,
+    scenario::drive,
+    session::RunContext,
+    writes::{FIELD_MANAGER, Writes, list_labelled},
+};
+use crate::hub::{NO_MUTATIONS, permissions::Permissions};
+
+/// How long the implementation may take to react, unless the driver file says otherwise.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How many fake members the scale scenario joins, unless the driver file says otherwise.
+const FLEET: usize = 50;
+/// The most members that the scale scenario joins: each has an API server and a running hook.
+const MOST_MEMBERS: usize = 1_000;
+
+/// What a driver does, and with what.
+#[derive(Clone)]
+pub struct DriverPlan {
+    /// The id of the run: a label of what it creates, and a part of the names of its members.
+    pub run: String,
+    /// Makes the implementation act.
+    pub hooks: Arc<dyn Hooks>,
+    /// Where members come from.
+    pub fleet: Fleet,
+    /// The version that the upgrade hook brings; fake members upgrade themselves.
+    pub upgrade_to: Option<String>,
+    /// How long the implementation may take to react.
+    pub patience: Patience,
+    /// The scale scenario.
+    pub scale: Scale,
+    /// The namespace that the run may create and delete; none if it must not.
+    pub own_namespace: Option<String>,
+    /// Whether the run may write to profiles of its own members, and create objects.
+    pub mutations: bool,
+    /// The log of changes to undo; without a file if the hub ends with the run.
+    pub journal: Arc<Journal>,
+}
+
+/// Where members come from.
+#[derive(Clone)]
+pub enum Fleet {
+    /// The run offers fake members.
+    Fake(Arc<dyn Offer>),
+    /// The join hook makes them.
+    MadeByHook,
+    /// They are the implementer's own.
+    Own(Vec<OwnMember>),
+}
+
+/// A member of the implementer's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnMember {
+    /// Its name.
+    pub name: String,
+    /// The file of its kubeconfig, relative to the driver file.
+    #[serde(default)]
+    pub kubeconfig: Option<PathBuf>,
+    /// Its profile as NAMESPACE/NAME, if its name does not show it.
+    #[serde(default, deserialize_with = "profile_key_text")]
+    #[schemars(with = "Option<String>", extend("pattern" = "^[^/]+/[^/]+$"))]
+    pub profile: Option<ObjectKey>,
+}
+
+/// How long the implementation may take to react.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// To all actions that are not in `to`.
+    pub usual: Duration,
+    /// To some actions.
+    pub to: BTreeMap<DriverAction, Duration>,
+}
+
+/// The scale scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Scale {
+    /// The number of members. By default, many fake members join, and none of other members.
+    pub members: Option<usize>,
+    /// How many of them join, or leave, at the same time.
+    pub at_once: usize,
+}
+
+impl Patience {
+    fn with(&self, action: DriverAction) -> Duration {
+        self.to.get(&action).copied().unwrap_or(self.usual)
+    }
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            usual: PATIENCE,
+            to: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self {
+            members: None,
+            at_once: 10,
+        }
+    }
+}
+
+impl DriverPlan {
+    /// Whether the run offers fake members, which it breaks, heals and upgrades itself.
+    fn has_fake_members(&self) -> bool {
+        matches!(self.fleet, Fleet::Fake(_))
+    }
+
+    /// Whether the run does this to its fake members itself, without a hook.
+    fn does_itself(&self, action: DriverAction) -> bool {
+        let is_on_fake_member = matches!(
+            action,
+            DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade
+        );
+        self.has_fake_members() && is_on_fake_member
+    }
+
+    /// The implementer's own members.
+    fn own_members(&self) -> &[OwnMember] {
+        match &self.fleet {
+            Fleet::Own(own) => own,
+            Fleet::Fake(_) | Fleet::MadeByHook => &[],
+        }
+    }
+
+    /// How many members the scale scenario joins. Without any, it is left out.
+    fn fleet_size(&self) -> usize {
+        let usual = if self.has_fake_members() { FLEET } else { 0 };
+        self.scale.members.unwrap_or(usual)
+    }
+}
+
+impl fmt::Debug for DriverPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverPlan")
+            .field("run", &self.run)
+            .field("patience", &self.patience)
+            .field("scale", &self.scale)
+            .field("mutations", &self.mutations)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A new run's id: short, a valid part of a name and of a label's value, and not a word.
+pub fn new_run_id() -> String {
+    let mut random = [0; RUN_ID_LENGTH];
+    SystemRandom::new()
+        .fill(&mut random)
+        .expect("the random source works");
+    random
+        .iter()
+        .map(|byte| char::from(RUN_ID_LETTERS[usize::from(*byte) % RUN_ID_LETTERS.len()]))
+        .collect()
+}
+
+/// The actions that a run can do.
+#[derive(Clone, Debug, Default)]
+struct Capabilities {
+    pub supported: BTreeSet<DriverAction>,
+    /// Why it cannot do the others.
+    pub missing: BTreeMap<DriverAction, Reason>,
+}
+
+impl Capabilities {
+    /// Finds out what the plan can do with those permissions, for the roles that are judged.
+    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String], roles: &[Role]) -> Self {
+        let mut capabilities = Self::default();
+        for action in roles.iter().copied().flat_map(DriverAction::of) {
+            let lacking = || needed_hooks(action, plan).find_map(|hook| plan.hooks.lacking(hook));
+            match forbidden(action, plan, permissions, scope).or_else(|| lacking().map(Reason::from)) {
+                None => _ = capabilities.supported.insert(action),
+                Some(reason) => _ = capabilities.missing.insert(action, reason),
+            }
+        }
+        capabilities
+    }
+
+    /// Whether the run can do all of these.
+    pub fn support(&self, actions: &[DriverAction]) -> bool {
+        actions.iter().all(|action| self.supported.contains(action))
+    }
+}
+
+/// The hooks without which an action is impossible: those that make its member or placement, and its own.
+fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item = DriverAction> {
+    let actors: &[DriverAction] = match action {
+        DriverAction::Restart
+        | DriverAction::PutForeignProfile
+        | DriverAction::ChangeForeignProfile
+        | DriverAction::RecreateForeignProfile
+        | DriverAction::PutForeignSlice => &[],
+        action if action.is_on_placements() => &[DriverAction::Place, DriverAction::Unplace],
+        _ => &[DriverAction::Join, DriverAction::Leave],
+    };
+    let own = (!action.is_mutation() && !plan.does_itself(action)).then_some(action);
+    actors.iter().copied().chain(own)
+}
+
+/// Why the run may not do an action; none if it may.
+fn forbidden(
+    action: DriverAction,
+    plan: &DriverPlan,
+    permissions: &Permissions,
+    scope: &[String],
+) -> Option<Reason> {
+    if action.is_mutation() && !plan.mutations {
+        return Some(NO_MUTATIONS);
+    }
+    let status = format!("{}/status", names::PLURAL);
+    let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
+    let writes: &[(&str, &str)] = match action {
+        DriverAction::DeleteNamespace | DriverAction::CreateNamespace => {
+            return no_namespace(plan.own_namespace.as_ref(), scope);
+        }
+        DriverAction::DeleteProfile => &[("delete", profiles)],
+        DriverAction::TamperStatus => &[("patch", &status)],
+        DriverAction::RemoveLabel | DriverAction::SetDisplayName | DriverAction::ChangeForeignProfile => {
+            &[("patch", profiles)]
+        }
+        DriverAction::PutForeignProfile | DriverAction::RecreateForeignProfile => {
+            &[("create", profiles), ("patch", &status), ("delete", profiles)]
+        }
+        DriverAction::DeleteSlice => &[("delete", slices)],
+        DriverAction::EmptySlice => &[("patch", slices)],
+        DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],
+        _ => &[],
+    };
+    let everywhere = [String::new()];
+    let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
+    let is_refused = |verb: &str, resource: &str| {
+        let allows = |namespace: &String| permissions.allows(verb, names::GROUP, resource, namespace);
+        namespaces
+            .iter()
+            .all(|namespace| allows(namespace) == Some(false))
+    };
+    let (verb, resource) = writes
+        .iter()
+        .find(|(verb, resource)| is_refused(verb, resource))?;
+    let id = if action.is_on_placements() {
+        ReasonId::PlacementDecisionWritesForbidden
+    } else {
+        ReasonId::ProfileWritesForbidden
+    };
+    let reason = format!("the runner may not {verb} {resource}: grant {verb} on {resource}");
+    Some(Reason::of(id, reason))
+}
+
+/// Why the run cannot delete a namespace; none if it can.
+fn no_namespace(own: Option<&String>, scope: &[String]) -> Option<Reason> {
+    let reason = match own {
+        None => "the driver file has no `ownNamespace`",
+        Some(own) if !scope.is_empty() && !scope.contains(own) => {
+            "`ownNamespace` of the driver file is not one of the namespaces that the run watches"
+        }
+        Some(_) => return None,
+    };
+    Some(Reason::known(ReasonId::Unknown, reason))
+}

@@ -23,11 +23,11 @@ use self::{
     table::{Actors, FEW, Line, Order, Past, Requires, SCENARIOS, ScenarioSpec, Until},
 };
 use super::{
+    DriverPlan, OwnMember,
     hooks::undoes,
     journal::UndoEntry,
     member::{ScenarioMember, is_healthy, is_selectable},
     placement::ScenarioPlacement,
-    plan::{DriverPlan, OwnMember},
     session::{RunContext, STOPPED, Session, late_deadline},
 };
 

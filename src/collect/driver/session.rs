@@ -12,16 +12,16 @@ use tokio::{select, sync::Semaphore, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    Capabilities, DriverPlan,
     hooks::{Call, Called, call_undo, undoes},
     journal::UndoEntry,
     member::MemberPool,
-    plan::{Capabilities, DriverPlan},
     writes::{Touched, Writes, kind_of},
 };
 use crate::{
     clock::Clock,
     connect::call::TimedClient,
-    hub::{missing::Wish, permissions::Permissions, target::Target},
+    hub::{Wish, permissions::Permissions, target::Target},
     progress::Progress,
     watch::{record::Record, timeline},
 };

@@ -1,10 +1,84 @@
-//! What a hub serves and allows, and what is read of it besides profiles and slices.
+//! What a hub serves and allows, and what is read of it besides profiles and slices: here what evidence is requested, and why
+//! it is missing. Callers may add what to do about it.
 
 pub(crate) mod error;
-pub mod missing;
 pub(crate) mod namespaces;
 pub(crate) mod permissions;
 pub(crate) mod probe;
 pub(crate) mod rbac;
 pub(crate) mod secrets;
 pub(crate) mod target;
+
+/// The plan names no audit log: the same as for a dump.
+pub(crate) use evidence::dump::NO_AUDIT_LOG;
+use evidence::{Asked, Gap, Kind, Reason, ReasonId};
+
+/// The hub is listed once, so that there is no timeline.
+pub(crate) const ONE_LOOK: Reason =
+    Reason::known(ReasonId::SingleSnapshot, "the hub was looked at only once");
+/// The plan names no way to any member.
+pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was contacted");
+/// The plan names no credential plugin.
+pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no credential plugin was run");
+/// The plan has no driver.
+pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
+/// The plan has no testbed for a consumer.
+pub(crate) const NO_STAGE: Reason =
+    Reason::known(ReasonId::NoDriver, "no profile was published for a consumer");
+/// The plan does not say where a consumer makes something.
+pub(crate) const NO_OUTPUTS: Reason = Reason::known(
+    ReasonId::NoDriver,
+    "it was not said where the consumer makes something of profiles",
+);
+/// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
+const NO_CLAIM: Reason = Reason::known(
+    ReasonId::NoClaim,
+    "consumers' Secrets without the label are read only where consumer-secrets is claimed",
+);
+/// The plan has a driver, but no watch that would see what comes of it.
+pub(crate) const NO_WATCH: Reason = Reason::known(
+    ReasonId::NoWatch,
+    "a single look does not see what the implementation does",
+);
+/// The plan has a driver that must not write to the hub.
+pub(crate) const NO_MUTATIONS: Reason =
+    Reason::known(ReasonId::NoMutations, "the run may not write to the hub");
+
+/// The runner may not list Namespaces.
+pub(crate) const NO_NAMESPACES: Reason = Reason::known(
+    ReasonId::ReadForbidden,
+    "the runner may not read Namespaces: grant list on namespaces",
+);
+/// The runner may not list Secrets.
+pub(crate) const NO_SECRETS: Reason = Reason::known(
+    ReasonId::ReadForbidden,
+    "the runner may not list Secrets: grant list on secrets",
+);
+/// The runner may not send dry-run writes.
+const NO_DRY_RUN: Reason = Reason::known(
+    ReasonId::ReadForbidden,
+    "the runner may not change ClusterProfiles, not even in a dry run: grant patch on clusterprofiles",
+);
+
+/// How much a kind of evidence is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// It was asked for: what is unavailable is a gap.
+    Asked,
+    /// By default: what the runner may not have counts as not asked for.
+    IfAllowed,
+    /// It is not wanted, and why.
+    No(Reason),
+}
+
+impl Wish {
+    /// Whether a kind of evidence counts as requested, and the gap if it is requested but not allowed.
+    pub(crate) fn asked(&self, is_allowed: bool, kind: Kind, not_allowed: Reason) -> (Asked, Option<Gap>) {
+        match self {
+            Wish::No(reason) => (Asked::No(reason.clone()), None),
+            Wish::Asked if !is_allowed => (Asked::Yes, Some(Gap::of(kind, not_allowed))),
+            Wish::IfAllowed if !is_allowed => (Asked::No(not_allowed), None),
+            Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
+        }
+    }
+}

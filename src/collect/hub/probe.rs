@@ -10,14 +10,13 @@ use http::Method;
 use kube::core::{Status, response::StatusCause};
 use serde_json::{Value, json};
 
-use super::{missing::NO_DRY_RUN, permissions::Permissions, target::Target};
+use super::{NO_DRY_RUN, Wish, permissions::Permissions, target::Target};
 use crate::{
     clock::Clock,
     connect::{
         call::{TimedClient, once, segment},
         failure::Failure,
     },
-    hub::missing::Wish,
 };
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.

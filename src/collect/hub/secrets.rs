@@ -8,16 +8,12 @@ use evidence::{
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
-use super::{
-    missing::{self, NO_SECRETS},
-    permissions::Permissions,
-};
+use super::{NO_CLAIM, NO_SECRETS, Wish, permissions::Permissions};
 use crate::{
     connect::{
         call::{TimedClient, segment},
         failure::Failure,
     },
-    hub::missing::Wish,
     watch::list::{fold_list, list},
 };
 
@@ -73,7 +69,7 @@ fn path_of_unlabelled(namespace: &str) -> String {
 pub(crate) fn unlabelled_asked(wish: &Wish) -> Asked {
     match wish {
         Wish::Asked => Asked::Yes,
-        Wish::IfAllowed => Asked::No(missing::NO_CLAIM),
+        Wish::IfAllowed => Asked::No(NO_CLAIM),
         Wish::No(reason) => Asked::No(reason.clone()),
     }
 }

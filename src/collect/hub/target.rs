@@ -13,12 +13,11 @@ use tokio::time::timeout;
 
 use super::{error::CollectError, permissions::Permissions};
 use crate::{
-    clock::Clock,
+    clock::{Clock, Skew},
     connect::{
         call::{ATTEMPTS, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send},
         failure::{Failure, one_line},
     },
-    watch::skew::Skew,
 };
 
 /// How long the CRD may take: a run can do without.

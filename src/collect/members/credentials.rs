@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::{
+    Dial, MemberWay, Way,
     ask::{Asker, Clean, unreadable},
-    plan::{Dial, MemberWay, Way},
 };
 use crate::{
     clock::Clock,

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
+    Dial, Members,
     ask::{Asker, Clean},
     credentials::config_of,
-    plan::{Dial, Members},
 };
 use crate::{
     clock::Clock,

@@ -16,12 +16,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::ask::{Asker, unreadable};
 use crate::{
-    clock::Clock,
+    clock::{Clock, date},
     connect::{call::segment, failure::Failure},
-    watch::{
-        list::{SMALL, SMALL_AND_LAST, list, list_head, list_with},
-        skew::date,
-    },
+    watch::list::{SMALL, SMALL_AND_LAST, list, list_head, list_with},
 };
 
 /// How long a sample may take in all.

@@ -7,9 +7,207 @@ mod ask;
 mod credentials;
 pub(super) mod endpoints;
 mod look;
-mod plan;
 mod poll;
 
-pub use plan::{Dial, MemberWay, Members, MembersError, Network, members_schema, read_members};
-pub(super) use poll::{MemberPoll, Sources};
-pub use poll::{Reached, reach_members};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use evidence::{LARGEST_TEXT, ObjectKey, read_text, user_file};
+use kube::{Client, Config, config::Kubeconfig};
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+
+pub(super) use self::poll::{MemberPoll, Sources};
+pub use self::poll::{Reached, reach_members};
+use crate::{
+    connect::{self, ClientError},
+    plugins::Plugins,
+};
+
+/// Which members to ask, by which ways. By default none.
+#[derive(Clone)]
+pub struct Members {
+    /// Ways to single members. Of two ways to one the first counts.
+    pub ways: Vec<MemberWay>,
+    /// Whether consumers' Secrets are tried on their members, and serve as ways to those that have no other.
+    pub from_secrets: bool,
+    /// The credential plugins that are run for profiles with such an access provider. What they yield is tried on the
+    /// members, and serves as a way to those that have no other; none: no plugin is run.
+    pub plugins: Option<Plugins>,
+    /// Whether only Secrets, plugins and endpoints of those members are tried to which `ways` lead: the others live
+    /// nowhere.
+    pub only_ways: bool,
+    /// How to connect to where a Secret, an access provider or an endpoint leads.
+    pub dial: Arc<dyn Dial>,
+}
+
+/// A way to one member.
+#[derive(Clone)]
+pub struct MemberWay {
+    /// The profile that describes the member.
+    pub profile: ObjectKey,
+    /// The way, for people: `context lisbon of fleet.kubeconfig`.
+    pub description: String,
+    way: Way,
+}
+
+#[derive(Clone)]
+enum Way {
+    /// A client that is ready.
+    Client(Client),
+    /// What makes one. That may run a credential plugin, so it waits until the member's turn.
+    Config(Box<Config>),
+}
+
+/// Connects to servers.
+pub trait Dial: Send + Sync {
+    /// A client for where the configuration leads.
+    ///
+    /// # Errors
+    /// When there can be none.
+    fn connect(&self, config: Config) -> Result<Client, ClientError>;
+}
+
+/// Connects over the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Network;
+
+impl Dial for Network {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
+        connect::client(config)
+    }
+}
+
+impl MemberWay {
+    /// A way by a client that is ready. It should name itself as the suite does.
+    pub fn by_client(profile: ObjectKey, description: impl Into<String>, client: Client) -> Self {
+        Self {
+            profile,
+            description: description.into(),
+            way: Way::Client(client),
+        }
+    }
+}
+
+impl Members {
+    /// Whether any is asked.
+    pub fn are_asked(&self) -> bool {
+        self.from_secrets || self.plugins.is_some() || !self.ways.is_empty()
+    }
+
+    /// Whether what a profile and its Secrets lead to is called. A Secret need not name the namespace.
+    fn hold(&self, profile: &ObjectKey) -> bool {
+        let is_it = |way: &MemberWay| {
+            let is_there = profile.namespace.is_empty() || way.profile.namespace == profile.namespace;
+            way.profile.name == profile.name && is_there
+        };
+        !self.only_ways || self.ways.iter().any(is_it)
+    }
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self {
+            ways: Vec::new(),
+            from_secrets: false,
+            plugins: None,
+            only_ways: false,
+            dial: Arc::new(Network),
+        }
+    }
+}
+
+impl fmt::Debug for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Members")
+            .field("ways", &self.ways)
+            .field("from_secrets", &self.from_secrets)
+            .field("plugins", &self.plugins)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for MemberWay {
+    /// Without the client, which holds credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemberWay")
+            .field("profile", &self.profile)
+            .field("description", &self.description)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An example for error messages.
+const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
+                       `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`";
+
+/// Why the file of members cannot be used. No message holds a secret of a kubeconfig.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct MembersError(String);
+
+/// The way to one member.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MemberEntry {
+    /// The kubeconfig, as seen from the file.
+    kubeconfig: PathBuf,
+    /// The context of the kubeconfig; its current one where none is named.
+    context: Option<String>,
+}
+
+/// Reads a file of members, and the kubeconfigs that it names; also returns the files that were read. Calls no
+/// member yet, and runs no plugin.
+///
+/// # Errors
+/// When the file, a kubeconfig or a context cannot be used.
+pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), MembersError> {
+    let shown = path.display();
+    let unusable = |flaw| MembersError(format!("failed to use the members' file {shown}: {flaw}"));
+    let malformed = |flaw: String| unusable(format!("{flaw}; {EXAMPLE}"));
+    let text = read_text(path, LARGEST_TEXT)
+        .map_err(|error| MembersError(format!("failed to read the members' file {shown}: {error}")))?;
+    let entries: BTreeMap<String, MemberEntry> =
+        user_file::read(&text).map_err(|error| malformed(error.to_string()))?;
+    if entries.is_empty() {
+        return Err(malformed("it names no profile".to_owned()));
+    }
+    let mut read: HashMap<PathBuf, Kubeconfig> = HashMap::new();
+    let mut ways = Vec::new();
+    for (name, MemberEntry { kubeconfig, context }) in entries {
+        let profile = profile(&name);
+        let profile =
+            profile.ok_or_else(|| malformed(format!("`{name}` is not namespace/name of a profile")))?;
+        let failed = |error| unusable(format!("{name}: {error}"));
+        let place = path.parent().unwrap_or(Path::new("")).join(kubeconfig);
+        if !read.contains_key(&place) {
+            read.insert(place.clone(), connect::read(&place).map_err(failed)?);
+        }
+        let shown = place.display().to_string();
+        let (config, context) = connect::config(&read[&place], &shown, context.as_deref()).map_err(failed)?;
+        ways.push(MemberWay {
+            profile,
+            description: format!("context {context} of {shown}"),
+            way: Way::Config(Box::new(config)),
+        });
+    }
+    Ok((ways, read.into_keys().collect()))
+}
+
+/// The JSON Schema of such a file: ways by the profiles' `namespace/name`.
+pub fn members_schema() -> Schema {
+    evidence::json_schema::read::<BTreeMap<String, MemberEntry>>()
+}
+
+fn profile(name: &str) -> Option<ObjectKey> {
+    let (namespace, name) = name.split_once('/')?;
+    let is_whole = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+    is_whole.then(|| ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}

@@ -18,18 +18,18 @@ use tokio::{
 };
 
 use super::{
+    MemberWay, Members,
     ask::{Asker, NOT_ACCEPTED},
     credentials::{
         AccessSource, CredentialAttempt, describe, list_attempts, may_succeed_later, open_way, source,
         unknown_profile,
     },
     look::{look, no_way},
-    plan::{MemberWay, Members},
 };
 use crate::{
     clock::Clock,
     connect::call::TimedClient,
-    hub::{missing::NO_SECRETS, secrets},
+    hub::{NO_SECRETS, secrets},
 };
 
 /// How many members are asked at a time.

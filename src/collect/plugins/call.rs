@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::{process::Command, sync::Semaphore, time::timeout};
 
-use super::file::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner};
+use super::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner};
 use crate::{
     clock::Clock,
     connect::{

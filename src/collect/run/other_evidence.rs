@@ -8,11 +8,7 @@ use tokio::{select, sync::watch};
 use super::{ATTEMPTS, Run, Unfinished, window::watched_namespaces};
 use crate::{
     connect::{call::retry, failure::Failure},
-    hub::{
-        error::CollectError,
-        missing::{NO_SECRETS, Wish},
-        namespaces, probe, secrets,
-    },
+    hub::{NO_SECRETS, Wish, error::CollectError, namespaces, probe, secrets},
     members::{MemberPoll, Sources, endpoints},
 };
 

@@ -12,9 +12,12 @@ use evidence::{
 };
 
 use crate::{
-    connect::connection::Connection,
+    connect::Connection,
     driver::DriverPlan,
-    hub::{missing, missing::Wish, target::Target},
+    hub::{
+        NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_STAGE, NO_WATCH, ONE_LOOK, Wish,
+        target::Target,
+    },
     members::Members,
     testbed::TestbedPlan,
 };
@@ -143,26 +146,17 @@ impl Plan {
     pub fn asked(&self) -> BTreeMap<Kind, Asked> {
         let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { Asked::No(reason) };
         let watches = !self.observe.is_zero();
-        let timeline = yes_if(watches, missing::ONE_LOOK);
+        let timeline = yes_if(watches, ONE_LOOK);
         let driver = match &self.driver {
-            Some(_) => yes_if(watches, missing::NO_WATCH),
-            None => Asked::No(missing::NO_DRIVER),
+            Some(_) => yes_if(watches, NO_WATCH),
+            None => Asked::No(NO_DRIVER),
         };
         let mut asked = BTreeMap::from([
             (Kind::Inventory, Asked::Yes),
             (Kind::Timeline, timeline.clone()),
-            (
-                Kind::Requests,
-                yes_if(!self.audit_logs.is_empty(), missing::NO_AUDIT_LOG),
-            ),
-            (
-                Kind::Members,
-                yes_if(self.members.are_asked(), missing::NO_MEMBERS),
-            ),
-            (
-                Kind::Plugins,
-                yes_if(self.members.plugins.is_some(), missing::NO_PLUGINS),
-            ),
+            (Kind::Requests, yes_if(!self.audit_logs.is_empty(), NO_AUDIT_LOG)),
+            (Kind::Members, yes_if(self.members.are_asked(), NO_MEMBERS)),
+            (Kind::Plugins, yes_if(self.members.plugins.is_some(), NO_PLUGINS)),
             (Kind::Driver, driver),
         ]);
         let mut needs_placements = self.claim.edition_of(Role::Scheduler).is_some();
@@ -174,10 +168,10 @@ impl Plan {
                 Kind::PluginCalls,
                 Kind::Mentions,
             ] {
-                asked.insert(kind, yes_if(testbed.is_some(), missing::NO_STAGE));
+                asked.insert(kind, yes_if(testbed.is_some(), NO_STAGE));
             }
             let reads = testbed.is_some_and(|testbed| !testbed.outputs.is_empty());
-            asked.insert(Kind::Outputs, yes_if(reads, missing::NO_OUTPUTS));
+            asked.insert(Kind::Outputs, yes_if(reads, NO_OUTPUTS));
             needs_placements |= self.stages_placements();
         }
         if needs_placements {

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Run;
 use crate::{
-    hub::missing::{ONE_LOOK, Wish},
+    hub::{ONE_LOOK, Wish},
     watch::{
         record::add_watched,
         timeline::{self, gap},

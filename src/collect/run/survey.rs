@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Run, plan::Plan};
 use crate::{
     clock::Clock,
-    connect::{call::ask, connection::Connection, failure::Failure},
+    connect::{Connection, call::ask, failure::Failure},
     hub::error::CollectError,
     progress::Quiet,
     watch::record::asked_for_writers,

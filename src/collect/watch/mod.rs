@@ -6,5 +6,4 @@ pub mod fuzzing;
 pub(crate) mod lines;
 pub(crate) mod list;
 pub(crate) mod record;
-pub(crate) mod skew;
 pub(crate) mod timeline;

@@ -7,7 +7,6 @@
 //! notice.
 
 mod confirm;
-mod stream;
 
 use std::{convert::Infallible, mem, sync::Arc, time::Duration};
 
@@ -18,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
-use self::stream::{Ended, Stream};
+use self::confirm::{Ended, Stream};
 use super::{
     backoff::Backoff,
     lines::{Event, Lines},

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     connect::{
+        Connection,
         call::{call, get, once},
-        connection::Connection,
     },
     driver::journal::{FieldChange, Head},
 };
