@@ -2,7 +2,7 @@
 //!
 //! # Inside
 //!
-//! Each folder is a layer. From the top:
+//! Each module is a layer. From the top:
 //!
 //! - `server` is the public face, and takes a request from its HTTP message to its handler.
 //! - `verbs` are the handlers: most work on objects, `discovery` and `openapi` describe what is served.
@@ -14,7 +14,7 @@
 //! - `typed` knows built-in kinds, and `schema` the structural schemas of CRDs.
 //! - `object` reads JSON.
 //!
-//! A folder imports only those below it, and no file imports one that imports it.
+//! A module imports only those below it, and no file imports one that imports it.
 
 mod about;
 mod access;
@@ -35,16 +35,13 @@ extern crate self as apiserver;
 #[path = "tests/service/mod.rs"]
 mod service;
 
-pub use about::{
-    audit_log::AuditLevel,
-    misbehaviour::{Affected, Misbehaviour},
-};
+pub use about::{Affected, AuditLevel, Misbehaviour};
 pub use access::{
     rbac::Rule as AccessRule,
     user::{MASTERS, TOKEN_PREFIX, User, new_token},
 };
 pub use clock::Clock;
-pub use request::reply::ResponseBody;
+pub use request::ResponseBody;
 pub use server::{
     api_server::{ApiServer, Backup},
     loopback::{Endpoint, Identity, Loopback, serve_tls},

@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use super::user::{User, account_name};
 use crate::{
     object::{
+        json::{list, text},
         meta,
         status::{Failure, Qualified, join_complaints},
-        value::{list, text},
     },
-    request::info::RequestInfo,
+    request::RequestInfo,
     store::{
         resource::{Resource, id},
         storage::{Kept, Storage, key},

@@ -9,14 +9,15 @@ use super::{
     field_set::FieldSet,
     managed_fields::{Changes, Entry, Operation, lose, read_entries, update, write_entries},
     merge::{Type, compare_objects, fields_of, merge, remove, with_named},
-    merge_errors::errors,
-    write::Write,
 };
-use crate::object::{
-    field::quoted,
-    meta,
-    status::{Failure, Outcome},
-    value::text,
+use crate::{
+    fields::{managed_fields::Write, merge::errors},
+    object::{
+        field::quoted,
+        json::text,
+        meta,
+        status::{Failure, Outcome},
+    },
 };
 
 /// The manager that may take over from its client-side applies.
@@ -93,9 +94,9 @@ fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
 fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
-    let told_kind = format!("{slash}{api_version}, Kind={kind}");
+    let shown_kind = format!("{slash}{api_version}, Kind={kind}");
     if (api_version, kind) != (&write.named.api_version(), &write.named.resource.kind) {
-        return Err(Failure::bad_request(format!("invalid object type: {told_kind}")));
+        return Err(Failure::bad_request(format!("invalid object type: {shown_kind}")));
     }
     if config["metadata"]["managedFields"].is_array() {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
@@ -107,7 +108,7 @@ fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
         several => format!("errors:\n  {}", several.join("\n  ")),
     };
     let [namespace, name] = ["namespace", "name"].map(|field| meta::text(config, field));
-    let why = format!("failed to create typed patch object ({namespace}/{name}; {told_kind}): {wrong}");
+    let why = format!("failed to create typed patch object ({namespace}/{name}; {shown_kind}): {wrong}");
     Err(Failure::internal(why))
 }
 

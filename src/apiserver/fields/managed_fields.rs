@@ -11,17 +11,51 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{
-    field_set::FieldSet,
-    merge::{Comparison, Type, compare_objects},
-    write::Write,
-};
 use crate::{
-    object::{meta::metadata_mut, value::list},
+    fields::{
+        field_set::FieldSet,
+        merge::{Comparison, Type, compare_objects},
+    },
+    object::{json::list, meta::metadata_mut},
     schema::prune,
+    store::named::Named,
 };
 
-impl Write<'_> {
+/// What happens to unknown and repeated fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// A write: its object, its manager, its options.
+#[derive(Clone)]
+pub(crate) struct Write<'a> {
+    pub(crate) named: &'a Named,
+    /// The field manager.
+    pub(crate) manager: String,
+    /// RFC 3339, in seconds.
+    pub(crate) time: String,
+    pub(crate) dry_run: bool,
+    pub(crate) field_validation: FieldValidation,
+    /// An apply that takes fields from other owners.
+    pub(crate) force: bool,
+}
+
+impl<'a> Write<'a> {
+    /// A write with default options.
+    pub(crate) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
+        Self {
+            named,
+            manager: manager.to_owned(),
+            time: time.to_owned(),
+            dry_run: false,
+            field_validation: FieldValidation::Warn,
+            force: false,
+        }
+    }
+
     /// An object in a version, and its type there. `None` if there is no such version.
     pub(crate) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
         let resource = &self.named.resource;

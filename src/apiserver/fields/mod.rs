@@ -4,6 +4,4 @@ pub(crate) mod apply;
 pub(crate) mod field_set;
 pub(crate) mod managed_fields;
 pub(crate) mod merge;
-mod merge_errors;
 pub(crate) mod strategic;
-pub(crate) mod write;

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{
     field::{Errors, Found, Problem, quoted},
+    json::{self, fields, flag, list, texts},
     names,
-    value::{self, fields, flag, list, texts},
 };
 
 /// Metadata fields that no write changes.
@@ -29,7 +29,7 @@ pub(crate) fn metadata_mut(object: &mut Map<String, Value>) -> &mut Map<String, 
 
 /// A text in metadata, empty when absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    value::text(&object["metadata"], field)
+    json::text(&object["metadata"], field)
 }
 
 /// The finalizers of `object`.
@@ -118,7 +118,7 @@ fn validate_maps(object: &Value, prefix: &str, errors: &mut Errors) {
     validate_controllers(owners, &at("ownerReferences"), errors);
     for owner in owners {
         for field in ["apiVersion", "kind", "name", "uid"] {
-            let text = value::text(owner, field);
+            let text = json::text(owner, field);
             let (is_empty, what) = match field {
                 "apiVersion" => (!has_version(text), "version "),
                 _ => (text.is_empty(), ""),
@@ -156,7 +156,7 @@ fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     let controllers: Vec<&Value> = owners.iter().filter(|owner| flag(owner, "controller")).collect();
     for pair in controllers.windows(2) {
         let all: Vec<String> = owners.iter().map(describe).collect();
-        let name = |owner: &Value| format!("{}/{}", value::text(owner, "kind"), value::text(owner, "name"));
+        let name = |owner: &Value| format!("{}/{}", json::text(owner, "kind"), json::text(owner, "name"));
         let why = format!(
             "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
             name(pair[0]),

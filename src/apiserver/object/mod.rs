@@ -6,4 +6,3 @@ pub(crate) mod meta;
 pub(crate) mod names;
 pub(crate) mod parts;
 pub(crate) mod status;
-pub(crate) mod value;

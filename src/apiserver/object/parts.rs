@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use super::{
-    field::{Errors, Found, Path},
-    value::{list, text},
-};
+use super::field::{Errors, Found, Path};
+use crate::object::json::{list, text};
 
 pub(crate) const COLUMNS: &str = "additionalPrinterColumns";
 pub(crate) const SELECTABLE: &str = "selectableFields";

@@ -17,11 +17,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    at::At,
     formats::{Format, is_uri},
     structural::{Extra, Schema, Type},
 };
-use crate::object::field::{Errors, Found, Path, Problem, shown};
+use crate::{
+    object::field::{Errors, Found, Path, Problem, shown},
+    schema::structural::At,
+};
 
 /// An expression of a rule, compiled once.
 #[derive(Debug, Deserialize)]

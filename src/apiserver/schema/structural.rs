@@ -1,4 +1,5 @@
-//! A schema, read once from its JSON and then used for every object.
+//! A schema, read once from its JSON and then used for every object: to walk through its values, and to prune it and fill
+//! in defaults before validation.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,10 +9,12 @@ use std::{
 use parking_lot::Mutex;
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error};
-use serde_json::{Value, from_value};
+use serde_json::{Map, Value, from_value};
 
-use super::{formats::Format, rules::Rule};
-use crate::object::field::Path;
+use crate::{
+    object::field::Path,
+    schema::{formats::Format, rules::Rule},
+};
 
 /// The JSON types of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -189,7 +192,7 @@ impl Schema {
     }
 
     /// Calls `change` for `value` and for each descendant that the schema describes, with its path.
-    pub(crate) fn each_mut(
+    fn each_mut(
         &self,
         value: &mut Value,
         path: &Path<'_>,
@@ -238,4 +241,172 @@ fn pattern<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Regex>, D::Error
 
 fn is_atomic<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
     Ok(String::deserialize(json)? == "atomic")
+}
+
+/// A value within an object, with the value it replaces, its schema and its path.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) value: &'a Value,
+    pub(super) old: Option<&'a Value>,
+    pub(crate) schema: &'a Schema,
+    pub(crate) path: Path<'a>,
+    /// The nearest value, this one or one around it, that replaces an old value, and the old one.
+    pub(super) replacement: Option<(&'a Value, &'a Value)>,
+}
+
+impl<'a> At<'a> {
+    fn new(value: &'a Value, old: Option<&'a Value>, schema: &'a Schema, path: Path<'a>) -> Self {
+        Self {
+            value,
+            old,
+            schema,
+            path,
+            replacement: old.map(|old| (value, old)),
+        }
+    }
+
+    /// A value below this one.
+    fn below<'b>(
+        &'b self,
+        value: &'b Value,
+        old: Option<&'b Value>,
+        schema: &'b Schema,
+        path: Path<'b>,
+    ) -> At<'b> {
+        let below = At::new(value, old, schema, path);
+        At {
+            replacement: below.replacement.or(self.replacement),
+            ..below
+        }
+    }
+
+    /// True if the value was there before. An item of a list without keys was, if the whole list is unchanged.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.replacement.is_some_and(|(value, old)| value == old)
+    }
+
+    /// A whole object.
+    pub(crate) fn root(value: &'a Value, old: Option<&'a Value>, schema: &'a Schema) -> Self {
+        Self::new(value, old, schema, Path::ROOT)
+    }
+
+    /// Visits the children that the schema describes.
+    pub(super) fn visit_below(&self, visit: &mut dyn FnMut(&At<'_>)) {
+        match (self.value, &self.schema.items) {
+            (Value::Object(fields), _) => {
+                for (name, value) in fields {
+                    let old = self.old.and_then(|old| old.get(name));
+                    if let Some(known) = self.schema.properties.get(name) {
+                        visit(&self.below(value, old, known, self.path.child(name)));
+                    } else if let Extra::Schema(extra) = &self.schema.extra {
+                        visit(&self.below(value, old, extra, self.path.key(name)));
+                    }
+                }
+            }
+            (Value::Array(items), Some(schema)) => {
+                for (i, value) in items.iter().enumerate() {
+                    let old = self.replaced_by(value);
+                    visit(&self.below(value, old, schema, self.path.index(i)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Visits this value and its descendants, as far as their schemas are `wanted`.
+    pub(crate) fn each(&self, wanted: fn(&Schema) -> bool, visit: &mut dyn FnMut(&At<'_>)) {
+        if wanted(self.schema) {
+            visit(self);
+            self.visit_below(&mut |below| below.each(wanted, visit));
+        }
+    }
+
+    /// The old item that `item` replaces, in lists of type map.
+    fn replaced_by(&self, item: &Value) -> Option<&'a Value> {
+        if self.schema.list_type != ListType::Map {
+            return None;
+        }
+        let key = list_key(item, self.schema);
+        let mut old = self.old?.as_array()?.iter();
+        old.find(|candidate| list_key(candidate, self.schema) == key)
+    }
+}
+
+/// The key fields of a list item, with their defaults. Missing ones are left out.
+pub(crate) fn list_key(item: &Value, schema: &Schema) -> Map<String, Value> {
+    let keys = schema.list_map_keys.iter();
+    let default = |key: &str| schema.items.as_ref()?.properties.get(key)?.default.as_ref();
+    keys.filter_map(|key| Some((key.clone(), item.get(key).or_else(|| default(key))?.clone())))
+        .collect()
+}
+
+const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// The schema of values without one: objects lose all fields.
+static NOTHING: LazyLock<Schema> = LazyLock::new(Schema::default);
+
+/// Removes unknown fields from a whole object and returns their paths. `apiVersion`, `kind` and `metadata` stay.
+pub(crate) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
+    let mut unknown = Vec::new();
+    prune_below(object, schema, &Path::ROOT, &mut unknown);
+    unknown.sort();
+    unknown
+}
+
+/// Known fields are pruned even where unknown ones are preserved.
+fn prune_below(value: &mut Value, schema: &Schema, path: &Path<'_>, unknown: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.retain(|name, value| {
+            let below = path.child(name);
+            let known = match (schema.field(name), &schema.extra) {
+                _ if path.is_root() && META_FIELDS.contains(&name.as_str()) => return true,
+                (Some(known), _) => known,
+                (None, _) if schema.preserve_unknown => return true,
+                (None, Extra::Any) => &NOTHING,
+                (None, Extra::Unknown | Extra::Schema(_)) => {
+                    unknown.push(below.to_string());
+                    return false;
+                }
+            };
+            prune_below(value, known, &below, unknown);
+            true
+        }),
+        Value::Array(items) => {
+            let known = match &schema.items {
+                Some(known) => known,
+                None if schema.preserve_unknown => return,
+                None => &*NOTHING,
+            };
+            for (i, item) in items.iter_mut().enumerate() {
+                prune_below(item, known, &path.index(i), unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Fills in the defaults of fields that are absent, or null though not nullable.
+pub(crate) fn apply_defaults(value: &mut Value, schema: &Schema) {
+    schema.each_mut(value, &Path::ROOT, &mut |value, schema, _| {
+        if let (true, false, Some(default)) = (value.is_null(), schema.nullable, &schema.default) {
+            *value = default.clone();
+        }
+        let Value::Object(fields) = value else { return };
+        for (name, property) in &schema.properties {
+            if let (Some(default), false) = (&property.default, fields.contains_key(name)) {
+                fields.insert(name.clone(), default.clone());
+            }
+        }
+    });
+}
+
+/// Removes nulls from fields that are neither nullable nor have a default: clients send them for "absent".
+pub(crate) fn drop_nulls(value: &mut Value, schema: &Schema) {
+    schema.each_mut(value, &Path::ROOT, &mut |value, schema, _| {
+        let Value::Object(fields) = value else { return };
+        fields.retain(|name, value| match schema.field(name) {
+            Some(known) => !value.is_null() || known.nullable || known.default.is_some(),
+            None => true,
+        });
+    });
 }

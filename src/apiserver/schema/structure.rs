@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     object::{
         field::{Errors, Found, Path},
-        value::{fields, flag, list, text, texts},
+        json::{fields, flag, list, text, texts},
     },
     schema::{Schema, judge_rules, prune, validate},
 };

@@ -9,11 +9,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    at::{At, list_key},
     formats::Format,
     structural::{ListType, Schema, Type},
 };
-use crate::object::field::{Errors, Found, Problem, quoted};
+use crate::{
+    object::field::{Errors, Found, Problem, quoted},
+    schema::structural::{At, list_key},
+};
 
 /// Returns the errors of `value`. `old` is the value it replaces; `prefix` is its path, empty for a whole object.
 pub(crate) fn validate(value: &Value, old: Option<&Value>, schema: &Schema, prefix: &str) -> Errors {

@@ -23,11 +23,11 @@ use tokio::net::TcpListener;
 use tower::{BoxError, Service, util::MapRequest};
 
 use crate::{
-    about::{audit_log::AuditLevel, misbehaviour::Misbehaviour},
+    about::{AuditLevel, Misbehaviour},
     access::{rbac, rbac::bootstrap_objects, user::User},
     clock::Clock,
-    context::state::State,
-    request::reply::ResponseBody,
+    context::State,
+    request::ResponseBody,
     server::service,
     store::storage::Storage,
 };

@@ -26,7 +26,7 @@ use tokio_rustls::{
 use tower::Service;
 
 use super::api_server::ApiServer;
-use crate::request::reply::ResponseBody;
+use crate::request::ResponseBody;
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";

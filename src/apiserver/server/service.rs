@@ -14,15 +14,11 @@ use tower::BoxError;
 
 use crate::{
     access::{rbac, rbac::Act},
-    context::{audit::Entry, auth::impersonated, request::Context, state::State},
+    context::{Context, Entry, State, impersonated},
     object::status::{Failure, Outcome},
-    request::{
-        form::{Form, conversions, media_type},
-        info::RequestInfo,
-        reply::{Reply, ReplyBody, ResponseBody},
-    },
+    request::{Form, Reply, ReplyBody, RequestInfo, ResponseBody, conversions, media_type},
     store::{named::Named, resource::Family},
-    verbs::token_request,
+    verbs::reviews,
 };
 
 /// The maximum size of a request, in bytes.
@@ -137,7 +133,7 @@ impl Context<'_> {
         let Some(target) = &info.target else {
             return self.about_server();
         };
-        if token_request::is_token_request(target) && info.verb == "create" {
+        if reviews::is_token_request(target) && info.verb == "create" {
             return self.give_token(target, &body.await?);
         }
         let named = Named::find(&self.state.storage(), target)?;

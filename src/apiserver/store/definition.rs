@@ -8,9 +8,9 @@ use super::resource::{Family, Resource, Version, priority};
 use crate::{
     object::{
         field::{Errors, Found, Path},
+        json::{flag, list, text, texts},
         meta, names, parts,
         parts::{COLUMNS, SELECTABLE},
-        value::{flag, list, text, texts},
     },
     schema::{Schema, structure},
 };

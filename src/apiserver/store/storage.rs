@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::resource::{Family, Resource, ResourceId, Version, id};
-use crate::object::value::text;
+use crate::object::json::text;
 
 /// The maximum number of changes kept for each resource.
 const HISTORY: usize = 16_384;

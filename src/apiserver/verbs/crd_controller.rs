@@ -6,14 +6,15 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde_json::Value;
 
 use crate::{
-    fields::{managed_fields::track, write::Write},
+    fields::managed_fields::{Write, track},
     object::{
+        json::{take, text, texts},
         meta,
         status::join_complaints,
-        value::{take, text, texts},
     },
     store::{
-        definition::{self, is_true, set_condition},
+        definition,
+        definition::{is_true, set_condition},
         named::{Named, Target},
         resource::{ResourceId, id},
         storage::{Storage, Stored},

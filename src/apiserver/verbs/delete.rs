@@ -11,16 +11,15 @@ use super::{
     read::{in_version, list_of},
 };
 use crate::{
-    context::request::Context,
-    fields::write::Write,
+    context::Context,
+    fields::managed_fields::Write,
     object::{
         field::Found,
-        json::unrecognized,
+        json::{list, text, unrecognized},
         meta,
         status::{Failure, Outcome, details, refuse_options},
-        value::{list, text},
     },
-    request::{info::Query, reply::Reply},
+    request::{Query, Reply},
     store::{
         definition::set_condition,
         named::Named,

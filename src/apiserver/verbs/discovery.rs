@@ -5,15 +5,18 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use serde_json::{Value, json};
 
 use crate::{
-    context::request::Context,
+    context::Context,
     object::status::{Failure, Outcome},
-    request::{form::conversions, reply::Reply},
+    request::{Reply, conversions},
     store::{
         builtin::{OWN_GROUPS, is_own},
         resource::{Family, Resource, Version, path_of, priority},
         storage::{Documents, Storage},
     },
-    verbs::openapi::{self, INDEX, JSON},
+    verbs::{
+        openapi,
+        openapi::{INDEX, JSON},
+    },
 };
 
 const OWN_VERBS: &str = "create delete deletecollection get list patch update watch";

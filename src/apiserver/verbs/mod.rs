@@ -3,18 +3,15 @@
 pub(crate) mod crd_controller;
 pub(crate) mod delete;
 pub(crate) mod discovery;
-mod json_patch;
 mod openapi;
 pub(crate) mod options;
 pub(crate) mod patch;
 pub(crate) mod placing;
 pub(crate) mod read;
-pub(crate) mod render;
 pub(crate) mod reviews;
 pub(crate) mod selectors;
 pub(crate) mod strategy;
 pub(crate) mod table;
-pub(crate) mod token_request;
 pub(crate) mod update;
 pub(crate) mod watch;
 pub(crate) mod write;

@@ -8,7 +8,7 @@ use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    object::value::flag,
+    object::json::flag,
     store::{
         builtin::is_own,
         resource::{Family, Resource, Version, path_of},

@@ -1,8 +1,8 @@
 //! Parses the options of writes.
 
 use crate::{
-    context::request::Context,
-    fields::write::{FieldValidation, Write},
+    context::Context,
+    fields::managed_fields::{FieldValidation, Write},
     object::{
         field::Found,
         status::{Outcome, refuse_options},

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{crd_controller, delete::undefine};
 use crate::{
-    context::state::State,
+    context::State,
     object::meta,
     store::{definition, resource::id, storage::key},
 };

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::selectors::Selector;
 use crate::{
-    context::request::Context,
+    context::Context,
     object::{
         field::{Found, quoted},
         status::{Failure, Outcome, refuse_options},
     },
-    request::{info::Query, reply::Reply},
+    request::{Query, Reply},
     schema::{apply_defaults, prune},
     store::{
         named::Named,

@@ -7,9 +7,9 @@ use crate::{
     access::rbac,
     object::{
         field::{Errors, Found},
+        json::{take, text, texts},
         names,
         status::Qualified,
-        value::{take, text, texts},
     },
     schema::{check_lists, check_rules, validate},
     store::{

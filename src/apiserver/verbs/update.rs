@@ -7,18 +7,15 @@ use serde_json::Value;
 
 use super::{delete::finish_deletions, read::current, strategy, write::store};
 use crate::{
-    context::request::Context,
-    fields::{
-        managed_fields::{same_but_times, track},
-        write::Write,
-    },
+    context::Context,
+    fields::managed_fields::{Write, same_but_times, track},
     object::{
         field::{FieldError, Found},
+        json::take,
         meta, names,
         status::{Failure, Outcome, refuse},
-        value::take,
     },
-    request::reply::Reply,
+    request::Reply,
     store::{
         named::Named,
         resource::Family,

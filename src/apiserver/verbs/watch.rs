@@ -12,10 +12,10 @@ use super::{
     selectors::Selector,
 };
 use crate::{
-    about::misbehaviour::WatchFaults,
-    context::{audit::Entry, request::Context, state::State},
+    about::WatchFaults,
+    context::{Context, Entry, State},
     object::status::{Failure, Outcome},
-    request::{form::Form, reply::Reply},
+    request::{Form, Reply},
     store::{
         named::Named,
         storage::{Change, Kept, Stored, prefix},

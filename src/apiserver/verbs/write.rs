@@ -12,21 +12,15 @@ use super::{
 };
 use crate::{
     access::{rbac, rbac::Act},
-    context::request::Context,
-    fields::{
-        managed_fields::track,
-        write::{FieldValidation, Write},
-    },
+    context::Context,
+    fields::managed_fields::{FieldValidation, Write, track},
     object::{
         json,
         json::{DecodeError, Document, unrecognized},
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
-    request::{
-        protobuf::{PROTOBUF, read_self_review},
-        reply::Reply,
-    },
+    request::{PROTOBUF, Reply, read_self_review},
     schema::{apply_defaults, drop_nulls, prune},
     store::{
         named::Named,

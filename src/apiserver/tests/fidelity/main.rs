@@ -6,7 +6,6 @@
 //! Trials that need a program which is missing are ignored, with the reason.
 
 mod clients;
-mod divergences;
 mod requests;
 mod scripts;
 

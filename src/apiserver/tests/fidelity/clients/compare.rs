@@ -1,10 +1,15 @@
-//! Finds differences between two answers, and separates the known ones.
+//! Normalizes output, which differs from run to run, finds differences between two answers, and separates the known ones
+//! (`fixtures/kubectl/divergences.yaml`).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
+use serde_json::Value;
 
-use super::{script::Script, shell::Answer, table::Table};
+use crate::{
+    clients::{hubs::fixtures, script::Script, shell::Answer},
+    scripts::{Divergence, read_divergences},
+};
 
 /// All complaints about the answers to one script.
 pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answer]) -> Vec<String> {
@@ -26,7 +31,7 @@ pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answe
             ));
         }
         let all: Vec<Option<&Regex>> = of_this.iter().map(|pin| pin.lines.as_ref()).collect();
-        complaints.extend(difference(ours, real, &all).map(|told| format!("{command}: differs\n{told}")));
+        complaints.extend(difference(ours, real, &all).map(|lines| format!("{command}: differs\n{lines}")));
         for (index, pin) in of_this.iter().enumerate() {
             // A pin is met if there is a difference without it.
             let mut others = all.clone();
@@ -51,9 +56,9 @@ fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<
         let unknown = lines.filter(|line| !known.iter().flatten().any(|known| known.is_match(line)));
         unknown.map(str::to_owned).collect()
     };
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     if ours.exit != real.exit {
-        told.push(format!("    exit: ours {}, real {}", ours.exit, real.exit));
+        lines.push(format!("    exit: ours {}, real {}", ours.exit, real.exit));
     }
     for (name, ours, real) in [("out", &ours.out, &real.out), ("err", &ours.err, &real.err)] {
         let (mut ours, mut real) = (counted(ours), counted(real));
@@ -65,21 +70,127 @@ fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<
         if ours == real {
             continue;
         }
-        let before = told.len();
+        let before = lines.len();
         let lacks = |lines: &[String], line: &String| !lines.contains(line);
-        told.extend(
+        lines.extend(
             ours.iter()
                 .filter(|line| lacks(&real, line))
                 .map(|line| format!("    {name}: ours:  {line}")),
         );
-        told.extend(
+        lines.extend(
             real.iter()
                 .filter(|line| lacks(&ours, line))
                 .map(|line| format!("    {name}: real: {line}")),
         );
-        if told.len() == before {
-            told.push(format!("    {name}: the same lines in another order or number\n      ours:  {ours:?}\n      real: {real:?}"));
+        if lines.len() == before {
+            lines.push(format!("    {name}: the same lines in another order or number\n      ours:  {ours:?}\n      real: {real:?}"));
         }
     }
-    (!told.is_empty()).then(|| told.join("\n"))
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// All known divergences.
+pub struct Table(Vec<Divergence>);
+
+/// One command that is known to differ.
+pub struct Pin<'a> {
+    /// Its number within the script.
+    pub index: usize,
+    pub command: &'a str,
+    pub lines: Option<Regex>,
+    /// This server may accept what a real one refuses.
+    pub accepts: bool,
+}
+
+impl Table {
+    /// Reads the table.
+    pub fn read(scripts: &[Script]) -> Self {
+        Self(read_divergences(&fixtures(), |name| {
+            let script = scripts.iter().find(|script| script.name == name);
+            let commands = script.into_iter().flat_map(|script| &script.commands);
+            commands.map(|step| step.command()).collect()
+        }))
+    }
+
+    /// The commands of a script that are known to differ.
+    pub fn pins<'a>(&'a self, script: &str) -> Vec<Pin<'a>> {
+        let mut pins = Vec::new();
+        for entry in &self.0 {
+            for place in entry.places.iter().filter(|place| place.script == script) {
+                for command in &place.steps {
+                    pins.push(Pin {
+                        index: pins.len(),
+                        command,
+                        lines: place
+                            .lines
+                            .as_deref()
+                            .map(|lines| Regex::new(lines).expect("a pattern")),
+                        accepts: entry.accepts.is_some(),
+                    });
+                }
+            }
+        }
+        pins
+    }
+}
+
+/// Patterns and their replacements, applied in this order.
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let patterns = [
+        (
+            "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "UID",
+        ),
+        // RFC 3339, and the formats of `diff` and of `describe`.
+        (
+            r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?",
+            "TIME",
+        ),
+        (
+            r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}",
+            "TIME",
+        ),
+        (r#"((?i:resource ?version)"?: *)"?\d+"?"#, "${1}VERSION"),
+        (r"\b127\.0\.0\.1:\d+", "SERVER"),
+        (r"\bv1\.\d+\.\d+\b", "RELEASE"),
+        // kubectl may or may not log the end of a watch that it timed out itself.
+        (r"(?m)^[EIW]\d{4} .* reflector\.go:.*\n", ""),
+        // A line of the client's own log.
+        (r"[EIW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
+        // Files of `diff` and `edit`, names of Events, generated names.
+        (r"\S*/(LIVE|MERGED)-\d+", "$1"),
+        (r"\S*/kubectl-edit-\d+", "kubectl-edit"),
+        (r"\.[0-9a-f]{16}\b", ".SERIAL"),
+        (r"\bgenerated-[a-z0-9]{5}\b", "generated-NAME"),
+        (r"\b(?:\d+[dhms]|\d+ms)(?:\d+[hms])?\b", "AGE"),
+        // The width of columns depends on what was replaced.
+        (r"(\S) {2,}", "$1  "),
+        (r"(?m) +$", ""),
+    ];
+    let compiled = patterns.map(|(pattern, place)| (Regex::new(pattern).expect("a pattern"), place));
+    compiled.into()
+});
+
+/// Sorts the kinds of a group's version: the real API server lists them in varying order.
+fn sort_kinds(value: &mut Value) {
+    if value["kind"] == "APIResourceList"
+        && let Some(kinds) = value["resources"].as_array_mut()
+    {
+        kinds.sort_by_key(|kind| kind["name"].to_string());
+    }
+}
+
+/// Normalizes a text for the comparison.
+pub fn normal(text: &str) -> String {
+    // Servers send fields in any order, and kubectl sometimes prints them as sent.
+    let sorted = match serde_json::from_str::<Value>(text) {
+        Ok(mut value @ (Value::Object(_) | Value::Array(_))) => {
+            sort_kinds(&mut value);
+            format!("{value:#}\n")
+        }
+        _ => text.to_owned(),
+    };
+    PATTERNS.iter().fold(sorted, |text, (pattern, place)| {
+        pattern.replace_all(&text, *place).into_owned()
+    })
 }

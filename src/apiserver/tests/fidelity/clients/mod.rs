@@ -6,23 +6,24 @@
 //! `CLIENTS_SHOW` in the environment to print all output.
 
 mod compare;
-mod go;
 mod hubs;
 mod kube_rs;
-mod normal;
 mod script;
 mod shell;
-mod table;
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
+use compare::Table;
 use hubs::{Hub, RUNTIME};
 use libtest_mimic::{Completion, Failed, Trial};
 use script::Script;
-use table::Table;
 
 use crate::assets;
 
@@ -63,12 +64,12 @@ pub fn trials() -> Vec<Trial> {
             Ok(())
         }),
         Trial::ignorable_test("client_go::ours", || {
-            go::program().map_or_else(ignore, |program| go::run(&program, ours()))
+            go_program().map_or_else(ignore, |program| run_go(&program, ours()))
         }),
         Trial::ignorable_test("client_go::real", || {
-            go::program()
+            go_program()
                 .and_then(|program| Ok((program, real()?)))
-                .map_or_else(ignore, |(program, real)| go::run(&program, real))
+                .map_or_else(ignore, |(program, real)| run_go(&program, real))
         }),
     ]);
     trials
@@ -129,4 +130,34 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
 
 fn ignore(reason: String) -> Result<Completion, Failed> {
     Ok(Completion::ignored_with(reason))
+}
+
+/// Environment variable with the path of the Go program, if `ci/clients/build` did not put it in its place.
+const PROGRAM: &str = "GO_CLIENTS";
+
+/// The program of `ci/clients`, or the reason why it is missing.
+fn go_program() -> Result<PathBuf, String> {
+    let named = std::env::var_os(PROGRAM).map(PathBuf::from);
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/clients/.cache/clients");
+    let program = named.unwrap_or_else(built);
+    if program.is_file() {
+        Ok(program)
+    } else {
+        Err(format!(
+            "there is no {}: build it with ci/clients/build",
+            program.display()
+        ))
+    }
+}
+
+/// Runs all of its parts on a hub.
+fn run_go(program: &Path, hub: &Hub) -> Result<Completion, Failed> {
+    let kubeconfig = hub.folder("client-go", "default").join("config");
+    let output = Command::new(program).arg(kubeconfig).output()?;
+    if output.status.success() {
+        Ok(Completion::Completed)
+    } else {
+        let output = [output.stdout, output.stderr].concat();
+        Err(String::from_utf8_lossy(&output).into_owned().into())
+    }
 }

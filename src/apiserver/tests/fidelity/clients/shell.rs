@@ -10,7 +10,8 @@ use std::{
 use serde_json::json;
 use tokio::process::Command;
 
-use super::{hubs::Hub, normal::normal, script::Script};
+use super::{hubs::Hub, script::Script};
+use crate::clients::compare::normal;
 
 /// A command's timeout.
 const PATIENCE: Duration = Duration::from_secs(60);

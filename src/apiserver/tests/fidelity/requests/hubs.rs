@@ -104,8 +104,8 @@ impl Hub {
     /// A user's bearer token, if any.
     pub fn token(&self, user: &str) -> Option<&str> {
         match user {
-            "nobody" => None,
-            "stranger" => Some("a-token-that-nobody-has"),
+            "anonymous" => None,
+            "stranger" => Some("an-unknown-token"),
             user => {
                 let mut tokens = self.tokens.iter();
                 let known = tokens.find(|(name, _)| *name == user);

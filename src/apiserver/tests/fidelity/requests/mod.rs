@@ -12,20 +12,18 @@ mod normal;
 mod player;
 mod random;
 mod script;
-mod table;
 
 use std::{
     collections::{BTreeSet, HashSet},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use compare::differences;
+use compare::{Table, differences};
 use hubs::{Hub, Real};
 use libtest_mimic::{Completion, Failed, Trial};
 use player::{Answer, play};
 use random::{RANDOM, play_random};
 use script::Script;
-use table::Table;
 
 use crate::assets;
 

@@ -81,17 +81,17 @@ impl<'a> Normaliser<'a> {
 
     /// A list has the version of the last write, unless the request accepts an older one.
     fn list_version(&self, request: &str, list: &Value) -> Value {
-        let told = version_of(list);
+        let version = version_of(list);
         let items = list["items"].as_array().into_iter().flatten();
         let least = if request.contains("resourceVersion=") || request.contains("continue=") {
             items.map(version_of).max().unwrap_or_default()
         } else {
             self.newest
         };
-        match told {
+        match version {
             0 => json!("<none>"),
-            told if told >= least => json!("<current>"),
-            _ => json!("<older than what it should tell>"),
+            version if version >= least => json!("<current>"),
+            _ => json!("<older than what it should have>"),
         }
     }
 
@@ -101,14 +101,14 @@ impl<'a> Normaliser<'a> {
         for (event, seen) in events.iter_mut().zip(seen) {
             let version = version_of(&seen["object"]);
             if seen["type"] == "BOOKMARK" {
-                let told = if version >= newest {
+                let placeholder = if version >= newest {
                     "<current>"
                 } else {
                     "<older than an event before it>"
                 };
-                event["object"]["metadata"]["resourceVersion"] = told.into();
+                event["object"]["metadata"]["resourceVersion"] = placeholder.into();
                 for row in event["object"]["rows"].as_array_mut().into_iter().flatten() {
-                    row["object"]["metadata"]["resourceVersion"] = told.into();
+                    row["object"]["metadata"]["resourceVersion"] = placeholder.into();
                 }
             }
             newest = newest.max(version);
@@ -251,12 +251,12 @@ impl<'a> Normaliser<'a> {
 fn rewrite_table(table: &mut Map<String, Value>, seen: &Map<String, Value>) {
     let rows = seen["rows"].as_array().into_iter().flatten();
     let newest = rows.map(|row| version_of(&row["object"])).max();
-    let told = match version_of(&seen.clone().into()) {
+    let placeholder = match version_of(&seen.clone().into()) {
         0 => "<none>",
-        told if Some(told) >= newest => "<current>",
+        version if Some(version) >= newest => "<current>",
         _ => "<older than its rows>",
     };
-    table["metadata"]["resourceVersion"] = told.into();
+    table["metadata"]["resourceVersion"] = placeholder.into();
     let rows = table["rows"].as_array_mut().into_iter().flatten();
     let cells = rows.flat_map(|row| row["cells"].as_array_mut().into_iter().flatten());
     for cell in cells.filter(|cell| cell.as_str().is_some_and(|text| AGE.is_match(text))) {
@@ -307,17 +307,17 @@ fn without_order(value: &mut Value) {
                 return;
             };
             causes.sort_by_key(Value::to_string);
-            let mut told: Vec<String> = causes
+            let mut texts: Vec<String> = causes
                 .iter()
                 .map(|cause| {
                     let text = |key: &str| cause[key].as_str().unwrap_or_default();
                     format!("{}: {}", text("field"), text("message"))
                 })
                 .collect();
-            told.dedup();
+            texts.dedup();
             // The message lists the causes if there are several.
-            if let (Some(Value::String(message)), [_, _, ..]) = (map.get_mut("message"), told.as_slice()) {
-                for cause in &told {
+            if let (Some(Value::String(message)), [_, _, ..]) = (map.get_mut("message"), texts.as_slice()) {
+                for cause in &texts {
                     *message = message.replacen(cause.as_str(), "<cause>", 1);
                 }
             }

@@ -117,13 +117,13 @@ fn audited(event: &Value, played: &Played) -> Value {
     kept.insert("user".to_owned(), event["user"].clone());
     kept.insert("impersonated".to_owned(), event["impersonatedUser"].clone());
     for name in ["decision", "reason"] {
-        let told = &event["annotations"][format!("authorization.k8s.io/{name}")];
-        kept.insert(name.to_owned(), told.clone());
+        let annotation = &event["annotations"][format!("authorization.k8s.io/{name}")];
+        kept.insert(name.to_owned(), annotation.clone());
     }
     // Both hubs' policies include the objects of these.
-    let unless = |object: &Value, same: &Value, told: &str| {
+    let unless = |object: &Value, same: &Value, placeholder: &str| {
         if object == same {
-            told.into()
+            placeholder.into()
         } else {
             object.clone()
         }

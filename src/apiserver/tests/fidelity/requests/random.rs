@@ -69,12 +69,12 @@ impl fmt::Debug for Write {
         } = self;
         let status = if self.to_status { " status" } else { "" };
         let dry = if self.is_dry { " (dry)" } else { "" };
-        let told = if *way == Way::Json {
+        let written = if *way == Way::Json {
             &self.operations
         } else {
             &self.object
         };
-        write!(f, "\n  {writer}: {way:?} {kind:?} {name}{status}{dry} {told}")
+        write!(f, "\n  {writer}: {way:?} {kind:?} {name}{status}{dry} {written}")
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Step {
     /// The status code of the real API server, 0 for any. Guards against a script that does not ask what it
     /// means to.
     pub expect: u16,
-    /// The user who sends it. `nobody` sends no token, `stranger` an unknown one.
+    /// The user who sends it. `anonymous` sends no token, `stranger` an unknown one.
     #[serde(default = "admin")]
     pub user: String,
     /// A bearer token instead of the user's.

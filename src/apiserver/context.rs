@@ -1,0 +1,389 @@
+//! What handlers get: the server's state, the user, the audit event.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use http::HeaderMap;
+use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::{
+    about::{About, AuditLevel, AuditLog, Faults},
+    access::{
+        rbac,
+        rbac::{Act, Decision},
+        user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, Users, account_of},
+    },
+    clock::Clock,
+    object::{
+        meta,
+        status::{Failure, Outcome, unless_empty},
+    },
+    request::{RequestInfo, decoded},
+    store::{
+        builtin,
+        resource::id,
+        storage::{Storage, Stored, key},
+    },
+};
+
+/// The server's state.
+pub(crate) struct State {
+    clock: Clock,
+    storage: Mutex<Storage>,
+    pub(crate) users: Users,
+    pub(crate) audit: Mutex<AuditLog>,
+    pub(crate) faults: Faults,
+    pub(crate) about: Mutex<About>,
+    /// Incremented to end all open watches.
+    pub(crate) drops: watch::Sender<u64>,
+    serial: AtomicU64,
+}
+
+impl State {
+    /// The state of a server with the built-in resources and no objects.
+    pub(crate) fn new(clock: Clock) -> Self {
+        let mut storage = Storage::default();
+        for resource in builtin::resources() {
+            storage.serve(resource);
+        }
+        Self {
+            clock,
+            storage: Mutex::new(storage),
+            users: Users::default(),
+            audit: Mutex::default(),
+            faults: Faults::default(),
+            about: Mutex::default(),
+            drops: watch::Sender::new(0),
+            serial: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn storage(&self) -> MutexGuard<'_, Storage> {
+        self.storage.lock()
+    }
+
+    /// The current time by the server's clock, which may be skewed.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        now.saturating_add(self.faults.skew()).unwrap_or(now)
+    }
+
+    /// The current time in objects: with seconds.
+    pub(crate) fn time(&self) -> String {
+        self.time_in(0)
+    }
+
+    /// The time in so many seconds, as objects show it.
+    pub(crate) fn time_in(&self, seconds: i64) -> String {
+        let seconds = self.now().as_second().saturating_add(seconds);
+        let moment = Timestamp::from_second(seconds).unwrap_or_default();
+        moment.to_string()
+    }
+
+    /// A new UID. Every server makes the same sequence, so that runs can be compared.
+    pub(crate) fn new_uid(&self) -> String {
+        let mut bytes = self.random();
+        // Version 4, RFC 4122.
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    }
+
+    /// A random suffix for generated names.
+    pub(crate) fn name_suffix(&self) -> String {
+        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        let letter = |byte: &u8| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]);
+        self.random()[..5].iter().map(letter).collect()
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let digest = digest(&SHA256, &serial.to_be_bytes());
+        std::array::from_fn(|i| digest.as_ref()[i])
+    }
+}
+
+/// Omits objects and tokens.
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(crate) struct Context<'a> {
+    pub(crate) state: &'a Arc<State>,
+    pub(crate) info: &'a RequestInfo,
+    pub(crate) user: &'a User,
+    /// The User-Agent.
+    pub(crate) agent: &'a str,
+    /// The body's media type.
+    pub(crate) content_type: &'a str,
+    pub(crate) accept: &'a str,
+    pub(crate) entry: &'a mut Entry,
+    /// `Warning` headers, sent even if the request fails.
+    pub(crate) warnings: &'a mut Vec<String>,
+}
+
+impl State {
+    /// Lets `token` authenticate `user`.
+    pub(crate) fn add_token(&self, token: &str, user: User) {
+        self.users.lock().insert(token.to_owned(), user.into());
+    }
+
+    /// The user of a token. A service account's token is valid while the account exists.
+    fn user_of(&self, token: &str) -> Option<Arc<User>> {
+        let user = self.users.lock().get(token).cloned()?;
+        let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
+            let account = self.service_account(namespace, name);
+            account.is_some_and(|account| meta::text(account.object(), "uid") == user.uid)
+        });
+        is_there.then_some(user)
+    }
+
+    pub(crate) fn service_account(&self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
+        self.storage()
+            .get(&id("", "serviceaccounts"), &key(namespace, name))
+    }
+
+    /// Authorizes an action. Masters may do everything.
+    pub(crate) fn authorize(&self, user: &User, act: &Act<'_>) -> Decision {
+        if user.is_master() {
+            // Does not wait for the storage.
+            Decision::WITHOUT_REASON
+        } else {
+            rbac::authorize(&self.storage(), user, act)
+        }
+    }
+
+    /// Returns the user who sent a request.
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Outcome<Arc<User>> {
+        let header = headers.get(http::header::AUTHORIZATION);
+        let token = header
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.strip_prefix("Bearer "));
+        let user = token.and_then(|token| self.user_of(token.trim()));
+        user.ok_or_else(|| Failure::new(401, "Unauthorized", "Unauthorized"))
+    }
+}
+
+/// The user whom the headers ask to impersonate, with the requested groups.
+fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
+    let texts = |name: &str| -> Vec<String> {
+        let values = headers.get_all(name).iter();
+        values
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect()
+    };
+    let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
+    let extra = headers.keys().filter_map(|name| {
+        let key = name.as_str().strip_prefix("impersonate-extra-")?;
+        Some((decoded(key), texts(name.as_str())))
+    });
+    let wanted = User {
+        name: first("impersonate-user"),
+        uid: first("impersonate-uid"),
+        groups: texts("impersonate-group"),
+        extra: extra.collect(),
+        rules: Vec::new(),
+    };
+    if wanted.name.is_empty() && wanted != User::default() {
+        return Err(Failure::bad_request(
+            "requested impersonation without impersonating a user name",
+        ));
+    }
+    Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
+}
+
+/// Returns the impersonated user, if `asker` may impersonate it.
+pub(crate) fn impersonated(state: &State, asker: &User, headers: &HeaderMap) -> Outcome<Option<User>> {
+    let Some(wanted) = wanted(headers)? else {
+        return Ok(None);
+    };
+    for act in acts(&wanted) {
+        let decision = state.authorize(asker, &act);
+        if !decision.allowed {
+            return Err(rbac::forbidden(asker, &act, &decision.reason));
+        }
+    }
+    Ok(Some(complete(wanted)))
+}
+
+/// The permissions that impersonation needs.
+fn acts(wanted: &User) -> Vec<Act<'_>> {
+    const GROUP: &str = "authentication.k8s.io";
+    let act = |group, resource, name| Act {
+        verb: "impersonate",
+        group,
+        resource,
+        name,
+        ..Act::default()
+    };
+    let mut acts = vec![match account_of(&wanted.name) {
+        Some((namespace, name)) => Act {
+            namespace,
+            ..act("", "serviceaccounts", name)
+        },
+        None => act("", "users", &wanted.name),
+    }];
+    if !wanted.uid.is_empty() {
+        acts.push(act(GROUP, "uids", &wanted.uid));
+    }
+    acts.extend(wanted.groups.iter().map(|name| act("", "groups", name)));
+    for (subresource, values) in &wanted.extra {
+        acts.extend(values.iter().map(|value| Act {
+            subresource,
+            ..act(GROUP, "userextras", value)
+        }));
+    }
+    acts
+}
+
+/// Adds the implied groups.
+fn complete(mut user: User) -> User {
+    if let (Some((namespace, name)), true) = (account_of(&user.name), user.groups.is_empty()) {
+        user.groups = User::account(namespace, name, "").groups;
+    }
+    let group = match user.name.as_str() {
+        ANONYMOUS => UNAUTHENTICATED,
+        _ if user.is_in(UNAUTHENTICATED) => return user,
+        _ => AUTHENTICATED,
+    };
+    if !user.is_in(group) {
+        user.groups.push(group.to_owned());
+    }
+    user
+}
+
+/// The audit event of one request, filled in on the way.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    state: Arc<State>,
+    event: Value,
+    /// The answered Status, if the answer is one.
+    pub(crate) status: Value,
+}
+
+impl Entry {
+    /// Starts the event of a request.
+    pub(crate) fn begin(state: &Arc<State>, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
+        let mut event = json!({
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": state.new_uid(), "verb": info.verb,
+            "requestURI": uri.path_and_query().map_or("/", |uri| uri.as_str()), "user": {},
+            "sourceIPs": ["127.0.0.1"], "requestReceivedTimestamp": time(state),
+        });
+        if !agent.is_empty() {
+            event["userAgent"] = agent.into();
+        }
+        if let Some(target) = &info.target {
+            event["objectRef"] = unless_empty([
+                ("resource", target.resource.as_str()),
+                ("namespace", &target.namespace),
+                ("name", &target.name),
+                ("apiGroup", &target.group),
+                ("apiVersion", &target.version),
+                ("subresource", &target.subresource),
+            ]);
+        }
+        Self {
+            state: state.clone(),
+            event,
+            status: Value::Null,
+        }
+    }
+
+    /// Records the `user`, or the `impersonatedUser`.
+    pub(crate) fn user(&mut self, field: &str, user: &User) {
+        self.event[field] = json!(user);
+    }
+
+    pub(crate) fn decision(&mut self, Decision { allowed, reason }: &Decision) {
+        let decision = if *allowed { "allow" } else { "forbid" };
+        self.event["annotations"] =
+            json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
+    }
+
+    /// Records the object that was sent, and the name and identity in it.
+    pub(crate) fn object(&mut self, sent: &Value) {
+        let reference = &mut self.event["objectRef"];
+        for key in ["name", "namespace", "uid", "resourceVersion"] {
+            let value = meta::text(sent, key);
+            if !value.is_empty() && reference.get(key).is_none() {
+                reference[key] = value.into();
+            }
+        }
+        self.request(sent);
+    }
+
+    /// Records what was sent: an object, a patch, the options of a deletion.
+    pub(crate) fn request(&mut self, sent: &Value) {
+        if self.level() >= AuditLevel::Request {
+            self.event["requestObject"] = sent.clone();
+        }
+    }
+
+    /// Records the answer's JSON.
+    pub(crate) fn answer(&mut self, body: &[u8]) {
+        if self.level() == AuditLevel::RequestResponse
+            && let Ok(answer) = serde_json::from_slice(body)
+        {
+            self.event["responseObject"] = answer;
+        }
+    }
+
+    /// The level of this request. Reads stay at Metadata: their answers would make the log as long as all lists
+    /// together.
+    fn level(&self) -> AuditLevel {
+        let (verb, object) = (self.event["verb"].as_str(), &self.event["objectRef"]);
+        let is_read = matches!(verb, Some("get" | "list" | "watch"));
+        let is_secret = matches!(
+            object["resource"].as_str(),
+            None | Some("secrets" | "tokenreviews")
+        );
+        if is_read || is_secret || object["subresource"] == "token" {
+            AuditLevel::Metadata
+        } else {
+            self.state.audit.lock().level
+        }
+    }
+
+    /// Writes the event of an answer that begins: a watch, or a refusal of an unknown user.
+    pub(crate) fn started(&mut self, code: u16) {
+        self.write("ResponseStarted", code);
+    }
+
+    /// Writes the event of a finished request.
+    pub(crate) fn complete(&mut self, code: u16) {
+        self.write("ResponseComplete", code);
+    }
+
+    fn write(&mut self, stage: &str, code: u16) {
+        let mut status = json!({"metadata": {}, "code": code});
+        for key in ["status", "message", "reason", "details"] {
+            if let Some(value) = self.status.get(key) {
+                status[key] = value.clone();
+            }
+        }
+        self.event["level"] = json!(self.level());
+        self.event["stage"] = stage.into();
+        self.event["responseStatus"] = status;
+        self.event["stageTimestamp"] = time(&self.state).into();
+        self.state.audit.lock().push(&self.event);
+    }
+}
+
+/// The current time in events: with microseconds.
+fn time(state: &State) -> String {
+    format!("{:.6}", state.now())
+}
