@@ -266,6 +266,7 @@ impl ScenarioMember {
             session.pool.give_back(self.own);
         } else {
             session.pool.close();
+            session.keep_stuck(self);
         }
     }
 

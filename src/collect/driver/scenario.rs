@@ -109,7 +109,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             self.take_steps().await;
         }
         // The session tries again, and reports what is left.
-        let _ = self.session.undo(&self.changes).await;
+        let _ = self.session.undo(&self.changes, self.member.as_slice()).await;
         self.leave().await;
     }
 

@@ -15,7 +15,7 @@ use super::{
     Capabilities, DriverPlan,
     hooks::{Call, Called, call_undo, undoes},
     journal::UndoEntry,
-    member::MemberPool,
+    member::{MemberPool, ScenarioMember},
     writes::{Touched, Writes, kind_of},
 };
 use crate::{
@@ -74,6 +74,8 @@ struct SessionState {
     claimed: HashSet<Arc<str>>,
     /// Whether one of these was recognized by its content.
     profiles_name_members: bool,
+    /// Members that failed to leave, with their API servers.
+    stuck: Vec<ScenarioMember>,
 }
 
 impl<'a> Session<'a> {
@@ -282,13 +284,19 @@ impl<'a> Session<'a> {
         self.plan.journal.undone(&UndoEntry::hook(action, name));
     }
 
-    /// Undoes those of these changes that are pending, the last first. Returns why some are left.
-    pub async fn undo(&self, changes: &[UndoEntry]) -> Vec<String> {
+    /// Keeps a member that failed to leave: its hook is called again at the end of the run.
+    pub fn keep_stuck(&self, member: ScenarioMember) {
+        self.state().stuck.push(member);
+    }
+
+    /// Undoes those of these changes that are pending, the last first. A hook gets what is known of its member if that is
+    /// one of `members`. Returns why some changes are left.
+    pub async fn undo(&self, changes: &[UndoEntry], members: &[ScenarioMember]) -> Vec<String> {
         let mut left = Vec::new();
         let mut pending = self.plan.journal.pending();
         pending.retain(|entry| changes.contains(entry));
         for entry in pending.iter().rev() {
-            match self.undo_entry(entry).await {
+            match self.undo_entry(entry, members).await {
                 Ok(()) => self.plan.journal.undone(entry),
                 Err(reason) => left.push(format!("failed to {entry}: {reason}")),
             }
@@ -296,10 +304,13 @@ impl<'a> Session<'a> {
         left
     }
 
-    async fn undo_entry(&self, entry: &UndoEntry) -> Result<(), String> {
+    async fn undo_entry(&self, entry: &UndoEntry, members: &[ScenarioMember]) -> Result<(), String> {
         match entry {
             UndoEntry::Hook { action, name } => {
-                let called = call_undo(&*self.plan.hooks, self.plan.own_members(), *action, name).await;
+                let called = match members.iter().find(|member| member.name() == name) {
+                    Some(member) => member.call(self, *action, None).await,
+                    None => call_undo(&*self.plan.hooks, self.plan.own_members(), *action, name).await,
+                };
                 called.failure.map_or(Ok(()), Err)
             }
             UndoEntry::Namespace { name } if self.has_other_profiles(name) => {
@@ -314,7 +325,8 @@ impl<'a> Session<'a> {
 
     /// Undoes all that is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
-        let left = self.undo(&self.plan.journal.pending()).await;
+        let stuck = std::mem::take(&mut self.state().stuck);
+        let left = self.undo(&self.plan.journal.pending(), &stuck).await;
         for reason in &left {
             self.context.progress.warn(reason);
         }

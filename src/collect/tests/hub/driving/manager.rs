@@ -4,12 +4,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Deref,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
+use collect::driver::{self, Call, Called, Hooks, MemberKubeconfig, Offer, OfferError, Offered};
 use evidence::{DriverAction, ObjectKey, PlacementRequest, api::Role};
 use futures::{FutureExt as _, future::BoxFuture};
 use lab::{
@@ -71,9 +71,23 @@ pub struct ManagerHooks {
     in_namespace: Mutex<BTreeSet<String>>,
     /// Everything that the hooks were asked for, in its order: `join conformance-t-1`.
     pub calls: Mutex<Vec<String>>,
+    /// What each call of the hook `leave` got, by the name of the member.
+    pub leaves: Mutex<BTreeMap<String, Vec<LeaveInput>>>,
+    /// The API servers of the members that the run offers.
+    servers: Mutex<BTreeMap<String, Weak<()>>>,
     at_work: AtomicUsize,
     /// How many hooks were at work at once, at most.
     pub most_at_work: AtomicUsize,
+}
+
+/// What the hook `leave` got besides the name of the member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaveInput {
+    pub has_kubeconfig: bool,
+    pub profile: Option<ObjectKey>,
+    pub namespace: Option<String>,
+    /// Whether the API server of the offered member runs.
+    pub is_served: bool,
 }
 
 /// How long a hook takes.
@@ -99,6 +113,8 @@ impl Manager {
             joined: Mutex::default(),
             in_namespace: Mutex::default(),
             calls: Mutex::default(),
+            leaves: Mutex::default(),
+            servers: Mutex::default(),
             at_work: AtomicUsize::default(),
             most_at_work: AtomicUsize::default(),
         };
@@ -185,12 +201,30 @@ impl ManagerHooks {
         }
     }
 
+    /// Notes what the hook `leave` got.
+    fn note_leave(&self, call: &Call<'_>, member: &driver::Member) {
+        let servers = self.servers.lock().expect("no panic");
+        let input = LeaveInput {
+            has_kubeconfig: matches!(member.kubeconfig, MemberKubeconfig::Text(_)),
+            profile: call.profile.clone(),
+            namespace: call.namespace.map(str::to_owned),
+            is_served: servers
+                .get(&member.name)
+                .is_some_and(|server| server.strong_count() > 0),
+        };
+        let mut leaves = self.leaves.lock().expect("no panic");
+        leaves.entry(member.name.clone()).or_default().push(input);
+    }
+
     async fn act(&self, call: &Call<'_>, stop: CancellationToken) -> Called {
         if let Some(placement) = call.placement {
             return self.place(call, placement, stop).await;
         }
         let name = call.member.map_or("", |member| &member.name);
         let before = self.note(format!("{} {name}", call.action).trim().to_owned());
+        if let (DriverAction::Leave, Some(member)) = (call.action, call.member) {
+            self.note_leave(call, member);
+        }
         let at_work = self.at_work.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_at_work.fetch_max(at_work, Ordering::Relaxed);
         sleep(HOOK).await;
@@ -255,6 +289,44 @@ impl Hooks for ManagerHooks {
 
 impl Offer for ManagerHooks {
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
-        async move { self.reference.offer(&self.other_name(name)).await }.boxed()
+        let server = Arc::new(());
+        let mut servers = self.servers.lock().expect("no panic");
+        servers.insert(name.to_owned(), Arc::downgrade(&server));
+        async move {
+            let member = self.reference.offer(&self.other_name(name)).await?;
+            Ok(Box::new(ServedMember {
+                member,
+                _server: server,
+            }) as Box<dyn Offered>)
+        }
+        .boxed()
+    }
+}
+
+/// A fake member with a kubeconfig.
+struct ServedMember {
+    member: Box<dyn Offered>,
+    _server: Arc<()>,
+}
+
+impl Offered for ServedMember {
+    fn kubeconfig(&self) -> Option<String> {
+        Some("kubeconfig".to_owned())
+    }
+
+    fn server(&self) -> Option<String> {
+        self.member.server()
+    }
+
+    fn break_down(&self) {
+        self.member.break_down();
+    }
+
+    fn heal(&self) {
+        self.member.heal();
+    }
+
+    fn upgrade(&self) -> String {
+        self.member.upgrade()
     }
 }

@@ -213,6 +213,16 @@ async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
         let seen = run(&world, &manager, &plan).await;
         let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
         assert_eq!(reason(leave), "the hook fails");
+        let leaves = manager.leaves.lock().expect("no panic").clone();
+        for (member, calls) in &leaves {
+            let [first, last] = &calls[..] else {
+                panic!("{member}: {calls:?}")
+            };
+            assert_eq!(first, last, "{member}");
+            assert!(last.has_kubeconfig && last.is_served, "{member}: {last:?}");
+        }
+        let last = &leaves["conformance-t-1"][1];
+        assert!(last.profile.is_some(), "{last:?}");
         let said = seen.warnings.join("\n");
         assert_eq!(
             said.contains("failed to call the hook `leave` for conformance-t-1"),
