@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::record::{Covers, Deleted, Line, MergePatch, Patch, Record, last_record, place};
+use super::record::{Covers, Deleted, Line, MergePatch, Patch, Place, Record};
 use crate::{
     Asked, Evidence, Gap, Header, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
     Version, Window,
@@ -35,8 +35,8 @@ pub(super) struct Gathered {
     later: Evidence,
     /// The profiles that the run waited for in vain when the window ended.
     missing: BTreeSet<ObjectKey>,
-    /// How far the file was read: a place of [`place`].
-    place: usize,
+    /// How far the file was read.
+    place: Place,
     /// Skipped records of unknown kinds.
     unknown: Counts,
     /// True if the header has no window: the evidence is a dump's.
@@ -50,18 +50,21 @@ impl Gathered {
         self.evidence.unreadable.len()
     }
 
-    pub(super) fn take(&mut self, line: Line<'_>, number: usize) -> Result<(), String> {
-        if self.place == place("end") {
+    pub(super) fn take(&mut self, line: Line, number: usize) -> Result<(), String> {
+        if self.place == Place::End {
             return Err("a record after the end: are these two files in one?".to_owned());
         }
-        if matches!(line.record, Some(Record::Header(_))) != (number == 1) {
+        if matches!(line, Line::Record(Record::Header(_))) != (number == 1) {
             return Err("a second header: are these two files in one?".to_owned());
         }
-        let Some(record) = line.record else {
-            self.unknown.add(line.kind);
-            return Ok(());
+        let record = match line {
+            Line::Record(record) => record,
+            Line::Unknown(kind) => {
+                self.unknown.add(&kind);
+                return Ok(());
+            }
         };
-        self.place = self.place.max(place(line.kind));
+        self.place = self.place.max(record.place());
         let Record::AfterWindow(record) = record else {
             self.check_object(&record)?;
             return self.add(record);
@@ -184,7 +187,7 @@ impl Gathered {
     pub(super) fn finish(self, lines: usize) -> Input {
         let mut evidence = self.evidence;
         // What became of an object may be behind the cut.
-        if self.place > place("afterWindow") {
+        if self.place > Place::AfterWindow {
             evidence.later = Later {
                 profiles: self.later.profiles,
                 slices: self.later.slices,
@@ -193,10 +196,10 @@ impl Gathered {
             };
             evidence.later.sort();
         }
-        if self.place != place("end") {
+        if self.place != Place::End {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
                 // The kind of the cut may lack records; later kinds lack all.
-                **asked == Asked::Yes && place(last_record(**kind)) >= self.place
+                **asked == Asked::Yes && Place::of(**kind) >= self.place
             });
             let reason = format!("the evidence file is cut short after line {lines}: record it again");
             let gaps: Vec<Gap> = lost.map(|(kind, _)| Gap::of(*kind, reason.clone())).collect();

@@ -1,12 +1,12 @@
 //! One record of the file, and the order of the records, by which a cut shows what is lost.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, fmt};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, Error as _, IgnoredAny, value::StrDeserializer},
+    de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor, value::StrDeserializer},
 };
 use serde_json::{Map, Value, value::RawValue};
 
@@ -19,43 +19,85 @@ use crate::{
 };
 
 /// A line of the file.
-pub(super) struct Line<'l> {
-    /// The kind of its record.
-    pub kind: &'l str,
-    /// The record; none if the suite does not know its kind.
-    pub record: Option<Record<'static>>,
+pub(super) enum Line {
+    Record(Record<'static>),
+    /// A record of a kind that the suite does not know.
+    Unknown(String),
 }
 
-impl<'l> Line<'l> {
+impl Line {
     /// Reads a line.
     ///
     /// # Errors
     /// When it is not a record. The error leaves out what it quotes: a misplaced value may be a secret.
-    pub fn read(line: &'l [u8]) -> Result<Self, String> {
+    pub fn read(line: &[u8]) -> Result<Self, String> {
         let text = str::from_utf8(line).map_err(|_| "it is not UTF-8 text")?;
-        // Between its first quotes is the kind.
-        let mut texts = text.split('"').skip(1).step_by(2);
-        let kind = texts.next().unwrap_or_default();
-        let error = match serde_json::from_str(text) {
-            Ok(record) => {
-                let record = Some(record).filter(Record::is_in_place);
-                return Ok(Self { kind, record });
-            }
-            Err(error) => error.to_string(),
+        let error = match serde_json::from_str::<Record>(text) {
+            Ok(record) if record.is_in_place() => return Ok(Self::Record(record)),
+            Ok(_) => return Ok(Self::Unknown(AFTER_WINDOW.to_owned())),
+            Err(error) => error,
         };
-        let innermost = if kind == "afterWindow" {
-            texts.next()
+        let Entry { kind, value } = Entry::read(text)?;
+        let is_known = if kind == AFTER_WINDOW {
+            Record::is_kind(&Entry::read(value.get())?.kind)
         } else {
-            Some(kind)
+            Record::is_kind(&kind)
         };
-        let entries: Option<BTreeMap<String, IgnoredAny>> = serde_json::from_str(text).ok();
-        let is_record = entries.is_some_and(|entries| entries.len() == 1);
-        if is_record && innermost.is_some_and(|kind| !Record::is_kind(kind)) {
-            return Ok(Self { kind, record: None });
+        if is_known {
+            Err(described(&error))
+        } else {
+            Ok(Self::Unknown(kind))
         }
-        let end = error.rfind(" at line ").unwrap_or(error.len());
-        Err(without_values(&error[..end]))
     }
+}
+
+const AFTER_WINDOW: &str = "afterWindow";
+
+/// The key and the value of an object with one key.
+struct Entry<'l> {
+    kind: String,
+    value: &'l RawValue,
+}
+
+impl<'l> Entry<'l> {
+    fn read(text: &'l str) -> Result<Self, String> {
+        serde_json::from_str::<IgnoredAny>(text).map_err(|error| described(&error))?;
+        serde_json::from_str(text).map_err(|_| format!("expected {ENTRY}"))
+    }
+}
+
+const ENTRY: &str = "an object with one key, the record's kind";
+
+impl<'de> Deserialize<'de> for Entry<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = Entry<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(ENTRY)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let first = map.next_entry()?;
+        let (kind, value) = first.ok_or_else(|| A::Error::invalid_length(0, &self))?;
+        match map.next_key::<IgnoredAny>()? {
+            None => Ok(Entry { kind, value }),
+            Some(_) => Err(A::Error::invalid_length(2, &self)),
+        }
+    }
+}
+
+/// An error without its place and without what it quotes.
+fn described(error: &serde_json::Error) -> String {
+    let error = error.to_string();
+    let end = error.rfind(" at line ").unwrap_or(error.len());
+    without_values(&error[..end])
 }
 
 /// A record: a line is an object with one key, the record's kind.
@@ -169,6 +211,32 @@ impl Record<'_> {
         !read.is_err_and(|error| error.to_string().starts_with("unknown variant"))
     }
 
+    /// Where it is in the file. A change belongs to the object above it.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Patch(_) | Self::Deleted(_) | Self::Missing(_) => Place::default(),
+            Self::Header(_) | Self::Gap(_) | Self::Unreadable(_) => Place::Header,
+            Self::Driver(_) | Self::Testbed(_) => Place::Driver,
+            Self::Namespace(_) => Place::Namespaces,
+            Self::Secret(_) => Place::Secrets,
+            Self::UnlabelledSecret(_) => Place::UnlabelledSecrets,
+            Self::Probe(_) => Place::Probe,
+            Self::Profile(_) => Place::Profiles,
+            Self::PlacementDecision(_) => Place::PlacementDecisions,
+            Self::AfterWindow(_) => Place::AfterWindow,
+            Self::Requests(_) | Self::Request(_) => Place::Requests,
+            Self::PlacementDecisionRequests(_) | Self::PlacementDecisionRequest(_) => {
+                Place::PlacementDecisionRequests
+            }
+            Self::Member(_) | Self::MemberSample(_) | Self::EndpointCall(_) => Place::Members,
+            Self::Login(_) => Place::Logins,
+            Self::MemberCalls(_) | Self::MemberCall(_) => Place::MemberCalls,
+            Self::PluginCalls(_) | Self::PluginCall(_) => Place::PluginCalls,
+            Self::Mentions(_) => Place::Mentions,
+            Self::End {} => Place::End,
+        }
+    }
+
     /// Returns `false` for an `afterWindow` that holds a record of another part of the file.
     fn is_in_place(&self) -> bool {
         let Self::AfterWindow(record) = self else {
@@ -195,50 +263,47 @@ fn by_itself<'de, D: Deserializer<'de>, T: Clone + DeserializeOwned>(
     object.map(Cow::Owned).map_err(D::Error::custom)
 }
 
-/// The kinds of records in the order of the file. A cut loses those of all later places. A `patch` or `deleted` belongs
-/// to the object above it.
-const ORDER: [&[&str]; 17] = [
-    &["header", "gap", "unreadable"],
-    &["driver", "testbed"],
-    &["namespace"],
-    &["secret"],
-    &["unlabelledSecret"],
-    &["probe"],
-    &["profile"],
-    &["placementDecision"],
-    &["afterWindow"],
-    &["requests", "request"],
-    &["placementDecisionRequests", "placementDecisionRequest"],
-    &["member", "memberSample", "endpointCall"],
-    &["login"],
-    &["memberCalls", "memberCall"],
-    &["pluginCalls", "pluginCall"],
-    &["mentions"],
-    &["end"],
-];
-
-/// The place of a kind of record in the file.
-pub(super) fn place(kind: &str) -> usize {
-    let place = ORDER.iter().position(|kinds| kinds.contains(&kind));
-    place.unwrap_or_default()
+/// The places of the file, in their order. A cut loses the records of all later ones.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    #[default]
+    Header,
+    Driver,
+    Namespaces,
+    Secrets,
+    UnlabelledSecrets,
+    Probe,
+    Profiles,
+    PlacementDecisions,
+    AfterWindow,
+    Requests,
+    PlacementDecisionRequests,
+    Members,
+    Logins,
+    MemberCalls,
+    PluginCalls,
+    Mentions,
+    End,
 }
 
-/// The kind of record that completes a kind of evidence.
-pub(super) fn last_record(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Namespaces => "namespace",
-        Kind::Secrets => "secret",
-        Kind::UnlabelledSecrets => "unlabelledSecret",
-        Kind::Probe => "probe",
-        Kind::Inventory | Kind::Timeline | Kind::Writers => "profile",
-        Kind::PlacementDecisions | Kind::PlacementTimeline => "placementDecision",
-        // One log has the requests on both kinds of objects.
-        Kind::Requests => "placementDecisionRequest",
-        Kind::Members | Kind::Plugins => "login",
-        Kind::Driver | Kind::Testbed | Kind::Outputs => "driver",
-        Kind::MemberCalls => "memberCall",
-        Kind::PluginCalls => "pluginCall",
-        Kind::Mentions => "mentions",
+impl Place {
+    /// Where the last record of a kind of evidence is.
+    pub fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Namespaces => Self::Namespaces,
+            Kind::Secrets => Self::Secrets,
+            Kind::UnlabelledSecrets => Self::UnlabelledSecrets,
+            Kind::Probe => Self::Probe,
+            Kind::Inventory | Kind::Timeline | Kind::Writers => Self::Profiles,
+            Kind::PlacementDecisions | Kind::PlacementTimeline => Self::PlacementDecisions,
+            // One log has the requests on both kinds of objects.
+            Kind::Requests => Self::PlacementDecisionRequests,
+            Kind::Members | Kind::Plugins => Self::Logins,
+            Kind::Driver | Kind::Testbed | Kind::Outputs => Self::Driver,
+            Kind::MemberCalls => Self::MemberCalls,
+            Kind::PluginCalls => Self::PluginCalls,
+            Kind::Mentions => Self::Mentions,
+        }
     }
 }
 

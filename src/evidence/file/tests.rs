@@ -342,10 +342,20 @@ fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
 #[test]
 fn unknown_records_are_skipped_and_other_formats_refused() {
     let text = String::from_utf8(written(&sample())).expect("text");
-    let newer = text.replacen('\n', "\n{\"driverStep\":{\"name\":\"join\"}}\n", 1);
-    let input = read_back(newer.as_bytes());
-    assert_eq!(input.notes, ["skipped records of unknown kinds: 1 × driverStep"]);
-    assert_eq!(input.evidence, sample());
+    for (record, kind) in [
+        (r#"{"driverStep":{"name":"join"}}"#, "driverStep"),
+        (r#"{"driver\u0053tep":1}"#, "driverStep"),
+        (r#"{"afterWindow":{"driverStep":{}}}"#, "afterWindow"),
+        (r#"{"afterWindow":{"end":{}}}"#, "afterWindow"),
+    ] {
+        let newer = text.replacen('\n', &format!("\n{record}\n"), 1);
+        let input = read_back(newer.as_bytes());
+        assert_eq!(
+            input.notes,
+            [format!("skipped records of unknown kinds: 1 × {kind}")]
+        );
+        assert_eq!(input.evidence, sample());
+    }
 
     for other in [
         "conformance.clusterprofile/evidence/v1",
@@ -552,6 +562,22 @@ fn a_spoilt_line_is_named() {
         message(&joined(&[lines[0], &nameless])),
         "x:2: metadata: invalid type: sequence, expected an object"
     );
+    const NO_RECORD: &str = "x:2: expected an object with one key, the record's kind";
+    for (line, flaw) in [
+        ("{}", NO_RECORD),
+        ("[]", NO_RECORD),
+        ("null", NO_RECORD),
+        (r#""end""#, NO_RECORD),
+        (r#"{"gap":{"kind":"driver","reason":"r"},"y":1}"#, NO_RECORD),
+        (r#"{"foo":1,"bar":2}"#, NO_RECORD),
+        (r#"{"end":{},"end":{}}"#, NO_RECORD),
+        (r#"{"afterWindow":{"foo":1,"bar":2}}"#, NO_RECORD),
+        (r#"{"foo":1}x"#, "x:2: trailing characters"),
+        (r#"{"gap":"#, "x:2: EOF while parsing a value"),
+        (r#"{"foo":}"#, "x:2: expected value"),
+    ] {
+        assert_eq!(message(&joined(&[lines[0], line])), flaw, "{line}");
+    }
     let mut bytes = text.clone().into_bytes();
     bytes[lines[0].len() + 20] = 0xFF;
     assert_eq!(refused(&bytes), "x:2: it is not UTF-8 text");
@@ -562,6 +588,10 @@ fn a_spoilt_line_is_named() {
         ),
         (
             vec![lines[3], lines[1]],
+            "x:5: a record after the end: are these two files in one?",
+        ),
+        (
+            vec![r#"{"\u0065nd":{}}"#, lines[1]],
             "x:5: a record after the end: are these two files in one?",
         ),
         (
