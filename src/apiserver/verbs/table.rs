@@ -3,9 +3,12 @@
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
+use jsonpath_rust::{
+    parser::{model::JpQuery, parse_json_path},
+    query::js_path_process,
+};
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
-use serde_json_path::JsonPath;
 
 use crate::{
     object::{
@@ -69,7 +72,7 @@ struct Column {
     /// The type of cells.
     cells: String,
     /// The JSON path of cells. An invalid path yields none.
-    path: Option<JsonPath>,
+    path: Option<JpQuery>,
 }
 
 impl Column {
@@ -89,7 +92,7 @@ impl Column {
                 "name": name, "type": kind, "format": format, "description": description, "priority": 0,
             }),
             cells: cells.to_owned(),
-            path: JsonPath::parse(&format!("$.metadata.{field}")).ok(),
+            path: parse_json_path(&format!("$.metadata.{field}")).ok(),
         }
     }
 
@@ -106,12 +109,13 @@ impl Column {
                 "priority": column["priority"].as_i64().unwrap_or_default(),
             }),
             cells: text(column, "type").to_owned(),
-            path: JsonPath::parse(&standard_path(path)).ok(),
+            path: parse_json_path(&standard_path(path)).ok(),
         }
     }
 
     fn cell(&self, object: &Value, now: Timestamp) -> Value {
-        let found = self.path.as_ref().and_then(|path| path.query(object).first());
+        let found = self.path.as_ref().map(|path| js_path_process(path, object));
+        let found = found.and_then(|values| Some(values.ok()?.into_iter().next()?.val()));
         match (self.cells.as_str(), found) {
             ("name", found) => found.and_then(Value::as_str).unwrap_or_default().into(),
             ("string", Some(Value::Null)) => "<no value>".into(),
