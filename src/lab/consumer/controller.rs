@@ -12,13 +12,11 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    CONSUMER, NAMESPACES, UNSELECTED,
-    access::{Access, Unusable, access},
-    connect::{Connector, MemberConnection},
+    CONSUMER, NAMESPACES, UNSELECTED, World,
+    connect::{Access, Connector, MemberConnection, Unusable, access},
     outputs::{Lines, Outputs},
     placements::Placements,
     selection::{acted_on, finalizers_without_own, key, of_one_member, wanted_finalizers},
-    world::World,
 };
 use crate::{
     client::{Hub, RequestError, Target, Via, profile_resource},

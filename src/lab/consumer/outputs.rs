@@ -12,7 +12,7 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{CONSUMER, OUTPUTS, world::World};
+use super::{CONSUMER, OUTPUTS, World};
 use crate::client::{Hub, RequestError, Target};
 
 /// The label of its Secrets, and the value.

@@ -10,7 +10,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{CONSUMER, DECISION, NAMESPACES, selection::key, world::World};
+use super::{CONSUMER, DECISION, NAMESPACES, World, selection::key};
 use crate::{
     client::{Hub, RequestError, Via, slice_resource},
     mirror::Mirror,

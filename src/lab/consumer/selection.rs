@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MEMBER_ID};
 use kube::api::DynamicObject;
 
-use super::world::World;
+use super::World;
 use crate::client::{conditions, is_false};
 
 /// Its finalizer, which keeps a profile until the consumer has left its member.

@@ -1,10 +1,9 @@
 //! Starts hubs: in this process, on this machine, in a container.
 
-mod install;
 #[cfg(feature = "k3s")]
 mod k3s;
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use ::envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
 use apiserver::User;
@@ -14,12 +13,16 @@ use collect::{
     clock::Clock,
     connect::{Connection, HubAccess, USER_AGENT, cause},
 };
-use http::{HeaderValue, header};
-use install::install;
+use http::{HeaderValue, Request, header};
 #[cfg(feature = "k3s")]
 pub use k3s::{K3S_IMAGE, K3s, K3sError};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{Client, Config};
+use kube::{
+    Client, Config,
+    api::{Api, PostParams},
+};
+use serde_json::Value;
+use tokio::time::sleep;
 
 use crate::crd;
 
@@ -333,4 +336,54 @@ pub enum HubError {
         "this clusterprofile-conformance was built without the feature k3s, which a hub in a container needs"
     )]
     WithoutK3s,
+}
+
+/// The time between two checks that they are served, and how many checks there are.
+const POLL: Duration = Duration::from_millis(50);
+const POLLS: u32 = 600;
+
+/// Creates the CRDs that are missing, and waits until all are served. The error says why not; it shows nothing of a
+/// credential.
+async fn install(client: &Client, definitions: &[CustomResourceDefinition]) -> Result<(), String> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for definition in definitions {
+        match api.create(&PostParams::default(), definition).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+            Err(error) => {
+                let name = definition.metadata.name.as_deref().unwrap_or_default();
+                return Err(format!("CRD {name}: {}", cause(&error)));
+            }
+        }
+    }
+    for definition in definitions {
+        let plural = &definition.spec.names.plural;
+        let served = served(client, definition).await;
+        served.map_err(|error| format!("{plural} is not served: {}", cause(&error)))?;
+    }
+    Ok(())
+}
+
+/// Waits until the hub answers a list in every version that the definition serves: discovery may show a version earlier.
+async fn served(client: &Client, definition: &CustomResourceDefinition) -> kube::Result<()> {
+    let spec = &definition.spec;
+    for version in spec.versions.iter().filter(|version| version.served) {
+        let path = format!(
+            "/apis/{}/{}/{}?limit=1",
+            spec.group, version.name, spec.names.plural
+        );
+        let mut polls = 0;
+        loop {
+            let request = Request::get(&path)
+                .body(Vec::new())
+                .map_err(kube::Error::HttpError)?;
+            match client.request::<Value>(request).await {
+                Ok(_) => break,
+                Err(error) if polls == POLLS => return Err(error),
+                Err(_) => sleep(POLL).await,
+            }
+            polls += 1;
+        }
+    }
+    Ok(())
 }

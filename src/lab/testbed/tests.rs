@@ -73,7 +73,7 @@ async fn seen(calls: &Calls, count: usize) -> Vec<(String, String)> {
     while calls.recorded().len() < count {
         tokio::task::yield_now().await;
     }
-    let told = calls.recorded().into_iter().map(|call| {
+    let outcomes = calls.recorded().into_iter().map(|call| {
         let what = match call.what {
             evidence::CallEvent::Failed { .. } => "broken".to_owned(),
             evidence::CallEvent::Connected {} => "connected".to_owned(),
@@ -83,7 +83,7 @@ async fn seen(calls: &Calls, count: usize) -> Vec<(String, String)> {
         };
         (call.member, what)
     });
-    told.collect()
+    outcomes.collect()
 }
 
 fn expected(calls: &[(&str, &str)]) -> Vec<(String, String)> {
