@@ -16,7 +16,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use crate::{Assets, EnvtestError, servers::Servers};
+use crate::{Assets, EnvtestError, Servers};
 
 /// The user that every server has.
 const ADMIN: &str = "admin";
@@ -107,7 +107,8 @@ impl Envtest {
     pub async fn start(assets: &Assets, options: EnvtestOptions) -> Result<Self, EnvtestError> {
         for _ in 1..ATTEMPTS {
             match Self::start_once(assets, &options).await {
-                Err(error) if error.is_port_taken() => {}
+                // Another program took a port after it was chosen and before the server listened on it.
+                Err(EnvtestError::NotReady { tail, .. }) if tail.contains("address already in use") => {}
                 outcome => return outcome,
             }
         }
@@ -126,7 +127,8 @@ impl Envtest {
             fs::write(folder.path().join(name), text)
                 .map_err(EnvtestError::system(format!("write {name}")))?;
         }
-        let [etcd_port, port] = free_ports()?;
+        let ports = free_ports();
+        let [etcd_port, port] = ports.map_err(EnvtestError::system("find a free port on 127.0.0.1"))?;
         let mut servers = Servers::watched(folder.path())?;
         servers.start("etcd", etcd(assets, folder.path(), etcd_port))?;
         let mut api_server = api_server(assets, folder.path(), etcd_port, port);
@@ -162,11 +164,9 @@ impl Envtest {
                 sleep(POLL).await;
             }
         };
-        let outcome = timeout(within, waiting).await;
-        outcome.unwrap_or_else(|_| {
-            let reason =
-                format!("the API server was not ready within {within:?} (it last answered: {answer})");
-            Err(self.servers.not_ready("kube-apiserver", reason))
+        timeout(within, waiting).await.unwrap_or_else(|_| {
+            let why = format!("the API server was not ready within {within:?} (it last answered: {answer})");
+            Err(self.servers.not_ready("kube-apiserver", why))
         })
     }
 
@@ -213,7 +213,7 @@ impl Envtest {
 
     /// The process ids of etcd and kube-apiserver.
     pub fn process_ids(&self) -> Vec<u32> {
-        self.servers.ids()
+        self.servers.started.iter().map(|(_, child)| child.id()).collect()
     }
 
     fn token(&self, name: &str) -> &str {
@@ -272,10 +272,10 @@ impl fmt::Debug for Envtest {
 /// When the server does not answer, or is not ready yet.
 pub async fn ready(client: &Client) -> kube::Result<String> {
     for path in ["/readyz", "/api/v1/namespaces/default"] {
-        let request = Request::get(path)
-            .body(Vec::new())
-            .map_err(kube::Error::HttpError)?;
-        client.request_text(request).await?;
+        let request = Request::get(path).body(Vec::new());
+        client
+            .request_text(request.map_err(kube::Error::HttpError)?)
+            .await?;
     }
     Ok(client.apiserver_version().await?.git_version)
 }
@@ -295,19 +295,15 @@ fn private_folder() -> Result<TempDir, EnvtestError> {
     builder.prefix("kube-envtest-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder
-        .tempdir()
-        .map_err(EnvtestError::system("create a folder for the servers"))
+    let folder = builder.tempdir();
+    folder.map_err(EnvtestError::system("create a folder for the servers"))
 }
 
 /// Two ports that were free a moment ago. Both are bound before either is released, so they differ.
-fn free_ports() -> Result<[u16; 2], EnvtestError> {
+fn free_ports() -> io::Result<[u16; 2]> {
     let bind = || TcpListener::bind(("127.0.0.1", 0));
-    let ports = || -> io::Result<[u16; 2]> {
-        let (one, other) = (bind()?, bind()?);
-        Ok([one.local_addr()?.port(), other.local_addr()?.port()])
-    };
-    ports().map_err(EnvtestError::system("find a free port on 127.0.0.1"))
+    let (one, other) = (bind()?, bind()?);
+    Ok([one.local_addr()?.port(), other.local_addr()?.port()])
 }
 
 /// A program that runs in `folder` with an empty environment: etcd takes settings from variables named `ETCD_…`.

@@ -2,13 +2,12 @@
 //!
 //! The trials are ignored, with the reason, where there are no programs to start.
 
-mod readme;
-
 use std::{
     env, fs, future,
     io::{BufRead as _, BufReader, Write as _},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{self, Command, ExitCode, Stdio},
     time::Duration,
 };
 
@@ -30,7 +29,7 @@ fn main() -> ExitCode {
     if let Some(folder) = env::var_os(ONLY_START) {
         runtime().block_on(start_and_wait(Path::new(&folder)));
     }
-    readme::run_if_asked();
+    run_if_asked();
     let mut trials = vec![
         trial("serves_its_users_and_leaves_nothing_behind", |assets| {
             runtime().block_on(serves_its_users_and_leaves_nothing_behind(assets));
@@ -40,12 +39,12 @@ fn main() -> ExitCode {
             runtime().block_on(says_why_it_does_not_start(assets));
         }),
     ];
-    trials.push(Trial::test("readme::names_this_version", || {
-        readme::names_this_version();
+    trials.push(Trial::test("names_this_version", || {
+        names_this_version();
         Ok(())
     }));
-    for program in readme::PROGRAMS {
-        let name = |what: &str| format!("readme::{}::{what}", program.name);
+    for program in PROGRAMS {
+        let name = |what: &str| format!("{}::{what}", program.name);
         trials.push(Trial::test(name("stands_in_the_readme"), || {
             program.stands_in_the_readme();
             Ok(())
@@ -275,4 +274,82 @@ fn exists(id: u32) -> bool {
 fn runs(id: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     exists(id) && !stat.contains(") Z ")
+}
+
+/// The programs of the README are those of the tests, and each of them runs.
+const README: &str = include_str!("../README.md");
+
+/// Names the program that a copy of this test runs in place of its trials.
+const PROGRAM: &str = "ENVTEST_README_PROGRAM";
+
+/// A program of the README.
+struct Program {
+    name: &'static str,
+    text: &'static str,
+    run: fn(),
+}
+
+/// A module for each program, and the list of them.
+macro_rules! programs {
+    ($($name:ident)*) => {
+        $(mod $name {
+            include!(concat!("readme/", stringify!($name), ".rs"));
+
+            pub fn run() {
+                main().expect("the program succeeds");
+            }
+        })*
+
+        const PROGRAMS: &[Program] = &[$(Program {
+            name: stringify!($name),
+            text: include_str!(concat!("readme/", stringify!($name), ".rs")),
+            run: $name::run,
+        }),*];
+    };
+}
+
+programs!(start users versions);
+
+/// Runs a program instead of the trials, if this process was started for that.
+fn run_if_asked() {
+    let asked = env::var(PROGRAM).unwrap_or_default();
+    if let Some(program) = PROGRAMS.iter().find(|program| program.name == asked) {
+        (program.run)();
+        process::exit(0);
+    }
+}
+
+fn names_this_version() {
+    let version = concat!(
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        ".",
+        env!("CARGO_PKG_VERSION_MINOR")
+    );
+    assert!(
+        README.contains(&format!("kube-envtest = \"{version}\"")),
+        "the README has not {version}"
+    );
+}
+
+impl Program {
+    fn stands_in_the_readme(&self) {
+        let block = format!("```rust,no_run\n{}```\n", self.text);
+        assert!(
+            README.contains(&block),
+            "the README has not tests/readme/{}.rs",
+            self.name
+        );
+    }
+
+    /// Runs it, as its users would, with a folder that has one folder for each version.
+    fn runs(&self, assets: &Assets) {
+        let versions = tempfile::tempdir().unwrap();
+        symlink(assets.folder(), versions.path().join("one")).unwrap();
+        succeeds(
+            Command::new(env::current_exe().unwrap())
+                .env(PROGRAM, self.name)
+                .env("KUBEBUILDER_ASSETS", assets.folder())
+                .arg(versions.path()),
+        );
+    }
 }
