@@ -25,7 +25,7 @@ fn authors(evidence: &Evidence) -> Authors<'_> {
 }
 
 /// The author of the last change of the first profile.
-fn last_change(evidence: &Evidence, field: &str) -> Author {
+fn last_change(evidence: &Evidence, field: &str, is_over_gap: bool) -> Author {
     let life = &evidence.profiles[0];
     let (before, after) = life.steps().last().expect("a change");
     let arrival = after.received().as_microsecond();
@@ -35,7 +35,7 @@ fn last_change(evidence: &Evidence, field: &str) -> Author {
         after: Some(after),
         at: Edge::between(arrival - LATE, arrival),
         seen_at: arrival,
-        is_over_gap: false,
+        is_over_gap,
         place: 0,
     };
     authors(evidence).of_change(&change, field).author
@@ -65,6 +65,20 @@ fn is_unknown(author: &Author, words: &str) -> bool {
 }
 
 #[test]
+fn the_request_with_the_resource_version_decides() {
+    let evidence = evidence(json!({
+        "clusterManager": {"users": ["fleet"]},
+        "steps": [labelled(Some(json!([entry("fleet", "${1m}", &[LABEL])])))],
+        "requests": [
+            {"at": "50s", "user": "fleet", "changed": true},
+            {"at": "58s", "user": "jane", "changed": true, "resourceVersion": "102"},
+            {"at": "59s", "user": "fleet", "changed": false, "resourceVersion": "102"},
+        ],
+    }));
+    assert_eq!(last_change(&evidence, LABEL, false), Author::Other);
+}
+
+#[test]
 fn the_moved_entry_of_managed_fields_decides() {
     for (manager, author) in [
         ("m", Author::Implementation),
@@ -78,7 +92,7 @@ fn the_moved_entry_of_managed_fields_decides() {
         let first = json!({"at": "1s", "change": {"metadata": {"writers": [owner]}}});
         let second = labelled(Some(json!([owner, moved, invented])));
         let evidence = evidence(json!({"steps": [first, second]}));
-        assert_eq!(last_change(&evidence, LABEL), author, "{manager}");
+        assert_eq!(last_change(&evidence, LABEL, false), author, "{manager}");
     }
 }
 
@@ -90,7 +104,7 @@ fn the_owner_decides_after_two_writes_within_one_second() {
         {"at": "1500ms", "change": {"metadata": {"labels": {"tier": "gold"}}}},
     ]);
     let evidence = evidence(json!({"steps": steps}));
-    assert_eq!(last_change(&evidence, LABEL), Author::Implementation);
+    assert_eq!(last_change(&evidence, LABEL, false), Author::Implementation);
     assert_eq!(
         authors(&evidence)
             .of_listed(evidence.profiles[0].last(), LABEL)
@@ -100,13 +114,31 @@ fn the_owner_decides_after_two_writes_within_one_second() {
 }
 
 #[test]
+fn a_removed_field_has_no_owner() {
+    let writers = json!([entry("m", "${-1h}", &["spec.clusterManager"])]);
+    let change = json!({"metadata": {"labels": {"x-k8s.io/cluster-manager": null}, "writers": writers}});
+    let evidence = evidence(json!({"steps": [{"at": "1m", "change": change}]}));
+    let author = last_change(&evidence, "metadata.labels[x-k8s.io/cluster-manager]", false);
+    assert!(is_unknown(&author, "only an audit log"), "{author:?}");
+}
+
+#[test]
+fn over_a_gap_only_the_owner_counts() {
+    let steps = [labelled(Some(json!([entry("m", "${1m}", &[LABEL])])))];
+    let evidence = evidence(json!({"steps": steps, "requests": [{"at": "59s", "user": "jane"}]}));
+    assert_eq!(last_change(&evidence, LABEL, true), Author::Implementation);
+    let author = last_change(&evidence, "metadata.annotations[a]", true);
+    assert!(is_unknown(&author, "missed changes"), "{author:?}");
+}
+
+#[test]
 fn requests_at_the_time_of_the_change_decide_if_all_have_one_author() {
     let logged = |requests: Value, driver: Value| {
         let evidence = evidence(json!({
             "clusterManager": {"users": ["fleet"]}, "writers": "none", "steps": [labelled(None)],
             "requests": requests, "driver": driver,
         }));
-        last_change(&evidence, LABEL)
+        last_change(&evidence, LABEL, false)
     };
     let own = json!({"at": "59s", "user": "fleet"});
     let other = json!({"at": "58s", "user": "jane"});
