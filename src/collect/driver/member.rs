@@ -16,7 +16,7 @@ use evidence::{
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, SemaphorePermit};
 
 use super::{
     DriverPlan, Fleet, OwnMember,
@@ -265,7 +265,7 @@ impl ScenarioMember {
         if has_left {
             session.pool.give_back(self.own);
         } else {
-            session.pool.close();
+            session.pool.lose();
             session.keep_stuck(self);
         }
     }
@@ -378,8 +378,22 @@ async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<
 pub(super) struct MemberPool {
     run: String,
     next: AtomicUsize,
-    /// The implementer's own members that no scenario has.
-    own: Option<(Semaphore, Mutex<Vec<OwnMember>>)>,
+    /// None unless they are the implementer's own.
+    own: Option<OwnPool>,
+}
+
+/// The implementer's own members.
+struct OwnPool {
+    members: Mutex<OwnMembers>,
+    /// Wakes the scenarios that wait for members.
+    changed: Notify,
+}
+
+struct OwnMembers {
+    /// Members that no scenario has. The last is taken first.
+    free: Vec<OwnMember>,
+    /// Number of members that have not failed to leave.
+    usable: usize,
 }
 
 impl MemberPool {
@@ -390,26 +404,29 @@ impl MemberPool {
             next: AtomicUsize::new(1),
             own: matches!(plan.fleet, Fleet::Own(_)).then(|| {
                 let own = plan.own_members();
-                // The last is taken first.
-                let reversed: Vec<OwnMember> = own.iter().rev().cloned().collect();
-                (Semaphore::new(own.len()), reversed.into())
+                OwnPool {
+                    members: Mutex::new(OwnMembers {
+                        free: own.iter().rev().cloned().collect(),
+                        usable: own.len(),
+                    }),
+                    changed: Notify::new(),
+                }
             }),
         }
     }
 
-    /// Takes that many members together, once they are free. None if an own member has failed to leave.
-    pub async fn take(&self, count: usize) -> Vec<OwnMember> {
-        let Some((permits, own)) = &self.own else {
-            return (0..count).map(|_| named(self.name())).collect();
+    /// Takes that many members together, once they are free. The error says why that is impossible.
+    pub async fn take(&self, count: usize) -> Result<Vec<OwnMember>, String> {
+        let Some(own) = &self.own else {
+            return Ok((0..count).map(|_| named(self.name())).collect());
         };
-        let permit = permits.acquire_many(u32::try_from(count).unwrap_or(u32::MAX));
-        let Ok(permit) = permit.await else {
-            return Vec::new();
-        };
-        permit.forget();
-        let mut own = own.lock();
-        let left = own.len().saturating_sub(count);
-        own.split_off(left)
+        loop {
+            let changed = own.changed.notified();
+            if let Some(outcome) = own.members.lock().take(count) {
+                return outcome;
+            }
+            changed.await;
+        }
     }
 
     /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
@@ -423,22 +440,37 @@ impl MemberPool {
 
     /// Returns a member that has left.
     pub fn give_back(&self, member: OwnMember) {
-        if let Some((permits, own)) = &self.own {
-            own.lock().push(member);
-            permits.add_permits(1);
+        if let Some(own) = &self.own {
+            own.members.lock().free.push(member);
+            own.changed.notify_waiters();
         }
     }
 
-    /// Gives out no more of the implementer's own members: one of them has failed to leave.
-    pub fn close(&self) {
-        if let Some((permits, _)) = &self.own {
-            permits.close();
+    /// Records that a member has failed to leave: no other scenario can take it.
+    pub fn lose(&self) {
+        if let Some(own) = &self.own {
+            own.members.lock().usable -= 1;
+            own.changed.notify_waiters();
         }
     }
 
     /// A name that nothing else of the run has.
     pub fn name(&self) -> String {
         member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl OwnMembers {
+    /// Takes that many members if they are free. Returns an error if there are too few usable ones.
+    fn take(&mut self, count: usize) -> Option<Result<Vec<OwnMember>, String>> {
+        if self.usable < count {
+            let usable = self.usable;
+            return Some(Err(format!(
+                "too few members: {count} needed, {usable} usable; the others failed to leave"
+            )));
+        }
+        let left = self.free.len().checked_sub(count)?;
+        Some(Ok(self.free.split_off(left)))
     }
 }
 

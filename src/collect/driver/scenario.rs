@@ -129,7 +129,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             Actors::MemberInOwnNamespace => self.join_in_own_namespace().await,
             Actors::SimilarMembers => {
                 // One after the other: the profile of the first one is known then.
-                for mut member in self.take(session.pool.similar()).await {
+                for mut member in self.offer(session.pool.similar()).await {
                     let step = member.join(session).await;
                     self.fleet.push((member, step));
                 }
@@ -157,18 +157,26 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
         }
     }
 
-    async fn take(&self, own: Vec<OwnMember>) -> Vec<ScenarioMember> {
+    /// Takes members. If there are too few, the scenario gets a skipped step.
+    async fn take(&self, count: usize) -> Vec<ScenarioMember> {
+        let session = self.session;
+        match session.pool.take(count).await {
+            Ok(own) => self.offer(own).await,
+            Err(reason) => {
+                let step = session.begin(self.spec.scenario, DriverAction::Join, "", None);
+                session.skip_step(step, reason);
+                Vec::new()
+            }
+        }
+    }
+
+    async fn offer(&self, own: Vec<OwnMember>) -> Vec<ScenarioMember> {
         ScenarioMember::take(self.session, self.spec.scenario, own).await
     }
 
     async fn join_member(&mut self, namespace: Option<String>) -> bool {
         let session = self.session;
-        let own = session.pool.take(1).await;
-        if own.is_empty() {
-            let step = session.begin(self.spec.scenario, DriverAction::Join, "", None);
-            session.skip_step(step, "no member is free: another one has failed to leave");
-        }
-        let Some(mut member) = self.take(own).await.pop() else {
+        let Some(mut member) = self.take(1).await.pop() else {
             return false;
         };
         member.namespace = namespace;
@@ -202,14 +210,13 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
 
     async fn join_fleet(&mut self, members: usize) -> bool {
         let session = self.session;
-        let own = session.pool.take(members).await;
-        let joining = self.take(own).await.into_iter().map(async |mut member| {
+        let joining = self.take(members).await.into_iter().map(async |mut member| {
             member.takes_turns = true;
             let step = member.join(session).await;
             (member, step)
         });
         self.fleet = join_all(joining).await;
-        true
+        !self.fleet.is_empty()
     }
 
     /// Requests clusters, and returns whether the scheduler selects them. Fake members join first if fewer than `needed` are

@@ -31,6 +31,8 @@ pub struct Habits {
     pub names_profile: bool,
     /// The hooks `leave` and `unplace` fail so many times for each member and placement.
     pub failures: usize,
+    /// The only member for which `leave` fails; none if it fails for all.
+    pub fails_for: Option<&'static str>,
     /// The scheduler gets other names of placements, so that its slices do not mention the run's. The hook `place` prints
     /// the key.
     pub prints_key: bool,
@@ -229,7 +231,8 @@ impl ManagerHooks {
         self.most_at_work.fetch_max(at_work, Ordering::Relaxed);
         sleep(HOOK).await;
         self.at_work.fetch_sub(1, Ordering::Relaxed);
-        if call.action == DriverAction::Leave && before < self.habits.failures {
+        let is_failing = self.habits.fails_for.is_none_or(|failing| failing == name);
+        if call.action == DriverAction::Leave && is_failing && before < self.habits.failures {
             return Called::failed("the hook fails");
         }
         if call.namespace.is_some() {

@@ -234,17 +234,20 @@ async fn the_run_restores_what_the_manager_does_not() {
     }
 }
 
-/// A manager, and a plan with one own member.
-async fn with_own_member(world: &World, failures: usize) -> (Manager, Plan) {
-    let manager = Manager::new(world, Habits::failing(failures)).await;
-    manager.own("lisbon").await;
-    let own = OwnMember {
-        name: "lisbon".to_owned(),
-        ..OwnMember::default()
-    };
+/// A manager, and a plan with these own members.
+async fn with_own_members(world: &World, names: &[&str], habits: Habits) -> (Manager, Plan) {
+    let manager = Manager::new(world, habits).await;
+    let mut own = Vec::new();
+    for name in names {
+        manager.own(name).await;
+        own.push(OwnMember {
+            name: (*name).to_owned(),
+            ..OwnMember::default()
+        });
+    }
     let mut plan = driving(&manager);
     let driver = plan.driver.as_mut().expect("a driver");
-    driver.fleet = Fleet::Own(vec![own]);
+    driver.fleet = Fleet::Own(own);
     driver.upgrade_to = Some("v1.35.1".to_owned());
     driver.scale.members = Some(0);
     (manager, plan)
@@ -253,22 +256,53 @@ async fn with_own_member(world: &World, failures: usize) -> (Manager, Plan) {
 #[tokio::test(start_paused = true)]
 async fn a_member_that_fails_to_leave_is_given_to_no_other_scenario() {
     let world = World::new().await;
-    let (manager, plan) = with_own_member(&world, 1).await;
+    let (manager, plan) = with_own_members(&world, &["lisbon"], Habits::failing(1)).await;
     let seen = run(&world, &manager, &plan).await;
     let joins = |why: &str| {
         let joins = seen.driver().steps_of(DriverAction::Join);
         joins.filter(|step| reason(step) == why).count()
     };
     assert_eq!(joins(""), 1);
-    assert_eq!(joins("no member is free: another one has failed to leave"), 8);
+    assert_eq!(
+        joins("too few members: 1 needed, 0 usable; the others failed to leave"),
+        8
+    );
     // The end of the run tries again.
+    assert_eq!(manager.joined(), [].into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn scenarios_continue_with_the_members_that_have_left() {
+    let world = World::new().await;
+    let habits = Habits {
+        fails_for: Some("lisbon"),
+        ..Habits::failing(1)
+    };
+    let (manager, mut plan) = with_own_members(&world, &["lisbon", "oslo"], habits).await;
+    plan.driver.as_mut().expect("a driver").scale.members = Some(2);
+    let seen = run(&world, &manager, &plan).await;
+    let joins = seen.driver().steps_of(DriverAction::Join);
+    let (scale, others): (Vec<_>, Vec<_>) = joins.partition(|step| step.scenario == Scenario::Scale);
+    assert_eq!(others.len(), 9);
+    for step in others {
+        assert_eq!(reason(step), "", "{step:?}");
+    }
+    // It needs both.
+    let reasons: Vec<&str> = scale.into_iter().map(reason).collect();
+    assert_eq!(
+        reasons,
+        ["too few members: 2 needed, 1 usable; the others failed to leave"]
+    );
+    let calls = manager.calls.lock().expect("no panic").clone();
+    let count = |call: &str| calls.iter().filter(|known| *known == call).count();
+    assert_eq!((count("join lisbon"), count("join oslo")), (1, 8));
     assert_eq!(manager.joined(), [].into());
 }
 
 #[tokio::test(start_paused = true)]
 async fn own_members_are_shared_by_the_scenarios() {
     let world = World::new().await;
-    let (manager, plan) = with_own_member(&world, 0).await;
+    let (manager, plan) = with_own_members(&world, &["lisbon"], Habits::default()).await;
     let seen = run(&world, &manager, &plan).await;
     for step in &seen.driver().steps {
         assert_eq!(reason(step), "", "{step:?}");
