@@ -86,7 +86,10 @@ fn invalid_values_are_reported_without_secrets() {
             "give a duration with its unit",
         ),
         (format!("{PAIR}timeout: 0s\n"), "give a duration with its unit"),
-        (format!("{PAIR}patience: [CANARY]\n"), "line 2, column 11"),
+        (
+            format!("{PAIR}patience: [CANARY]\n"),
+            "line 2, column 1: expected a duration",
+        ),
         (format!("{PAIR}patience: -5m\n"), "give a duration with its unit"),
         (format!("{PAIR}standIns: CANARY\n"), "line 2"),
         (format!("{PAIR}scale: {{members: CANARY}}\n"), "line 2"),
@@ -113,7 +116,7 @@ fn invalid_values_are_reported_without_secrets() {
         ),
         (
             "hooks: {join: CANARY, leave: [b]}\n".to_owned(),
-            "line 1, column 15",
+            "line 1, column 15: expected a command as a list of words",
         ),
         (
             "hooks: {join: [], leave: [b]}\n".to_owned(),
@@ -138,6 +141,22 @@ fn invalid_values_are_reported_without_secrets() {
     ] {
         let error = refusal(&text);
         assert!(error.contains(expected), "{error} of {text}");
+    }
+}
+
+#[test]
+fn maps_of_older_versions_are_refused_with_the_form_to_write() {
+    for (text, expected) in [
+        (
+            format!("{PAIR}patience: {{default: 3m, heal: 4m}}\n"),
+            "line 2, column 11: expected a duration such as 2m; for single actions use `patienceFor`",
+        ),
+        (
+            "hooks:\n  join: {command: [./CANARY], timeout: 3m}\n  leave: [b]\n".to_owned(),
+            "line 2, column 9: expected a command as a list of words; `timeout` and `env` are keys of the file",
+        ),
+    ] {
+        assert_eq!(refusal(&text), expected, "{text}");
     }
 }
 
