@@ -116,7 +116,7 @@ fn invalid_values_are_reported_without_secrets() {
         ),
         (
             "hooks: {join: CANARY, leave: [b]}\n".to_owned(),
-            "line 1, column 15: expected a command as a list of words",
+            "line 1, column 9: expected a command as a list of words",
         ),
         (
             "hooks: {join: [], leave: [b]}\n".to_owned(),
