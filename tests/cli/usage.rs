@@ -166,6 +166,15 @@ fn outputs_are_checked_before_anything_else() {
     assert_eq!(files.count(), 6, "a file is left");
 }
 
+#[test]
+fn an_input_that_cannot_be_read_replaces_an_earlier_report() {
+    let folder = Folder::new();
+    let junit = folder.write("junit.xml", "<old/>");
+    let run = format!("run --from missing.yaml --junit {junit}");
+    refused(run, &["missing.yaml", "No such file"]);
+    assert_contains(&folder.text("junit.xml"), &["<testsuites", "No such file"]);
+}
+
 /// A file on standard output stays.
 #[test]
 fn evidence_may_go_to_standard_output() {
