@@ -257,6 +257,23 @@ fn only_a_log_shows_who_deleted_an_object() {
 }
 
 #[test]
+fn a_deletion_is_by_who_deleted_after_the_creation() {
+    let evidence = evidence(json!({
+        "clusterManager": {"users": ["m"]},
+        "steps": [{"at": "60s", "delete": "a"}, {"at": "60400ms", "create": {}}, {"at": "61s", "delete": "a"}],
+        "requests": [
+            {"at": "60s", "verb": "delete", "user": "jane"},
+            {"at": "60300ms", "verb": "create", "code": 201},
+            {"at": "60900ms", "verb": "delete"},
+        ],
+    }));
+    let life = &evidence.profiles[1];
+    let gone = life.deleted.expect("a deletion").as_microsecond();
+    let deletion = authors(&evidence).of_deletion(life, Edge::between(gone - LATE, gone));
+    assert_eq!(deletion.author, Author::Implementation);
+}
+
+#[test]
 fn a_creation_is_attributed_by_the_log_or_by_the_first_version() {
     let created = |requests: Value, users: Value| {
         let evidence = evidence(json!({
