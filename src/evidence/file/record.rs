@@ -19,6 +19,10 @@ use crate::{
 };
 
 /// A line of the file.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one line at a time, which is taken apart at once"
+)]
 pub(super) enum Line {
     Record(Record<'static>),
     /// A record of a kind that the suite does not know.
