@@ -201,6 +201,10 @@ fn the_page_stays_small() {
                 let mut history = model.clone();
                 history.versions.truncate(if number < 2 { 30 } else { 3 });
                 for version in &mut history.versions {
+                    // Each profile describes a cluster of its own.
+                    let text = serde_json::to_string(&version.object).expect("JSON");
+                    let text = text.replace("b.default", &format!("cluster-{number}.default"));
+                    version.object = serde_json::from_str(&text).expect("a profile");
                     version.object.metadata.name = format!("cluster-{number}").into();
                     version.object.metadata.namespace = format!("fleet-{}", number % 9).into();
                     version.object.metadata.uid = format!("uid-{number}").into();
