@@ -1,4 +1,4 @@
-//! Submitted reports: files, and folders with `report.yaml` in folders of its own, its evidence beside it.
+//! Submitted reports: files, and folders with `report.yaml` in folders of its own, next to its evidence.
 
 use std::{
     fs::{self, DirEntry, File},

@@ -493,7 +493,7 @@ fn a_window_without_times_and_changes_without_a_window_are_refused() {
         refused(untimed.as_bytes()),
         "x:2: no `at`: only a dump, whose header has no window, does not say when a version was received"
     );
-    let told = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
+    let expected = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
     let lines: Vec<String> = String::from_utf8(written(&dump()))
         .expect("text")
         .lines()
@@ -506,7 +506,7 @@ fn a_window_without_times_and_changes_without_a_window_are_refused() {
         let changed = [&lines[..3], &[change.to_string()], &lines[3..]]
             .concat()
             .join("\n");
-        assert_eq!(refused(changed.as_bytes()), format!("x:4: {told}"));
+        assert_eq!(refused(changed.as_bytes()), format!("x:4: {expected}"));
     }
 }
 

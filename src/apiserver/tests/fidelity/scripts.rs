@@ -1,4 +1,4 @@
-//! Reads the scripts in a folder, the definitions that they use, and the list of known differences beside them.
+//! Reads the scripts in a folder, the definitions that they use, and the list of known differences in that folder.
 
 use std::{fs, path::Path};
 

@@ -225,12 +225,12 @@ async fn a_member_is_asked_all_through_the_window() {
         ["about.k8s.io", "argoproj.io", "cert-manager.io"]
     );
     let properties = first.cluster_properties.as_ref().expect("properties");
-    let told: Vec<_> = properties
+    let found: Vec<_> = properties
         .iter()
         .map(|one| (&*one.name, &*one.value, one.labelled))
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             ("owner.example.com", "me", false),
             ("tier.example.com", "gold", true)

@@ -20,8 +20,8 @@ impl collect::Progress for Waiting {
 
     fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
         assert_eq!(most.as_secs(), 130);
-        let mut told = self.0.lock().expect("a lock");
-        told.push((elapsed.as_secs(), awaited.to_owned()));
+        let mut reported = self.0.lock().expect("a lock");
+        reported.push((elapsed.as_secs(), awaited.to_owned()));
     }
 }
 
@@ -41,7 +41,7 @@ impl World {
         world
     }
 
-    /// Looks for a minute and then on, while `events` happens beside. Returns what was told of the wait, too.
+    /// Looks for a minute and then on, while `events` happens beside. Returns what was reported of the wait, too.
     async fn settle(
         &self,
         events: impl Future<Output = ()>,
@@ -58,7 +58,7 @@ impl World {
         let window = evidence.header.window.expect("a window");
         assert_eq!((seconds(window.from), seconds(window.until)), (0, 60));
         assert!(evidence.header.cut_short.is_none() && evidence.is_whole(Kind::Timeline));
-        (evidence, waiting.0.into_inner().expect("what was told"))
+        (evidence, waiting.0.into_inner().expect("what was reported"))
     }
 
     /// Profile `a` loses its label ten seconds before the window ends, and then something happens.
@@ -80,7 +80,7 @@ impl World {
 
 /// Until when the run looked on, in seconds since the start, and for how many profiles.
 fn settled(evidence: &Evidence) -> (i64, usize) {
-    let settled = evidence.header.settled.expect("it is told");
+    let settled = evidence.header.settled.expect("it is recorded");
     (seconds(settled.until), settled.profiles)
 }
 
@@ -111,9 +111,9 @@ async fn ends_at_once_if_nothing_is_open() {
         after(20).await;
         world.label("a", Some("m")).await;
     };
-    let (evidence, told) = world.settle(events, future::pending()).await;
+    let (evidence, reported) = world.settle(events, future::pending()).await;
     assert_eq!(settled(&evidence), (60, 0));
-    assert!(told.is_empty() && evidence.later.is_empty());
+    assert!(reported.is_empty() && evidence.later.is_empty());
     assert_eq!(verdict(&evidence), Verdict::Pass);
     assert_eq!(seconds(world.clock.now()), 60);
 }
@@ -129,10 +129,10 @@ async fn waits_for_what_is_fixed_in_time() {
         after(10).await;
         world.label("a", Some("m")).await;
     };
-    let (evidence, told) = world.settle(world.unlabelled(then), future::pending()).await;
+    let (evidence, reported) = world.settle(world.unlabelled(then), future::pending()).await;
     assert_eq!(settled(&evidence), (81, 1));
-    assert_eq!(told[0], (0, "1 profile".to_owned()));
-    assert_eq!(told.len(), 22, "{told:?}");
+    assert_eq!(reported[0], (0, "1 profile".to_owned()));
+    assert_eq!(reported.len(), 22, "{reported:?}");
     let [of_a] = &evidence.later.profiles[..] else {
         panic!("{:?}", evidence.later)
     };

@@ -228,7 +228,7 @@ fn around(output: &str) -> &str {
     &output[begin..at + CANARY.len()]
 }
 
-/// What stands for no time where somebody prints it after all.
+/// The text of a missing time, if a format prints it.
 const NO_TIMES: [&str; 3] = ["1970-", "-009999-", "9999-12-3"];
 
 fn dumps() -> Vec<(String, Evidence)> {
