@@ -17,8 +17,7 @@ use crate::{
     time::Micros,
 };
 
-/// What one rule examined and found. What counts only if nothing was examined or found is decided in
-/// [`Findings::conclude`].
+/// What one rule examined and found. [`Findings::conclude`] decides what counts only if nothing was examined or found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// How many things (mostly objects) were examined.
@@ -41,15 +40,15 @@ pub struct Findings {
 pub struct Conclusion {
     /// How many things (mostly objects) were examined.
     pub examined: usize,
-    /// The violations and hints, in their order.
+    /// The violations and warnings, in their order.
     pub list: Vec<Finding>,
     /// Why the evidence was insufficient, each cause once.
     pub doubts: Vec<Reason>,
-    /// The necessary evidence that was not requested, if so. Counts only if nothing was examined.
+    /// The required evidence that was not requested, if any. Counts only if nothing was examined.
     pub not_asked: Option<Reason>,
     /// Why the rule does not apply to anything, if so. Counts only if nothing was examined.
     pub not_applicable: Option<Reason>,
-    /// Remarks for the report, such as which evidence was used.
+    /// Notes for the report, for example which evidence was used.
     pub notes: Vec<Reason>,
 }
 
@@ -91,12 +90,12 @@ impl Findings {
         self.examined += 1;
     }
 
-    /// The violations and hints, in their order.
+    /// The violations and warnings, in their order.
     pub fn list(&self) -> &[Finding] {
         &self.list
     }
 
-    /// Adds a violation or a hint.
+    /// Adds a violation or a warning.
     pub fn report(&mut self, finding: Finding) {
         self.list.push(finding);
     }
@@ -156,24 +155,24 @@ impl Findings {
         &self.open
     }
 
-    /// Records which necessary evidence was not requested. Counts only if nothing was examined.
+    /// Records which required evidence was not requested. Counts only if nothing was examined.
     pub fn not_asked(&mut self, evidence: impl Into<Reason>) {
         self.not_asked = Some(evidence.into());
     }
 
-    /// Records why the rule does not apply to anything, as the evidence shows: what it is about is absent. Counts only if
-    /// nothing was examined. A later reason is a more exact one.
+    /// Records why the rule does not apply: the hub has nothing that it is about. Counts only if nothing was examined. A
+    /// later reason replaces an earlier one.
     pub fn not_applicable(&mut self, reason: impl Into<Reason>) {
         self.not_applicable = Some(reason.into());
     }
 
-    /// Records that nothing happened, or nothing was asked, that the rule judges. Counts as [`Findings::not_applicable`] does,
-    /// but does not show that the rule does not apply: it was not judged.
+    /// Records that nothing happened that the rule judges. Counts only if nothing was examined. The rule was not judged then,
+    /// although it may apply.
     pub(crate) fn nothing_happened(&mut self, words: impl Into<Cow<'static, str>>) {
         self.not_applicable(nothing_happened(words));
     }
 
-    /// Adds a remark for the report.
+    /// Adds a note to the report.
     pub fn note(&mut self, remark: impl Into<Reason>) {
         let remark = remark.into();
         if !self.notes.contains(&remark) {
@@ -181,7 +180,7 @@ impl Findings {
         }
     }
 
-    /// Remarks that a violation lasted no longer than the grace period.
+    /// Notes that a violation lasted no longer than the grace period.
     pub(crate) fn note_short(&mut self, finding: &Finding, length: Micros, grace: Micros) {
         let first_of_none = || Short {
             objects: FirstOf {

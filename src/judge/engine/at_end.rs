@@ -423,7 +423,7 @@ fn answer_of_calls<'e, C: MemberCall>(
     object: &JudgedObject<'e, ClusterProfile>,
     calls: &[ProfileCall<'e, C>],
 ) -> Answer {
-    let timeline = Timeline::of_name(hub.evidence, &object.lives);
+    let timeline = Timeline::of_name(hub.evidence, &object.histories);
     let mut last = None;
     let mut counted = Vec::new();
     let mut is_any_missed = false;
@@ -463,9 +463,9 @@ fn is_new(
 ) -> bool {
     let created = profile.metadata.creation_timestamp.as_deref();
     let created = created.and_then(|created| Some(stamped(evidence, created)?.latest));
-    let mut lives = object.lives.iter();
-    let life = lives.find(|life| life.last().metadata.uid == profile.metadata.uid);
-    let seen = life.map(|life| life.versions[0].received().as_microsecond());
+    let mut histories = object.histories.iter();
+    let history = histories.find(|history| history.last().metadata.uid == profile.metadata.uid);
+    let seen = history.map(|history| history.versions[0].received().as_microsecond());
     let since = created.into_iter().chain(seen).min();
     since.is_some_and(|since| at.as_microsecond() - since < GRACE)
 }

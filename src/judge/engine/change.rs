@@ -349,12 +349,12 @@ impl Stable {
         &self,
         hub: &Hub<'e>,
         object: &JudgedObject<'e, ClusterProfile>,
-        life: &'e History<ClusterProfile>,
+        history: &'e History<ClusterProfile>,
         findings: &mut Findings,
     ) {
         let mut known: Option<KnownValue> = None;
         let mut is_examined = false;
-        for version in object.judged_versions(life) {
+        for version in object.judged_versions(history) {
             known = known.filter(|known| self.is_of_one_scope(known.at, version));
             let Some(value) = (self.value)(&version.object) else {
                 continue;
@@ -369,7 +369,7 @@ impl Stable {
             let last = std::mem::replace(&mut known.last, value.value.clone());
             // Another client may have changed the value, and the implementation restored it.
             let is_changed = value.value != last && value.value != known.own.value;
-            if is_changed && self.judge_change(hub, life, version, (&known.own, &value), findings) {
+            if is_changed && self.judge_change(hub, history, version, (&known.own, &value), findings) {
                 known.own = value;
             }
         }
@@ -389,12 +389,12 @@ impl Stable {
     fn judge_change<'e>(
         &self,
         hub: &Hub<'e>,
-        life: &'e History<ClusterProfile>,
+        history: &'e History<ClusterProfile>,
         version: &'e Version,
         (old, new): (&Value, &Value),
         findings: &mut Findings,
     ) -> bool {
-        let timeline = Timeline::of_name(hub.evidence, &[life]);
+        let timeline = Timeline::of_name(hub.evidence, &[history]);
         let mut changes = timeline.changes();
         let change = changes.find(|change| change.after.is_some_and(|after| ptr::eq(after, version)));
         let Some(change) = change else { return false };
@@ -427,8 +427,8 @@ impl Stable {
 impl Evaluate for Stable {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         for object in hub.profiles() {
-            for life in &object.lives {
-                self.judge(hub, object, life, findings);
+            for history in &object.histories {
+                self.judge(hub, object, history, findings);
             }
         }
     }

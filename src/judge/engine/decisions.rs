@@ -28,7 +28,7 @@ type SharedBy<'e> = (&'e str, &'e str, &'e str);
 
 pub(super) struct DecisionSlices<'e> {
     shared: SharedBy<'e>,
-    pub(super) lives: Vec<&'e SliceHistory>,
+    pub(super) histories: Vec<&'e SliceHistory>,
 }
 
 /// An entry of a slice that names a profile.
@@ -43,8 +43,10 @@ pub(super) struct NamingEntry<'e> {
 impl<'e> DecisionSlices<'e> {
     /// The judged slices by decision.
     pub(super) fn all(hub: &Hub<'e>) -> Vec<Self> {
-        let decisions = lives_by(hub, shared_by).into_iter();
-        decisions.map(|(shared, lives)| Self { shared, lives }).collect()
+        let decisions = histories_by(hub, shared_by).into_iter();
+        decisions
+            .map(|(shared, histories)| Self { shared, histories })
+            .collect()
     }
 
     fn holds(&self, slice: &PlacementDecision) -> bool {
@@ -52,11 +54,11 @@ impl<'e> DecisionSlices<'e> {
     }
 
     pub(super) fn current(&self) -> impl Iterator<Item = &'e PlacementDecision> {
-        self.lives.iter().filter_map(|life| life.current())
+        self.histories.iter().filter_map(|history| history.current())
     }
 
-    pub(super) fn names_any(&self, life: &'e SliceHistory) -> bool {
-        self.entries(life.versions.iter()).next().is_some()
+    pub(super) fn names_any(&self, history: &'e SliceHistory) -> bool {
+        self.entries(history.versions.iter()).next().is_some()
     }
 
     /// An entry for each profile, and another one if the scheduler excuses some of its choices.
@@ -64,7 +66,7 @@ impl<'e> DecisionSlices<'e> {
         &self,
         is_excused: fn(&ClusterDecision) -> bool,
     ) -> impl Iterator<Item = NamingEntry<'e>> {
-        let versions = self.lives.iter().flat_map(|life| &life.versions);
+        let versions = self.histories.iter().flat_map(|history| &history.versions);
         let entries = self.entries(versions);
         let distinct = entries.map(|entry| ((entry.name, is_excused(entry.decision)), entry));
         BTreeMap::from_iter(distinct).into_values()
@@ -103,9 +105,9 @@ impl<'e> DecisionSlices<'e> {
     }
 
     pub(super) fn has_unknown_publisher(&self, hub: &Hub<'e>, slice: &PlacementDecision) -> bool {
-        let mut lives = self.lives.iter();
-        let life = lives.find(|life| life.last().metadata.uid == slice.metadata.uid);
-        life.is_some_and(|life| has_unknown_publisher(hub.slice_authors(), life))
+        let mut histories = self.histories.iter();
+        let history = histories.find(|history| history.last().metadata.uid == slice.metadata.uid);
+        history.is_some_and(|history| has_unknown_publisher(hub.slice_authors(), history))
     }
 }
 
@@ -116,15 +118,15 @@ impl<'e> NamingEntry<'e> {
 }
 
 /// The judged slices by each key that they had in any version.
-pub(super) fn lives_by<'e, K: Ord + Copy>(
+pub(super) fn histories_by<'e, K: Ord + Copy>(
     hub: &Hub<'e>,
     key: fn(&'e PlacementDecision) -> K,
 ) -> BTreeMap<K, Vec<&'e SliceHistory>> {
     let mut by_key: BTreeMap<K, Vec<&SliceHistory>> = BTreeMap::new();
-    for life in hub.slices().iter().flat_map(|object| &object.lives) {
-        let versions = life.versions.iter();
+    for history in hub.slices().iter().flat_map(|object| &object.histories) {
+        let versions = history.versions.iter();
         for key in BTreeSet::from_iter(versions.map(|version| key(&version.object))) {
-            by_key.entry(key).or_default().push(life);
+            by_key.entry(key).or_default().push(history);
         }
     }
     by_key
@@ -163,7 +165,7 @@ pub(crate) type ProfileName<'e> = (&'e str, &'e str);
 /// All profiles, in scope or not: a decision may name any.
 pub(super) struct NamedProfiles<'e> {
     evidence: &'e Evidence,
-    lives: HashMap<ProfileName<'e>, Vec<&'e ProfileHistory>>,
+    histories: HashMap<ProfileName<'e>, Vec<&'e ProfileHistory>>,
     /// When the profiles were first listed.
     listed: Micros,
 }
@@ -171,13 +173,13 @@ pub(super) struct NamedProfiles<'e> {
 impl<'e> NamedProfiles<'e> {
     pub(super) fn of(hub: &Hub<'e>) -> Self {
         let evidence = hub.evidence;
-        let mut lives: HashMap<ProfileName, Vec<&ProfileHistory>> = HashMap::default();
-        for life in &evidence.profiles {
-            lives.entry(key(life)).or_default().push(life);
+        let mut histories: HashMap<ProfileName, Vec<&ProfileHistory>> = HashMap::default();
+        for history in &evidence.profiles {
+            histories.entry(key(history)).or_default().push(history);
         }
         Self {
             evidence,
-            lives,
+            histories,
             listed: listed_at(evidence),
         }
     }
@@ -193,24 +195,24 @@ impl<'e> NamedProfiles<'e> {
     }
 
     /// The objects that had the name, one after the other.
-    pub(super) fn lives(&self, name: ProfileName<'e>) -> &[&'e ProfileHistory] {
-        self.lives.get(&name).map_or(&[], Vec::as_slice)
+    pub(super) fn histories(&self, name: ProfileName<'e>) -> &[&'e ProfileHistory] {
+        self.histories.get(&name).map_or(&[], Vec::as_slice)
     }
 
     /// The profile of that name that was not deleted.
     pub(super) fn current(&self, name: ProfileName<'e>) -> Option<&'e ClusterProfile> {
-        self.lives(name).iter().find_map(|life| life.current())
+        self.histories(name).iter().find_map(|history| history.current())
     }
 
     /// Whether one profile of that name existed from the first list to the end.
     pub(super) fn is_always_there(&self, name: ProfileName<'e>) -> bool {
         let is_always_there =
-            |life: &&ProfileHistory| life.origin == Origin::Listed && life.deleted.is_none();
-        self.lives(name).iter().any(is_always_there)
+            |history: &&ProfileHistory| history.origin == Origin::Listed && history.deleted.is_none();
+        self.histories(name).iter().any(is_always_there)
     }
 
     pub(super) fn timeline(&self, name: ProfileName<'e>) -> Timeline<'e, ClusterProfile> {
-        Timeline::of_key(self.evidence, name, self.lives(name))
+        Timeline::of_key(self.evidence, name, self.histories(name))
     }
 
     /// When something was so of the profile of a name. Before the first list, its absence is unknown.
@@ -246,8 +248,8 @@ fn listed_at(evidence: &Evidence) -> Micros {
         return Micros::MIN;
     };
     let profiles = evidence.profiles.iter();
-    let listed = profiles.filter(|life| life.origin == Origin::Listed);
-    let read = listed.map(|life| life.versions[0].received());
+    let listed = profiles.filter(|history| history.origin == Origin::Listed);
+    let read = listed.map(|history| history.versions[0].received());
     let read = read.filter(|read| *read <= window.until);
     read.fold(window.from, Timestamp::max).as_microsecond()
 }
@@ -319,15 +321,18 @@ pub(crate) struct DecisionHistory<'e> {
 /// A rule on each history of a decision.
 pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
-        for (id, lives) in lives_by(hub, DecisionId::of) {
-            let timeline = Timeline::of_group(hub.evidence, &lives, |_, _| false);
-            let mut answer = Answer::each(&histories(hub, id, &timeline), check);
+        for (id, histories) in histories_by(hub, DecisionId::of) {
+            let timeline = Timeline::of_group(hub.evidence, &histories, |_, _| false);
+            let mut answer = Answer::each(&uninterrupted(hub, id, &timeline), check);
             let authors = hub.slice_authors();
-            if lives.iter().any(|life| has_unknown_publisher(authors, life)) {
+            if histories
+                .iter()
+                .any(|history| has_unknown_publisher(authors, history))
+            {
                 answer = answer.as_warning();
             }
             if matches!(answer, Answer::Unknown(_)) {
-                let slices = lives.iter().filter_map(|life| life.current());
+                let slices = histories.iter().filter_map(|history| history.current());
                 slices.for_each(|slice| slice.wait_for(findings));
             }
             findings.count(answer);
@@ -418,7 +423,7 @@ impl<'e> DecisionProgress<'e> {
 }
 
 /// The histories of a decision, one for each time without an interruption. What begins after the window does not count.
-fn histories<'e>(
+fn uninterrupted<'e>(
     hub: &Hub<'e>,
     id: DecisionId<'e>,
     timeline: &Timeline<'e, PlacementDecision>,

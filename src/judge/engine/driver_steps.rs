@@ -299,7 +299,7 @@ const REPORTED_LATE: &str = "perhaps before the driver's action: a watch reports
 /// An object with the moments between which it should be left alone.
 pub(crate) struct Guarded<'e, T> {
     /// Its histories.
-    pub(crate) lives: Vec<&'e History<T>>,
+    pub(crate) histories: Vec<&'e History<T>>,
     /// From when on.
     pub(crate) from: Micros,
     /// Until when, at most; the run may stop watching before.
@@ -338,16 +338,16 @@ impl<T: Judged> Untouched<T> {
             return Answer::Unknown("the object that the run created is unknown".into());
         };
         let replaced = taken.profile.as_ref().filter(|before| before.uid != created.uid);
-        let is_created = |life: &&History<T>| {
-            key(life) == (&*created.namespace, &*created.name)
-                && replaced.is_none_or(|before| before.uid != *life.last().metadata().uid)
+        let is_created = |history: &&History<T>| {
+            key(history) == (&*created.namespace, &*created.name)
+                && replaced.is_none_or(|before| before.uid != *history.last().metadata().uid)
         };
-        let lives: Vec<&History<T>> = T::histories(hub.evidence).iter().filter(is_created).collect();
-        if lives.is_empty() {
+        let histories: Vec<&History<T>> = T::histories(hub.evidence).iter().filter(is_created).collect();
+        if histories.is_empty() {
             return Answer::Unknown(format!("the watch never showed {created}").into());
         }
         let guarded = Guarded {
-            lives,
+            histories,
             from: replaced.map_or(taken.until, |_| taken.from).as_microsecond(),
             until: Micros::MAX,
             is_created_by_run: true,
@@ -356,7 +356,7 @@ impl<T: Judged> Untouched<T> {
     }
 
     fn of_object<'e>(&self, hub: &Hub<'e>, object: &Guarded<'e, T>) -> Answer {
-        let timeline = Timeline::of_name(hub.evidence, &object.lives);
+        let timeline = Timeline::of_name(hub.evidence, &object.histories);
         let changes = timeline.changes().filter(|change| {
             object.from < change.at.latest && change.seen_at < object.until && !change.is_over_gap
         });
@@ -372,7 +372,7 @@ impl<T: Judged> Untouched<T> {
         let (object, path, at) = match after.filter(|after| !after.is_terminating()) {
             None if before.is_terminating() => return Answer::Kept,
             None => {
-                let at = authors.deleted_at(change.life, change.at);
+                let at = authors.deleted_at(change.history, change.at);
                 (before, "metadata.name", at.unwrap_or(change.at))
             }
             Some(after) => match (self.changed)(before, after) {
@@ -417,7 +417,7 @@ pub(crate) fn has_other_owners<T: Tracked>(before: &T, after: &T) -> bool {
 fn why_unobserved<T: Judged>(hub: &Hub, taken: &DriverStep, object: &Guarded<T>) -> Option<Reason> {
     cut_short(hub.evidence, taken).or_else(|| {
         let until = timestamp(object.until.saturating_add(LATE));
-        let name = key(object.lives[0]);
+        let name = key(object.histories[0]);
         missed_after::<T>(hub.evidence, Some(name), taken, (timestamp(object.from), until))
     })
 }

@@ -138,24 +138,27 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         }
         let in_window: HashMap<&str, &'e History<T>> = comparable
             .iter()
-            .map(|life| (&*life.last().metadata().uid, *life))
+            .map(|history| (&*history.last().metadata().uid, *history))
             .collect();
-        for life in later {
-            let known = in_window.get(&*life.first().metadata().uid).copied();
+        for history in later {
+            let known = in_window.get(&*history.first().metadata().uid).copied();
             let known_keys = known.map_or_else(Vec::new, |known| self.keys_of(known, touches, hub));
-            for key in self.keys_of(life, touches, hub) {
-                if let Some(lives) = groups.get_mut(&key).filter(|_| !known_keys.contains(&key)) {
-                    lives.push(known.unwrap_or(life));
+            for key in self.keys_of(history, touches, hub) {
+                if let Some(histories) = groups.get_mut(&key).filter(|_| !known_keys.contains(&key)) {
+                    histories.push(known.unwrap_or(history));
                 }
             }
         }
     }
 
     /// The keys that an object had in any version before the run wrote to it, each of them once.
-    fn keys_of(&self, life: &History<T>, touches: &Touches, hub: &Hub) -> Vec<K> {
+    fn keys_of(&self, history: &History<T>, touches: &Touches, hub: &Hub) -> Vec<K> {
         let mut keys = Vec::new();
         let mut last: Option<&T> = None;
-        let compared = life.versions.iter().filter(|version| compares(touches, version));
+        let compared = history
+            .versions
+            .iter()
+            .filter(|version| compares(touches, version));
         for version in compared {
             if last.is_none_or(|last| !(self.same)(last, &version.object)) {
                 keys.extend((self.keys)(&version.object, hub));
@@ -176,10 +179,10 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         touches: &Touches,
         findings: &mut Findings,
     ) {
-        let lives = &[others, own].concat()[..];
-        let timeline = Timeline::of_group(hub.evidence, lives, self.same);
+        let histories = &[others, own].concat()[..];
+        let timeline = Timeline::of_group(hub.evidence, histories, self.same);
         let is_member = |version: &Version<T>| compares(touches, version) && self.has_key(key, version, hub);
-        let mut answers = self.answers(hub, key, &timeline, (lives, others), &is_member);
+        let mut answers = self.answers(hub, key, &timeline, (histories, others), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
         if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {
             own.iter().for_each(|_| findings.examine());
@@ -187,7 +190,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         if !answers.iter().any(|answer| answer.is_wrong()) {
             return;
         }
-        if !timeline.is_watched() && self.is_too_early(hub, lives) {
+        if !timeline.is_watched() && self.is_too_early(hub, histories) {
             findings.cannot_tell_unless_found(UNSETTLED);
             return;
         }
@@ -198,7 +201,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         let violations = Violations {
             hub,
             timeline: &timeline,
-            lives,
+            histories,
             answers: &answers,
             is_member: &is_member,
             grace: self.grace,
@@ -214,15 +217,15 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         hub: &Hub<'e>,
         key: &K,
         timeline: &Timeline<'e, T>,
-        (lives, others): (&[&'e History<T>], &[&'e History<T>]),
+        (histories, others): (&[&'e History<T>], &[&'e History<T>]),
         is_member: &dyn Fn(&Version<T>) -> bool,
     ) -> Vec<Rc<Answer>> {
         let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
         let mut known: Vec<&T> = Vec::new();
-        let places: HashMap<&str, usize> = lives
+        let places: HashMap<&str, usize> = histories
             .iter()
             .enumerate()
-            .map(|(place, life)| (&*life.last().metadata().uid, place))
+            .map(|(place, history)| (&*history.last().metadata().uid, place))
             .collect();
         for place in 0..timeline.moments().len() {
             let objects = timeline.objects(place).unwrap_or_default();
@@ -258,8 +261,8 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         objects.any(|object| object.is_terminating() && (self.keys)(object, hub).contains(key))
     }
 
-    fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {
-        let objects = lives.iter().map(|life| life.last());
+    fn is_too_early(&self, hub: &Hub, histories: &[&History<T>]) -> bool {
+        let objects = histories.iter().map(|history| history.last());
         !is_settled(hub.evidence, objects, self.grace)
     }
 }
@@ -278,7 +281,7 @@ fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Ans
     let is_of_others = |finding: &Finding| {
         others
             .iter()
-            .any(|life| *life.last().metadata().uid == *finding.object.uid)
+            .any(|history| *history.last().metadata().uid == *finding.object.uid)
     };
     match answer {
         Answer::Warning(findings) | Answer::Broken(findings) if findings.iter().any(is_of_others) => {
@@ -292,27 +295,28 @@ impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let judged: HashSet<*const History<T>> = T::judged(hub)
             .iter()
-            .flat_map(|object| &object.lives)
-            .map(|life| ptr::from_ref(*life))
+            .flat_map(|object| &object.histories)
+            .map(|history| ptr::from_ref(*history))
             .collect();
-        let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
+        let is_judged = |history: &History<T>| judged.contains(&ptr::from_ref(history));
         let touched = T::judged(hub).iter();
         let touched = touched.filter_map(|object| Some((object.name(), object.first_touch?)));
         let touches: Touches = touched.collect();
         let mut groups: BTreeMap<K, Vec<&History<T>>> = BTreeMap::new();
         let comparable = T::comparable(hub);
-        for life in &comparable {
-            let keys = self.keys_of(life, &touches, hub);
-            if self.fewest > 1 && !keys.is_empty() && is_judged(life) {
+        for history in &comparable {
+            let keys = self.keys_of(history, &touches, hub);
+            if self.fewest > 1 && !keys.is_empty() && is_judged(history) {
                 findings.examine();
             }
             for key in keys {
-                groups.entry(key).or_default().push(life);
+                groups.entry(key).or_default().push(history);
             }
         }
         self.add_later(hub, &comparable, &touches, &mut groups);
-        for (key, lives) in groups {
-            let (own, others): (Vec<_>, Vec<_>) = lives.into_iter().partition(|life| is_judged(life));
+        for (key, histories) in groups {
+            let (own, others): (Vec<_>, Vec<_>) =
+                histories.into_iter().partition(|history| is_judged(history));
             if own.len() + others.len() >= self.fewest && !own.is_empty() {
                 self.judge(hub, &key, (&others, &own), &touches, findings);
             }

@@ -25,7 +25,7 @@ use crate::{
 /// An object that is judged: one namespace and name, which may be deleted and created again.
 pub(crate) struct JudgedObject<'e, T> {
     /// Its histories, at least one, in the order of their first appearance.
-    pub(crate) lives: Vec<&'e History<T>>,
+    pub(crate) histories: Vec<&'e History<T>>,
     /// The run's first write to the object. It is not judged from then on.
     pub(crate) first_touch: Option<Micros>,
 }
@@ -75,14 +75,14 @@ impl Judged for ClusterProfile {
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
         let evidence = hub.evidence;
         let judged: HashSet<(&str, &str)> = hub.profiles().iter().map(JudgedObject::name).collect();
-        let is_made_by_run = |life: &&History<Self>| {
-            let (namespace, name) = key(life);
+        let is_made_by_run = |history: &&History<Self>| {
+            let (namespace, name) = key(history);
             evidence.is_touched(namespace, name) && !judged.contains(&(namespace, name))
         };
         evidence
             .profiles
             .iter()
-            .filter(|life| !is_made_by_run(life))
+            .filter(|history| !is_made_by_run(history))
             .collect()
     }
 
@@ -124,7 +124,9 @@ impl Judged for PlacementDecision {
 
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
         let objects = hub.slices().iter();
-        objects.flat_map(|object| object.lives.iter().copied()).collect()
+        objects
+            .flat_map(|object| object.histories.iter().copied())
+            .collect()
     }
 
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
@@ -145,12 +147,12 @@ impl Judged for PlacementDecision {
 
 impl<'e, T: Judged> JudgedObject<'e, T> {
     pub(crate) fn name(&self) -> (&'e str, &'e str) {
-        key(self.lives[0])
+        key(self.histories[0])
     }
 
     /// The object over time, up to the run's first write.
     pub(super) fn timeline(&self, hub: &Hub<'e>) -> Timeline<'e, T> {
-        let timeline = Timeline::of_name(hub.evidence, &self.lives);
+        let timeline = Timeline::of_name(hub.evidence, &self.histories);
         match self.first_touch {
             Some(touch) => timeline.until(touch),
             None => timeline,
@@ -164,14 +166,14 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
         hub: &Hub<'e>,
         holds: impl Fn(Option<&'e T>) -> bool,
     ) -> Certainty {
-        let timeline = Timeline::of_name(hub.evidence, &self.lives);
+        let timeline = Timeline::of_name(hub.evidence, &self.histories);
         let holds = |place| holds(timeline.object(place));
         timeline.intervals(holds).throughout_the_last(length)
     }
 
     /// The object that was not deleted.
     pub(super) fn current(&self) -> Option<&'e T> {
-        self.lives.iter().find_map(|life| life.current())
+        self.histories.iter().find_map(|history| history.current())
     }
 
     /// Whether the run created it.
@@ -181,20 +183,27 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
 
     /// The object as last seen before a moment; none if it was absent.
     pub(crate) fn last_before(&self, at: Timestamp) -> Option<&'e T> {
-        let seen = |life: &'e History<T>| {
-            let versions = life.versions.iter().take_while(|version| version.received() < at);
-            let is_gone = life.deleted.is_some_and(|deleted| deleted < at);
+        let seen = |history: &'e History<T>| {
+            let versions = history
+                .versions
+                .iter()
+                .take_while(|version| version.received() < at);
+            let is_gone = history.deleted.is_some_and(|deleted| deleted < at);
             versions
                 .last()
                 .filter(|_| !is_gone)
                 .map(|version| &version.object)
         };
-        self.lives.iter().find_map(|life| seen(life))
+        self.histories.iter().find_map(|history| seen(history))
     }
 
     /// The versions of a history that are judged.
-    pub(super) fn judged_versions(&self, life: &'e History<T>) -> impl Iterator<Item = &'e Version<T>> + '_ {
-        life.versions
+    pub(super) fn judged_versions(
+        &self,
+        history: &'e History<T>,
+    ) -> impl Iterator<Item = &'e Version<T>> + '_ {
+        history
+            .versions
             .iter()
             .filter(|version| self.judges(version.received()))
     }
@@ -208,7 +217,9 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
 
 /// Whether something holds of any version of any object.
 pub(super) fn is_any<T: Tracked>(evidence: &Evidence, holds: impl Fn(&T) -> bool) -> bool {
-    let mut versions = T::histories(evidence).iter().flat_map(|life| &life.versions);
+    let mut versions = T::histories(evidence)
+        .iter()
+        .flat_map(|history| &history.versions);
     versions.any(|version| holds(&version.object))
 }
 
@@ -216,11 +227,16 @@ pub(super) fn is_any<T: Tracked>(evidence: &Evidence, holds: impl Fn(&T) -> bool
 pub(super) fn judged_profiles(evidence: &Evidence) -> Vec<JudgedObject<'_, ClusterProfile>> {
     let scope = &evidence.header.scope;
     let touches = first_touches(evidence);
-    let lives = evidence.profiles.iter().filter(|life| {
-        let is_in_scope = || life.versions.iter().any(|version| scope.holds(&version.object));
-        evidence.judges_history(life) || (touches.contains_key(&key(life)) && is_in_scope())
+    let histories = evidence.profiles.iter().filter(|history| {
+        let is_in_scope = || {
+            history
+                .versions
+                .iter()
+                .any(|version| scope.holds(&version.object))
+        };
+        evidence.judges_history(history) || (touches.contains_key(&key(history)) && is_in_scope())
     });
-    by_name(lives, &touches)
+    by_name(histories, &touches)
 }
 
 /// The slices in scope that the run did not touch.
@@ -234,42 +250,45 @@ pub(super) fn judged_slices<'e>(
     evidence: &'e Evidence,
     authors: &Authors<'e>,
 ) -> Vec<JudgedObject<'e, PlacementDecision>> {
-    let lives = evidence.slice_histories();
-    let published = lives.filter(|life| !publisher(authors, life).is_of_others());
+    let histories = evidence.slice_histories();
+    let published = histories.filter(|history| !publisher(authors, history).is_of_others());
     by_name(published, &BTreeMap::new())
 }
 
 /// The publisher of a slice: its creator or, if that is unknown, the owner of its scheduler's name or of its decisions.
-fn publisher<'e>(authors: &Authors<'e>, life: &'e History<PlacementDecision>) -> Attribution<'e> {
+fn publisher<'e>(authors: &Authors<'e>, history: &'e History<PlacementDecision>) -> Attribution<'e> {
     let is_known = |by: &Attribution| !matches!(by.author, Author::Unknown(_));
-    let creator = authors.of_creation(life);
+    let creator = authors.of_creation(history);
     if is_known(&creator) {
         return creator;
     }
-    let owners = ["schedulerName", "decisions"].map(|field| authors.of_listed(life.last(), field));
+    let owners = ["schedulerName", "decisions"].map(|field| authors.of_listed(history.last(), field));
     let by_name = |by: &Attribution| is_known(by) || !by.names.is_empty();
     owners.into_iter().find(by_name).unwrap_or(creator)
 }
 
 /// Whether several programs publish slices, and the evidence does not show which of them is the scheduler.
-pub(super) fn has_unknown_publisher<'e>(authors: &Authors<'e>, life: &'e History<PlacementDecision>) -> bool {
-    let publisher = publisher(authors, life);
+pub(super) fn has_unknown_publisher<'e>(
+    authors: &Authors<'e>,
+    history: &'e History<PlacementDecision>,
+) -> bool {
+    let publisher = publisher(authors, history);
     matches!(publisher.author, Author::Unknown(_)) && !publisher.names.is_empty()
 }
 
 pub(super) fn by_name<'e, T: Tracked>(
-    lives: impl Iterator<Item = &'e History<T>>,
+    histories: impl Iterator<Item = &'e History<T>>,
     touches: &BTreeMap<(&str, &str), Micros>,
 ) -> Vec<JudgedObject<'e, T>> {
     let mut objects: Vec<JudgedObject<'e, T>> = Vec::new();
     let mut places: HashMap<(&str, &str), usize> = HashMap::default();
-    for life in lives {
-        let place = *places.entry(key(life)).or_insert(objects.len());
+    for history in histories {
+        let place = *places.entry(key(history)).or_insert(objects.len());
         match objects.get_mut(place) {
-            Some(object) => object.lives.push(life),
+            Some(object) => object.histories.push(history),
             None => objects.push(JudgedObject {
-                lives: vec![life],
-                first_touch: touches.get(&key(life)).copied(),
+                histories: vec![history],
+                first_touch: touches.get(&key(history)).copied(),
             }),
         }
     }
@@ -300,8 +319,8 @@ fn first_touches(evidence: &Evidence) -> BTreeMap<(&str, &str), Micros> {
     touches
 }
 
-pub(super) fn key<T: Tracked>(life: &History<T>) -> (&str, &str) {
-    let metadata = life.last().metadata();
+pub(super) fn key<T: Tracked>(history: &History<T>) -> (&str, &str) {
+    let metadata = history.last().metadata();
     (&metadata.namespace, &metadata.name)
 }
 
@@ -400,7 +419,7 @@ fn managers(evidence: &Evidence) -> HashMap<(&str, &str), &str> {
     let managers = evidence
         .profiles
         .iter()
-        .map(|life| (key(life), life.last().manager()));
+        .map(|history| (key(history), history.last().manager()));
     managers.collect()
 }
 
@@ -441,27 +460,27 @@ pub(crate) fn profiles_of_others<'e>(hub: &Hub<'e>) -> Vec<JudgedObject<'e, Clus
     let created = created_by_run(evidence);
     let own_names = own_manager_names(hub);
     let other_runs = &evidence.header.other_runs;
-    let lives = evidence.profiles.iter().filter(|life| {
+    let histories = evidence.profiles.iter().filter(|history| {
         let is_of_other = match evidence.header.scope.cluster_manager {
-            Some(_) => is_out_of_scope(life, evidence),
-            None => has_other_owner(life.last(), &own_names, hub),
+            Some(_) => is_out_of_scope(history, evidence),
+            None => has_other_owner(history.last(), &own_names, hub),
         };
-        let is_of_other_run = || other_runs.contains(&ObjectKey::of(life.last()));
-        created.contains(&key(life)) || (is_of_other && !is_of_other_run())
+        let is_of_other_run = || other_runs.contains(&ObjectKey::of(history.last()));
+        created.contains(&key(history)) || (is_of_other && !is_of_other_run())
     });
-    by_name(lives, &BTreeMap::new())
+    by_name(histories, &BTreeMap::new())
 }
 
 /// The namespaces and names that only profiles of other managers had.
 pub(crate) fn names_of_others<'e>(hub: &Hub<'e>) -> BTreeSet<(&'e str, &'e str)> {
-    let mut lives: HashMap<(&str, &str), usize> = HashMap::default();
-    for life in &hub.evidence.profiles {
-        *lives.entry(key(life)).or_default() += 1;
+    let mut histories: HashMap<(&str, &str), usize> = HashMap::default();
+    for history in &hub.evidence.profiles {
+        *histories.entry(key(history)).or_default() += 1;
     }
     let others = profiles_of_others(hub);
     let only = others
         .iter()
-        .filter(|object| lives.get(&object.name()) == Some(&object.lives.len()));
+        .filter(|object| histories.get(&object.name()) == Some(&object.histories.len()));
     only.map(JudgedObject::name).collect()
 }
 
@@ -474,10 +493,13 @@ fn created_by_run(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
         .collect()
 }
 
-fn is_out_of_scope(life: &ProfileHistory, evidence: &Evidence) -> bool {
+fn is_out_of_scope(history: &ProfileHistory, evidence: &Evidence) -> bool {
     let scope = &evidence.header.scope;
-    let is_in_scope = life.versions.iter().any(|version| scope.holds(&version.object));
-    !is_in_scope && scope.holds_namespace(&life.last().metadata.namespace)
+    let is_in_scope = history
+        .versions
+        .iter()
+        .any(|version| scope.holds(&version.object));
+    !is_in_scope && scope.holds_namespace(&history.last().metadata.namespace)
 }
 
 /// The manager names that configured field managers of the implementation set.
@@ -487,7 +509,7 @@ fn own_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
         let attribution = authors.of_field_manager(name);
         attribution.author == Author::Implementation && !attribution.is_inferred
     };
-    let profiles = hub.evidence.profiles.iter().map(|life| life.last());
+    let profiles = hub.evidence.profiles.iter().map(|history| history.last());
     let own = profiles.filter(|profile| owners(*profile, MANAGER).iter().any(is_own));
     own.map(ClusterProfile::manager).collect()
 }

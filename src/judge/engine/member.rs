@@ -122,7 +122,7 @@ impl MemberRule {
         object: &JudgedObject<'e, ClusterProfile>,
         member: &SampledMember<'e>,
     ) -> bool {
-        let mut versions = object.lives.iter().flat_map(|life| &life.versions);
+        let mut versions = object.histories.iter().flat_map(|history| &history.versions);
         versions.any(|version| self.without_answers(hub, &version.object, member) != Answer::NotApplicable)
     }
 

@@ -157,8 +157,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     fn publisher(&self, slice: &PlacementDecision) -> Option<Author> {
         let evidence = self.hub.evidence;
         let mut histories = evidence.slices.iter();
-        let life = histories.find(|life| life.last().metadata.uid == slice.metadata.uid)?;
-        Some(self.hub.slice_authors().creator(life, "decisions").author)
+        let history = histories.find(|history| history.last().metadata.uid == slice.metadata.uid)?;
+        Some(self.hub.slice_authors().creator(history, "decisions").author)
     }
 
     /// The object of a finding: the first of these slices, the last one that the placement had, or the placement.

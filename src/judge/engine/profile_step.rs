@@ -42,15 +42,15 @@ impl<'s, 'e> Step<'s, 'e> {
 
     fn on(hub: &'s Hub<'e>, taken: &'s DriverStep, profile: &'s ObjectRef) -> Result<Self, Reason> {
         let named = hub.evidence.histories_named(&profile.namespace, &profile.name);
-        let lives: Vec<&History<ClusterProfile>> = named.collect();
-        if lives.is_empty() {
+        let histories: Vec<&History<ClusterProfile>> = named.collect();
+        if histories.is_empty() {
             return Err(format!("the watch never showed {profile}").into());
         }
         Ok(Self {
             hub,
             taken,
             profile,
-            timeline: Timeline::of_name(hub.evidence, &lives),
+            timeline: Timeline::of_name(hub.evidence, &histories),
         })
     }
 

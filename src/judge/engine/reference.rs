@@ -165,29 +165,31 @@ impl<'e> JudgedDecision<'_, 'e> {
             }
         }
         if !suspicious.is_empty() {
-            let timeline = Timeline::of_group(self.hub.evidence, &self.decision.lives, same_slice);
+            let timeline = Timeline::of_group(self.hub.evidence, &self.decision.histories, same_slice);
             for (name, entries) in self.decision.entries_of(&timeline, &suspicious) {
                 let entries = self.not_begun_by_others(name, &timeline, entries);
                 applies |= self.judge_name(name, &timeline, &entries, findings);
             }
         }
         if applies {
-            let lives = self.decision.lives.iter();
-            findings.examined += lives.filter(|life| self.decision.names_any(life)).count();
+            let histories = self.decision.histories.iter();
+            findings.examined += histories
+                .filter(|history| self.decision.names_any(history))
+                .count();
         }
     }
 
     /// Whether the rule applies to a profile that always exists, and whether any state of the profile may be wrong.
     fn precheck(&self, entry: &NamingEntry<'e>) -> (bool, bool) {
-        let lives = self.profiles.lives(entry.name);
-        let versions = lives.iter().flat_map(|life| &life.versions);
+        let histories = self.profiles.histories(entry.name);
+        let versions = histories.iter().flat_map(|history| &history.versions);
         let answers = versions.map(|version| self.rule.answer(entry.name, Some(&version.object), true));
         let mut answers: Vec<Answer> = answers.collect();
         let applies = answers.iter().any(|answer| *answer != Answer::NotApplicable);
         if !self.profiles.is_always_there(entry.name) {
             answers.extend([false, true].map(|was_there| self.rule.answer(entry.name, None, was_there)));
         }
-        let is_unread = lives.is_empty() && self.profiles.why_unknown(entry.name).is_some();
+        let is_unread = histories.is_empty() && self.profiles.why_unknown(entry.name).is_some();
         let is_wrong = !(self.rule.is_excused)(entry.decision) && answers.iter().any(Answer::is_wrong);
         (
             applies,
@@ -229,7 +231,7 @@ impl<'e> JudgedDecision<'_, 'e> {
         let grace = self.rule.grace;
         let named = timeline.intervals(|place| entries[place].is_some());
         let unknown = self.profiles.why_unknown(name);
-        if let Some(unknown) = unknown.filter(|_| self.profiles.lives(name).is_empty()) {
+        if let Some(unknown) = unknown.filter(|_| self.profiles.histories(name).is_empty()) {
             if named.longer_than(grace) != Certainty::No {
                 add_unknown(name, last.slice, unknown, findings);
             }

@@ -108,10 +108,10 @@ impl<T: Judged> State<T> {
     fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
         let mut is_any_wrong = false;
         let mut applies = 0;
-        for life in &object.lives {
+        for history in &object.histories {
             let mut answers = self.answers(hub);
             let mut is_examined = false;
-            for version in object.judged_versions(life) {
+            for version in object.judged_versions(history) {
                 let answer = answers.of(version);
                 is_examined |= *answer != Answer::NotApplicable;
                 is_any_wrong |= answer.is_wrong();
@@ -134,7 +134,7 @@ impl<T: Judged> State<T> {
     ) -> bool {
         let timeline = object.timeline(hub);
         if !timeline.is_watched() {
-            let newest = object.lives.iter().map(|life| life.last());
+            let newest = object.histories.iter().map(|history| history.last());
             let grace = if self.is_filled_later {
                 FILLED_LATER
             } else {
@@ -154,7 +154,7 @@ impl<T: Judged> State<T> {
         let violations = Violations {
             hub,
             timeline: &timeline,
-            lives: &object.lives,
+            histories: &object.histories,
             answers: &of_moments,
             is_member: &|_| true,
             grace: self.grace,

@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct Violations<'v, 'e, T> {
     pub(super) hub: &'v Hub<'e>,
     pub(super) timeline: &'v Timeline<'e, T>,
-    pub(super) lives: &'v [&'e History<T>],
+    pub(super) histories: &'v [&'e History<T>],
     pub(super) answers: &'v [Rc<Answer>],
     /// Whether a version of an object matters to the rule.
     pub(super) is_member: &'v dyn Fn(&Version<T>) -> bool,
@@ -223,7 +223,7 @@ impl<T: Judged> Violations<'_, '_, T> {
 
     /// Asks the run to watch on for all objects that exist, since a change of any one may end the violation.
     fn wait(&self, findings: &mut Findings) {
-        let existing = self.lives.iter().filter_map(|life| life.current());
+        let existing = self.histories.iter().filter_map(|history| history.current());
         existing.for_each(|object| object.wait_for(findings));
     }
 }

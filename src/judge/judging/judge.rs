@@ -27,10 +27,10 @@ use crate::{
 /// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
 const MANY: usize = 100;
 
-/// A rule, and how it stands in the edition that a claim names.
+/// A rule, with its level and basis in the claimed edition.
 type ClaimedRule = (&'static Rule, &'static Applies);
 
-/// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
+/// Judges evidence by the editions in its header. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     judgement(
         evidence,
@@ -38,8 +38,8 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     )
 }
 
-/// The objects with a violation that was open when the evidence ends, and that decides a verdict: one that lasts for longer
-/// than its grace period violates a rule. Rules that are violated anyway wait for nothing.
+/// The objects with a violation that is open at the end of the evidence and would decide a verdict if it lasted for longer than
+/// the grace period. Rules with other violations are left out.
 pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     let mut rules = rules_of(&evidence.header.claim);
     rules.retain(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
@@ -80,10 +80,7 @@ fn verdicts(rules: &[ClaimedRule], evidence: &Evidence, selection: &Selection) -
     })
 }
 
-/// What a function makes of each rule, in their order. Uses all cores if there is much evidence.
-///
-/// # Panics
-/// With the panic of the function.
+/// The results of a function for each rule, in their order. Uses all cores if there is much evidence.
 fn each<R: Send>(
     rules: &[ClaimedRule],
     evidence: &Evidence,
@@ -97,7 +94,7 @@ fn each<R: Send>(
         done.collect::<Vec<(usize, R)>>()
     };
     let mut done = thread::scope(|scope| {
-        // This thread takes turns too, so that the work is done even if no other thread can be started.
+        // This thread works, too, in case no other thread can be started.
         let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
         let others: Vec<_> = (1..threads(evidence)).filter_map(start).collect();
         let mut done = take_turns();
@@ -139,7 +136,7 @@ fn rules_of(claim: &Claim) -> Vec<ClaimedRule> {
         .collect()
 }
 
-/// Decides by the verdicts on all rules.
+/// The decision by the verdicts on all rules.
 fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
     let header = &evidence.header;
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
@@ -157,7 +154,7 @@ fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
     judgement
 }
 
-/// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
+/// Whether the run wrote to an object in scope. Only rules on the driver's steps judge such objects.
 fn is_any_touched(evidence: &Evidence, kind: ObjectKind) -> bool {
     let scope = &evidence.header.scope;
     evidence.driver.as_ref().is_some_and(|driver| match kind {
@@ -201,7 +198,7 @@ fn without_examining(
     Some((Verdict::Inconclusive, reasons.iter().map(claimed).collect()))
 }
 
-/// Returns why a rule is not judged with any evidence, if so.
+/// Why a rule is skipped whatever the evidence, if so.
 pub(crate) fn why_skipped(
     rule: &Rule,
     applies: &Applies,
@@ -228,7 +225,7 @@ pub(crate) fn why_skipped(
     (!is_required).then(|| reasons::not_claimed(applies.edition, feature))
 }
 
-/// Returns a kind of evidence that a rule needs and that was not asked for, with the reasons of all that would do.
+/// A kind of evidence that a rule needs and the run did not request, with the reasons of all alternatives.
 pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, Vec<Reason>)> {
     let kinds = waits_for(rule, evidence);
     let first = *kinds.first()?;
@@ -238,7 +235,7 @@ pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(
     is_needed.then(|| (first, reasons.collect()))
 }
 
-/// Whether the user claims what only that kind of evidence can show. What is claimed is asked for.
+/// Whether the user claims a feature that only that kind of evidence shows.
 fn claims(evidence: &Evidence, feature: Feature, kind: Kind) -> bool {
     let claim = &evidence.header.claim;
     match feature {
@@ -266,7 +263,7 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
     if let Some(weighed) = weigh_found(applies, &found.list, &found.doubts, strict) {
         return weighed;
     }
-    // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
+    // Without any object, neither an examined object of another client nor "not applicable" says anything about the implementation.
     let kind = rule.role().objects();
     let (was_any, is_any) = match rule.role() {
         // The objects are the run's own.
@@ -288,7 +285,7 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
         Some(reason) => (Verdict::NotApplicable, reason.clone()),
         None => (Verdict::Inconclusive, "there was nothing to examine".into()),
     };
-    // A rule that compares what is there at the end may have had nothing to compare.
+    // A rule that compares objects at the end may have had nothing to compare.
     let left = match (is_any, kind) {
         (true, _) => "",
         (false, ObjectKind::ClusterProfile) => "; no profile was left when the window ended",
@@ -297,7 +294,7 @@ fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion
     (verdict, vec![reason.in_words(format!("{reason}{left}"))])
 }
 
-/// Returns the verdict that violations or doubts lead to, if there are any.
+/// The verdict that findings or insufficient evidence lead to; none without either.
 pub(crate) fn weigh_found(
     applies: &Applies,
     found: &[Finding],

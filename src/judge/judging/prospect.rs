@@ -1,4 +1,4 @@
-//! The rules that a user selects, the evidence that each of them lacks, and what more evidence would judge.
+//! The rules that a user selects, the evidence that each of them lacks, and the rules that more evidence would decide.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,7 +14,7 @@ use crate::{
     rules::{Basis, Rule},
 };
 
-/// The rules that the user selected, by substrings of their ids like `cargo test`.
+/// The rules that the user selected, by substrings of their ids, as with `cargo test`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Selection {
@@ -32,18 +32,18 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the user selected that rule of the claim's editions. Editions may differ in a rule's basis.
+    /// Whether the user selected a rule. Its basis depends on the claim's editions.
     pub fn selects(&self, rule: &Rule, claim: &Claim) -> bool {
         let applies = rule.facts.in_claim(claim);
         self.holds(rule.id) && applies.is_some_and(|applies| self.holds_basis(applies.basis))
     }
 
-    /// Whether the user selected rules of that basis.
+    /// Whether the user selected rules with that basis.
     pub(crate) fn holds_basis(&self, basis: Basis) -> bool {
         self.basis.is_none_or(|wanted| wanted == basis)
     }
 
-    /// Whether the user selected rules of that id.
+    /// Whether the user selected the rule with that id.
     pub fn holds(&self, id: &str) -> bool {
         let matches = |pattern: &String| {
             if self.exact {
@@ -59,16 +59,16 @@ impl Selection {
 /// Whether a run can judge a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prospect {
-    /// The run asks for all evidence that the rule needs.
+    /// The run requests all evidence that the rule needs.
     Judged,
-    /// The rule does not count, for this reason: the user did not select it, or its feature is not claimed.
+    /// The user did not select the rule, or does not claim its feature.
     LeftOut(Reason),
-    /// Evidence that the rule needs is not asked for or unavailable; why.
+    /// Evidence that the rule needs is not requested or not available, for these reasons.
     Lacks(Vec<Reason>),
 }
 
-/// Foretells each rule of the edition, in the ledger's order. Of the evidence, only the header and the gaps count: the
-/// rules examine nothing.
+/// Whether a run can judge each rule of the edition, in the ledger's order. Reads only the header and the gaps of the
+/// evidence.
 pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule, Prospect)> {
     let claim = &evidence.header.claim;
     let prospect = |rule: &'static Rule| {
@@ -88,7 +88,7 @@ pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Ru
     rules::all().iter().filter_map(prospect).collect()
 }
 
-/// Returns the rules that a run can judge with `more` evidence and cannot judge with this, in the ledger's order.
+/// The rules that a run can judge only with `more` evidence, in the ledger's order.
 pub fn gained(evidence: &Evidence, more: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
     let judged = |evidence: &Evidence| {
         let all = prospects(evidence, selection).into_iter();
@@ -101,8 +101,7 @@ pub fn gained(evidence: &Evidence, more: &Evidence, selection: &Selection) -> Ve
     gained
 }
 
-/// Returns the skipped rules by the kinds of evidence that they wait for. A rule that needs one of two kinds stands with
-/// both.
+/// The skipped rules by the kind of evidence that they wait for. A rule that needs one of two kinds is listed with both.
 pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<&'static Rule>> {
     let is_skipped = |verdict: &&RuleVerdict| verdict.verdict == Verdict::Skipped && !verdict.is_deselected();
     let mut locked: BTreeMap<Kind, Vec<&'static Rule>> = BTreeMap::new();
@@ -114,8 +113,8 @@ pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<
     locked
 }
 
-/// Returns the kinds of evidence that a rule waits for, as they were not asked for: the first that it needs or, if it has
-/// those, its alternatives.
+/// The kinds of evidence that a rule needs and the run did not request: the first required kind or, if all of these were
+/// requested, the alternatives.
 pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
     let is_missing = |kind: &Kind| matches!(evidence.asked(*kind), Asked::No(_));
     match rule.facts.needs.iter().find(|kind| is_missing(kind)) {
@@ -127,8 +126,8 @@ pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
     }
 }
 
-/// Returns the gaps that keep a rule from passing: those in each kind that it needs and, if all alternatives have gaps,
-/// those in the alternatives.
+/// The gaps that keep a rule from passing: those in each required kind and, if all alternatives have gaps, those in the
+/// alternatives.
 pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     let of = |kind: &Kind| {
         let unreadable = unreadable(evidence, *kind).map(Reason::from);
@@ -145,8 +144,7 @@ pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     missed
 }
 
-/// Returns the objects of one kind of evidence that could not be read, and so were not examined. Profiles that are
-/// known to be outside of the scope do not count.
+/// The objects of one kind of evidence that could not be read. Profiles that are known to be out of scope do not count.
 fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     let object_kind = match kind {
         Kind::Inventory | Kind::Timeline => names::KIND,
@@ -173,8 +171,8 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     Some(format!("{first}{more}"))
 }
 
-/// Returns the gaps of one kind. Rules report the gaps of single members themselves: a member that its
-/// manager reports as down is no gap. The engine judges around interruptions of a watch and of the logs of calls.
+/// The gaps of one kind, without those that the engine handles: interruptions of a watch or of a log of calls, and members
+/// that did not answer.
 fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> impl Iterator<Item = Reason> {
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
     let is_judged_around = move |gap: &&Gap| {

@@ -16,24 +16,24 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Examined, and kept everywhere.
+    /// The rule was judged, and no object violates it.
     Pass,
-    /// Broken, and it counts: a MUST, or a SHOULD under `--strict`.
+    /// A violation of a MUST rule or, in strict runs, of a SHOULD rule.
     Fail,
-    /// Broken or in doubt, and it does not count.
+    /// A violation that does not count, or a warning.
     Warn,
-    /// Broken, and every violation that counts is waived.
+    /// All violations that count are waived.
     Waived,
     /// The evidence was requested but unavailable, or there was no profile to examine.
     Inconclusive,
-    /// The rule applies to nothing on the hub.
+    /// The hub has nothing that the rule is about.
     NotApplicable,
-    /// The user deselected the rule or did not request the evidence that it needs, or the rule cannot be judged yet.
+    /// The user deselected the rule, or did not request the evidence that it needs.
     Skipped,
 }
 
 impl Verdict {
-    /// All of them, in the order in which reports explain them.
+    /// All verdicts, in the order in which reports explain them.
     pub const ALL: [Verdict; 7] = [
         Verdict::Pass,
         Verdict::Fail,
@@ -78,7 +78,7 @@ pub struct Count {
     pub failed: usize,
     /// Warned.
     pub warned: usize,
-    /// Broken and waived.
+    /// Waived.
     pub waived: usize,
     /// Inconclusive.
     pub inconclusive: usize,
@@ -98,12 +98,12 @@ pub struct Tally {
     pub should: Count,
     /// The MAY rules.
     pub may: Count,
-    /// The MUST rules that were not judged, although nothing shows that they do not apply: no evidence was asked for, the
-    /// user left them out, or nothing happened that they judge. They are counted as skipped or not applicable too.
+    /// The MUST rules that were not judged, although they may apply: their evidence was not requested, the user left them
+    /// out, or nothing happened that they judge. They are counted as skipped or not applicable, too.
     pub unjudged_must: usize,
 }
 
-/// What [`Tally`] counts of one rule.
+/// The verdict on one rule, as [`Tally`] counts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     /// The rule's level.
@@ -115,8 +115,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the rule was not judged, although nothing shows that it does not apply. What an edition asks only of those
-    /// who claim it does not apply without the claim.
+    /// Whether the rule was not judged, although it may apply. A rule about a feature does not apply unless the feature is
+    /// claimed.
     pub(super) fn is_unjudged(&self) -> bool {
         match self.verdict {
             Verdict::Skipped => self.reason != Some(ReasonId::FeatureNotClaimed),
@@ -127,17 +127,17 @@ impl Outcome {
 }
 
 impl Tally {
-    /// Whether each MUST rule was judged or does not apply, as the evidence shows; inconclusive ones aside.
+    /// Whether each MUST rule was judged or is known not to apply. Inconclusive rules count as judged.
     pub fn is_whole(&self) -> bool {
         self.unjudged_must == 0
     }
 
-    /// Rules of all levels that passed, failed, warned or were waived.
+    /// Rules of all levels that passed, failed, warned, or were waived.
     pub fn judged(&self) -> usize {
         self.must.judged() + self.should.judged() + self.may.judged()
     }
 
-    /// Rules of all levels that are broken and waived.
+    /// Rules of all levels that were waived.
     pub fn waived(&self) -> usize {
         self.must.waived + self.should.waived + self.may.waived
     }
@@ -172,7 +172,7 @@ impl FromIterator<Outcome> for Tally {
 }
 
 impl Count {
-    /// Rules that passed, failed, warned or were waived.
+    /// Rules that passed, failed, warned, or were waived.
     pub fn judged(&self) -> usize {
         self.passed + self.failed + self.warned + self.waived
     }
@@ -192,13 +192,13 @@ impl Count {
     }
 }
 
-/// The verdict on the implementation, from the best to the worst: several roles are as good as the worst of them.
+/// The verdict on the implementation, from best to worst. Of several roles, the worst decision counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// No MUST rule fails, and each was judged or does not apply, as the evidence shows.
+    /// No MUST rule fails, and each was judged or is known not to apply.
     Conformant,
-    /// No MUST rule fails and none is inconclusive, but some were not judged: no evidence was asked for, or the user left
+    /// No MUST rule fails or is inconclusive, but some were not judged: their evidence was not requested, or the user left
     /// them out.
     NoViolation,
     /// No rule fails, but a MUST rule is inconclusive or none was judged.
@@ -219,19 +219,17 @@ impl Decision {
     }
 }
 
-/// What of the hub a run has seen, as far as its decision depends on it.
+/// How much of the hub a run observed, as far as the decision depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// It was cut short.
+    /// The run was cut short.
     pub partial: bool,
-    /// It looked at some namespaces only. What breaks a rule may be in others.
+    /// The run observed only some namespaces. Violations may be in others.
     pub confined: bool,
 }
 
 impl Extent {
-    /// What a run of that role has seen, which was cut short or not, and looked at some namespaces only or not.
-    ///
-    /// A consumer's run publishes the profiles itself, in the namespaces that the consumer reads: there are no others to look at.
+    /// The extent of a run. A consumer's run publishes the profiles itself, in all namespaces that the consumer reads.
     pub fn of(role: Role, partial: bool, some_namespaces: bool) -> Self {
         Self {
             partial,
@@ -240,8 +238,8 @@ impl Extent {
     }
 }
 
-/// Decides: failures first, then doubts. A run that judged nothing or was cut short is never conformant, nor is one that
-/// left out MUST rules or saw a part of the fleet. MAY rules cannot fail, SHOULD rules only in strict runs.
+/// The decision. A run is not conformant if it was cut short, judged nothing, left out MUST rules, or observed only a part of
+/// the fleet. MAY rules cannot fail; SHOULD rules fail in strict runs only.
 pub(crate) fn decide(tally: &Tally, extent: Extent) -> Decision {
     let judged = if tally.is_whole() {
         tally.must.judged()
@@ -264,19 +262,19 @@ pub(crate) fn decide(tally: &Tally, extent: Extent) -> Decision {
 pub struct RuleVerdict {
     /// The rule.
     pub rule: &'static Rule,
-    /// How it stands in the edition that it was judged by.
+    /// Its level and basis in the edition that it was judged by.
     pub applies: &'static Applies,
     /// The verdict.
     pub verdict: Verdict,
     /// How many things were examined.
     pub examined: usize,
-    /// Why it did not pass, fail or warn. For a waived rule, the reasons of its waivers.
+    /// Why it did not pass, fail, or warn. For a waived rule, the reasons of its waivers.
     pub reasons: Vec<Reason>,
-    /// The violations and hints that are not waived.
+    /// The violations and warnings that are not waived.
     pub findings: Vec<Finding>,
     /// The waived violations, each with the index of its waiver in [`Judgement::waivers`].
     pub waived: Vec<(Finding, usize)>,
-    /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
+    /// Why the evidence is insufficient. The rule does not pass then, even if all its violations are waived.
     pub doubts: Vec<Reason>,
     /// Remarks, such as which evidence was used.
     pub notes: Vec<Reason>,
@@ -302,7 +300,7 @@ pub struct Judgement {
     pub also: Option<Edition>,
     /// The decision: the worst of those by each edition.
     pub decision: Decision,
-    /// Whether the run was cut short. Then nothing is conformant.
+    /// Whether the run was cut short. The decision is not `Conformant` then.
     pub partial: bool,
     /// Which profiles were judged.
     pub scope: Scope,
@@ -315,12 +313,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// What is wrong with the waivers themselves.
+    /// What is wrong with the waivers: expired, or unused.
     pub fn complaints(&self) -> impl Iterator<Item = String> {
         self.waivers.iter().filter_map(WaiverOutcome::complaint)
     }
 
-    /// Names what was judged: `ClusterProfile`, `PlacementDecision` or both.
+    /// The kinds that were judged: `ClusterProfile`, `PlacementDecision`, or both.
     pub fn subject(&self) -> String {
         let kinds = self.roles().map(|role| role.objects().name());
         kinds.collect::<Vec<_>>().join(" and ")
@@ -331,7 +329,7 @@ impl Judgement {
         [self.edition].into_iter().chain(self.also).map(Edition::role)
     }
 
-    /// Names the editions, such as `standard` or `standard and placement-2025-09`.
+    /// The editions in words: `standard and placement-2025-09`.
     pub fn editions(&self) -> String {
         match self.also {
             None => self.edition.to_string(),
@@ -339,8 +337,7 @@ impl Judgement {
         }
     }
 
-    /// The decision by each edition that was judged by, in their order. In a strict run a waiver that is in order for none
-    /// spoils the decision on the whole alone.
+    /// The decision by each edition, in their order, without the effect of expired and unused waivers.
     pub fn parts(&self) -> Vec<Part> {
         let editions = [self.edition].into_iter().chain(self.also);
         let part = |edition| {
@@ -358,7 +355,7 @@ impl Judgement {
         editions.map(part).collect()
     }
 
-    /// What of the hub was seen.
+    /// How much of the hub was observed.
     pub fn extent(&self) -> Extent {
         Extent::of(
             self.edition.role(),
@@ -367,18 +364,18 @@ impl Judgement {
         )
     }
 
-    /// Whether each MUST rule was judged on the whole hub, or does not apply, as the evidence shows; inconclusive ones aside.
+    /// Whether each MUST rule was judged on the whole hub, or is known not to apply.
     pub fn is_whole(&self) -> bool {
         self.tally.is_whole() && self.extent() == Extent::default()
     }
 
-    /// The worst decision by an edition. Only waivers make the whole worse.
+    /// The worst decision by an edition, without the effect of expired and unused waivers.
     pub fn worst(&self) -> Decision {
         let decisions = self.parts().into_iter().map(|part| part.decision);
         decisions.max().unwrap_or(Decision::Inconclusive)
     }
 
-    /// How many of the edition's rules cannot be judged yet with any evidence.
+    /// How many of the edition's rules no evidence can decide yet.
     pub fn unjudged(&self) -> usize {
         let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
         facts.filter(|facts| facts.unjudged.is_some()).count()
@@ -396,18 +393,18 @@ impl RuleVerdict {
         self.applies.basis
     }
 
-    /// How many violations and hints are not waived.
+    /// How many violations and warnings are not waived.
     pub fn found(&self) -> usize {
         self.findings.len()
     }
 
-    /// Why it did not pass, fail or warn, in one sentence; none if it did.
+    /// Why it did not pass, fail, or warn, in one sentence; none if it did.
     pub fn reason(&self) -> Option<String> {
         let words: Vec<&str> = self.reasons.iter().map(|reason| &**reason).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 
-    /// The sort of the first reason why it did not pass, fail or warn; none if it did.
+    /// The id of the first reason why it did not pass, fail, or warn; none if it did.
     pub fn reason_id(&self) -> Option<ReasonId> {
         let first = self.reasons.first()?;
         first.id.or(match self.verdict {
@@ -424,7 +421,7 @@ impl RuleVerdict {
         self.verdict == Verdict::Skipped && self.reason_id() == Some(ReasonId::Deselected)
     }
 
-    /// Whether it was not judged, although nothing shows that it does not apply.
+    /// Whether it was not judged, although it may apply.
     pub fn is_unjudged(&self) -> bool {
         self.outcome().is_unjudged()
     }

@@ -27,7 +27,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waivers {
-    /// The waivers; of two that cover one violation, the first counts.
+    /// The waivers. If two cover one violation, the first counts.
     pub waivers: Vec<Waiver>,
 }
 
@@ -37,13 +37,12 @@ pub struct Waivers {
 pub struct Waiver {
     /// The rule's id.
     pub rule: String,
-    /// The objects, as `namespace/name` or, for those of the whole cluster, `name`; `*` stands for any text. All
-    /// objects where it is absent.
+    /// The objects, as `namespace/name` or, if they have no namespace, `name`; `*` matches any text. Absent: all objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
     /// Why the violation is accepted.
     pub reason: String,
-    /// Where that is discussed or tracked.
+    /// Where the violation is discussed or tracked.
     pub link: String,
     /// The last day on which it counts, in UTC.
     #[serde(deserialize_with = "day")]
@@ -65,25 +64,25 @@ pub struct WaiverOutcome {
     pub waiver: Waiver,
     /// How many violations it has waived.
     pub waived: usize,
-    /// Whether its last day is over, so that it waives nothing.
+    /// Whether it has expired, so that it waives nothing.
     pub expired: bool,
-    /// Whether everything that it covers was judged. If not (the rule was deselected or inconclusive, the run had
-    /// another scope or was cut short), an unused waiver is no fault.
+    /// Whether everything that it covers was judged. Otherwise (the rule was deselected or inconclusive, the run had another
+    /// scope or was cut short), an unused waiver is not reported.
     pub judged: bool,
 }
 
 /// Why waivers cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WaiversError {
-    /// They are not YAML of the expected shape; the message begins with the place.
+    /// The file is not YAML of the expected shape. The message begins with the place.
     #[error(transparent)]
     Unreadable(#[from] UserFileError),
-    /// One of them is invalid.
+    /// A waiver is invalid.
     #[error("line {line}: waiver {number}: {flaw}")]
     Wrong {
         /// The line where it begins.
         line: u64,
-        /// Which one, counted from 1.
+        /// Its position, counted from 1.
         number: usize,
         /// What is wrong, and what to do.
         flaw: String,
@@ -101,7 +100,7 @@ impl Waivers {
     /// Reads a file's text, in YAML or JSON.
     ///
     /// # Errors
-    /// When it has another shape, unknown keys, unknown rules, empty reasons, unusable links, or the same waiver twice.
+    /// The file has another shape, unknown keys, unknown rules, empty reasons, unusable links, or the same waiver twice.
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
         let Text { waivers } = user_file::read(text)?;
         let mut known = BTreeMap::new();
@@ -126,15 +125,17 @@ impl Waivers {
         })
     }
 
-    /// The day on which a waiver is checked for something judged at that time. It is in UTC, so that a waiver ends at
-    /// the same time for everybody.
+    /// The day in UTC on which waivers are checked. A waiver ends at the same time in all time zones.
     pub fn day(judged_at: Timestamp) -> Date {
         judged_at.to_zoned(TimeZone::UTC).date()
     }
 }
 
 impl Waiver {
-    /// What is wrong with it, and what to do, as an error.
+    /// Checks the fields.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
     fn check(&self) -> Result<(), String> {
         if rules::find(&self.rule).is_none() {
             let known = rules::all().iter().map(|rule| rule.id);
@@ -158,7 +159,7 @@ impl Waiver {
         }
     }
 
-    /// Whether a run of that scope covers everything that the waiver is for, of a rule on that role.
+    /// Whether a run with that scope judges all objects of the waiver.
     fn is_within(&self, scope: &Scope, role: Role) -> bool {
         let namespace = self
             .object
@@ -181,7 +182,7 @@ impl Waiver {
 }
 
 impl WaiverOutcome {
-    /// Returns what is wrong with the waiver itself, if anything: an unused waiver may hide a later violation.
+    /// What is wrong with the waiver, if anything. An unused waiver may hide a later violation.
     pub fn complaint(&self) -> Option<String> {
         let waiver = &self.waiver;
         if self.expired {
@@ -210,7 +211,7 @@ fn matches(pattern: &str, object: &ObjectRef) -> bool {
     }
 }
 
-/// Whether a text matches a pattern in which `*` stands for any text.
+/// Whether a text matches a pattern. `*` matches any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == text;
@@ -229,9 +230,8 @@ fn glob(pattern: &str, text: &str) -> bool {
 }
 
 impl Judgement {
-    /// Takes out the violations that are waived on that day. Warnings are waived too, so that they do not count in
-    /// strict runs. A rule with incomplete evidence is inconclusive then, as it would be without the violation. With
-    /// `strict`, nothing is conformant while a waiver has expired or waives nothing.
+    /// Waives violations and warnings on a day. A rule with insufficient evidence is inconclusive then. In strict runs, an
+    /// expired or unused waiver makes the decision `NotConformant`.
     pub fn waive(&mut self, waivers: &Waivers, on: Date, strict: bool) {
         let mut outcomes: Vec<WaiverOutcome> = waivers
             .waivers
@@ -281,7 +281,7 @@ fn with_waivers(decision: Decision, outcomes: &[WaiverOutcome], strict: bool) ->
     }
 }
 
-/// Moves waived findings out of a verdict's findings.
+/// Moves the waived findings of a verdict.
 fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool) {
     let rule = verdict.rule;
     for finding in std::mem::take(&mut verdict.findings) {
@@ -304,7 +304,7 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
         found.unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
 }
 
-/// Returns why a rule counts as waived: the reasons of the waivers that cover it.
+/// The reasons of the waivers that cover a rule's violations.
 fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
     let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
     let reasons = places.into_iter().map(|place| {
@@ -318,7 +318,7 @@ fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
     reasons.collect()
 }
 
-/// Reads the address of a web page. Any other, such as one of a script, gives none.
+/// The URL of a web page; none for other schemes, such as `javascript:`.
 pub fn web_page(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)

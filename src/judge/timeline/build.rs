@@ -30,10 +30,10 @@ impl<'e, T: Tracked> Build<'e, T> {
     pub(super) fn new(
         evidence: &'e Evidence,
         names: &[(&'e str, &'e str)],
-        lives: &[&'e History<T>],
+        histories: &[&'e History<T>],
         is_same: fn(&T, &T) -> bool,
     ) -> Self {
-        let arrivals = Arrivals::of(evidence, names, lives);
+        let arrivals = Arrivals::of(evidence, names, histories);
         let is_watched = is_watched::<T>(evidence);
         let gaps = if is_watched {
             Gaps::of::<T>(evidence, arrivals.names.iter().copied())
@@ -256,13 +256,13 @@ impl<'e, T: Tracked> Build<'e, T> {
 
     /// Records the change that an arrival is, which begins the next moment.
     fn record(&mut self, arrival: &Arrival<'e, T>, is_over_gap: bool) {
-        let origin = arrival.life.origin;
+        let origin = arrival.history.origin;
         let is_creation = arrival.before.is_none();
         if is_creation && origin == Origin::Listed {
             return;
         }
         self.timeline.changes.push(Change {
-            life: arrival.life,
+            history: arrival.history,
             before: arrival.before,
             after: arrival.version,
             at: arrival.edge(),
@@ -295,7 +295,7 @@ struct Arrival<'e, T> {
     slot: usize,
     /// The number in the resourceVersion, which orders all writes to objects of a kind.
     order: Option<u64>,
-    life: &'e History<T>,
+    history: &'e History<T>,
     /// The version before; none for the first one.
     before: Option<&'e Version<T>>,
     /// None for the deletion.
@@ -325,7 +325,7 @@ impl<T> Arrival<'_, T> {
 
 impl<'e, T: Tracked> Arrivals<'e, T> {
     /// The arrivals of the objects of these names.
-    fn of(evidence: &'e Evidence, names: &[(&'e str, &'e str)], lives: &[&'e History<T>]) -> Self {
+    fn of(evidence: &'e Evidence, names: &[(&'e str, &'e str)], histories: &[&'e History<T>]) -> Self {
         let mut arrivals = Self {
             names: Vec::new(),
             all: Vec::new(),
@@ -340,17 +340,17 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
         }
         let mut of_slot: Vec<Vec<&'e History<T>>> = vec![Vec::new(); arrivals.names.len()];
         let later = T::later(&evidence.later).as_ptr_range();
-        for life in lives {
-            let metadata = life.first().metadata();
+        for history in histories {
+            let metadata = history.first().metadata();
             let slot = slots[&(&*metadata.namespace, &*metadata.name)];
-            if !later.contains(&ptr::from_ref(*life)) {
-                of_slot[slot].push(life);
+            if !later.contains(&ptr::from_ref(*history)) {
+                of_slot[slot].push(history);
             }
         }
-        for (slot, lives) in of_slot.iter_mut().enumerate() {
-            lives.sort_by_key(|life| life.versions[0].received());
+        for (slot, histories) in of_slot.iter_mut().enumerate() {
+            histories.sort_by_key(|history| history.versions[0].received());
             let first = arrivals.all.len();
-            arrivals.add_lives(evidence, slot, lives);
+            arrivals.add_histories(evidence, slot, histories);
             let of_name = arrivals.all[first..].iter();
             let stamps = of_name.filter_map(|arrival| Some((arrival.stamp?, arrival.at)));
             arrivals.clock = arrivals.clock.unless_contradicted(stamps);
@@ -378,20 +378,20 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     }
 
     /// Adds the objects of one name, and what was seen of the name after the window.
-    fn add_lives(&mut self, evidence: &'e Evidence, slot: usize, lives: &[&'e History<T>]) {
-        for life in lives {
-            self.add(slot, life, None, false);
+    fn add_histories(&mut self, evidence: &'e Evidence, slot: usize, histories: &[&'e History<T>]) {
+        for history in histories {
+            self.add(slot, history, None, false);
         }
         if !is_watched::<T>(evidence) {
             return;
         }
         let (namespace, name) = self.names[slot];
-        let last = lives.last().filter(|life| life.deleted.is_none());
-        for life in evidence.later_of::<T>(namespace, name) {
-            let is_same = |last: &&&History<T>| last.last().metadata().uid == life.first().metadata().uid;
+        let last = histories.last().filter(|history| history.deleted.is_none());
+        for history in evidence.later_of::<T>(namespace, name) {
+            let is_same = |last: &&&History<T>| last.last().metadata().uid == history.first().metadata().uid;
             self.add(
                 slot,
-                life,
+                history,
                 last.filter(is_same).and_then(|last| last.versions.last()),
                 true,
             );
@@ -399,10 +399,10 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     }
 
     /// Adds an object. One that outlasted the window begins with a copy of its `last` version.
-    fn add(&mut self, slot: usize, life: &'e History<T>, last: Option<&'e Version<T>>, is_later: bool) {
+    fn add(&mut self, slot: usize, history: &'e History<T>, last: Option<&'e Version<T>>, is_later: bool) {
         let resource_version = |version: &'e Version<T>| &*version.object.metadata().resource_version;
         let mut before = last;
-        for (place, version) in life.versions.iter().enumerate() {
+        for (place, version) in history.versions.iter().enumerate() {
             if place == 0 && before.is_some_and(|last| resource_version(last) == resource_version(version)) {
                 continue;
             }
@@ -410,24 +410,24 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
                 at: version.received().as_microsecond(),
                 slot,
                 order: resource_version(version).parse().ok(),
-                life,
+                history,
                 before,
                 version: Some(version),
                 stamp: stamp_of(self.clock, before.map(|before| &before.object), &version.object),
-                is_listed: before.is_none() && life.origin == Origin::Listed,
+                is_listed: before.is_none() && history.origin == Origin::Listed,
                 is_later,
             });
             before = Some(version);
         }
-        if let Some(deleted) = life.deleted {
+        if let Some(deleted) = history.deleted {
             self.all.push(Arrival {
                 at: deleted.as_microsecond(),
                 slot,
-                order: life
+                order: history
                     .deleted_version
                     .as_deref()
                     .and_then(|version| version.parse().ok()),
-                life,
+                history,
                 before,
                 version: None,
                 stamp: None,

@@ -63,7 +63,7 @@ pub(crate) struct Moment<'e, T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Change<'e, T> {
     /// The object.
-    pub(crate) life: &'e History<T>,
+    pub(crate) history: &'e History<T>,
     /// None for a creation.
     pub(crate) before: Option<&'e Version<T>>,
     /// None for a deletion.
@@ -90,29 +90,33 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     ///
     /// # Panics
     /// Without any object: see [`Timeline::of_key`].
-    pub(crate) fn of_name(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
-        let metadata = lives[0].first().metadata();
-        Self::of_key(evidence, (&metadata.namespace, &metadata.name), lives)
+    pub(crate) fn of_name(evidence: &'e Evidence, histories: &[&'e History<T>]) -> Self {
+        let metadata = histories[0].first().metadata();
+        Self::of_key(evidence, (&metadata.namespace, &metadata.name), histories)
     }
 
     /// The timeline of one namespace and name, by the objects that had it, if any.
-    pub(crate) fn of_key(evidence: &'e Evidence, name: (&'e str, &'e str), lives: &[&'e History<T>]) -> Self {
-        Build::new(evidence, &[name], lives, |_, _| false).build(false)
+    pub(crate) fn of_key(
+        evidence: &'e Evidence,
+        name: (&'e str, &'e str),
+        histories: &[&'e History<T>],
+    ) -> Self {
+        Build::new(evidence, &[name], histories, |_, _| false).build(false)
     }
 
     /// The timeline of a group of objects, without the updates between versions that a rule sees as the same. What came
     /// after the window is found by the names of these objects.
     pub(crate) fn of_group(
         evidence: &'e Evidence,
-        lives: &[&'e History<T>],
+        histories: &[&'e History<T>],
         is_same: fn(&T, &T) -> bool,
     ) -> Self {
-        let names = lives.iter().map(|life| {
-            let metadata = life.first().metadata();
+        let names = histories.iter().map(|history| {
+            let metadata = history.first().metadata();
             (&*metadata.namespace, &*metadata.name)
         });
         let names: Vec<(&str, &str)> = names.collect();
-        Build::new(evidence, &names, lives, is_same).build(true)
+        Build::new(evidence, &names, histories, is_same).build(true)
     }
 
     /// The timeline up to the run's first write to the object. What is open then is not open, but over.

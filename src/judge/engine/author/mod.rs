@@ -155,8 +155,8 @@ impl<'e> Authors<'e> {
     pub(crate) fn of_change<T: Tracked>(&self, change: &Change<'e, T>, field: &str) -> Attribution<'e> {
         let (before, after) = match (change.before, change.after) {
             (Some(before), Some(after)) => (&before.object, &after.object),
-            (None, _) => return self.of_creation(change.life),
-            (_, None) => return self.of_deletion(change.life, change.at),
+            (None, _) => return self.of_creation(change.history),
+            (_, None) => return self.of_deletion(change.history, change.at),
         };
         if self.is_nothing_recorded(after) {
             return Attribution::unknown(NOTHING_RECORDED);
@@ -170,7 +170,7 @@ impl<'e> Authors<'e> {
         }
         let (was, is) = (before.metadata(), after.metadata());
         if is.deletion_timestamp.is_some() && was.deletion_timestamp.is_none() {
-            return self.of_deletion(change.life, change.at);
+            return self.of_deletion(change.history, change.at);
         }
         self.first_known([
             self.of_version(is),
@@ -189,38 +189,38 @@ impl<'e> Authors<'e> {
     }
 
     /// The author of an object's creation.
-    pub(crate) fn of_creation<T: Tracked>(&self, life: &'e History<T>) -> Attribution<'e> {
-        let object = life.first().metadata();
+    pub(crate) fn of_creation<T: Tracked>(&self, history: &'e History<T>) -> Attribution<'e> {
+        let object = history.first().metadata();
         let created = time_of(object.creation_timestamp.as_deref());
         let requests = created.map(|at| self.logged(object, second_of(at, LOG_TOLERANCE), creates));
         let by_time = requests.and_then(|requests| self.of_requests(requests));
-        if life.origin != Origin::Created {
+        if history.origin != Origin::Created {
             return self.first_known([by_time]);
         }
-        let by_owners = self.of_field_managers(field_managers(entries(life.first())));
+        let by_owners = self.of_field_managers(field_managers(entries(history.first())));
         self.first_known([self.of_version(object), by_time, by_owners])
     }
 
     /// The author of an object's creation. The owner of a field counts for an object that was there from the beginning.
-    pub(crate) fn creator<T: Tracked>(&self, life: &'e History<T>, field: &str) -> Attribution<'e> {
-        match life.origin {
-            Origin::Created => self.of_creation(life),
-            Origin::Listed | Origin::Relisted => self.of_listed(life.first(), field),
+    pub(crate) fn creator<T: Tracked>(&self, history: &'e History<T>, field: &str) -> Attribution<'e> {
+        match history.origin {
+            Origin::Created => self.of_creation(history),
+            Origin::Listed | Origin::Relisted => self.of_listed(history.first(), field),
         }
     }
 
     /// The author of an object's deletion, which only an audit log shows. `gone` is when the watch reported it.
-    pub(crate) fn of_deletion<T: Tracked>(&self, life: &'e History<T>, gone: Edge) -> Attribution<'e> {
-        let mut objects = life.versions.iter().map(|version| version.object.metadata());
+    pub(crate) fn of_deletion<T: Tracked>(&self, history: &'e History<T>, gone: Edge) -> Attribution<'e> {
+        let mut objects = history.versions.iter().map(|version| version.object.metadata());
         let terminating = objects.find(|object| object.deletion_timestamp.is_some());
-        let object = terminating.unwrap_or(life.last().metadata());
+        let object = terminating.unwrap_or(history.last().metadata());
         let span = match time_of(object.deletion_timestamp.as_deref()) {
             Some(at) => second_of(at, LOG_TOLERANCE),
             None => self.hub_span(gone, LOG_TOLERANCE),
         };
         let mut requests = self.logged(object, span, deletes);
         // The name may have been deleted and created again just before.
-        let created = self.created_at(life).unwrap_or(Micros::MIN);
+        let created = self.created_at(history).unwrap_or(Micros::MIN);
         requests.retain(|request| created <= request.at.as_microsecond());
         // A collection may have a selector, unless its namespace is deleted.
         let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
@@ -231,10 +231,10 @@ impl<'e> Authors<'e> {
     }
 
     /// When an object was deleted, by the requests in the log, on the runner's clock; none if the log has no such request.
-    pub(crate) fn deleted_at<T: Tracked>(&self, life: &'e History<T>, gone: Edge) -> Option<Edge> {
+    pub(crate) fn deleted_at<T: Tracked>(&self, history: &'e History<T>, gone: Edge) -> Option<Edge> {
         let skew = known_skew(self.evidence)?;
         let span = self.hub_span(gone, LOG_TOLERANCE);
-        let requests = self.logged(life.last().metadata(), span, deletes);
+        let requests = self.logged(history.last().metadata(), span, deletes);
         let times = requests.iter().map(|request| request.at.as_microsecond() - skew);
         let (first, last) = (times.clone().min()?, times.max()?);
         Some(Edge::between(first - SECOND, last + SECOND))
@@ -273,8 +273,8 @@ impl<'e> Authors<'e> {
     }
 
     /// When an object was created: by the request in the log, or to the second by its metadata.
-    fn created_at<T: Tracked>(&self, life: &'e History<T>) -> Option<Micros> {
-        let object = life.first().metadata();
+    fn created_at<T: Tracked>(&self, history: &'e History<T>) -> Option<Micros> {
+        let object = history.first().metadata();
         let second = time_of(object.creation_timestamp.as_deref())?;
         Some(match self.logged(object, second_of(second, 0), creates)[..] {
             // A deletion at the same time made room for it.

@@ -26,11 +26,11 @@ fn authors(evidence: &Evidence) -> Authors<'_> {
 
 /// The author of the last change of the first profile.
 fn last_change(evidence: &Evidence, field: &str, is_over_gap: bool) -> Author {
-    let life = &evidence.profiles[0];
-    let (before, after) = life.steps().last().expect("a change");
+    let history = &evidence.profiles[0];
+    let (before, after) = history.steps().last().expect("a change");
     let arrival = after.received().as_microsecond();
     let change = Change {
-        life,
+        history,
         before: Some(before),
         after: Some(after),
         at: Edge::between(arrival - LATE, arrival),
@@ -235,10 +235,10 @@ fn only_a_log_shows_who_deleted_an_object() {
         let steps = json!([{"at": "1m", "delete": "a"}]);
         let names = json!({"users": ["m"]});
         let evidence = evidence(json!({"clusterManager": names, "steps": steps, "requests": requests}));
-        let life = &evidence.profiles[0];
-        let gone = life.deleted.expect("a deletion").as_microsecond();
+        let history = &evidence.profiles[0];
+        let gone = history.deleted.expect("a deletion").as_microsecond();
         authors(&evidence)
-            .of_deletion(life, Edge::between(gone - LATE, gone))
+            .of_deletion(history, Edge::between(gone - LATE, gone))
             .author
     };
     assert!(is_unknown(&deleted(Value::Null), "only an audit log"));
@@ -267,9 +267,9 @@ fn a_deletion_is_by_who_deleted_after_the_creation() {
             {"at": "60900ms", "verb": "delete"},
         ],
     }));
-    let life = &evidence.profiles[1];
-    let gone = life.deleted.expect("a deletion").as_microsecond();
-    let deletion = authors(&evidence).of_deletion(life, Edge::between(gone - LATE, gone));
+    let history = &evidence.profiles[1];
+    let gone = history.deleted.expect("a deletion").as_microsecond();
+    let deletion = authors(&evidence).of_deletion(history, Edge::between(gone - LATE, gone));
     assert_eq!(deletion.author, Author::Implementation);
 }
 

@@ -54,7 +54,9 @@ fn answers(evidence: &Evidence, bucket: Bucket) -> BTreeMap<String, Answer> {
     for named in names::<ClusterProfile>(&hub, Count::Observed) {
         for writes in named.of_each_object(Count::Observed) {
             let answer = writes.within(bucket, "writes", Finding::at_path("status", "too often"));
-            let uid = writes.life.map(|life| life.last().metadata.uid.to_string());
+            let uid = writes
+                .history
+                .map(|history| history.last().metadata.uid.to_string());
             answers.insert(uid.unwrap_or_default(), answer);
         }
     }

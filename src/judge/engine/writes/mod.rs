@@ -69,7 +69,7 @@ pub(crate) struct Writes<'h, 'e, T> {
     count: Count,
     source: Source,
     /// The object; none if only the audit log knows it.
-    life: Option<&'e History<T>>,
+    history: Option<&'e History<T>>,
     writes: Vec<Write<'e, T>>,
     /// The field that all of them change; none for any field.
     field: Option<String>,
@@ -150,24 +150,24 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
 
     /// The author of the object's creation, or the owner of a field if it was there from the beginning.
     pub(crate) fn creator(&self, field: &str) -> Attribution<'e> {
-        match self.life {
-            Some(life) => T::authors(self.named.hub).creator(life, field),
+        match self.history {
+            Some(history) => T::authors(self.named.hub).creator(history, field),
             None => Attribution::unknown(NO_RESPONSES),
         }
     }
 
     /// The author of the object's deletion, and when the watch reported it; none if it was not deleted.
     pub(crate) fn deletion(&self) -> Option<(Attribution<'e>, Micros)> {
-        let life = self.life?;
-        let deleted = life.deleted.filter(|deleted| self.named.judges(*deleted))?;
+        let history = self.history?;
+        let deleted = history.deleted.filter(|deleted| self.named.judges(*deleted))?;
         let gone = deleted.as_microsecond();
         let edge = Edge::between(gone.saturating_sub(LATE), gone);
-        Some((T::authors(self.named.hub).of_deletion(life, edge), gone))
+        Some((T::authors(self.named.hub).of_deletion(history, edge), gone))
     }
 
     /// The versions of the object, without those after the run's first write.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &'e T> {
-        let judged = self.life.into_iter().flat_map(|life| &life.versions);
+        let judged = self.history.into_iter().flat_map(|history| &history.versions);
         let judged = judged.filter(|version| self.named.judges(version.received()));
         judged.map(|version| &version.object)
     }
@@ -204,8 +204,8 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The answer about the writes that the evidence shows, unless it lacks some that may violate the rule.
     pub(crate) fn unless_missed(&self, answer: Answer) -> Answer {
         let may_be_violated = matches!(answer, Answer::Kept | Answer::NotApplicable);
-        let is_missed = |life| self.named.has_unobserved_writes(life);
-        if may_be_violated && self.source == Source::Watch && self.life.is_some_and(is_missed) {
+        let is_missed = |history| self.named.has_unobserved_writes(history);
+        if may_be_violated && self.source == Source::Watch && self.history.is_some_and(is_missed) {
             Answer::Unknown(MISSED)
         } else {
             answer

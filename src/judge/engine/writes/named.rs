@@ -84,14 +84,14 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
 
 impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     /// The objects that the watch or a list shows, in order.
-    fn lives(&self) -> &'h [&'e History<T>] {
-        self.object.map_or(&[], |object| &object.lives)
+    fn histories(&self) -> &'h [&'e History<T>] {
+        self.object.map_or(&[], |object| &object.histories)
     }
 
     /// The last object of the name.
     pub(super) fn object(&self) -> ObjectRef {
-        match self.lives().last() {
-            Some(life) => life.last().object_ref(),
+        match self.histories().last() {
+            Some(history) => history.last().object_ref(),
             None => object_named(T::KIND, self.name),
         }
     }
@@ -103,28 +103,28 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 
     /// The writes to each object, from one source.
     pub(super) fn of_each_object(&'h self, count: Count) -> Vec<Writes<'h, 'e, T>> {
-        let writes = |source, life, writes| Writes {
+        let writes = |source, history, writes| Writes {
             named: self,
             count,
             source,
-            life,
+            history,
             writes,
             field: None,
         };
         if self.is_logged(count) {
-            let last = self.lives().last().copied();
+            let last = self.histories().last().copied();
             let logged = self.logged(count).into_iter();
             return logged
                 .map(|logged| writes(Source::AuditLog, last, logged))
                 .collect();
         }
         let watched = self.object.filter(|_| is_watched::<T>(self.hub.evidence));
-        let timelines = watched.map(|object| (object.timeline(self.hub), &object.lives));
-        let observed = timelines.iter().flat_map(|(timeline, lives)| {
-            let of_life = |life: &&'e History<T>| observed(timeline, life, count);
-            lives
+        let timelines = watched.map(|object| (object.timeline(self.hub), &object.histories));
+        let observed = timelines.iter().flat_map(|(timeline, histories)| {
+            let of_history = |history: &&'e History<T>| observed(timeline, history, count);
+            histories
                 .iter()
-                .map(move |life| writes(Source::Watch, Some(*life), of_life(life)))
+                .map(move |history| writes(Source::Watch, Some(*history), of_history(history)))
         });
         observed.collect()
     }
@@ -150,23 +150,23 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 
     /// How many writes the watch observed.
     fn observed_steps(&self, count: Count) -> usize {
-        let steps = self.lives().iter().flat_map(|life| life.steps());
+        let steps = self.histories().iter().flat_map(|history| history.steps());
         let counted = steps
             .filter(|(before, after)| self.judges(after.received()) && is_counted_step(before, after, count));
         counted.count()
     }
 
     /// Whether the watch missed writes to an object: it changed over a gap, or the evidence ends in one.
-    pub(super) fn has_unobserved_writes(&self, life: &'e History<T>) -> bool {
+    pub(super) fn has_unobserved_writes(&self, history: &'e History<T>) -> bool {
         let has_gaps = self.hub.evidence.gaps(T::WATCHED).next().is_some();
         let Some(object) = self.object.filter(|_| has_gaps) else {
             return false;
         };
         let timeline = object.timeline(self.hub);
         let mut changes = timeline.changes();
-        let is_over_gap = changes.any(|change| change.is_over_gap && ptr::eq(change.life, life));
+        let is_over_gap = changes.any(|change| change.is_over_gap && ptr::eq(change.history, history));
         let ends_unobserved = timeline.moments().last().is_some_and(|last| !last.is_observed());
-        is_over_gap || (ends_unobserved && life.deleted.is_none())
+        is_over_gap || (ends_unobserved && history.deleted.is_none())
     }
 
     /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
@@ -197,8 +197,8 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         let is_creation = |request: &&&Request| request.is_write() && creates(request);
         let logged = self.requests.iter().filter(is_creation);
         let logged = logged.map(|request| request.at.as_microsecond());
-        let observed = self.lives().iter().filter_map(|life| {
-            let created = life.last().metadata().creation_timestamp.as_deref()?;
+        let observed = self.histories().iter().filter_map(|history| {
+            let created = history.last().metadata().creation_timestamp.as_deref()?;
             Some(parse_time(created)?.as_microsecond())
         });
         let mut creations: Vec<Micros> = logged.chain(observed).collect();
@@ -210,10 +210,12 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 /// The writes to one object that the watch observed.
 fn observed<'e, T: Judged>(
     timeline: &Timeline<'e, T>,
-    life: &'e History<T>,
+    history: &'e History<T>,
     count: Count,
 ) -> Vec<Write<'e, T>> {
-    let changes = timeline.changes().filter(|change| ptr::eq(change.life, life));
+    let changes = timeline
+        .changes()
+        .filter(|change| ptr::eq(change.history, history));
     let writes = changes.filter_map(|change| {
         let (before, after) = change.before.zip(change.after)?;
         let usual = change.seen_at.saturating_sub(USUAL_DELAY);

@@ -83,9 +83,10 @@ pub(crate) fn secret_labelled(secret: &UnlabelledSecret, hub: &Hub) -> Answer {
         written.any(|written| servers.iter().any(|known| is_at(written, known)))
     };
     let objects = hub.profiles().iter();
-    let profiles = objects.filter_map(|object| object.lives.iter().find(|life| life.deleted.is_none()));
-    let members = profiles.filter(|life| leads_to(&servers(hub, life)));
-    let members: Vec<ObjectRef> = members.map(|life| ObjectRef::from(life.last())).collect();
+    let profiles =
+        objects.filter_map(|object| object.histories.iter().find(|history| history.deleted.is_none()));
+    let members = profiles.filter(|history| leads_to(&servers(hub, history)));
+    let members: Vec<ObjectRef> = members.map(|history| ObjectRef::from(history.last())).collect();
     let all = hub.consumer_secrets().iter();
     let labelled = all.filter(|other| other.secret.namespace == secret.namespace);
     let mut served = labelled.flat_map(|other| &other.profiles);

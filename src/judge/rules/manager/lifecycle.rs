@@ -131,13 +131,13 @@ fn keeps(
     };
     let is_kept = |object: &&JudgedObject<ClusterProfile>| {
         object.last_before(taken.from).is_some_and(has_member)
-            && is_guarded(&object.lives[0].last().metadata.namespace)
+            && is_guarded(&object.histories[0].last().metadata.namespace)
     };
     let guarded = hub.profiles_before(taken).filter(is_kept).map(|object| Guarded {
-        lives: object.lives.clone(),
+        histories: object.histories.clone(),
         from: taken.from.as_microsecond(),
         is_created_by_run: false,
-        until: next_action_on(hub.evidence, object.lives[0].last(), taken).unwrap_or(Micros::MAX),
+        until: next_action_on(hub.evidence, object.histories[0].last(), taken).unwrap_or(Micros::MAX),
     });
     untouched.judge(hub, taken, guarded)
 }

@@ -291,8 +291,8 @@ pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
     };
     let unplaced = steps().find(is_unplaced);
     let names = slices_before(hub, taken, placement);
-    let guarded = names.into_values().map(|lives| Guarded {
-        lives,
+    let guarded = names.into_values().map(|histories| Guarded {
+        histories,
         from: taken.from.as_microsecond(),
         is_created_by_run: false,
         until: unplaced.map_or(Micros::MAX, |step| step.from.as_microsecond()),
@@ -323,7 +323,7 @@ fn slices_before<'e>(
         let last = before.last().filter(|_| !is_deleted);
         last.is_some_and(|version| version.object.metadata.deletion_timestamp.is_none())
     };
-    names.retain(|_, lives| lives.iter().any(existed));
+    names.retain(|_, histories| histories.iter().any(existed));
     names
 }
 

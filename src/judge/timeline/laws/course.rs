@@ -261,12 +261,12 @@ impl Course {
         !self.gaps.is_empty() && self.set.is_some_and(|(_, by)| by.abs() >= LATE)
     }
 
-    /// Whether all that there was of some life of the object lies within a gap, so that it is unknown.
-    pub(crate) fn has_a_hidden_life(&self) -> bool {
+    /// Whether an object was created and deleted within one gap, so that the evidence does not show it.
+    pub(crate) fn has_hidden_object(&self) -> bool {
         let is_absent = |change: &&Change| change.is == Is::Absent;
-        let mut lives = self.changes.split_inclusive(|change| is_absent(&change));
-        lives.any(|life| {
-            let Some((first, gone)) = life.first().zip(life.last().filter(is_absent)) else {
+        let mut histories = self.changes.split_inclusive(|change| is_absent(&change));
+        histories.any(|history| {
+            let Some((first, gone)) = history.first().zip(history.last().filter(is_absent)) else {
                 return false;
             };
             let mut gaps = self.gaps.iter();
@@ -417,15 +417,15 @@ impl Watch<'_> {
         }
     }
 
-    /// Adds a change to the evidence. What is reported of a life that is over begins another.
+    /// Adds a change to the evidence. What comes after a deletion is another object.
     fn put(&mut self, place: usize, arrival: Micros, origin: Origin) {
         let changes = &self.course.changes;
         let change = changes[place];
         let last_absent = changes[..place]
             .iter()
             .rposition(|change| change.is == Is::Absent);
-        let life = last_absent.map_or(0, |absent| absent + 1);
-        let uid = format!("u{life}");
+        let history = last_absent.map_or(0, |absent| absent + 1);
+        let uid = format!("u{history}");
         let is_known = self
             .histories
             .last()
@@ -443,14 +443,14 @@ impl Watch<'_> {
         if change.is == Is::Absent {
             return;
         }
-        let stamped = changes[life..=place].iter().rfind(|change| change.is_stamped);
+        let stamped = changes[history..=place].iter().rfind(|change| change.is_stamped);
         let mut object = ClusterProfile::default();
         object.metadata.name = "p".into();
         object.metadata.namespace = "n".into();
         object.metadata.uid = uid.as_str().into();
         object.metadata.resource_version = place.to_string();
         object.metadata.generation = Some(i64::from(change.is == Is::Bad));
-        object.metadata.creation_timestamp = Some(self.course.stamp(&changes[life]));
+        object.metadata.creation_timestamp = Some(self.course.stamp(&changes[history]));
         object.metadata.writers = stamped.map(|change| {
             Arc::from([Writer {
                 manager: "m".into(),

@@ -51,8 +51,8 @@ fn wrong(courses: &[Course]) -> Set {
 }
 
 fn wrong_intervals(evidence: &Evidence) -> Intervals {
-    let lives: Vec<&ProfileHistory> = evidence.profiles.iter().chain(&evidence.later.profiles).collect();
-    let timeline = Timeline::of_group(evidence, &lives, |_, _| false);
+    let histories: Vec<&ProfileHistory> = evidence.profiles.iter().chain(&evidence.later.profiles).collect();
+    let timeline = Timeline::of_group(evidence, &histories, |_, _| false);
     timeline.intervals(|place| {
         let objects = timeline.objects(place).expect("an observed moment");
         objects.iter().filter(|version| is_bad(&version.object)).count() == BAD
@@ -63,7 +63,7 @@ fn wrong_intervals(evidence: &Evidence) -> Intervals {
 fn yes_and_no_hold_for_every_group() {
     let holds = |courses: Vec<Course>| {
         // An object that came and went within one gap leaves no trace.
-        if courses.iter().any(Course::has_a_hidden_life) {
+        if courses.iter().any(Course::has_hidden_object) {
             return Ok(());
         }
         let Some(evidence) = evidence_of(&courses) else {
@@ -120,7 +120,7 @@ fn change_shortly_before(courses: &[Course], moment: Micros) -> bool {
 fn removing_evidence_never_turns_a_group_around() {
     let cases = (groups(2), prop::option::of(1_i64..300));
     let holds = |(courses, seconds): (Vec<Course>, Option<i64>)| {
-        if courses.iter().any(Course::has_a_hidden_life) {
+        if courses.iter().any(Course::has_hidden_object) {
             return Ok(());
         }
         if seconds
@@ -153,7 +153,7 @@ fn removing_evidence_never_turns_a_group_around() {
 fn only_an_open_violation_of_a_group_counts_after_the_window() {
     let cases = (groups(2), 1_i64..300);
     let holds = |(courses, seconds): (Vec<Course>, i64)| {
-        if courses.iter().any(Course::has_a_hidden_life) {
+        if courses.iter().any(Course::has_hidden_object) {
             return Ok(());
         }
         let evidence = evidence_of(&courses);
@@ -175,9 +175,9 @@ fn only_an_open_violation_of_a_group_counts_after_the_window() {
 #[test]
 fn a_group_of_one_is_like_a_name() {
     let holds = |(_, evidence): (Course, Evidence)| {
-        let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+        let histories: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
         let (group, name) = (
-            Timeline::of_group(&evidence, &lives, |_, _| false),
+            Timeline::of_group(&evidence, &histories, |_, _| false),
             timeline(&evidence),
         );
         prop_assert_eq!(group.moments().len(), name.moments().len());
@@ -190,8 +190,8 @@ fn a_group_of_one_is_like_a_name() {
         }
         let mut without_clock = evidence.clone();
         without_clock.header.clock_skew_ms = None;
-        let lives: Vec<&ProfileHistory> = without_clock.profiles.iter().collect();
-        let group = Timeline::of_group(&without_clock, &lives, |_, _| false);
+        let histories: Vec<&ProfileHistory> = without_clock.profiles.iter().collect();
+        let group = Timeline::of_group(&without_clock, &histories, |_, _| false);
         let (one, other) = (bad_intervals(&group), bad_intervals(&timeline(&without_clock)));
         prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
         Ok(())

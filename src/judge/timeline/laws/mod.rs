@@ -55,8 +55,8 @@ fn watched(gaps: usize) -> impl Strategy<Value = (Course, Evidence)> {
 }
 
 fn timeline(evidence: &Evidence) -> Timeline<'_, ClusterProfile> {
-    let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
-    Timeline::of_key(evidence, ("n", "p"), &lives)
+    let histories: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+    Timeline::of_key(evidence, ("n", "p"), &histories)
 }
 
 fn is_bad(profile: &ClusterProfile) -> bool {
