@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 
 use crate::{
     LimitError, Limits,
@@ -48,7 +48,7 @@ impl Checksum {
 
 pub(super) struct Summing<W> {
     into: W,
-    digest: Sha256,
+    digest: Context,
     bytes: u64,
 }
 
@@ -56,7 +56,7 @@ impl<W: Write> Summing<W> {
     pub(super) fn new(into: W) -> Self {
         Self {
             into,
-            digest: Sha256::new(),
+            digest: Context::new(&SHA256),
             bytes: 0,
         }
     }
@@ -65,7 +65,8 @@ impl<W: Write> Summing<W> {
         Checksum {
             sha256: self
                 .digest
-                .finalize()
+                .finish()
+                .as_ref()
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect(),

@@ -9,10 +9,9 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use hmac::{Hmac, KeyInit, Mac};
+use ring::hmac;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -33,7 +32,7 @@ const LARGEST: usize = 1 << 20;
 
 /// Turns Secrets into evidence without secrets.
 pub struct Digester {
-    keyed: Hmac<Sha256>,
+    key: hmac::Key,
 }
 
 /// What is wrong with a Secret or its kubeconfig. Quotes nothing of either.
@@ -104,9 +103,8 @@ struct AuthProvider {
 impl Digester {
     /// Creates a digester. Draw the key at random for each run, and never write it anywhere.
     pub fn new(key: [u8; 32]) -> Self {
-        let keyed = Hmac::new_from_slice(&*Zeroizing::new(key));
         Self {
-            keyed: keyed.expect("HMAC takes keys of any length"),
+            key: hmac::Key::new(hmac::HMAC_SHA256, &*Zeroizing::new(key)),
         }
     }
 
@@ -272,14 +270,17 @@ impl Digester {
 
     /// The first 128 bits of the keyed digest, in hexadecimal: enough to distinguish any two credentials.
     fn digest(&self, parts: &[&[u8]]) -> String {
-        let mut digest = self.keyed.clone();
+        let mut digest = hmac::Context::with_key(&self.key);
         for part in parts {
             // The length keeps the boundaries of the parts apart.
             digest.update(&(part.len() as u64).to_be_bytes());
             digest.update(part);
         }
-        let bytes = digest.finalize().into_bytes();
-        bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+        let tag = digest.sign();
+        tag.as_ref()[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 

@@ -8,7 +8,7 @@ use std::{ops::Range, sync::LazyLock};
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use regex::Regex;
-use sha2::{Digest, Sha256};
+use ring::digest;
 
 /// The words that make a sentence normative, in any case. Of two that begin at one place the first in the list counts.
 pub const KEYWORDS: &str = "must not|must|shall not|shall|should not|should never|should|may not|may|cannot|can not|can only|\
@@ -186,8 +186,8 @@ fn keywords(sentence: &str) -> String {
 
 /// The beginning of a sentence's SHA-256.
 pub fn digest(sentence: &str) -> String {
-    let digest = Sha256::digest(sentence.as_bytes());
-    let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest::digest(&digest::SHA256, sentence.as_bytes());
+    let hexadecimal: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     hexadecimal[..DIGITS].to_owned()
 }
 
