@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,10 +28,6 @@ const (
 	program = "clusterprofile-conformance"
 	// The time before a deadline in which the suite judges what it saw and writes its reports.
 	reserve = 15 * time.Second
-	// The suite's exit codes for its decisions.
-	exitConforms     = 0
-	exitViolates     = 1
-	exitInconclusive = 3
 )
 
 // Options changes how a hub is judged. The zero value judges a cluster manager for five minutes.
@@ -40,7 +37,7 @@ type Options struct {
 	// Most wrong states count once they have lasted for two minutes, so watch for more than that.
 	Observe time.Duration
 	// Further arguments of `clusterprofile-conformance run`, for example "--cluster-manager=hangar" or "identity/". The
-	// package itself sets --kubeconfig, --context, --format, --json, --html, --report and --record.
+	// package itself sets --kubeconfig, --context, --json, --html, --report and --record.
 	Args []string
 	// The suite's binary. By default that of $CLUSTERPROFILE_CONFORMANCE_BINARY, then clusterprofile-conformance on PATH.
 	Binary string
@@ -63,7 +60,7 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 	if options.Log == nil {
 		options.Log = t.Output()
 	}
-	if options.Artifacts = first(options.Artifacts, os.Getenv(ArtifactsVariable)); options.Artifacts != "" {
+	if options.Artifacts = cmp.Or(options.Artifacts, os.Getenv(ArtifactsVariable)); options.Artifacts != "" {
 		options.Artifacts = filepath.Join(options.Artifacts, filepath.FromSlash(t.Name()))
 	} else {
 		options.Artifacts = t.ArtifactDir()
@@ -112,7 +109,7 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 //
 // When the context ends, the suite judges and reports what it saw; if the context has a deadline, 15 s before.
 func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, error) {
-	binary, err := exec.LookPath(first(options.Binary, os.Getenv(BinaryVariable), program))
+	binary, err := exec.LookPath(cmp.Or(options.Binary, os.Getenv(BinaryVariable), program))
 	if err != nil {
 		return nil, fmt.Errorf("install %s %s, or name the binary by Options.Binary or $%s: %w", program, Version, BinaryVariable, err)
 	}
@@ -127,39 +124,35 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	folder := first(options.Artifacts, os.Getenv(ArtifactsVariable))
-	files := first(folder, private)
+	folder := cmp.Or(options.Artifacts, os.Getenv(ArtifactsVariable))
+	files := cmp.Or(folder, private)
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return nil, err
 	}
-	// Without --context, a configuration file or the environment could choose a context that this kubeconfig lacks.
-	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--context=" + hubContext, "--format=json"}
-	for _, output := range []struct{ flag, name string }{
-		{"--json", "report.json"}, {"--html", "report.html"}, {"--report", "report.yaml"}, {"--record", "evidence.jsonl.zst"},
-	} {
-		path := filepath.Join(files, output.name)
-		// The report of an earlier run must not pass for this run's.
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-		arguments = append(arguments, output.flag+"="+path)
+	outputs := func(name string) string { return filepath.Join(files, name) }
+	// The report of an earlier run must not pass for this run's.
+	if err := os.RemoveAll(outputs("report.json")); err != nil {
+		return nil, err
 	}
+	// Without --context, a configuration file or the environment could choose a context that this kubeconfig lacks.
+	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--context=" + hubContext,
+		"--json=" + outputs("report.json"), "--html=" + outputs("report.html"),
+		"--report=" + outputs("report.yaml"), "--record=" + outputs("evidence.jsonl.zst")}
 	if options.Observe != 0 {
 		arguments = append(arguments, "--observe="+max(options.Observe, 0).String())
 	}
 	code, stderr, err := start(ctx, binary, append(arguments, options.Args...), environment(hasProxy), options.Log)
 	failure := ""
-	// With the other codes the suite prints no error, but a credential plugin may.
-	if code != exitConforms && code != exitViolates {
-		if _, message, ok := strings.Cut("\n"+stderr, "\nerror: "); ok {
-			failure = strings.TrimSpace(message)
-			err = fmt.Errorf("%w: %s", err, failure)
-		}
-		if code != exitInconclusive {
-			return nil, fmt.Errorf("the suite could not judge the hub: %w", err)
-		}
+	// With the code of a conforming or violating hub the suite prints no error, but a credential plugin may.
+	if _, message, ok := strings.Cut("\n"+stderr, "\nerror: "); ok && code != 0 && code != 1 {
+		failure = strings.TrimSpace(message)
+		err = fmt.Errorf("%w: %s", err, failure)
 	}
-	content, readErr := os.ReadFile(filepath.Join(files, "report.json"))
+	const inconclusive = 3
+	if code != 0 && code != 1 && code != inconclusive {
+		return nil, fmt.Errorf("the suite could not judge the hub: %w", err)
+	}
+	content, readErr := os.ReadFile(outputs("report.json"))
 	if readErr != nil {
 		return nil, fmt.Errorf("the suite wrote no report: %w", errors.Join(err, readErr))
 	}
@@ -195,14 +188,4 @@ func start(ctx context.Context, binary string, arguments, environment []string, 
 	command.WaitDelay = reserve - 3*time.Second
 	err := command.Run()
 	return command.ProcessState.ExitCode(), stderr.String(), err
-}
-
-// first returns the first text that is not empty.
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -1,51 +1,43 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd/api"
 )
-
-// The variables from which the suite would take a proxy.
-var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
 
 // environment returns the environment of the suite's process. It has no proxy if client-go reaches the hub without one.
 func environment(hasProxy bool) []string {
 	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return !hasProxy && slices.Contains(proxyVariables, name)
+		return !hasProxy && strings.EqualFold(name, "HTTPS_PROXY")
 	}), "NO_COLOR=1")
 }
 
-// object is a JSON object, from which empty values are left out.
+// object is a JSON object.
 type object map[string]any
-
-func (o object) set(name, value string) {
-	if value != "" {
-		o[name] = value
-	}
-}
 
 // setFile sets data, or else the absolute path of a file.
 func (o object) setFile(name string, data []byte, path string) {
 	if len(data) > 0 {
 		o[name+"-data"] = data
-	} else if path != "" {
-		absolute, err := filepath.Abs(path)
-		o.set(name, absolute)
-		if err != nil {
-			o.set(name, path)
-		}
+	} else if absolute, err := filepath.Abs(path); path != "" && err == nil {
+		o[name] = absolute
 	}
 }
+
+// isEmpty reports whether a value is left out of an object.
+func isEmpty(_ string, value any) bool { return reflect.ValueOf(value).IsZero() }
 
 // writeKubeconfig converts a rest.Config to a kubeconfig that only its owner can read. It returns the name of its context,
 // and whether the hub is reached through a proxy; and an error for code of this process, which the suite's process cannot
@@ -63,9 +55,9 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 		return "", false, fmt.Errorf("failed to read rest.Config.Host %q: %w", cfg.Host, err)
 	}
 	cluster := object{
-		"server": server.String(), "insecure-skip-tls-verify": cfg.Insecure, "disable-compression": cfg.DisableCompression,
+		"server": server.String(), "tls-server-name": cfg.ServerName,
+		"insecure-skip-tls-verify": cfg.Insecure, "disable-compression": cfg.DisableCompression,
 	}
-	cluster.set("tls-server-name", cfg.ServerName)
 	cluster.setFile("certificate-authority", cfg.CAData, cfg.CAFile)
 	// As client-go, which heeds NO_PROXY.
 	findProxy := cfg.Proxy
@@ -77,26 +69,20 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 		return "", false, fmt.Errorf("failed to find the proxy of %s: %w", server, err)
 	}
 	if proxy != nil {
-		cluster.set("proxy-url", proxy.String())
+		cluster["proxy-url"] = proxy.String()
 	}
-	user := object{}
-	user.set("username", cfg.Username)
-	user.set("password", cfg.Password)
+	user := object{
+		"username": cfg.Username, "password": cfg.Password,
+		"as": cfg.Impersonate.UserName, "as-uid": cfg.Impersonate.UID,
+		"as-groups": cfg.Impersonate.Groups, "as-user-extra": cfg.Impersonate.Extra,
+	}
 	user.setFile("client-certificate", cfg.CertData, cfg.CertFile)
 	user.setFile("client-key", cfg.KeyData, cfg.KeyFile)
 	// As client-go, which prefers the file while it can be read. Without a token, the suite reports an unreadable file.
 	if _, err := os.ReadFile(cfg.BearerTokenFile); err == nil || cfg.BearerToken == "" {
 		user.setFile("tokenFile", nil, cfg.BearerTokenFile)
 	} else {
-		user.set("token", cfg.BearerToken)
-	}
-	user.set("as", cfg.Impersonate.UserName)
-	user.set("as-uid", cfg.Impersonate.UID)
-	if len(cfg.Impersonate.Groups) > 0 {
-		user["as-groups"] = cfg.Impersonate.Groups
-	}
-	if len(cfg.Impersonate.Extra) > 0 {
-		user["as-user-extra"] = cfg.Impersonate.Extra
+		user["token"] = cfg.BearerToken
 	}
 	if plugin := cfg.ExecProvider; plugin != nil {
 		command := plugin.Command
@@ -106,20 +92,16 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 				return "", false, err
 			}
 		}
-		env := plugin.Env
-		for _, name := range proxyVariables {
-			if value := os.Getenv(name); value != "" {
-				env = append([]api.ExecEnvVar{{Name: name, Value: value}}, env...)
-			}
-		}
 		user["exec"] = object{
-			"apiVersion": plugin.APIVersion, "command": command, "args": plugin.Args, "env": env,
-			"provideClusterInfo": plugin.ProvideClusterInfo, "interactiveMode": first(string(plugin.InteractiveMode), "Never"),
+			"apiVersion": plugin.APIVersion, "command": command, "args": plugin.Args, "env": plugin.Env,
+			"provideClusterInfo": plugin.ProvideClusterInfo, "interactiveMode": cmp.Or(string(plugin.InteractiveMode), "Never"),
 		}
 		if plugin.Config != nil {
 			cluster["extensions"] = []object{{"name": "client.authentication.k8s.io/exec", "extension": plugin.Config}}
 		}
 	}
+	maps.DeleteFunc(cluster, isEmpty)
+	maps.DeleteFunc(user, isEmpty)
 	// Reports name the hub by its context.
 	name := server.Host
 	content, err := json.Marshal(object{

@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,8 +43,11 @@ var ErrInconclusive = errors.New("inconclusive")
 // docs/schemas/json-report.v1.schema.json describes it.
 type Report struct {
 	// The folder of report.json, report.html, report.yaml and evidence.jsonl.zst; empty if they were not kept.
-	Folder   string    `json:"-"`
-	Suite    Suite     `json:"suite"`
+	Folder string `json:"-"`
+	// The suite that judged.
+	Suite struct {
+		Version string `json:"version"`
+	} `json:"suite"`
 	JudgedAt time.Time `json:"judgedAt"`
 	Edition  string    `json:"edition"`
 	// The number of profiles in scope.
@@ -56,11 +60,6 @@ type Report struct {
 	Waivers  []Waiver  `json:"waivers"`
 	// Why the suite has no evidence of the hub, for example that it has no ClusterProfile.
 	failure string `json:"-"`
-}
-
-// Suite is the suite that judged.
-type Suite struct {
-	Version string `json:"version"`
 }
 
 // Verdict is the verdict on one rule.
@@ -141,22 +140,13 @@ func (v *Verdict) String() string {
 const shownFindings = 10
 
 // Failed returns the verdicts of the broken rules that count.
-func (r *Report) Failed() []Verdict { return r.with(Fail) }
-
-func (r *Report) with(outcome string) []Verdict {
-	var verdicts []Verdict
-	for _, verdict := range r.Verdicts {
-		if verdict.Outcome == outcome {
-			verdicts = append(verdicts, verdict)
-		}
-	}
-	return verdicts
+func (r *Report) Failed() []Verdict {
+	return slices.DeleteFunc(slices.Clone(r.Verdicts), func(verdict Verdict) bool { return verdict.Outcome != Fail })
 }
 
 // Err returns nil if the hub conforms, and an error that lists the broken or inconclusive rules if it does not.
 func (r *Report) Err() error {
-	switch {
-	case r.Decision == NotConformant:
+	if r.Decision == NotConformant {
 		lines := []string{"not conformant with edition " + escape(r.Edition)}
 		for _, verdict := range r.Failed() {
 			lines = append(lines, verdict.Rule, verdict.String())
@@ -167,28 +157,24 @@ func (r *Report) Err() error {
 			}
 		}
 		return errors.New(strings.Join(lines, "\n"))
+	}
+	reason := "a MUST rule could not be judged, or none was"
+	switch {
 	case r.Partial:
-		return r.inconclusive("the run was cut short")
+		reason = "the run was cut short"
 	case r.Decision == Conformant || r.Decision == NoViolation:
 		return nil
-	case r.Decision == Inconclusive:
-		err := r.inconclusive("a MUST rule could not be judged, or none was")
-		for _, verdict := range r.with(Inconclusive) {
-			// A failure is also the reason of each rule.
-			isRepeated := r.failure != "" && verdict.Reason == r.failure
-			if verdict.Level == "MUST" && !isRepeated {
-				err = fmt.Errorf("%w\n%s: %s", err, verdict.Rule, escape(verdict.Reason))
-			}
-		}
-		return err
-	default:
+	case r.Decision != Inconclusive:
 		return fmt.Errorf("unknown decision %q", r.Decision)
 	}
-}
-
-func (r *Report) inconclusive(reason string) error {
 	if r.failure != "" {
-		reason += ": " + r.failure
+		// It is also the reason of each rule.
+		return fmt.Errorf("%w: %s: %s", ErrInconclusive, reason, r.failure)
+	}
+	for _, verdict := range r.Verdicts {
+		if verdict.Outcome == Inconclusive && verdict.Level == "MUST" {
+			reason += fmt.Sprintf("\n%s: %s", verdict.Rule, escape(verdict.Reason))
+		}
 	}
 	return fmt.Errorf("%w: %s", ErrInconclusive, reason)
 }
