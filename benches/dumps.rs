@@ -153,7 +153,7 @@ impl Task {
         let (program, arguments) = match self {
             Task::Serde => (env::current_exe()?, ["dumps", "--only", "serde", "--file"]),
             Task::Read => (env::current_exe()?, ["dumps", "--only", "read", "--file"]),
-            Task::Run => (SUITE.into(), ["run", "--format", "terse", "--from"]),
+            Task::Run => (SUITE.into(), ["run", "--format", "pretty", "--from"]),
         };
         let mut command = Command::new(program);
         command.args(arguments).arg(file);

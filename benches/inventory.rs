@@ -145,7 +145,7 @@ async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
 async fn whole_run(kubeconfig: &Path, folder: &Path, profiles: usize) -> anyhow::Result<Usage> {
     let report = folder.join("report.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-    command.args(["run", "--observe", "0s", "--format", "terse"]);
+    command.args(["run", "--observe", "0s"]);
     command
         .args(["--api-version", fleet::VERSION, "--kubeconfig"])
         .arg(kubeconfig);

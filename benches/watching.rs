@@ -55,7 +55,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let record = folder.path().join("evidence.jsonl");
     let observe = FIRST_LIST + REST + Duration::from_secs(arguments.seconds);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-    command.args(["run", "--format", "terse", "--observe"]);
+    command.args(["run", "--observe"]);
     command.arg(format!("{}s", observe.as_secs()));
     command
         .arg("--kubeconfig")

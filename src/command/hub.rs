@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use collect::{Members, Plan, clock::Clock, driver::replace_private_file};
 use evidence::api::Role;
 use futures::future::{FutureExt as _, LocalBoxFuture, select_all};
@@ -67,9 +67,6 @@ pub struct ServeHub {
     /// Write the API server's audit log there
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     audit_log_out: Option<PathBuf>,
-    /// How much the audit log records of writes (lab only) [default: metadata]
-    #[arg(long, value_enum, requires = "audit_log_out")]
-    audit_level: Option<Level>,
     /// Also serve fake members with these names, for managers to manage
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     members: Vec<String>,
@@ -79,27 +76,6 @@ pub struct ServeHub {
     /// The port to listen on, at 127.0.0.1 (lab only) [default: a free one]
     #[arg(long)]
     port: Option<u16>,
-}
-
-/// How much an audit log records of a write; for Secrets, the first level at most.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Level {
-    /// Who did what to which object, and the answer's code
-    Metadata,
-    /// Also the request's object
-    Request,
-    /// Also the response's object
-    RequestResponse,
-}
-
-impl From<Level> for AuditLevel {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Metadata => AuditLevel::Metadata,
-            Level::Request => AuditLevel::Request,
-            Level::RequestResponse => AuditLevel::RequestResponse,
-        }
-    }
 }
 
 impl ServeHub {
@@ -112,9 +88,6 @@ impl ServeHub {
             TestHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
             TestHub::K3s if self.audit_log_out.is_some() => {
                 Some("--audit-log-out is for --hub lab or envtest")
-            }
-            TestHub::Envtest | TestHub::K3s if self.audit_level.is_some() => {
-                Some("--audit-level is for --hub lab")
             }
             TestHub::Envtest | TestHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
             _ => None,
@@ -204,9 +177,8 @@ impl ServeHub {
                 .map_err(Failure::could_not_run)
         };
         server.send_audit_log(self.audit_log_out.as_ref().map(open).transpose()?);
-        if let Some(level) = self.audit_level {
-            server.set_audit_level(level.into());
-        }
+        // The same as envtest's policy.
+        server.set_audit_level(AuditLevel::RequestResponse);
         Ok(())
     }
 

@@ -18,7 +18,7 @@ pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, termina
 pub use input::{Advice, Coverage, Report, no_advice};
 pub use summary::{
     EditionDecision, by_edition,
-    decision::{headline, no_status, scope},
+    decision::{headline, kind_in_words, no_status, scope},
     findings::show_findings,
 };
 pub use text::{count, escape, page, yaml};

@@ -75,7 +75,7 @@ fn the_published_reports_make_a_page() {
     let parts = [
         "not conformant",
         "MUST rules: ",
-        " not applicable",
+        " do not apply",
         "clusterprofile-conformance",
         "agents: real",
         "hub: imitated: ",
@@ -179,7 +179,7 @@ fn every_state_of_a_pull_request_is_shown() {
         ("other-edition", "holds: its evidence reproduces it", true),
         ("narrowed", "rules were deselected", false),
         ("forged", "does not hold: it contradicts itself", false),
-        ("older", "does not hold: it contradicts itself", false),
+        ("older", "does not hold: its evidence says otherwise", false),
         ("bare", "not verified: no evidence", false),
         ("garbled", "not verified: its evidence cannot be read", false),
     ] {

@@ -62,33 +62,6 @@ fn evidence_of_the_lab_can_be_left_out() {
 }
 
 #[test]
-fn a_fault_that_another_one_hides_is_reported() {
-    let notes = |faults: &str| call(format!("{LAB} reference={faults} properties/ version/")).err;
-    let shown = notes("version/well-formed,version/reported");
-    assert!(!shown.contains("does not show"), "{shown}");
-    let hidden = notes("properties/cluster-properties-propagated,properties/cluster-properties-verbatim");
-    let note = "fault properties/cluster-properties-verbatim does not show";
-    assert_contains(&hidden, &[note]);
-}
-
-#[test]
-fn a_fault_that_only_warns_is_reported() {
-    let declared = "clustersets/namespace-labelled:declared";
-    for (fault, flags, code, reason) in [
-        (declared, "", 0, "the finding is a warning"),
-        ("version/matches-member", "", 0, "its rule is a SHOULD"),
-        ("version/matches-member", "--strict", 1, ""),
-        ("identity/manager-label-matches", "", 1, ""),
-    ] {
-        let rule = fault.split(':').next().expect("a rule");
-        let line = format!("{LAB} reference={fault} --driver none --exact {rule} {flags}");
-        let printed = expect(code, line);
-        let note = format!("note: fault {fault} only warns: {reason}");
-        assert_eq!(printed.contains(&note), code == 0, "{note}: {printed}");
-    }
-}
-
-#[test]
 fn a_run_on_placements_requests_neither_secrets_nor_dry_runs() {
     let folder = Folder::new();
     let record = folder.flag("evidence.jsonl");

@@ -135,23 +135,6 @@ fn a_diff_exits_by_whether_something_got_worse() {
 }
 
 #[test]
-fn the_report_of_the_sig_has_its_format() {
-    let folder = Folder::new();
-    let matrix = folder.flag("matrix.yaml");
-    let run = "run --from violating.yaml --report-format sig-multicluster";
-    expect(1, format!("{run} --report {matrix}"));
-    let written = folder.yaml("matrix.yaml");
-    assert_eq!(written["groups"][0]["name"], "Required");
-    let test = &written["groups"][0]["tests"][1];
-    let description = "identity/manager-label-matches: The manager label equals spec.clusterManager.name";
-    assert_eq!(test["desc"], description);
-    for key in ["passed", "failed", "skipped", "conformant"] {
-        assert_eq!(test[key], false, "{key}");
-    }
-    assert_eq!(written["implementation"]["project"], "");
-}
-
-#[test]
 fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     let folder = Folder::new();
     let config = folder.config(

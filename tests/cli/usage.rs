@@ -49,7 +49,6 @@ run --from conforming.yaml --hub lab | --from | --hub
 run --from conforming.yaml --observe 5m | --from | --observe
 run --from conforming.yaml --settle 1s | --settle
 run --from conforming.yaml --request-timeout 5s | --from | --request-timeout
-run --from conforming.yaml --report-format sig-multicluster | --report-format needs --report FILE
 run --from conforming.yaml identity/ --skip identity/ | no rule is left
 run --from conforming.yaml --feature consumer-secrets --no-feature consumer-secrets | contradicts
 run --from conforming.yaml --role manager,consumer | a consumer is judged alone | leave out the other roles
@@ -71,7 +70,6 @@ run --allow-mutations | add --driver FILE
 run --clean --allow-mutations | --clean | --allow-mutations
 run --driver reference | add --hub lab --manager reference
 run --driver x.yaml --observe 0s | --observe 0s cannot see
-hub --hub envtest --audit-log-out audit.log --audit-level request | --audit-level is for --hub lab
 hub --hub envtest --port 6443 | --port is for --hub lab
 report verify report.yaml --dir . | cannot be used with
 report verify report.yaml evidence --markdown | --markdown

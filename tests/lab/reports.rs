@@ -7,7 +7,6 @@ use std::{
 };
 
 use evidence::{Digester, file, read_input};
-use serde_json::Value;
 
 use crate::{
     command::{Done, Folder, assert_contains, command, done},
@@ -116,7 +115,7 @@ fn hostile_text_is_harmless_on_both_streams() {
     let folder = Folder::new();
     let mut written = File::create(folder.path("evidence.jsonl")).expect("a file");
     file::write_to(&evidence(&texts), &mut written).expect("written");
-    for format in ["pretty", "terse", "json", "github"] {
+    for format in ["pretty", "github"] {
         let Done { code, out, err } = call(&folder, &format!("replay evidence.jsonl --format {format}"));
         assert_eq!(code, Some(1), "{err}");
         let (annotations, rest): (Vec<&str>, Vec<&str>) =
@@ -141,9 +140,6 @@ fn hostile_text_is_harmless_on_both_streams() {
             "{format}: {} bytes",
             out.len()
         );
-        for line in out.lines().filter(|_| format == "json") {
-            serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        }
     }
 }
 

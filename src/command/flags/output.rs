@@ -47,9 +47,6 @@ pub struct FileFlags {
     /// Write the report to submit; add --record for verification
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// The format of --report [default: clusterprofile]
-    #[arg(long, value_enum)]
-    report_format: Option<ReportFormat>,
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -58,28 +55,24 @@ pub struct FileFlags {
     record: Option<PathBuf>,
 }
 
+/// How to print what has no verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PrintFormat {
+    /// For people
+    #[default]
+    Pretty,
+    /// One JSON object
+    Json,
+}
+
 /// How to print the verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// What fails and warns, and the decision
     #[default]
     Pretty,
-    /// Like pretty, after one character per rule
-    Terse,
-    /// One JSON object per rule, as libtest prints them
-    Json,
     /// Like pretty, and annotations for a GitHub workflow
     Github,
-}
-
-/// The format of the report to submit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
-    /// The suite's own, which can be verified, compared and merged
-    #[default]
-    Clusterprofile,
-    /// The input of the SIG's matrix of implementations
-    SigMulticluster,
 }
 
 impl OutputFlags {
@@ -111,9 +104,6 @@ impl FileFlags {
     /// # Errors
     /// When one cannot be.
     pub fn prepare(&self, inputs: &[PathBuf]) -> Result<Prepared, Failure> {
-        if self.report_format.is_some() && self.report.is_none() {
-            return Err(Failure::usage(anyhow!("--report-format needs --report FILE")));
-        }
         let inputs: Vec<PathBuf> = inputs.iter().flat_map(|path| path.canonicalize()).collect();
         let outputs = self.outputs();
         let mut written = outputs.0.values();
@@ -128,17 +118,13 @@ impl FileFlags {
     }
 
     fn outputs(&self) -> Outputs {
-        let report = match self.report_format.unwrap_or_default() {
-            ReportFormat::Clusterprofile => Form::Report,
-            ReportFormat::SigMulticluster => Form::Matrix,
-        };
         let files = [
             (Form::Format(FileFormat::Junit), &self.junit),
             (Form::Format(FileFormat::Html), &self.html),
             (Form::Format(FileFormat::Markdown), &self.markdown),
             (Form::Format(FileFormat::Badge), &self.badge),
             (Form::Format(FileFormat::Json), &self.json),
-            (report, &self.report),
+            (Form::Report, &self.report),
             (Form::Record, &self.record),
         ];
         let named = files
@@ -153,7 +139,7 @@ fn flag(form: Form) -> String {
     let name = match form {
         Form::Format(format) => format.name(),
         Form::Record => "record",
-        Form::Report | Form::Matrix => "report",
+        Form::Report => "report",
     };
     format!("--{name}")
 }

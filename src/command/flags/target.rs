@@ -13,7 +13,7 @@ use evidence::{
     Claim, Scope,
     api::{Feature, ObjectKind, Role, UnknownName, syntax::is_dns_label},
 };
-use judge::{Judgement, Verdict, rules};
+use judge::rules;
 use lab::{
     consumer,
     crd::CustomResourceDefinition,
@@ -47,8 +47,8 @@ pub struct TargetFlags {
     hub: Option<TestHub>,
     /// Judge the reference implementation, optionally with faults
     ///
-    /// `reference`, or `reference=FAULT,…` to break rules. A fault has the id of the rule that it breaks; the run prints which
-    /// faults only warn. --role chooses the reference manager, scheduler or consumer.
+    /// `reference`, or `reference=FAULT,…` to break rules. A fault has the id of the rule that it breaks.
+    /// --role chooses the reference manager, scheduler or consumer.
     #[arg(long, value_name = "reference[=FAULT,…]", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
     manager: Option<Reference>,
 }
@@ -222,33 +222,6 @@ impl Reference {
             }
         }
         Ok(())
-    }
-
-    /// Prints which faults do not fail the run.
-    pub fn note_faults(&self, judgement: &Judgement) {
-        for fault in self.faults.iter().map(Fault::info) {
-            let mut verdicts = judgement.verdicts.iter();
-            let verdict =
-                verdicts.find(|verdict| verdict.rule.id == fault.rule() && !verdict.is_deselected());
-            let id = fault.id;
-            match verdict.map(|verdict| (verdict.verdict, verdict)) {
-                None => anstream::eprintln!("note: fault {id} is not judged: its rule is not selected"),
-                Some((Verdict::Warn, verdict)) if verdict.findings.iter().all(|finding| finding.advisory) => {
-                    anstream::eprintln!("note: fault {id} only warns: the finding is a warning");
-                }
-                Some((Verdict::Warn, verdict)) => {
-                    anstream::eprintln!("note: fault {id} only warns: its rule is a {}", verdict.level());
-                }
-                Some((Verdict::Pass | Verdict::NotApplicable, verdict))
-                    if self.faults.len() > 1 && verdict.notes.is_empty() =>
-                {
-                    anstream::eprintln!(
-                        "warning: fault {id} does not show: another fault hides it, or the run ended before it; try it alone"
-                    );
-                }
-                _ => {}
-            }
-        }
     }
 }
 

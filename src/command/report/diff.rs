@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use judge::Verdict;
 use report::{
     escape,
@@ -12,7 +12,7 @@ use report::{
 
 use super::folder::read;
 use crate::command::{
-    flags::input::InputFlags,
+    flags::{input::InputFlags, output::PrintFormat},
     terminal::{
         exit::{Exit, Failure},
         print, width,
@@ -32,18 +32,9 @@ pub struct Diff {
     new: PathBuf,
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: PrintFormat,
     #[command(flatten)]
     input: InputFlags,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For a person
-    #[default]
-    Pretty,
-    /// For a program
-    Json,
 }
 
 impl Diff {
@@ -55,8 +46,8 @@ impl Diff {
         let limits = self.input.limits();
         let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?).map_err(Failure::usage)?;
         let text = match self.format {
-            Format::Pretty => describe(&changed),
-            Format::Json => {
+            PrintFormat::Pretty => describe(&changed),
+            PrintFormat::Json => {
                 let json = serde_json::to_string_pretty(&changed).map_err(Failure::could_not_run)?;
                 format!("{json}\n")
             }

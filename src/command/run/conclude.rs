@@ -8,25 +8,13 @@ use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted, terminal};
 
 use crate::command::{
-    flags::{
-        output::{Format, OutputFlags},
-        target::Reference,
-    },
+    flags::output::{Format, OutputFlags},
     terminal::{
         advice, called,
         exit::{Exit, Failure},
         print, width,
     },
 };
-
-/// Where evidence comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Origin<'a> {
-    /// From a hub, perhaps one with the reference implementation.
-    Collected(Option<&'a Reference>),
-    /// From a file.
-    Read(ReadFrom<'a>),
-}
 
 /// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
@@ -48,23 +36,14 @@ pub fn conclude(
     selection: &Selection,
     waivers: Option<&Waivers>,
     outputs: Prepared,
-    origin: Origin,
+    read_from: Option<ReadFrom>,
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let judged_at = Clock::system().now();
     let mut judgement = judge(evidence, selection);
-    let read_from = match origin {
-        Origin::Read(from) => Some(from),
-        Origin::Collected(reference) => {
-            reference
-                .iter()
-                .for_each(|reference| reference.note_faults(&judgement));
-            None
-        }
-    };
     let waivers = waivers.map(|waivers| (waivers, Waivers::day(judged_at)));
     if let Some((waivers, day)) = waivers {
-        note_foreign(waivers, &evidence.header.claim);
+        note_ignored(waivers, &evidence.header.claim);
         judgement.waive(waivers, day, evidence.header.claim.strict);
     }
     let editions = by_edition(evidence, &judgement, selection, waivers, rules::as_of());
@@ -94,20 +73,20 @@ pub fn conclude(
     }
 }
 
-/// Tells which waivers count for nothing, as their rules are not of an edition that is judged. Runs of several editions and
-/// of several roles may share a file, so this is no fault of a waiver.
-fn note_foreign(waivers: &Waivers, claim: &Claim) {
-    let foreign: BTreeSet<&str> = waivers
+/// Notes which waivers are ignored, as no judged edition has their rules: runs of several editions and roles may share a
+/// file.
+fn note_ignored(waivers: &Waivers, claim: &Claim) {
+    let ignored: BTreeSet<&str> = waivers
         .waivers
         .iter()
         .map(|waiver| &*waiver.rule)
         .filter(|rule| rules::find(rule).is_none_or(|rule| rule.facts.in_claim(claim).is_none()))
         .collect();
-    if !foreign.is_empty() {
+    if !ignored.is_empty() {
         let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
-        let rules: Vec<&str> = foreign.into_iter().collect();
+        let rules: Vec<&str> = ignored.into_iter().collect();
         anstream::eprintln!(
-            "note: waivers count for nothing here of rules that edition {} does not have: {}",
+            "note: ignoring waivers of rules that edition {} does not have: {}",
             editions.join(" or "),
             rules.join(", ")
         );
@@ -200,7 +179,6 @@ fn leave(
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Format(format) => format.write(report, into),
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
-            Form::Matrix => submitted::write_matrix(submitted_report, into),
         });
         if let Err(error) = written {
             if form == Form::Record {
@@ -224,17 +202,10 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
 }
 
 fn show(report: &Report, flags: &OutputFlags) -> Result<(), Failure> {
-    if flags.format == Format::Json {
-        // Standard output is then for a machine.
-        print(&terminal::json_lines(report))?;
-        anstream::eprint!("{}", terminal::decision(report, width()));
-        return Ok(());
+    let mut text = String::new();
+    if flags.verbose {
+        text += &terminal::list(report);
     }
-    let mut text = match flags.format {
-        Format::Terse => terminal::short_list(report),
-        _ if flags.verbose => terminal::list(report),
-        _ => String::new(),
-    };
     if flags.format == Format::Github {
         text += &github::annotations(report);
     }

@@ -18,7 +18,7 @@ use evidence::{Claim, Input, Limits};
 use report::escape;
 
 use self::{
-    conclude::{Origin, ReadFrom, conclude, conclude_without_evidence},
+    conclude::{ReadFrom, conclude, conclude_without_evidence},
     observe::{Sources, observe},
     recording::{RecordPart, Watching},
 };
@@ -151,16 +151,8 @@ impl Run {
         };
         match observe(&run.target, run.plan, sources, &watching) {
             Ok(mut evidence) => {
-                let origin = Origin::Collected(run.target.reference());
-                let waivers = run.waivers.as_ref();
-                conclude(
-                    &mut evidence,
-                    &run.selection,
-                    waivers,
-                    outputs,
-                    origin,
-                    &self.outputs,
-                )
+                let (selection, waivers) = (&run.selection, run.waivers.as_ref());
+                conclude(&mut evidence, selection, waivers, outputs, None, &self.outputs)
             }
             Err(failure) => {
                 if let Some(record) = &watching.record {
@@ -230,19 +222,13 @@ impl File<'_> {
         self.scope.apply(&mut evidence.header.scope);
         self.outputs.check(&evidence.header.claim)?;
         let selection = self.selection.clone().resolve(&evidence.header.claim)?;
-        let from = Origin::Read(ReadFrom {
+        let from = Some(ReadFrom {
             path: self.path,
             alone: self.audit_logs.is_empty(),
             limits: self.limits,
         });
-        conclude(
-            &mut evidence,
-            &selection,
-            waivers.as_ref(),
-            outputs,
-            from,
-            self.outputs,
-        )
+        let waivers = waivers.as_ref();
+        conclude(&mut evidence, &selection, waivers, outputs, from, self.outputs)
     }
 
     fn read(&self) -> Result<Input, Failure> {

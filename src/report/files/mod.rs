@@ -21,8 +21,6 @@ pub enum Form {
     Format(Format),
     /// The report that an implementer submits.
     Report,
-    /// The same in the shape that the SIG's matrix of implementations is made from.
-    Matrix,
 }
 
 /// The requested files, at most one of each form.

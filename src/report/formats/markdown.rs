@@ -4,14 +4,11 @@
 
 use std::{fmt::Write as _, io};
 
-use judge::{
-    Decision, RuleVerdict, Verdict,
-    rules::{Finding, Level},
-};
+use judge::{Decision, RuleVerdict, Verdict, rules::Finding};
 
 use crate::{
     Report,
-    summary::{self, decision, findings::extent, sources::cited},
+    summary::{self, VerdictTable, decision, findings::extent, shown_verdict, sources::cited},
     text::{count, escape},
 };
 
@@ -73,19 +70,13 @@ fn head(text: &mut String, report: &Report) {
 }
 
 fn counts(text: &mut String, report: &Report) {
-    text.push_str(
-        "| level | rules | pass | fail | warn | waived | inconclusive | not applicable | skipped |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for level in [Level::Must, Level::Should, Level::May] {
-        let of = report.judgement.tally.level(level);
-        let judged = [of.rules, of.passed, of.failed, of.warned, of.waived];
-        let unjudged = [of.inconclusive, of.not_applicable, of.skipped];
-        let counts = judged
-            .into_iter()
-            .chain(unjudged)
-            .map(|number| number.to_string());
-        let _ = writeln!(text, "| {level} | {} |", Vec::from_iter(counts).join(" | "));
+    let table = VerdictTable::of(&report.judgement.verdicts);
+    let names = Vec::from_iter(table.verdicts.iter().map(|verdict| verdict.words()));
+    let _ = writeln!(text, "| level | rules | {} |", names.join(" | "));
+    let _ = writeln!(text, "|---|--:|{}", "--:|".repeat(names.len()));
+    for (level, rules, counts) in table.levels {
+        let counts = Vec::from_iter(counts.iter().map(usize::to_string));
+        let _ = writeln!(text, "| {level} | {rules} | {} |", counts.join(" | "));
     }
     text.push('\n');
     let editions = summary::editions(report);
@@ -205,7 +196,7 @@ fn unjudged(report: &Report) -> String {
             verdict.rule.id,
             verdict.level(),
             verdict.basis(),
-            verdict.verdict.name(),
+            shown_verdict(verdict).words(),
         );
         let why = code(&report.reason(verdict).unwrap_or_default());
         let _ = writeln!(text, "| {id} | {level} | {basis} | {name} | {why} |");

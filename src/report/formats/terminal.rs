@@ -3,14 +3,12 @@
 
 use std::fmt::Write as _;
 
-use anstream::adapter::strip_str;
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::{OwoColorize as _, Style};
-use serde_json::{Value, json};
 
 use crate::{
     COMMAND, Report,
-    summary::{self, decision, findings},
+    summary::{self, decision, findings, shown_verdict},
     text::{count, escape, page::Page},
 };
 
@@ -19,9 +17,6 @@ const UNREADABLE: usize = 5;
 
 /// The number of inconclusive rules to name for a reason.
 const NAMED: usize = 3;
-
-/// The line width of the short list, in characters.
-const WIDTH: usize = 80;
 
 /// Ids of up to this many characters are aligned: with any outcome behind them they fit 80 columns. Longer ones push their
 /// outcome to the right.
@@ -37,26 +32,8 @@ pub fn list(report: &Report) -> String {
         let weight = format!("[{}]", verdict.applies.weight());
         let id = verdict.rule.id;
         let outcome = outcome(verdict);
-        let outcome = outcome.style(style(verdict.verdict));
+        let outcome = outcome.style(style(shown_verdict(verdict)));
         let _ = writeln!(text, "{weight:<17} {id:<longest$} ... {outcome}");
-    }
-    text + "\n"
-}
-
-/// Shows each selected rule as a character: `.` passes, `F` fails, `w` warns, `i` was not judged or is waived. Has colours.
-pub fn short_list(report: &Report) -> String {
-    let mut text = String::new();
-    for line in selected(report).chunks(WIDTH) {
-        for verdict in line {
-            let mark = match verdict.verdict {
-                Verdict::Pass => ".",
-                Verdict::Fail => "F",
-                Verdict::Warn => "w",
-                _ => "i",
-            };
-            let _ = write!(text, "{}", mark.style(style(verdict.verdict)));
-        }
-        text.push('\n');
     }
     text + "\n"
 }
@@ -69,7 +46,7 @@ pub(super) fn selected<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
 
 /// The verdict in few words.
 pub(crate) fn outcome(verdict: &RuleVerdict) -> String {
-    match verdict.verdict {
+    match shown_verdict(verdict) {
         Verdict::Pass => "ok".to_owned(),
         Verdict::Fail => "FAILED".to_owned(),
         Verdict::Warn => format!("warn: {}", verdict.found()),
@@ -116,13 +93,6 @@ pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: b
     by_reason(&mut page, report, Verdict::Inconclusive, command, most);
     warnings(&mut page, report);
     failures(&mut page, report, command);
-    decide(&mut page, report);
-    page.into_text()
-}
-
-/// Shows the decision alone, for a list that a machine reads.
-pub fn decision(report: &Report, width: Option<usize>) -> String {
-    let mut page = Page::new(width);
     decide(&mut page, report);
     page.into_text()
 }
@@ -213,7 +183,7 @@ fn decide(page: &mut Page, report: &Report) {
 
 fn with_verdict<'a>(report: &Report<'a>, which: Verdict) -> impl Iterator<Item = &'a RuleVerdict> {
     let verdicts = report.judgement.verdicts.iter();
-    verdicts.filter(move |verdict| verdict.verdict == which)
+    verdicts.filter(move |verdict| shown_verdict(verdict) == which)
 }
 
 /// Adds a rule under its reason. Reasons are in the order of their first occurrence.
@@ -238,43 +208,4 @@ fn list_reasons(page: &mut Page, heading: &str, reasons: &[(String, Vec<&str>)],
         }
     }
     page.gap();
-}
-
-/// Writes the verdicts as tests in the JSON that libtest prints, for programs that read the results of `cargo test`: two
-/// events for each selected rule, one a line.
-pub fn json_lines(report: &Report) -> String {
-    let verdicts = selected(report);
-    let mut events = vec![json!({"type": "suite", "event": "started", "test_count": verdicts.len()})];
-    for verdict in &verdicts {
-        events.push(json!({"type": "test", "event": "started", "name": verdict.rule.id}));
-        events.push(result(verdict));
-    }
-    let with = |verdict| verdicts.iter().filter(|one| one.verdict == verdict).count();
-    let (passed, failed) = (with(Verdict::Pass), with(Verdict::Fail));
-    events.push(json!({
-        "type": "suite",
-        "event": if failed > 0 { "failed" } else { "ok" },
-        "passed": passed,
-        "failed": failed,
-        "ignored": verdicts.len() - passed - failed,
-        "measured": 0,
-        "filtered_out": report.judgement.verdicts.len() - verdicts.len(),
-        "exec_time": 0.0,
-    }));
-    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
-    escape::json(&lines).into_owned()
-}
-
-fn result(verdict: &RuleVerdict) -> Value {
-    let name = verdict.rule.id;
-    match verdict.verdict {
-        Verdict::Pass => json!({"type": "test", "name": name, "event": "ok"}),
-        Verdict::Fail => {
-            let mut page = Page::new(None);
-            findings::in_full(&mut page, verdict, COMMAND);
-            let text = strip_str(&page.into_text()).to_string();
-            json!({"type": "test", "name": name, "event": "failed", "stdout": text})
-        }
-        _ => json!({"type": "test", "name": name, "event": "ignored", "message": outcome(verdict)}),
-    }
 }

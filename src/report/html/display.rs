@@ -15,7 +15,7 @@ use ring::digest;
 
 use crate::{
     Report,
-    summary::findings::extent,
+    summary::{findings::extent, rank, shown_verdict},
     text::{count, escape},
 };
 
@@ -74,23 +74,6 @@ impl Sign {
     }
 }
 
-/// The verdicts, the worst first.
-pub(crate) const WORST_FIRST: [Verdict; 7] = [
-    Verdict::Fail,
-    Verdict::Inconclusive,
-    Verdict::Warn,
-    Verdict::Waived,
-    Verdict::Pass,
-    Verdict::NotApplicable,
-    Verdict::Skipped,
-];
-
-/// The place of a verdict in [`WORST_FIRST`].
-pub(crate) fn rank(verdict: Verdict) -> usize {
-    let place = WORST_FIRST.iter().position(|one| *one == verdict);
-    place.unwrap_or(WORST_FIRST.len())
-}
-
 /// Escapes, redacts, and shortens hub text.
 pub(crate) fn shown(text: &str) -> String {
     brief(text, LONGEST)
@@ -146,7 +129,7 @@ type Worst = (Verdict, &'static str, usize);
 pub(crate) fn rule_squares(verdicts: &[RuleVerdict], level: &Level) -> Vec<Square> {
     let own = verdicts.iter().filter(|verdict| verdict.level() == *level);
     let square = |verdict: &RuleVerdict| {
-        let (sign, id) = (Sign::of(verdict.verdict), verdict.rule.id);
+        let (sign, id) = (Sign::of(shown_verdict(verdict)), verdict.rule.id);
         let (weight, extent) = (verdict.applies.weight(), extent(verdict));
         Square {
             sign,
@@ -169,7 +152,7 @@ pub(super) fn object_squares(report: &Report, role: Role) -> ObjectSquares {
     let mut namespaces: Vec<Group> = Vec::new();
     for (place, (namespace, name)) in names.iter().enumerate() {
         let finding = worst.get(&(*namespace, *name));
-        let (sign, order) = finding.map_or((NO_FINDING, WORST_FIRST.len()), |(verdict, ..)| {
+        let (sign, order) = finding.map_or((NO_FINDING, usize::MAX), |(verdict, ..)| {
             (Sign::of(*verdict), rank(*verdict))
         });
         counts.entry(order).or_insert((sign, 0)).1 += 1;

@@ -18,6 +18,7 @@ use crate::{
     story::{Changed, Event, Stories, Story, What, representatives},
     summary::{
         findings::{Group, alike, extent},
+        shown_verdict,
         sources::{Cited, cited},
     },
     text::count,
@@ -134,7 +135,7 @@ impl<'a> RuleView<'a> {
         });
         Self {
             verdict,
-            sign: Sign::of(verdict.verdict),
+            sign: Sign::of(shown_verdict(verdict)),
             source: cited(&verdict.applies.source, verdict.applies.edition),
             extent: extent(verdict),
             reason: report.reason(verdict).as_deref().map(shown),

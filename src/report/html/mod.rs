@@ -20,14 +20,14 @@ use judge::{
 };
 
 use self::{
-    display::{ObjectSquares, Sign, WORST_FIRST, object_squares, page_style, policy, rank, shown, utc},
+    display::{ObjectSquares, Sign, object_squares, page_style, policy, shown, utc},
     excerpt::Line,
     findings::RuleView,
 };
 use crate::{
     Coverage, Report,
     story::Stories,
-    summary::{self, decision},
+    summary::{self, VerdictTable, decision, rank, shown_verdict},
     text::{count, thousands},
 };
 
@@ -53,7 +53,9 @@ struct Page<'a> {
     editions: Vec<[String; 3]>,
     sections: Vec<Section<'a>>,
     objects: Vec<ObjectSquares>,
-    tally: Tally,
+    tally: VerdictTable,
+    /// The sign of each verdict of the table.
+    signs: Vec<Sign>,
     suites: Vec<&'a [RuleVerdict]>,
     facts: Vec<(&'static str, String)>,
     limits: Vec<(&'static str, Vec<String>)>,
@@ -66,18 +68,11 @@ struct Section<'a> {
     rules: Vec<RuleView<'a>>,
 }
 
-/// How many rules of each level have which verdict.
-struct Tally {
-    /// The verdicts that some rule has.
-    signs: Vec<Sign>,
-    levels: Vec<(Level, usize, Vec<usize>)>,
-}
-
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let judgement = report.judgement;
     let style = page_style(STYLE);
-    let tally = Tally::of(&judgement.verdicts);
+    let tally = VerdictTable::of(&judgement.verdicts);
     let suites = judgement
         .verdicts
         .chunk_by(|one, next| one.rule.suite() == next.rule.suite());
@@ -97,6 +92,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             .roles()
             .map(|role| object_squares(report, role))
             .collect(),
+        signs: tally.verdicts.iter().map(|verdict| Sign::of(*verdict)).collect(),
         tally,
         suites: suites.collect(),
         facts: facts(report),
@@ -135,7 +131,7 @@ fn sections<'a>(report: &Report<'a>) -> Vec<Section<'a>> {
     let stories = Stories::of(report.evidence);
     let spendings = Spendings::of(report.evidence);
     let mut verdicts: Vec<&RuleVerdict> = report.judgement.verdicts.iter().collect();
-    verdicts.sort_by_key(|verdict| (rank(verdict.verdict), verdict.level(), verdict.basis()));
+    verdicts.sort_by_key(|verdict| (rank(shown_verdict(verdict)), verdict.level(), verdict.basis()));
     let section = |id, heading, is_own: fn(Verdict) -> bool| Section {
         id,
         heading,
@@ -154,32 +150,6 @@ fn sections<'a>(report: &Report<'a>) -> Vec<Section<'a>> {
             !matches!(verdict, Verdict::Fail | Verdict::Warn)
         }),
     ]
-}
-
-impl Tally {
-    fn of(verdicts: &[RuleVerdict]) -> Self {
-        let number = |level: Option<Level>, verdict: Option<Verdict>| {
-            let is_counted = |one: &&RuleVerdict| {
-                level.is_none_or(|level| one.level() == level)
-                    && verdict.is_none_or(|verdict| one.verdict == verdict)
-            };
-            verdicts.iter().filter(is_counted).count()
-        };
-        let occurring: Vec<Verdict> = WORST_FIRST
-            .into_iter()
-            .filter(|verdict| number(None, Some(*verdict)) > 0)
-            .collect();
-        let levels = [Level::Must, Level::Should, Level::May].map(|level| {
-            let counts = occurring
-                .iter()
-                .map(|verdict| number(Some(level), Some(*verdict)));
-            (level, number(Some(level), None), counts.collect())
-        });
-        Self {
-            signs: occurring.iter().map(|verdict| Sign::of(*verdict)).collect(),
-            levels: levels.into_iter().filter(|(_, rules, _)| *rules > 0).collect(),
-        }
-    }
 }
 
 /// What was judged, and by what.

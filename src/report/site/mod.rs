@@ -13,16 +13,16 @@ use askama::Template;
 use evidence::api::{Edition, Role};
 use jiff::{Timestamp, civil::Date};
 use judge::{
-    Count, Decision, RuleVerdict, Verdict, WaiverOutcome,
+    Decision, RuleVerdict, Verdict, WaiverOutcome,
     rules::{self, Finding, Level, Rule},
 };
 use semver::Version as Semver;
 
 use crate::{
     EditionDecision, Report,
-    html::display::{Sign, page_style, policy, rank, shown},
+    html::display::{Sign, page_style, policy, shown},
     submitted::{Document, Fitness, Submission, Unreadable, trend},
-    summary::{decision, findings::alike},
+    summary::{decision, findings::alike, rank, shown_verdict},
 };
 
 const STYLE: &str = include_str!("../templates/board.css");
@@ -157,7 +157,7 @@ impl RuleResult {
         let shown_groups = groups.iter().take(SHOWN_FINDINGS);
         let findings = shown_groups.map(|group| (group.first().clone(), group.findings.len() - 1));
         Self {
-            verdict: verdict.verdict,
+            verdict: shown_verdict(verdict),
             reason: report.reason(verdict).map(|reason| shown(&reason)),
             findings: findings.collect(),
             hidden,
@@ -378,15 +378,13 @@ impl Version<'_> {
 }
 
 impl EditionResult {
-    /// The verdicts on MUST rules, or on all others: `16 passed, 1 failed`.
+    /// The verdicts on MUST rules, or on all others: `16 pass, 1 fails`.
     fn counts(&self, is_must: bool) -> String {
-        let mut count = Count::default();
-        for (id, result) in &self.rules {
+        let is_counted = |id: &str| {
             let applies = rules::find(id).and_then(|rule| rule.facts.in_edition(self.decision.edition));
-            if applies.is_some_and(|applies| (applies.level == Level::Must) == is_must) {
-                count.add(result.verdict);
-            }
-        }
-        decision::counts(&count)
+            applies.is_some_and(|applies| (applies.level == Level::Must) == is_must)
+        };
+        let counted = self.rules.iter().filter(|(id, _)| is_counted(id));
+        decision::verdicts_in_words(counted.map(|(_, result)| (result.verdict, false)))
     }
 }

@@ -175,7 +175,7 @@ fn verdict_links_to_its_finding() {
     let version = row(&page, "fleet v1.0.0");
     for part in [
         "not conformant",
-        "1 failed",
+        "1 fails,",
         "verified",
         "<td data-head=\"Submitted by\">Example</td>",
         "hub: real",

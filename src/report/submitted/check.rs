@@ -117,10 +117,12 @@ impl Check {
                 }
             }
         }
-        if let Err(contradiction) = document.entries() {
+        if document.contradicts_itself() {
             (check.fitness, check.reason) = (Fitness::DoesNotHold, "it contradicts itself");
-            let problem =
-                format!("the report contradicts itself: {contradiction}: submit it as the suite wrote it");
+            let decision = document.decision.name();
+            let problem = format!(
+                "the report contradicts itself: it is {decision}, and MUST rules fail: submit it as the suite wrote it"
+            );
             check.problems.insert(0, problem);
         }
         check

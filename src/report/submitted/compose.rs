@@ -1,21 +1,15 @@
 //! Composing the report from a judgement, and whether a report is consistent.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::{collections::BTreeSet, path::Path};
 
 use evidence::{Checksum, Claim, Evidence, ReasonId, api::Edition};
 use jiff::{Timestamp, civil::Date};
 use judge::{
     Count, Decision, Extent, Outcome, RuleVerdict, Selection, Verdict, WaiverOutcome, decide_with,
-    rules::{self, Applies, Facts, Level, Rule},
+    rules::{self, Facts, Level},
 };
 
-use super::{
-    diff::changes,
-    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult},
-};
+use super::document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult};
 use crate::{Coverage, Report, formats::json::API_VERSION, text::count};
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
@@ -54,7 +48,11 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         suites: Vec::new(),
         waivers: report.judgement.waivers.clone(),
     };
-    let entries = entries_where(report, |facts| document.has(facts));
+    let verdicts = report.judgement.verdicts.iter();
+    let entries: Vec<Entry> = verdicts
+        .filter(|verdict| document.has(&verdict.rule.facts))
+        .map(|verdict| entry(verdict, report.evidence))
+        .collect();
     document.suites = suites(&entries);
     // Without the rules of later days it may be another.
     document.decision = decision(
@@ -64,17 +62,6 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         document.claim.strict,
     );
     document.public()
-}
-
-/// Every rule of the edition, those that passed too.
-pub(super) fn entries(report: &Report) -> Vec<Entry> {
-    entries_where(report, |_| true)
-}
-
-fn entries_where(report: &Report, is_wanted: impl Fn(&Facts) -> bool) -> Vec<Entry> {
-    let verdicts = report.judgement.verdicts.iter();
-    let wanted = verdicts.filter(|verdict| is_wanted(&verdict.rule.facts));
-    wanted.map(|verdict| entry(verdict, report.evidence)).collect()
 }
 
 fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
@@ -263,33 +250,10 @@ impl Document {
         })
     }
 
-    /// Every rule of its edition, in the order of the rules: those that it does not list have passed.
-    ///
-    /// # Errors
-    /// How it contradicts itself: its groups or its decision do not follow from its rules, or it lists a rule that the
-    /// edition does not have.
-    pub fn entries(&self) -> Result<Vec<Entry>, String> {
-        let listed: BTreeMap<&str, &Entry> = self.listed().map(|entry| (&*entry.rule, entry)).collect();
-        let of_edition = rules::all().iter().filter(|rule| self.has(&rule.facts));
-        let of_edition = of_edition.filter_map(|rule| Some((rule, rule.facts.in_edition(self.edition)?)));
-        let entries = of_edition.map(|(rule, applies)| match listed.get(rule.id) {
-            Some(entry) => (*entry).clone(),
-            None => passed(rule, applies),
-        });
-        let entries: Vec<Entry> = entries.collect();
-        if let Some(change) = changes(&self.suites, &suites(&entries)).first() {
-            let (says, makes) = (change.old_text(), change.new_text());
-            return Err(format!(
-                "suites{}: it says {says}, and its rules make {makes}",
-                change.at
-            ));
-        }
-        let follows = decision(&entries, self.extent(), &self.waivers, self.claim.strict);
-        if follows != self.decision {
-            let (says, make) = (self.decision.name(), follows.name());
-            return Err(format!("decision: it says {says}, and its verdicts make {make}"));
-        }
-        Ok(entries)
+    /// Whether it lists MUST rules that fail, and decides otherwise.
+    pub(super) fn contradicts_itself(&self) -> bool {
+        let mut core = self.suites.iter().filter_map(|suite| suite.core.as_ref());
+        self.decision != Decision::NotConformant && core.any(|group| !group.failed_rules.is_empty())
     }
 
     /// Whether its edition has a rule with these facts, and its suite had it.
@@ -307,21 +271,5 @@ impl Document {
     /// Whether it judged all rules on all profiles to its end.
     pub fn is_whole_run(&self) -> bool {
         self.scope.selection.is_none() && self.scope.partial.is_none()
-    }
-}
-
-/// A rule that the report does not list has passed.
-fn passed(rule: &Rule, applies: &Applies) -> Entry {
-    Entry {
-        rule: rule.id.to_owned(),
-        level: applies.level,
-        verdict: Verdict::Pass,
-        title: rule.facts.title.clone(),
-        examined: 0,
-        violations: 0,
-        hints: 0,
-        waived: 0,
-        reasons: Default::default(),
-        reason_id: None,
     }
 }

@@ -9,12 +9,13 @@ use evidence::{
 };
 use jiff::SignedDuration;
 use judge::{
-    Count, Decision, Judgement, Part, RuleVerdict, Verdict,
+    Decision, Judgement, Part, RuleVerdict, Verdict,
     rules::{Basis, Level},
 };
 
 use crate::{
     Coverage, Report,
+    summary::shown_verdict,
     text::{count, escape, listed},
 };
 
@@ -131,7 +132,9 @@ pub fn scope(report: &Report) -> String {
 pub(crate) fn basis(report: &Report) -> String {
     let (evidence, judgement) = (report.evidence, report.judgement);
     let coverage = Coverage::of(report);
-    let mut parts = vec![verdicts_in_words(judgement)];
+    let verdicts = judgement.verdicts.iter();
+    let verdicts = verdicts.map(|verdict| (shown_verdict(verdict), verdict.is_deselected()));
+    let mut parts = vec![verdicts_in_words(verdicts)];
     let must = &judgement.tally.must;
     // The headline of a run without a violation has this count.
     let is_in_headline = judgement.also.is_none() && judgement.decision == Decision::NoViolation;
@@ -179,21 +182,19 @@ pub(crate) fn basis(report: &Report) -> String {
     parts.join("; ")
 }
 
-/// The number of rules with each verdict that occurs, such as `11 pass, 20 do not apply, 5 were not checked`. Rules that
-/// an edition asks only of those who claim a feature do not apply without the claim.
-fn verdicts_in_words(judgement: &Judgement) -> String {
+/// The number of rules with each verdict that occurs, such as `11 pass, 20 do not apply, 5 were not checked`. Each
+/// verdict comes with whether its rule was deselected.
+pub(crate) fn verdicts_in_words(verdicts: impl IntoIterator<Item = (Verdict, bool)>) -> String {
     let mut counts = [0; 8];
-    for verdict in &judgement.verdicts {
-        let is_unclaimed = verdict.reason_id() == Some(ReasonId::FeatureNotClaimed);
-        let place = match verdict.verdict {
+    for (verdict, is_deselected) in verdicts {
+        let place = match verdict {
             Verdict::Pass => 0,
             Verdict::Fail => 1,
             Verdict::Warn => 2,
             Verdict::Waived => 3,
             Verdict::Inconclusive => 4,
             Verdict::NotApplicable => 5,
-            Verdict::Skipped if is_unclaimed => 5,
-            Verdict::Skipped if verdict.is_deselected() => 7,
+            Verdict::Skipped if is_deselected => 7,
             Verdict::Skipped => 6,
         };
         counts[place] += 1;
@@ -309,7 +310,7 @@ fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<Kind> {
 }
 
 /// A kind of evidence in a sentence.
-fn kind_in_words(kind: Kind) -> &'static str {
+pub fn kind_in_words(kind: Kind) -> &'static str {
     match kind {
         Kind::Timeline | Kind::PlacementTimeline => "a watch",
         Kind::Secrets | Kind::UnlabelledSecrets => "the Secrets of consumers",
@@ -322,20 +323,4 @@ fn kind_in_words(kind: Kind) -> &'static str {
         Kind::PlacementDecisions => "placement decisions",
         other => other.name(),
     }
-}
-
-/// The number of rules with each verdict that occurs, such as `16 passed, 1 failed`.
-pub(crate) fn counts(count: &Count) -> String {
-    let counts = [
-        (count.passed, "passed"),
-        (count.failed, "failed"),
-        (count.warned, "warned"),
-        (count.waived, "waived"),
-        (count.inconclusive, "inconclusive"),
-        (count.not_applicable, "not applicable"),
-        (count.skipped, "skipped"),
-    ];
-    let counts = counts.into_iter().filter(|(number, _)| *number > 0);
-    let counts = counts.map(|(number, what)| format!("{number} {what}"));
-    counts.collect::<Vec<_>>().join(", ")
 }

@@ -8,13 +8,14 @@ pub(crate) mod sources;
 use std::collections::BTreeMap;
 
 use evidence::{
-    Claim, DriverAction, Evidence,
+    Claim, DriverAction, Evidence, ReasonId,
     api::{Edition, Role},
 };
 use jiff::civil::Date;
 use judge::{
-    Decision, Judgement, Outcome, RuleVerdict, Selection, WaiverOutcome, Waivers, decide_with, judge,
-    rules::Basis,
+    Decision, Judgement, Outcome, RuleVerdict, Selection, Verdict, WaiverOutcome, Waivers, decide_with,
+    judge,
+    rules::{Basis, Level},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,61 @@ pub(crate) fn cost(report: &Report) -> Option<String> {
         count(requests, "request"),
         bytes(traffic.bytes)
     ))
+}
+
+/// The verdicts, the worst first.
+const WORST_FIRST: [Verdict; 7] = [
+    Verdict::Fail,
+    Verdict::Inconclusive,
+    Verdict::Warn,
+    Verdict::Waived,
+    Verdict::Pass,
+    Verdict::NotApplicable,
+    Verdict::Skipped,
+];
+
+/// The place of a verdict in an order that begins with the worst one.
+pub(crate) fn rank(verdict: Verdict) -> usize {
+    let place = WORST_FIRST.iter().position(|one| *one == verdict);
+    place.unwrap_or(WORST_FIRST.len())
+}
+
+/// The verdict as people see it: a rule about a feature that the implementation does not claim does not apply to it.
+pub(crate) fn shown_verdict(verdict: &RuleVerdict) -> Verdict {
+    let is_unclaimed = verdict.reason_id() == Some(ReasonId::FeatureNotClaimed);
+    match verdict.verdict {
+        Verdict::Skipped if is_unclaimed => Verdict::NotApplicable,
+        verdict => verdict,
+    }
+}
+
+/// How many rules of each level have which verdict.
+pub(crate) struct VerdictTable {
+    /// The verdicts that some rule has, the worst first.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Each level with its number of rules, and how many of them have each of the verdicts.
+    pub(crate) levels: Vec<(Level, usize, Vec<usize>)>,
+}
+
+impl VerdictTable {
+    pub(crate) fn of(verdicts: &[RuleVerdict]) -> Self {
+        let shown = Vec::from_iter(verdicts.iter().map(|one| (one.level(), shown_verdict(one))));
+        let occurs = |verdict: &Verdict| shown.iter().any(|(_, own)| own == verdict);
+        let occurring = Vec::from_iter(WORST_FIRST.into_iter().filter(occurs));
+        let levels = [Level::Must, Level::Should, Level::May].map(|level| {
+            let of_level = shown.iter().filter(|(own, _)| *own == level);
+            let number = |verdict: &Verdict| of_level.clone().filter(|(_, own)| own == verdict).count();
+            (
+                level,
+                of_level.clone().count(),
+                occurring.iter().map(number).collect(),
+            )
+        });
+        Self {
+            levels: levels.into_iter().filter(|(_, rules, _)| *rules > 0).collect(),
+            verdicts: occurring,
+        }
+    }
 }
 
 /// The objects that could not be read, one a line: at most `most`, then the number of the others.

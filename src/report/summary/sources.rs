@@ -97,11 +97,6 @@ pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
         .collect()
 }
 
-/// The first text that a source cites.
-pub(crate) fn first_address(source: &str, edition: Edition) -> Option<String> {
-    cited(source, edition).into_iter().find_map(|cited| cited.address)
-}
-
 /// The text of a document that an edition judges by: the newest one until then.
 fn address_of(document: &str, edition: Edition) -> Option<String> {
     let of = |edition: Edition| {

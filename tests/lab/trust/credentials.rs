@@ -138,7 +138,7 @@ fn no_credential_of_a_profile_is_repeated() {
     let items: Vec<Value> = texts.map(|(number, text)| profile(number, text)).collect();
     let dump = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
     let path = folder.write("dump.json", &dump);
-    for (edition, format) in [("standard", "pretty"), ("2026-09", "json")] {
+    for (edition, format) in [("standard", "pretty"), ("2026-09", "github")] {
         let left = call(format!("run --from {path} --format {format} --edition {edition}"));
         assert_eq!(left.code, Some(1), "{}", left.printed());
         for (place, bytes) in left.places().filter(|(place, _)| !place.ends_with(".jsonl")) {

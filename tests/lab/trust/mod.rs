@@ -253,7 +253,7 @@ async fn no_secret_of_a_hub_gets_out() {
     let path = folder.flag("kubeconfig");
     let token = ApiServer::token("conformance");
     let mut digests = BTreeSet::new();
-    for format in ["pretty", "terse", "json"] {
+    for format in ["pretty", "github"] {
         let flags = "--observe 0s --probe --feature consumer-secrets --consumer one";
         let left = call_in_background(format!("run --kubeconfig {path} {flags} --format {format}")).await;
         assert_eq!(left.code, Some(1), "{}", left.printed());
@@ -283,7 +283,7 @@ async fn no_secret_of_a_hub_gets_out() {
         assert_eq!(replayed.report()["verdicts"], report["verdicts"]);
         replayed.is_clean("replayed");
     }
-    assert_eq!(digests.len(), 3, "a digest links two runs: {digests:?}");
+    assert_eq!(digests.len(), 2, "a digest links two runs: {digests:?}");
     for format in ["pretty", "json"] {
         let doctor = format!("doctor --format {format}");
         let done = lab.call("conformance", &doctor).await;

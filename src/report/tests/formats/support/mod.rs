@@ -93,14 +93,6 @@ pub fn formats() -> Vec<Format> {
                 drop(submitted::Document::parse(text).unwrap_or_else(|error| panic!("{error}")))
             }),
         },
-        Format {
-            name: "matrix",
-            write: Box::new(|report, into| submitted::write_matrix(report, into)),
-            reader: Reader::of_summary(|text| {
-                let read = serde_saphyr::from_str::<serde_json::Value>(text);
-                drop(read.unwrap_or_else(|error| panic!("{error}")))
-            }),
-        },
     ];
     files.chain(others).collect()
 }
