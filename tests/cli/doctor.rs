@@ -55,8 +55,8 @@ async fn a_sound_hub_is_reported_in_80_columns_and_is_left_alone() {
     let parts = [
         "context lab at https://127.0.0.1:",
         "answers, Kubernetes v1.36.0+lab",
-        "the hub knows the runner as conformance",
-        "the clocks of hub and runner differ by 0 s",
+        "it knows the runner as conformance",
+        "a run collects namespaces, a watch for 5m, the Secrets of consumers, dry runs, managedFields",
         "of 1 manager: reference-manager",
         "field manager reference-manager: labels 18, spec 18, status 18",
         "to recognize all other clients, pass --cluster-manager-field-manager reference-manager",
@@ -152,6 +152,19 @@ async fn a_hub_without_profiles_is_not_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_scope_without_objects_is_not_ready() {
+    let (lab, ..) = ServedLab::with_manager().await;
+    for (flags, code) in [("", 2), ("--wait", 0), ("-n lab-fleet", 2)] {
+        let diagnosis = lab.diagnosis("conformance", &format!("-n nope {flags}")).await;
+        assert_eq!(diagnosis["exitCode"], code, "{flags}: {diagnosis:#}");
+        let has_part = diagnosis
+            .to_string()
+            .contains("no ClusterProfile in namespace nope");
+        assert_eq!(has_part, code == 2, "{flags}: {diagnosis:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
     let (lab, ..) = ServedLab::with_manager().await;
     let diagnosis = lab.diagnosis("viewer", "").await;
@@ -180,7 +193,7 @@ async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
         ("hub/api", "missing", "may not read their CRD"),
         ("evidence/namespaces", "missing", namespaces),
         ("evidence/probe", "missing", probe),
-        ("evidence/secrets", "ok", "may list the consumers' Secrets"),
+        ("evidence/collected", "ok", "the Secrets of consumers"),
     ];
     assert_checks(&diagnosis, &checks);
 
@@ -214,11 +227,6 @@ fn a_hub_that_hangs_or_is_away_ends_the_doctor_soon() {
     expect_output(4, away, &["failed to reach the hub"]);
     expect_output(2, format!("{away} --context there"), &["its contexts: `here`"]);
     expect_output(4, "doctor", &["--hub lab"]);
-    let plugin = "exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: ['60'], \
-                  interactiveMode: Never}";
-    let hanging = folder.kubeconfig_with("server: 'http://127.0.0.1:1'", plugin);
-    let doctor = format!("doctor --kubeconfig {hanging} --request-timeout 1s");
-    expect_output(4, doctor, &["credential plugin did not end within 3 s"]);
 }
 
 #[test]
@@ -242,7 +250,8 @@ fn all_errors_in_the_files_of_a_run_are_reported_together() {
         ("evidence/members", "error", "did you mean `kubeconfig`?"),
         ("evidence/plugins", "error", "none.yaml"),
         ("evidence/driver", "error", hook),
-        ("evidence/audit-log", "error", "is not an audit log"),
+        // A run goes on without it.
+        ("evidence/audit-log", "warn", "is not an audit log"),
         ("files/waivers", "error", "waivers.yaml"),
         ("files/outputs", "error", "create the folder"),
     ];
@@ -275,33 +284,33 @@ async fn valid_files_are_reported_too() {
     assert_eq!(diagnosis["exitCode"], 0, "{diagnosis:#}");
     let checks = [
         ("evidence/members", "warn", "fleet/oslo (context here of"),
-        (
-            "evidence/driver",
-            "ok",
-            "the hooks join, leave, restart, on fake members",
-        ),
         ("evidence/mutations", "missing", "add --allow-mutations"),
         // It was recorded long ago.
         ("evidence/audit-log", "warn", "the audit log's last event is"),
-        ("files/outputs", "ok", "1 file can be written"),
     ];
     assert_checks(&diagnosis, &checks);
     assert_contains(&diagnosis.to_string(), &["1 of 2 members answer"]);
     assert!(!folder.path("r.json").exists());
 }
 
-#[test]
-fn it_reads_the_configuration_of_the_run() {
-    let folder = Folder::new();
+#[tokio::test(flavor = "multi_thread")]
+async fn it_reads_the_configuration_of_the_run() {
+    let (lab, ..) = ServedLab::with_manager().await;
     // The format is for a run alone.
-    let lines = "hub: lab\nmanager: reference\nedition: 2026-09\nobserve: 10m\nformat: github";
-    let doctor = format!("doctor --config {}", folder.config(lines));
-    expect_output(
-        0,
-        &doctor,
-        &["watches the profiles for 10m", "rules of edition 2026-09"],
+    let config = lab
+        .folder
+        .config("edition: 2026-09\nobserve: 10m\nformat: github");
+    let done = lab
+        .call("conformance", &format!("doctor --config {config}"))
+        .await;
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    assert_contains(&done.out, &["a watch for 10m", "rules of edition 2026-09"]);
+    let doctor = format!("doctor --config {config} --print-config");
+    expect_output(0, doctor, &["observe: 10m"]);
+    refused(
+        "doctor --hub lab --manager reference",
+        &["a test hub needs no doctor"],
     );
-    expect_output(0, format!("{doctor} --print-config"), &["observe: 10m"]);
 }
 
 /// The log of a consumer is read when the run ends. That it is missing shows before the run begins.

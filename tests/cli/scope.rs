@@ -21,12 +21,6 @@ fn a_scope_without_objects_is_refused() {
         refused(format!("{LAB} {}", row[0]), &[row[1], "--wait"]);
     }
     expect_output(3, format!("{LAB} -n nope --wait"), &["; 0 profiles"]);
-
-    let doctor = "doctor --hub lab --manager reference -n nope";
-    let parts = ["no ClusterProfile in namespace nope", "not ready"];
-    expect_output(2, doctor, &parts);
-    expect(0, format!("{doctor} --wait"));
-    expect_output(2, format!("{doctor} -n lab-fleet"), &parts[..1]);
 }
 
 #[test]

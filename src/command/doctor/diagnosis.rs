@@ -10,7 +10,7 @@ use super::evidence::{Gain, RuleCounts};
 use crate::command::terminal::exit::{Exit, Failure};
 
 /// The groups of checks, in the order in which they are shown.
-const GROUPS: [&str; 4] = ["hub", "evidence", "files", "rules"];
+const GROUPS: [&str; 3] = ["hub", "evidence", "files"];
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -87,12 +87,6 @@ impl Check {
             exit: None,
         }
     }
-
-    /// The place of its group in [`GROUPS`].
-    fn group(&self) -> usize {
-        let is_own = |group: &&str| self.check.starts_with(group);
-        GROUPS.iter().position(is_own).unwrap_or_default()
-    }
 }
 
 /// The output of `doctor`.
@@ -100,7 +94,7 @@ impl Check {
 pub struct Diagnosis {
     edition: Edition,
     /// What is known of the hub.
-    hub: Value,
+    pub hub: Value,
     pub checks: Vec<Check>,
     /// `None` if a run could not begin on the hub.
     pub rules: Option<RuleCounts>,
@@ -129,6 +123,9 @@ impl Diagnosis {
     pub fn json(&self) -> String {
         let exit = self.exit();
         let mut value = json!(self);
+        if let Some(fields) = value["hub"].as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
+        }
         value["apiVersion"] = json!("conformance.clusterprofile/v1");
         value["suite"] = json!({"version": env!("CARGO_PKG_VERSION")});
         value["ready"] = json!(exit == Exit::Success);
@@ -139,13 +136,10 @@ impl Diagnosis {
     /// The diagnosis for people, wrapped at `width` columns.
     pub fn page(&self, width: Option<usize>) -> String {
         let mut page = Page::new(width);
-        for (place, group) in GROUPS.into_iter().enumerate() {
-            let mut checks = self
-                .checks
-                .iter()
-                .filter(|check| check.group() == place)
-                .peekable();
-            if checks.peek().is_none() {
+        for group in GROUPS {
+            let checks = self.checks.iter();
+            let checks = Vec::from_iter(checks.filter(|check| check.check.starts_with(group)));
+            if checks.is_empty() {
                 continue;
             }
             page.heading(group);
@@ -158,31 +152,29 @@ impl Diagnosis {
             }
             page.gap();
         }
-        let (state, conclusion) = self.conclusion();
-        page.hanging(&conclusion, state.shown().1);
+        let (conclusion, style) = self.conclusion();
+        page.hanging(&conclusion, style);
         page.into_text()
     }
 
-    fn conclusion(&self) -> (State, String) {
+    fn conclusion(&self) -> (String, Style) {
         let number = |state| self.checks.iter().filter(|check| check.state == state).count();
         let exit = self.exit();
         if exit != Exit::Success {
-            let errors = count(number(State::Error), "error");
-            let code = exit as u8;
+            let (errors, code) = (count(number(State::Error), "error"), exit as u8);
             let conclusion = format!("not ready: {errors} to fix before a run can begin (exit code {code})");
-            return (State::Error, conclusion);
+            return (conclusion, State::Error.shown().1);
         }
-        let mut conclusion = match self.rules {
-            Some(rules) => {
-                let selected = count(rules.selected.must, "MUST rule");
-                format!("ready: a run can judge {} of {selected}", rules.judged.must)
-            }
-            None => "ready: a run can begin".to_owned(),
+        let rules = self.rules.map_or_else(String::new, |rules| rules.to_string());
+        let warnings = match number(State::Warn) {
+            0 => String::new(),
+            warnings => format!("; {}", count(warnings, "warning")),
         };
-        if number(State::Warn) > 0 {
-            conclusion += &format!("; {}", count(number(State::Warn), "warning"));
-        }
-        (State::Ok, conclusion)
+        let conclusion = format!(
+            "ready: a run can judge {rules} of edition {}{warnings}",
+            self.edition
+        );
+        (conclusion, State::Ok.shown().1)
     }
 }
 

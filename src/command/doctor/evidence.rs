@@ -3,89 +3,40 @@
 use std::fmt;
 
 use collect::Plan;
-use evidence::{
-    Asked, Evidence, Kind, ReasonId,
-    api::{Feature, Role},
-};
+use evidence::{Asked, Claim, Evidence, Kind, Reason, ReasonId, api::Feature};
 use jiff::SignedDuration;
-use judge::{Prospect, Selection, gained, prospects, rules::Level};
+use judge::{
+    Prospect, Selection, gained, prospects,
+    rules::{Level, Rule},
+};
+use report::kind_in_words;
 use serde::Serialize;
 
 use super::{
-    diagnosis::{Check, Diagnosis},
-    hub::ROLE,
+    checks::ROLE,
+    diagnosis::{Check, Diagnosis, State},
 };
 
 pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
 pub const DRIVER: &str = "evidence/driver";
-const TIMELINE: &str = "evidence/timeline";
+pub const PLUGINS: &str = "evidence/plugins";
 
-/// Evidence: its check, its kinds, the flag or the permission that adds it, and what a run does to collect it.
-type Row = (&'static str, &'static [Kind], &'static str, &'static str);
-
-const ROWS: [Row; 10] = [
-    (
-        TIMELINE,
-        &[Kind::Timeline],
-        "--observe 5m",
-        "a run watches the profiles",
-    ),
-    (
-        "evidence/namespaces",
-        &[Kind::Namespaces],
-        "list on namespaces",
-        "the runner may list Namespaces",
-    ),
-    (
-        "evidence/secrets",
-        &[Kind::Secrets],
-        "list on secrets",
-        "the runner may list the consumers' Secrets",
-    ),
-    (
-        "evidence/probe",
-        &[Kind::Probe],
-        "patch on clusterprofiles",
-        "the runner may send dry-run writes, which change nothing",
-    ),
-    (
-        "evidence/managed-fields",
-        &[Kind::Writers],
-        "managedFields",
-        "the hub shows managedFields",
-    ),
-    (
-        MEMBERS,
-        &[Kind::Members],
-        "--members FILE",
-        "a run queries the members",
-    ),
-    (
-        "evidence/plugins",
-        &[Kind::Members, Kind::Plugins],
-        "--provider-file FILE",
-        "a run calls the plugins of access providers",
-    ),
-    (
-        AUDIT_LOG,
-        &[Kind::Requests],
-        "--audit-log FILE",
-        "a run reads the audit log",
-    ),
-    (
-        DRIVER,
-        &[Kind::Driver],
-        "--driver FILE",
-        "a run drives the implementation",
-    ),
-    (
-        DRIVER,
-        &[Kind::Testbed],
-        "--driver FILE",
-        "a run publishes profiles for the consumer",
-    ),
-];
+/// The check of a kind of evidence, and the flag or the permission that adds it. Other kinds come with these.
+fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        Kind::Timeline => ("evidence/timeline", "--observe 5m"),
+        Kind::Namespaces => ("evidence/namespaces", "list on namespaces"),
+        Kind::Secrets => ("evidence/secrets", "list on secrets"),
+        Kind::Probe => ("evidence/probe", "patch on clusterprofiles"),
+        Kind::Writers => ("evidence/managed-fields", "managedFields"),
+        Kind::Members => (MEMBERS, "--members FILE"),
+        Kind::Plugins => (PLUGINS, "--provider-file FILE"),
+        Kind::Requests => (AUDIT_LOG, "--audit-log FILE"),
+        Kind::Driver | Kind::Testbed => (DRIVER, "--driver FILE"),
+        _ => return None,
+    })
+}
 
 /// The rules that one more kind of evidence lets a run judge.
 #[derive(Clone, Debug, Serialize)]
@@ -114,17 +65,15 @@ pub struct Amount {
     pub may: usize,
 }
 
-impl FromIterator<Level> for Amount {
-    fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
-        let mut amount = Self::default();
-        for level in levels {
-            match level {
-                Level::Must => amount.must += 1,
-                Level::Should => amount.should += 1,
-                Level::May => amount.may += 1,
-            }
+impl Amount {
+    fn of(rules: impl IntoIterator<Item = &'static Rule>, claim: &Claim) -> Self {
+        let levels = Vec::from_iter(rules.into_iter().filter_map(|rule| rule.facts.level_in(claim)));
+        let number = |level| levels.iter().filter(|one| **one == level).count();
+        Self {
+            must: number(Level::Must),
+            should: number(Level::Should),
+            may: number(Level::May),
         }
-        amount
     }
 }
 
@@ -135,82 +84,79 @@ impl fmt::Display for Amount {
         let levels = levels.into_iter().filter(|(number, _)| *number > 0);
         let words = Vec::from_iter(levels.map(|(number, level)| format!("{number} {level}")));
         let is_one = self.must + self.should + self.may == 1;
-        let noun = if is_one { "rule" } else { "rules" };
-        write!(f, "{} {noun}", words.join(", "))
+        write!(f, "{} rule{}", words.join(", "), if is_one { "" } else { "s" })
     }
 }
 
 impl Diagnosis {
-    /// Checks the evidence that a run would request against the rules that need it, and counts these. Evidence with an
-    /// error, and named sources that are checked themselves, have no check here.
-    pub fn add_evidence(
-        &mut self,
-        requested: &Evidence,
-        selection: &Selection,
-        plan: &Plan,
-        errors: &[Check],
-    ) {
-        let is_checked = |check: &str| {
-            errors.iter().any(|error| error.check == check)
-                || (check == AUDIT_LOG && !plan.audit_logs.is_empty())
-                || (check == MEMBERS && !plan.members.ways.is_empty())
-        };
-        for row in ROWS.iter().filter(|(check, ..)| !is_checked(check)) {
-            self.add_row(row, requested, selection, plan);
+    /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports what each
+    /// missing kind of evidence would add. Evidence with an error has no other check.
+    pub fn add_evidence(&mut self, requested: &Evidence, selection: &Selection, plan: &Plan) {
+        let mut collected = Vec::new();
+        for kind in Kind::ALL {
+            let Some((check, with)) = source(kind) else {
+                continue;
+            };
+            let reason = match requested.asked(kind) {
+                Asked::No(reason) => Some(reason),
+                Asked::Yes => requested.gaps(kind).next().map(|gap| &gap.reason),
+            };
+            let is_error = |one: &Check| one.check == check && one.state == State::Error;
+            match reason {
+                None if kind == Kind::Timeline => {
+                    let observe = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
+                    collected.push(format!("{} for {observe:#}", kind_in_words(kind)));
+                }
+                None => collected.push(kind_in_words(kind).to_owned()),
+                Some(_) if self.checks.iter().any(is_error) => {}
+                Some(reason) => self.add_missing(kind, check, with, reason, requested, selection),
+            }
         }
+        let collected = format!("a run collects {}", collected.join(", "));
+        self.checks.push(Check::ok("evidence/collected", &collected));
         let claim = &requested.header.claim;
         for feature in Feature::ALL {
             if !claim.features.contains(&feature) && !claim.no_features.contains(&feature) {
                 let with = format!("--feature {feature}");
                 let mut more = requested.clone();
                 more.header.claim.features.insert(feature);
-                request(&mut more, &[Kind::UnlabelledSecrets]);
-                let reason = format!("the feature {feature} is not claimed");
+                request(&mut more, Kind::UnlabelledSecrets);
+                let fact = format!("the feature {feature} is not claimed");
                 let remedy = format!("add {with} if the implementation has it");
                 let gain = Gain::of(&with, requested, &more, selection);
-                self.add_gain("evidence/features", gain, &reason, &remedy);
+                self.add_gain("evidence/features", gain, &fact, &remedy);
             }
         }
-        let rules = RuleCounts::of(requested, selection);
-        self.rules = Some(rules);
-        self.checks.push(rules.check(requested));
+        self.rules = Some(RuleCounts::of(requested, selection));
     }
 
-    /// Checks the evidence of a row; not at all if no rule needs it, or nothing shows why it is missing, as on a hub
-    /// without profiles.
-    fn add_row(
+    /// Reports a kind of evidence that is missing for that reason. Nothing shows the reason on a hub without profiles.
+    fn add_missing(
         &mut self,
-        (check, kinds, with, collected): &Row,
+        kind: Kind,
+        check: &'static str,
+        with: &str,
+        reason: &Reason,
         requested: &Evidence,
         selection: &Selection,
-        plan: &Plan,
     ) {
-        let why_missing = |kind: &Kind| match requested.asked(*kind) {
-            Asked::No(reason) => Some(reason.clone()),
-            Asked::Yes => Some(requested.gaps(*kind).next()?.reason.clone()),
-        };
-        let Some(reason) = kinds.iter().find_map(why_missing) else {
-            let observe = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
-            self.checks.push(match *check {
-                TIMELINE => Check::ok(check, &format!("{collected} for {observe:#}")),
-                _ => Check::ok(check, collected),
-            });
-            return;
-        };
         // The remedy follows.
         let fact = reason.split(": grant ").next().unwrap_or_default();
-        if fact.is_empty() {
-            return;
-        }
-        let mut more = requested.clone();
-        request(&mut more, kinds);
-        let remedy = match (fact.strip_prefix("disabled by "), *with) {
-            (Some(flag), _) => format!("leave out {flag}"),
-            (None, "managedFields") => "let the hub show metadata.managedFields".to_owned(),
-            (None, flag) if flag.starts_with("--") => format!("add {flag}"),
-            _ => ROLE.to_owned(),
+        let remedy = match fact.strip_prefix("disabled by ") {
+            Some(flag) => format!("leave out {flag}"),
+            None if kind == Kind::Writers => "let the hub show metadata.managedFields".to_owned(),
+            None if with.starts_with("--") => format!("add {with}"),
+            None => ROLE.to_owned(),
         };
-        self.add_gain(check, Gain::of(with, requested, &more, selection), fact, &remedy);
+        let mut more = requested.clone();
+        request(&mut more, kind);
+        if kind == Kind::Plugins {
+            // A plugin's credential is tried on the member.
+            request(&mut more, Kind::Members);
+        }
+        if !fact.is_empty() {
+            self.add_gain(check, Gain::of(with, requested, &more, selection), fact, &remedy);
+        }
     }
 
     /// Reports what more evidence would add, if it adds a rule.
@@ -227,22 +173,17 @@ impl Gain {
     /// The rules that a run can judge only with more evidence.
     fn of(with: &str, requested: &Evidence, more: &Evidence, selection: &Selection) -> Self {
         let rules = gained(requested, more, selection);
-        let levels = rules
-            .iter()
-            .filter_map(|rule| rule.facts.level_in(&more.header.claim));
         Self {
             with: with.to_owned(),
-            amount: levels.collect(),
+            amount: Amount::of(rules.iter().copied(), &more.header.claim),
             rules: rules.iter().map(|rule| rule.id).collect(),
         }
     }
 }
 
-fn request(evidence: &mut Evidence, kinds: &[Kind]) {
-    for kind in kinds {
-        evidence.header.asked.insert(*kind, Asked::Yes);
-        evidence.gaps.retain(|gap| gap.kind != *kind);
-    }
+fn request(evidence: &mut Evidence, kind: Kind) {
+    evidence.header.asked.insert(kind, Asked::Yes);
+    evidence.gaps.retain(|gap| gap.kind != kind);
 }
 
 impl RuleCounts {
@@ -251,39 +192,26 @@ impl RuleCounts {
         let prospects = prospects(requested, selection);
         let counted = |is_counted: fn(&Prospect) -> bool| {
             let rules = prospects.iter().filter(|(_, prospect)| is_counted(prospect));
-            let claim = &requested.header.claim;
-            rules.filter_map(|(rule, _)| rule.facts.level_in(claim)).collect()
+            Amount::of(rules.map(|(rule, _)| *rule), &requested.header.claim)
+        };
+        let is_selected = |prospect: &Prospect| match prospect {
+            Prospect::LeftOut(reason) => reason.id != Some(ReasonId::Deselected),
+            Prospect::Judged | Prospect::Lacks(_) => true,
         };
         Self {
-            selected: counted(
-                |prospect| !matches!(prospect, Prospect::LeftOut(reason) if reason.id == Some(ReasonId::Deselected)),
-            ),
+            selected: counted(is_selected),
             judged: counted(|prospect| *prospect == Prospect::Judged),
         }
     }
+}
 
-    fn check(&self, requested: &Evidence) -> Check {
-        const CHECK: &str = "rules/judged";
-        let Self { selected, judged } = self;
-        let claim = &requested.header.claim;
-        let condition = match claim.edition_of(Role::Consumer) {
-            Some(_) => ", if the consumer claims the features that they need",
-            None => "",
-        };
-        let fact = format!(
-            "a run can judge {} of {} MUST, {} of {} SHOULD, {} of {} MAY rules of edition {}{condition}",
-            judged.must,
-            selected.must,
-            judged.should,
-            selected.should,
-            judged.may,
-            selected.may,
-            claim.edition
-        );
-        if *judged == Amount::default() && *selected != Amount::default() {
-            return Check::warn(CHECK, &fact, "add the evidence that is missing above");
-        }
-        Check::ok(CHECK, &fact)
+impl fmt::Display for RuleCounts {
+    /// For example `16 of 38 MUST, 9 of 14 SHOULD, 1 of 2 MAY rules`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { judged, selected } = self;
+        write!(f, "{} of {} MUST, ", judged.must, selected.must)?;
+        write!(f, "{} of {} SHOULD, ", judged.should, selected.should)?;
+        write!(f, "{} of {} MAY rules", judged.may, selected.may)
     }
 }
 
@@ -302,7 +230,7 @@ mod tests {
         let selection = Selection::default();
         let gain = |kind| {
             let mut more = requested.clone();
-            request(&mut more, &[kind]);
+            request(&mut more, kind);
             Gain::of("", &requested, &more, &selection).rules
         };
         let members = gain(Kind::Members);
