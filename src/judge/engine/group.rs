@@ -1,6 +1,6 @@
 //! Evaluates a function on objects that share a key at the same time.
 
-use std::{collections::BTreeMap, ptr, rc::Rc};
+use std::{cell::RefCell, collections::BTreeMap, ptr, rc::Rc};
 
 use evidence::{
     History, Version,
@@ -181,7 +181,15 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     ) {
         let histories = &[others, own].concat()[..];
         let timeline = Timeline::of_group(hub.evidence, histories, self.same);
-        let is_member = |version: &Version<T>| compares(touches, version) && self.has_key(key, version, hub);
+        // A version is in many moments.
+        let known: RefCell<HashMap<*const Version<T>, bool>> = RefCell::default();
+        let is_member = |version: &Version<T>| {
+            let has_key = || compares(touches, version) && self.has_key(key, version, hub);
+            *known
+                .borrow_mut()
+                .entry(ptr::from_ref(version))
+                .or_insert_with(has_key)
+        };
         let mut answers = self.answers(hub, key, &timeline, (histories, others), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
         if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {

@@ -16,7 +16,7 @@ use evidence::{
 
 use super::access::effective_entries;
 use crate::{
-    engine::{JudgedObject, same_access, same_conditions, same_labels, same_properties},
+    engine::{JudgedObject, same_access, same_conditions, same_labels},
     rules::prelude::*,
     text::is_placeholder,
     timeline::Certainty,
@@ -37,12 +37,28 @@ type ShownIdentity = (Identity, String, String);
 
 /// Whether two versions of a profile have the same identities.
 pub(crate) fn same_identity(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    same_labels(one, other) && same_properties(one, other) && same_access(one, other)
+    let shown = [PROPERTY_ENDPOINTS, PROPERTY_CLUSTERSET];
+    let are_same = |name| same_value(one, other, name);
+    same_labels(one, other)
+        && same_access(one, other)
+        && same_ids(one, other)
+        && shown.into_iter().all(are_same)
 }
 
 /// Whether two versions of a profile have the same cluster ids, manager, and conditions.
 pub(crate) fn same_name(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    same_labels(one, other) && same_properties(one, other) && same_conditions(one, other)
+    same_labels(one, other) && same_ids(one, other) && same_conditions(one, other)
+}
+
+fn same_ids(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let mut names = PROPERTIES_CLUSTER_ID.into_iter();
+    names.all(|name| same_value(one, other, name))
+}
+
+/// Whether two versions of a profile have the same value of a property.
+fn same_value(one: &ClusterProfile, other: &ClusterProfile, name: &str) -> bool {
+    let [one, other] = [one, other].map(|profile| profile.property(name));
+    one.map(|property| &property.value) == other.map(|property| &property.value)
 }
 
 /// The keys of `identity/name-unique`: the name, unless the cluster left. Its successor may have the name.
