@@ -243,11 +243,10 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             if self.skips_terminating && self.has_terminating(key, objects, hub) {
                 members.clear();
             }
-            let is_known = members.len() == known.len()
-                && members
-                    .iter()
-                    .zip(&known)
-                    .all(|(one, other)| (self.same)(one, other));
+            let is_same = |(one, other): (&&T, &&T)| {
+                one.metadata().uid == other.metadata().uid && (self.same)(one, other)
+            };
+            let is_known = members.len() == known.len() && members.iter().zip(&known).all(is_same);
             let answer = match answers.last().filter(|_| is_known) {
                 Some(answer) => Rc::clone(answer),
                 None if members.len() < self.fewest.max(1) => Rc::new(Answer::NotApplicable),

@@ -16,7 +16,7 @@ use evidence::{
 
 use super::access::effective_entries;
 use crate::{
-    engine::{JudgedObject, same_access, same_conditions, same_labels},
+    engine::{JudgedObject, hub::claims, same_access, same_conditions},
     rules::prelude::*,
     text::is_placeholder,
     timeline::Certainty,
@@ -37,17 +37,15 @@ type ShownIdentity = (Identity, String, String);
 
 /// Whether two versions of a profile have the same identities.
 pub(crate) fn same_identity(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    let shown = [PROPERTY_ENDPOINTS, PROPERTY_CLUSTERSET];
-    let are_same = |name| same_value(one, other, name);
-    same_labels(one, other)
-        && same_access(one, other)
+    same_value(one, other, PROPERTY_ENDPOINTS)
         && same_ids(one, other)
-        && shown.into_iter().all(are_same)
+        && same_access(one, other)
+        && claims(one).eq(claims(other))
 }
 
 /// Whether two versions of a profile have the same cluster ids, manager, and conditions.
 pub(crate) fn same_name(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    same_labels(one, other) && same_ids(one, other) && same_conditions(one, other)
+    one.manager() == other.manager() && same_ids(one, other) && same_conditions(one, other)
 }
 
 fn same_ids(one: &ClusterProfile, other: &ClusterProfile) -> bool {

@@ -5,16 +5,13 @@ use std::sync::Arc;
 use evidence::Namespace;
 
 use crate::{
-    engine::{
-        hub::{claims, label},
-        same_labels, same_properties,
-    },
+    engine::hub::{claims, label},
     rules::prelude::*,
 };
 
 /// Whether two versions of a profile name the same ClusterSets.
 pub(crate) fn same_clusterset(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    same_labels(one, other) && (same_properties(one, other) || claims(one).eq(claims(other)))
+    claims(one).eq(claims(other))
 }
 
 /// The keys of `clustersets/namespace-labelled`: the namespace.

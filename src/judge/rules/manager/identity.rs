@@ -182,6 +182,11 @@ pub(crate) fn member_id(profile: &ClusterProfile) -> Option<Value> {
     Some(Value::new(MEMBER_ID_PATH, id))
 }
 
+/// Whether two versions of a profile have the same member id.
+pub(crate) fn same_member_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    one.label(LABEL_MEMBER_ID) == other.label(LABEL_MEMBER_ID)
+}
+
 /// The keys of `identity/member-id-unique` and `identity/member-id-no-tie`.
 pub(crate) fn member_key(profile: &ClusterProfile, _: &Hub) -> Vec<MemberKey> {
     let id = profile.label(LABEL_MEMBER_ID).filter(|id| !id.is_empty());
