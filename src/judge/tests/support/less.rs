@@ -1,5 +1,5 @@
-//! Less of some evidence: what a run has that looks for a shorter time, is interrupted, hears late, is off its clock, or lacks a
-//! kind of evidence.
+//! Parts of evidence: of a run that observes for a shorter time, is interrupted, has a late watch or a wrong clock, or lacks
+//! a kind of evidence.
 
 use evidence::{
     Asked, Evidence, Gap, History, Kind, Later, Log, Origin, Version,
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The longest delay that leaves no gap.
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 
-/// Evidence of a watch that began later. Its first list shows what there was then.
+/// The evidence of a watch that began later, with a first list.
 pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     let mut late = evidence.clone();
     if let Some(window) = &mut late.header.window {
@@ -121,7 +121,7 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
     then
 }
 
-/// What a log has of a span.
+/// Restricts a log to a span.
 fn cut_log<T>(log: &mut Option<Log<T>>, from: Timestamp, until: Timestamp, at: impl Fn(&T) -> Timestamp) {
     let Some(Log { covers, events }) = log else { return };
     covers.from = covers.from.max(from).min(covers.until);
@@ -138,7 +138,7 @@ fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
     histories.sort_by_key(|history| history.versions[0].at);
 }
 
-/// Evidence of a watch that was interrupted, and whose hub had no history for it: of what happened, a list shows the outcome.
+/// The evidence of an interrupted watch. After the interruption, a list shows the result of all changes.
 pub fn interrupted(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
     let mut lossy = evidence.clone();
     lose(&mut lossy.profiles, from, until);
@@ -180,7 +180,7 @@ fn lose<T>(histories: &mut Vec<History<T>>, from: Timestamp, until: Timestamp) {
     }
 }
 
-/// Evidence of a watch that reported at the end of some time what had happened in it. Short delays leave no gap.
+/// The evidence of a watch that reported all changes of a span at its end. Short delays leave no gap.
 pub fn delayed(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
     let mut late = evidence.clone();
     delay(&mut late.profiles, from, until);
@@ -201,7 +201,7 @@ fn delay<T>(histories: &mut [History<T>], from: Timestamp, until: Timestamp) {
     }
 }
 
-/// What has the times of the hub and of managers: objects, what was published, and the audit log.
+/// The keys with times of the hub and of managers: objects, publications, and the audit log.
 const HUB_TIMES: [&str; 7] = [
     "object",
     "state",
@@ -212,7 +212,7 @@ const HUB_TIMES: [&str; 7] = [
     "ownSliceRequests",
 ];
 
-/// Evidence of a runner whose clock was behind by that much, and which noticed: the hub and the managers are as they were.
+/// The evidence of a runner whose clock was behind, which the run measured. Times of the hub and of managers stay.
 pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
     let mut json = serde_json::to_value(evidence).expect("JSON");
     shift(&mut json, by);
@@ -243,7 +243,7 @@ fn shift(json: &mut Value, by: SignedDuration) {
     }
 }
 
-/// Evidence without some kind, which the run asked for in vain or never.
+/// The evidence without one kind, which was not available or not requested.
 pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
     let mut less = evidence.clone();
     if matches!(kind, Kind::Timeline | Kind::PlacementTimeline) {
@@ -288,7 +288,7 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
     less
 }
 
-/// The last look of those that there were then.
+/// The last versions of the objects that were not deleted.
 fn look_once<T>(histories: &mut Vec<History<T>>) {
     histories.retain(|history| history.deleted.is_none());
     for history in histories {

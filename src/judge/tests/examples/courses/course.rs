@@ -1,4 +1,4 @@
-//! What truly happened on a small hub whose managers keep every rule, with people and tools beside them.
+//! Random histories of a small hub whose managers keep every rule. People and tools write to the profiles, too.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -14,18 +14,18 @@ use super::faults::{VIOLATED, violation};
 pub type Micros = i64;
 pub const SECOND: Micros = 1_000_000;
 
-/// How long a profile is right before it goes: the grace, and what a watch may be late at both ends.
+/// How long a profile is conforming before its deletion: the grace period, and the delay of a watch at both ends.
 const SETTLED: Micros = 141 * SECOND;
 
-/// When all courses begin.
+/// When all histories begin.
 pub const BEGINS: Micros = 1_767_225_600 * SECOND;
 
 /// What happens to one profile.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    /// The manager says that the control plane is healthy, or is not.
+    /// The manager reports whether the control plane is healthy.
     Health(&'static str),
-    /// The manager says that the member left, or is back.
+    /// The manager reports whether the member is joined.
     Joined(&'static str),
     Version,
     Property,
@@ -35,13 +35,13 @@ pub enum Act {
     DeletedBy(&'static str, i64),
     /// Another client labels it.
     LabelledBy(&'static str),
-    /// A backup has it again: with labels and spec, and without a status.
+    /// A backup tool restores it: with labels and spec, without status.
     Restored,
-    /// The manager breaks that rule for so long, as in the rule's first failing example.
+    /// The manager violates a rule for some time, as in the rule's first failing example.
     Fault(&'static str, Micros),
 }
 
-/// One profile: its manager, when it was first made and filled, and what happens then, after how long.
+/// One profile: its manager, when it was created and filled, and what happens after how long.
 #[derive(Clone, Debug)]
 pub struct Script {
     manager: &'static str,
@@ -50,10 +50,10 @@ pub struct Script {
     acts: Vec<(Micros, Act, Filled)>,
 }
 
-/// When a status is filled after its profile was made: the conditions, and then the rest.
+/// When a status is filled after the creation: the conditions, and then the rest.
 type Filled = (Micros, Micros);
 
-/// A hub's course of events.
+/// The history of a hub.
 #[derive(Clone, Debug)]
 pub struct Course {
     /// The edition that the managers follow. Neither has all rules.
@@ -61,17 +61,17 @@ pub struct Course {
     pub scripts: Vec<Script>,
 }
 
-/// A write, when it happened and by whom.
+/// A write, with its time and its client.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub at: Micros,
-    /// Which profile, and which of its lives.
+    /// The profile, and which of its successive objects.
     pub slot: usize,
     pub life: usize,
     pub user: &'static str,
     pub verb: &'static str,
     pub subresource: &'static str,
-    /// The profile after it, with `@<micros>` for what clocks stamp; none if it is gone.
+    /// The profile afterwards, with `@<micros>` for timestamps; none if it was deleted.
     pub object: Option<Value>,
 }
 
@@ -101,7 +101,7 @@ fn filled() -> impl Strategy<Value = Filled> + Clone {
     (seconds(0..50), prop_oneof![Just(0), seconds(0..50)])
 }
 
-/// Courses in which every manager keeps every rule.
+/// Histories in which every manager keeps every rule.
 pub fn honest() -> impl Strategy<Value = Course> {
     let script = (
         prop::bool::weighted(0.8),
@@ -119,7 +119,7 @@ pub fn honest() -> impl Strategy<Value = Course> {
     (edition, vec(script, 1..4)).prop_map(|(edition, scripts)| Course { edition, scripts })
 }
 
-/// Courses in which the first manager has one fault, of that rule.
+/// Histories in which the first manager violates one rule.
 pub fn with_fault() -> impl Strategy<Value = (&'static str, Course)> {
     let fault = (
         span(),
@@ -138,7 +138,7 @@ pub fn with_fault() -> impl Strategy<Value = (&'static str, Course)> {
     })
 }
 
-/// A moment that a clock is to stamp.
+/// A placeholder for a timestamp.
 fn stamp(at: Micros) -> Value {
     format!("@{at}").into()
 }
@@ -156,13 +156,13 @@ static CONFORMING: LazyLock<BTreeMap<(usize, &str), Value>> = LazyLock::new(|| {
     .collect()
 });
 
-/// One profile as its script is played.
-struct Player<'s> {
+/// One profile while its script runs.
+struct ScriptRun<'s> {
     script: &'s Script,
     slot: usize,
     life: usize,
     at: Micros,
-    /// The manager's own bucket of status writes: how many are left, and when that was.
+    /// The manager's own bucket of status writes: how many were left, and when.
     tokens: (f64, Micros),
     turn: usize,
     /// When the profile was last complete after its creation.
@@ -176,19 +176,19 @@ struct Player<'s> {
 impl Course {
     /// All writes, in order.
     pub fn events(&self) -> Vec<Event> {
-        let mut events: Vec<Event> = self.played().flat_map(|player| player.events).collect();
+        let mut events: Vec<Event> = self.runs().flat_map(|run| run.events).collect();
         events.sort_by_key(|event| event.at);
         events
     }
 
     /// When faults began and ended.
     pub fn faults(&self) -> Vec<(Micros, Micros)> {
-        let faults = self.played().flat_map(|player| player.faults).collect::<Vec<_>>();
+        let faults = self.runs().flat_map(|run| run.faults).collect::<Vec<_>>();
         faults.chunks(2).map(|pair| (pair[0], pair[1])).collect()
     }
 
-    fn played(&self) -> impl Iterator<Item = Player<'_>> {
-        let players = self.scripts.iter().enumerate().map(|(slot, script)| Player {
+    fn runs(&self) -> impl Iterator<Item = ScriptRun<'_>> {
+        let runs = self.scripts.iter().enumerate().map(|(slot, script)| ScriptRun {
             script,
             slot,
             life: 0,
@@ -200,12 +200,12 @@ impl Course {
             events: Vec::new(),
             faults: Vec::new(),
         });
-        players.map(Player::play)
+        runs.map(ScriptRun::run)
     }
 }
 
-impl Player<'_> {
-    fn play(mut self) -> Self {
+impl ScriptRun<'_> {
+    fn run(mut self) -> Self {
         self.create(self.script.manager, self.script.filled);
         for (after, act, filled) in &self.script.acts {
             self.at += after.max(&1000);
@@ -236,7 +236,7 @@ impl Player<'_> {
             Act::LabelledBy(who) => {
                 self.json["metadata"]["labels"]["team"] = format!("t{}", self.turn).into();
                 self.wrote(who, "", &["metadata.labels[team]"]);
-                self.tell(who, "patch", "");
+                self.record(who, "patch", "");
             }
             Act::Fault(rule, long) => self.fault(rule, long),
             Act::Restored => self.remake("velero-server", "velero-server", 1, filled),
@@ -265,7 +265,7 @@ impl Player<'_> {
                 self.json["metadata"]["writers"] = writers;
             }
             self.wrote(manager, subresource, &[]);
-            self.tell(manager, "patch", subresource);
+            self.record(manager, "patch", subresource);
             self.faults.push(self.at);
         }
     }
@@ -286,7 +286,7 @@ impl Player<'_> {
     }
 
     fn remake(&mut self, deletes: &'static str, creates: &'static str, pause: i64, filled: Filled) {
-        // What was wrong in several lives adds up, unless one of them was right for longer than the grace.
+        // Violations of successive objects add up, unless one of them was conforming for longer than the grace period.
         self.at = self.at.max(self.filled + SETTLED);
         self.events.push(Event {
             at: self.at,
@@ -321,7 +321,7 @@ impl Player<'_> {
         ];
         self.json["status"] = json!({});
         self.wrote(creates, "", &owns);
-        self.tell(creates, "create", "");
+        self.record(creates, "create", "");
         self.tokens = (8.0, self.at);
         self.at += first + 1000;
         let now = stamp(self.at);
@@ -330,7 +330,7 @@ impl Player<'_> {
             condition["lastTransitionTime"] = now.clone();
         }
         if rest > 0 {
-            // Nothing is joined before the rest is known.
+            // The member joins when the rest is known.
             let mut early = status["conditions"].clone();
             for condition in early.as_array_mut().expect("conditions") {
                 condition["status"] = "False".into();
@@ -369,10 +369,10 @@ impl Player<'_> {
         let parts: Vec<String> = parts.map(|part| format!("status.{part}")).collect();
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         self.wrote(self.script.manager, "status", &parts);
-        self.tell(self.script.manager, "patch", "status");
+        self.record(self.script.manager, "patch", "status");
     }
 
-    /// Moves the field manager's entry, and takes what it writes from others.
+    /// Updates the field manager's entry, and removes the fields from other entries.
     fn wrote(&mut self, manager: &str, subresource: &str, parts: &[&str]) {
         let now = stamp(self.at);
         let writers = self.json["metadata"]["writers"].as_array_mut().expect("writers");
@@ -397,7 +397,7 @@ impl Player<'_> {
         );
     }
 
-    fn tell(&mut self, user: &'static str, verb: &'static str, subresource: &'static str) {
+    fn record(&mut self, user: &'static str, verb: &'static str, subresource: &'static str) {
         self.events.push(Event {
             at: self.at,
             slot: self.slot,

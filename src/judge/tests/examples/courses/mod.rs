@@ -1,6 +1,6 @@
-//! Courses of events on a small hub, as watches of all kinds see them: what is judged must be true of what happened.
+//! Random histories of a small hub, as watches of all kinds report them. Verdicts must be true of what happened.
 //!
-//! `COURSES_SEEDS` says how many are tried, and `COURSES_SEED` where they begin.
+//! `COURSES_SEEDS` sets the number of histories, and `COURSES_SEED` the first seed.
 
 mod course;
 mod faults;
@@ -15,28 +15,28 @@ use judge::{RuleVerdict, Selection, Verdict, judge, rules::Level};
 use proptest::{prelude::Strategy, test_runner::TestCaseError};
 use watch::{Watch, watches};
 
-/// How many courses `cargo test` tries.
+/// How many histories `cargo test` tries.
 const COURSES: u32 = 200;
 
-/// What is enough to see of a fault: the grace, and three times how late a watch may be.
+/// How much of a violation a watch must show: the grace period, and three times the delay of a watch.
 const ENOUGH: i64 = 150 * SECOND;
 
 type Verdicts = BTreeMap<&'static str, RuleVerdict>;
 
-/// What is judged of a course that is watched so.
+/// The verdicts on a history that is watched in one way.
 fn judged(course: &Course, watch: &Watch) -> Verdicts {
     let judgement = judge(&watch.evidence(course), &Selection::default());
     let verdicts = judgement.verdicts.into_iter();
     verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
 }
 
-/// Whether a rule says more than a remark.
+/// Whether a rule has more than warnings.
 fn is_broken(verdict: &RuleVerdict) -> bool {
     matches!(verdict.verdict, Verdict::Fail | Verdict::Warn)
         && verdict.findings.iter().any(|finding| !finding.advisory)
 }
 
-/// That no rule is broken which `may_be` does not allow.
+/// Checks that only rules that `may_be` allows are violated.
 fn blames_no_manager(
     how: &str,
     verdicts: &Verdicts,
@@ -52,7 +52,7 @@ fn blames_no_manager(
     }
 }
 
-/// What the law finds in random courses.
+/// The violations of a law in random histories.
 fn complaints<T: Strategy>(
     courses: impl Fn() -> T + Sync,
     law: impl Fn(T::Value) -> Result<(), TestCaseError> + Sync,
@@ -64,7 +64,7 @@ fn complaints<T: Strategy>(
     seeds::complaints("COURSES", COURSES, try_some).join("\n\n")
 }
 
-/// A manager that keeps every rule breaks no MUST, whatever other clients write, and whatever the watch sees.
+/// A manager that keeps every rule violates no MUST, whatever other clients write, and whatever the watch misses.
 #[test]
 fn no_honest_manager_is_blamed() {
     let is_less = |verdict: &RuleVerdict| verdict.level() != Level::Must;
@@ -79,7 +79,7 @@ fn no_honest_manager_is_blamed() {
     assert!(complaints.is_empty(), "{complaints}");
 }
 
-/// A fault is found by who sees all. Who sees enough of it does not let it pass, and finds nothing that is not there.
+/// Complete evidence shows a violation. A watch that shows enough of it does not let it pass, and adds no other violation.
 #[test]
 fn a_fault_that_is_seen_does_not_pass() {
     let complaints = complaints(
@@ -104,7 +104,7 @@ fn a_fault_that_is_seen_does_not_pass() {
                 // of other managers, too.
                 let mut objects = verdict.findings.iter().map(|finding| &finding.object.name);
                 let is_of_others = !watch.knows_authors() && objects.all(|name| name.starts_with("other-"));
-                // A later arrival may tell more exactly how long something lasted.
+                // A later arrival may show more exactly how long a violation lasted.
                 is_may || is_of_others || is_broken(complete) || complete.verdict == Verdict::Inconclusive
             })
         },

@@ -1,4 +1,4 @@
-//! What is seen of a course of events: by a watch that is late, broken and off its clock, with and without authors.
+//! What a watch shows of a history: late, interrupted, and with a wrong clock; with and without authors.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 
 use super::course::{BEGINS, Course, Event, Micros, SECOND, span, timestamp};
 
-/// How a course is watched.
+/// How a history is watched.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    /// When the watch begins after the course does, and how long it lasts.
+    /// When the watch begins, relative to the history, and its length.
     begins: Micros,
     length: Micros,
-    /// How late each change arrives, in turn.
+    /// The delays of successive changes.
     late: Vec<Micros>,
-    /// The interruptions: after how long, and how long they are.
+    /// The interruptions: the time since the one before, and the length.
     gaps: Vec<(Micros, Micros)>,
-    /// How far the hub's clock is ahead, and how wrong that was measured, in milliseconds; none if it was not.
+    /// How far the hub's clock is ahead, and the error of the measurement in milliseconds; none if it was not measured.
     ahead: Micros,
     error: Option<i64>,
     /// When the hub's clock was set, and by how much.
@@ -32,7 +32,7 @@ pub struct Watch {
     has_log: bool,
     is_claimed: bool,
     is_scoped: bool,
-    /// Whether the run waits at the end until the watch has reported what a last list shows.
+    /// Whether the run waits at the end until the watch has reported all that a last list shows.
     has_last_list: bool,
 }
 
@@ -85,7 +85,7 @@ impl Watch {
         self.has_writers && self.is_claimed
     }
 
-    /// The watch that misses nothing, from before the course to long after it.
+    /// A watch that misses nothing, from before the history until long after it.
     pub fn complete() -> Self {
         Self {
             begins: -700 * SECOND,
@@ -104,7 +104,7 @@ impl Watch {
         }
     }
 
-    /// What the clock of the API server says that answered then.
+    /// The clock of the API server that answered then.
     fn hub_time(&self, at: Micros) -> Micros {
         let set = self.set.filter(|(since, _)| at >= *since).map_or(0, |(_, by)| by);
         let is_first = (at / 1000) % 2 == 0;
@@ -112,7 +112,7 @@ impl Watch {
         at + self.ahead + set + server
     }
 
-    /// Has clocks stamp what was written. Managers follow the hub's clock as it first was.
+    /// Fills in the timestamps. Managers follow the hub's first clock.
     fn stamped(&self, json: &Value, key: &str) -> Value {
         match json {
             Value::String(text) => match text.strip_prefix('@').and_then(|at| at.parse::<Micros>().ok()) {
@@ -150,7 +150,7 @@ impl Watch {
         (from, until, gaps.filter(|(_, end)| *end < until).collect())
     }
 
-    /// Whether the watch saw so much of some time, without interruption.
+    /// Whether the watch observed at least `enough` of a span without an interruption.
     pub fn saw(&self, (began, ended): (Micros, Micros), enough: Micros) -> bool {
         let (from, until, gaps) = self.times();
         let ends = gaps.iter().map(|(begin, _)| *begin).chain([until]);
@@ -160,7 +160,7 @@ impl Watch {
             .any(|(from, until)| until.min(ended) - from.max(began) >= enough)
     }
 
-    /// What is seen of the course.
+    /// The evidence of the history.
     pub fn evidence(&self, course: &Course) -> Evidence {
         let (from, until, gaps) = self.times();
         let events = course.events();
@@ -170,14 +170,14 @@ impl Watch {
             histories: Vec::new(),
             reported: 0,
         };
-        let mut heard = from;
+        let mut reported_until = from;
         seen.list(from, Origin::Listed);
         for (begin, end) in &gaps {
-            seen.hear(heard, *begin);
+            seen.report(reported_until, *begin);
             seen.list(*end, Origin::Relisted);
-            heard = *end;
+            reported_until = *end;
         }
-        seen.hear(heard, until);
+        seen.report(reported_until, until);
         if self.has_last_list {
             seen.catch_up(until);
         }
@@ -258,7 +258,7 @@ impl Watch {
 struct Seen<'c> {
     watch: &'c Watch,
     events: &'c [Event],
-    /// Each with its profile and the life of that.
+    /// The histories, each with the number of its profile and of its object.
     histories: Vec<((usize, usize), ProfileHistory)>,
     reported: usize,
 }
@@ -292,7 +292,7 @@ impl Seen<'_> {
         }
     }
 
-    fn hear(&mut self, since: Micros, until: Micros) {
+    fn report(&mut self, since: Micros, until: Micros) {
         let mut arrival = since;
         while let Some(event) = self.events.get(self.reported) {
             let late = self.watch.late[self.reported % self.watch.late.len()];

@@ -1,4 +1,4 @@
-//! The rules' examples as a watch shows them that is interrupted or late, and while other programs write to profiles as well.
+//! The rules' examples with an interrupted or late watch, and with another program that writes to the profiles.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,13 +18,13 @@ const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
 /// How long the watch is interrupted, in seconds.
 const LOST: [i64; 5] = [2, 30, 61, 130, 400];
 
-/// Examples that say something else when they come late.
+/// Examples with another verdict if the watch is late.
 const IN_TIME: [(&str, &str); 1] = [(
     "lifecycle/join-fills-status",
     "the watch reports the filled status eight seconds after the deadline",
 )];
 
-/// Examples that are kept by what is left of them.
+/// Examples whose remaining evidence keeps the rule.
 const KEPT: [(&str, &str); 4] = [
     // The profile was created and filled within the gap.
     (
@@ -67,8 +67,8 @@ fn disturbed(evidence: &Evidence, lasts: &[i64]) -> Vec<(Timestamp, Timestamp)> 
     times.collect()
 }
 
-/// The examples in which a rule finds nothing, unless the watch shows them in that way: around each change, for so many
-/// seconds. And how many judgements that took.
+/// The examples in which a rule finds a violation only with a disturbed watch, and the number of judgements. The watch is
+/// disturbed around each change, for so many seconds.
 fn newly_found(
     show: fn(&Evidence, Timestamp, Timestamp) -> Evidence,
     lasts: &[i64],
@@ -87,8 +87,8 @@ fn newly_found(
     })
 }
 
-/// A fault of the hub may make a verdict inconclusive, never wrong: what is not found in all that happened is not found in
-/// part of it either.
+/// A fault of the hub may make a verdict inconclusive, never wrong: a part of the evidence shows no violation that all of it
+/// does not show.
 #[test]
 fn a_gap_breaks_no_rule() {
     let (found, asked) = newly_found(interrupted, &LOST, |_| true);
@@ -96,7 +96,7 @@ fn a_gap_breaks_no_rule() {
     assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }
 
-/// Nor is it found if it arrives late. An example with a gap of its own has what it lost at the end of that.
+/// A late watch shows no new violation either. Examples with gaps are left out.
 #[test]
 fn lateness_breaks_no_rule() {
     let has_no_gap = |evidence: &Evidence| evidence.gaps.is_empty();
@@ -105,7 +105,7 @@ fn lateness_breaks_no_rule() {
     assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }
 
-/// Whether what happened in a gap may be all that breaks the rule: it judges state, and the last look shows none that does.
+/// Whether a gap may hide the whole violation: the rule judges states, and the last one conforms.
 fn may_be_mended(rule: &Rule, evidence: &Evidence, window: Window) -> bool {
     let judges_changes = [Kind::Timeline, Kind::PlacementTimeline].iter().any(|kind| {
         let facts = &rule.facts;
@@ -115,7 +115,7 @@ fn may_be_mended(rule: &Rule, evidence: &Evidence, window: Window) -> bool {
     !judges_changes && !matches!(at_last, Verdict::Fail | Verdict::Warn)
 }
 
-/// Nor does a fault of the hub keep a rule: what is found in all that happened is not called kept in part of it.
+/// A fault of the hub keeps no rule: a part of the evidence does not pass if all of it shows a violation.
 #[test]
 fn a_gap_keeps_no_rule() {
     let cases = |rule: &Rule, evidence: &Evidence| {
@@ -239,7 +239,7 @@ fn found(rule: &Rule, evidence: &Evidence) -> impl PartialEq + use<> {
     (judged.verdict, Vec::from_iter(findings))
 }
 
-/// What others write is not the manager's.
+/// Writes of other clients are not the manager's.
 #[test]
 fn an_annotation_by_a_tool_changes_no_verdict() {
     let cases = |_: &Rule, evidence: &Evidence| {

@@ -1,5 +1,5 @@
-//! The rules' examples, seen in other ways: what is said of a manager must not depend on when a run begins or ends, on its
-//! clock, on what it may not see, on other programs, or on faults of the hub.
+//! The rules' examples, observed in other ways: verdicts must not depend on when a run begins or ends, on its clock, on
+//! missing permissions, on other programs, or on faults of the hub.
 
 mod disturbances;
 #[path = "../../support/less.rs"]
@@ -67,7 +67,7 @@ fn examples_with<T>(
     (found, tried)
 }
 
-/// What is judged by one rule.
+/// The verdict of one rule.
 fn judged(rule: &Rule, evidence: &Evidence) -> RuleVerdict {
     let selection = Selection {
         filters: vec![rule.id.to_owned()],
@@ -83,7 +83,7 @@ fn verdict(rule: &Rule, evidence: &Evidence) -> Verdict {
     judged(rule, evidence).verdict
 }
 
-/// Whether a rule finds more than a remark.
+/// Whether a rule finds more than warnings.
 fn finds(rule: &Rule, evidence: &Evidence) -> bool {
     let judged = judged(rule, evidence);
     judged.findings.iter().any(|finding| !finding.advisory)
@@ -100,7 +100,7 @@ fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)
 }
 
-/// When to look after something has happened, in seconds.
+/// How long after each event the window ends, in seconds.
 const AFTER: [i64; 12] = [0, 1, 5, 10, 31, 59, 61, 90, 119, 121, 299, 301];
 
 pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
@@ -110,7 +110,7 @@ pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
     })
 }
 
-/// The moments at which something happens to an object, some in between, and some after the last.
+/// The moments of all events, and some after each.
 pub fn moments(evidence: &Evidence) -> Vec<Timestamp> {
     let Some(window) = evidence.header.window else {
         return Vec::new();

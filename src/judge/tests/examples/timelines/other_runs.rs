@@ -14,10 +14,10 @@ use super::{
 };
 use crate::examples;
 
-/// What the first list shows counts as old. So a fault may count that began shortly before, and was not mended at the end.
+/// What the first list shows counts as old. So a violation may count that began shortly before, and was open at the end.
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
-/// Examples that turn on what came before.
+/// Examples that depend on earlier evidence.
 const BEFORE: [(&str, &str); 5] = [
     // A slice that refers to no profile; the deletion of the profile was not observed.
     ("placement-references/resolve", "a profile that is deleted later"),
@@ -40,10 +40,10 @@ const BEFORE: [(&str, &str); 5] = [
     ),
 ];
 
-/// How late an example may tell what happened in a gap. A first list tells it at once.
+/// How late an example may report what happened in a gap. A first list reports it immediately.
 const LATE_AFTER_GAP: SignedDuration = SignedDuration::from_secs(10);
 
-/// When a run of that evidence may have begun: not in a gap, and not so late that it sees no state last.
+/// When a run may have begun: not in a gap, and not too late to observe a lasting state.
 fn beginnings(evidence: &Evidence) -> Vec<Timestamp> {
     let Some(window) = evidence.header.window else {
         return Vec::new();
@@ -72,7 +72,7 @@ fn a_later_beginning_breaks_no_rule() {
     assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }
 
-/// Passes that are found broken if the runner looks too soon, as it cannot know better.
+/// Examples that pass, and violate their rule in a run that ends too soon.
 const TOO_SOON: [(&str, &str); 2] = [
     // What is wrong in the first list may have been so for long.
     (
@@ -99,7 +99,7 @@ fn what_is_found_stays_found() {
         }
         let began = evidence.header.window.map(|window| window.from);
         let mut was_found = false;
-        // No time to look is a snapshot, of which nothing is known before.
+        // A window without length is a snapshot, without a history.
         let moments = moments(evidence).into_iter().filter(|now| Some(*now) != began);
         for now in sampled(example, moments) {
             let is_found = finds(rule, &as_of(evidence, now));
@@ -117,7 +117,7 @@ fn what_is_found_stays_found() {
 /// How far the runner's clock is set back, in seconds.
 const SET_BACK: [i64; 4] = [-5_400, -7, 90, 36_000];
 
-/// Examples that turn on the runner's clock.
+/// Examples that depend on the runner's clock.
 const BY_THE_RUNNER: [(&str, &str); 3] = [
     // Managers may follow the runner's clock or the hub's, so a time is in the future if it is for both.
     (
@@ -144,7 +144,7 @@ fn outcome(rule: &Rule, evidence: &Evidence) -> impl PartialEq + use<> {
     )
 }
 
-/// The same is found, whatever the runner's clock says.
+/// The runner's clock has no effect on verdicts if its error is known.
 #[test]
 fn a_clock_that_is_known_to_be_wrong_changes_no_verdict() {
     let cases = |_: &Rule, evidence: &Evidence| {
@@ -160,7 +160,7 @@ fn a_clock_that_is_known_to_be_wrong_changes_no_verdict() {
     assert!(asked > 5_000 / SAMPLE / 2, "{asked} judgements");
 }
 
-/// The lists whose order says nothing. Those of events are not among them.
+/// The lists without an order. Lists of events have one.
 const LISTS: [&str; 15] = [
     "namespaces",
     "profiles",

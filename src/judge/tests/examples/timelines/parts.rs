@@ -40,12 +40,12 @@ const MISSED: [(Kind, &str); 16] = [
     (Kind::Timeline, "version/reported"),
     // One id may mean two clusters in two ClusterSets. What has one id is held for one elsewhere, so that it passes.
     (Kind::Namespaces, "identity/one-profile-per-cluster"),
-    // Nobody may read the one and not the other.
+    // No client has permission for one of the two kinds only.
     (Kind::Secrets, "consumers/secret-labelled"),
     // Without a log, the restart is the only known cause of what happens to profiles then.
     (Kind::Requests, "lifecycle/restart-keeps-profiles"),
     (Kind::Requests, "placement-lifecycle/restart-keeps"),
-    // Only the log or the field managers tell who else wrote.
+    // Only the log or the field managers show the other writers.
     (Kind::Writers, "updates/status-writes-within-budget"),
     // Without any record of writers, the implementation is the only known one.
     (Kind::Writers, "properties/location-immutable"),
@@ -54,7 +54,7 @@ const MISSED: [(Kind, &str); 16] = [
     (Kind::Writers, "placement-lifecycle/unplaced"),
     (Kind::Writers, "placement-slices/cluster-once"),
     (Kind::Writers, "placement-slices/index-complete"),
-    // Without the hub's stamp, what the watch tells late and without a gap was written when it came.
+    // Without a server timestamp, a change that arrives late and without a gap counts from its arrival.
     (Kind::Writers, "placement-references/resolve"),
 ];
 
@@ -79,7 +79,7 @@ fn absent_evidence_breaks_no_rule() {
         let kinds = KINDS.into_iter().filter(|kind| may_lack(evidence, *kind));
         for kind in sampled(example, kinds) {
             let is_watch = matches!(kind, Kind::Timeline | Kind::PlacementTimeline);
-            // Without the wish to watch, all else is of one look, too.
+            // Without a watch, all other evidence is a snapshot, too.
             for was_asked in [true, false].into_iter().filter(|asked| *asked || !is_watch) {
                 if finds(rule, &without(evidence, kind, was_asked)) {
                     found.insert((kind, rule.id));
@@ -136,7 +136,7 @@ fn no_rule_passes_on_a_watch_that_saw_nothing() {
     }
 }
 
-/// What others did elsewhere, or to objects that are not judged, is in the evidence too.
+/// The evidence also has objects that are out of scope.
 #[test]
 fn no_rule_passes_on_what_is_out_of_scope() {
     let mut passed = BTreeSet::new();
