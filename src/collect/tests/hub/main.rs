@@ -23,7 +23,7 @@ use std::{
 };
 
 use apiserver::{Affected, ApiServer, AuditLevel, Misbehaviour};
-use collect::{CollectError, Members, Plan, Quiet, Wish, clock::Clock, collect};
+use collect::{CollectError, Members, Plan, Progress, Quiet, Wish, clock::Clock, collect};
 use evidence::{Evidence, Gap, Kind};
 use http::{Method, Request};
 use jiff::Timestamp;
@@ -51,6 +51,15 @@ struct World {
 impl World {
     async fn new() -> Self {
         Self::with(&crd::all()).await
+    }
+
+    /// A hub with these profiles.
+    async fn of(names: &[&str]) -> Self {
+        let world = Self::new().await;
+        for name in names {
+            world.profile(name).await;
+        }
+        world
     }
 
     /// A hub with these definitions.
@@ -82,9 +91,29 @@ impl World {
         events: impl Future<Output = ()>,
         stop: impl Future<Output = ()>,
     ) -> Result<Evidence, CollectError> {
+        self.collect_and_report(plan, &Quiet, events, stop).await
+    }
+
+    async fn collect_and_report(
+        &self,
+        plan: &Plan,
+        progress: &dyn Progress,
+        events: impl Future<Output = ()>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Evidence, CollectError> {
         let token = CancellationToken::new();
-        let collecting = collect(&self.hub.connection, plan, self.clock, &Quiet, token.clone());
-        cancel_after(stop, &token, async { futures::join!(collecting, events).0 }).await
+        let collecting = collect(&self.hub.connection, plan, self.clock, progress, token.clone());
+        let collecting = Box::pin(collecting);
+        let stopping = async {
+            stop.await;
+            token.cancel();
+            future::pending().await
+        };
+        tokio::select! {
+            biased;
+            never = stopping => never,
+            (outcome, ()) = async { futures::join!(collecting, events) } => outcome,
+        }
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, kube::Error> {
@@ -102,13 +131,20 @@ impl World {
         self.create(PROFILES, profile(name)).await;
     }
 
-    /// A change of a profile's status.
-    async fn report(&self, name: &str, version: &str) {
-        let status = json!({"status": {"version": {"kubernetes": version}}});
-        let path = format!("{PROFILES}/{name}/status");
-        self.send(Method::PATCH, &path, Some(status))
+    async fn patch(&self, path: &str, patch: Value) {
+        self.send(Method::PATCH, path, Some(patch))
             .await
             .expect("patched");
+    }
+
+    async fn set_status(&self, name: &str, status: Value) {
+        let path = format!("{PROFILES}/{name}/status");
+        self.patch(&path, json!({"status": status})).await;
+    }
+
+    async fn report(&self, name: &str, version: &str) {
+        self.set_status(name, json!({"version": {"kubernetes": version}}))
+            .await;
     }
 
     async fn namespace(&self, name: &str) {
@@ -152,24 +188,6 @@ impl World {
             event["user"]["username"] == "conformance" && event["stage"] == "ResponseComplete"
         });
         events
-    }
-}
-
-/// Does `work`, and cancels the token once `stop` is done.
-async fn cancel_after<T>(
-    stop: impl Future<Output = ()>,
-    token: &CancellationToken,
-    work: impl Future<Output = T>,
-) -> T {
-    let stopping = async {
-        stop.await;
-        token.cancel();
-        future::pending().await
-    };
-    tokio::select! {
-        biased;
-        never = stopping => never,
-        outcome = work => outcome,
     }
 }
 
@@ -228,6 +246,14 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
         text
     });
     told.collect()
+}
+
+/// The names of the profiles that exist in the end.
+fn inventory(evidence: &Evidence) -> Vec<&str> {
+    evidence
+        .inventory()
+        .map(|profile| &*profile.metadata.name)
+        .collect()
 }
 
 fn gaps(evidence: &Evidence, kind: Kind) -> Vec<&Gap> {

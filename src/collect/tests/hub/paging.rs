@@ -50,10 +50,7 @@ async fn a_list_in_pages_is_read_to_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_expires_between_its_pages_is_read_anew() {
-    let mut world = World::new().await;
-    for name in ["a", "b", "c"] {
-        world.profile(name).await;
-    }
+    let mut world = World::of(&["a", "b", "c"]).await;
     let expired = AtomicUsize::new(0);
     world.hub.connection.client = paging(&world, move |uri| {
         let is_rest = uri.contains("clusterprofiles?limit=500&continue=");

@@ -160,13 +160,6 @@ impl Bound {
     }
 }
 
-/// A hub with a profile.
-async fn world() -> World {
-    let world = World::new().await;
-    world.profile("a").await;
-    world
-}
-
 /// A plan that asks for whatever the runner may.
 fn all() -> Plan {
     Plan {
@@ -183,7 +176,7 @@ async fn a_run_uses_the_role_of_the_base() {
         probe: true,
         ..Grants::default()
     };
-    Bound::granting(world().await, &grants)
+    Bound::granting(World::of(&["a"]).await, &grants)
         .await
         .collect(&all())
         .await;
@@ -191,7 +184,7 @@ async fn a_run_uses_the_role_of_the_base() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_granted_is_not_asked_for() {
-    let bound = Bound::granting(world().await, &Grants::default()).await;
+    let bound = Bound::granting(World::of(&["a"]).await, &Grants::default()).await;
     bound.collect(&all()).await;
     let namespaced = Grants {
         namespaces: vec!["default".to_owned()],
@@ -201,7 +194,7 @@ async fn what_is_not_granted_is_not_asked_for() {
     };
     let mut plan = all();
     plan.scope.namespaces = namespaced.namespaces.clone();
-    Bound::granting(world().await, &namespaced)
+    Bound::granting(World::of(&["a"]).await, &namespaced)
         .await
         .collect(&plan)
         .await;
@@ -213,7 +206,7 @@ async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
         placements: true,
         ..Grants::default()
     };
-    let world = world().await;
+    let world = World::of(&["a"]).await;
     let slice = json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
         "metadata": {"name": "s", "labels": {"multicluster.x-k8s.io/decision-key": "k", "multicluster.x-k8s.io/decision-index": "0"}},
@@ -233,7 +226,7 @@ async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_member_is_asked_for_what_its_role_grants() {
-    let hub = world().await;
+    let hub = World::of(&["a"]).await;
     let member = World::new().await;
     let bound = Bound::to(member, |account| member_manifest(Some(account))).await;
     let ways = vec![way("a", bound.world.hub.connection.client.clone())];

@@ -13,7 +13,7 @@ const RULE: &str = "identity/manager-label-present";
 #[derive(Default)]
 struct Waiting(Mutex<Vec<(u64, String)>>);
 
-impl collect::Progress for Waiting {
+impl Progress for Waiting {
     fn open(&self, so_far: &Evidence) -> Awaited {
         unsettled(so_far, &selection())
     }
@@ -34,13 +34,6 @@ fn selection() -> Selection {
 }
 
 impl World {
-    /// A hub with profile `a`.
-    async fn with_profile() -> Self {
-        let world = Self::new().await;
-        world.profile("a").await;
-        world
-    }
-
     /// Looks for a minute and then on, while `events` happens beside. Returns what was reported of the wait, too.
     async fn settle(
         &self,
@@ -51,9 +44,8 @@ impl World {
             settle: Duration::from_secs(130),
             ..plan(60)
         };
-        let (token, waiting) = (CancellationToken::new(), Waiting::default());
-        let collecting = collect(&self.hub.connection, &plan, self.clock, &waiting, token.clone());
-        let collected = cancel_after(stop, &token, async { futures::join!(collecting, events).0 }).await;
+        let waiting = Waiting::default();
+        let collected = self.collect_and_report(&plan, &waiting, events, stop).await;
         let evidence = collected.expect("evidence");
         let window = evidence.header.window.expect("a window");
         assert_eq!((seconds(window.from), seconds(window.until)), (0, 60));
@@ -70,11 +62,8 @@ impl World {
 
     /// A profile whose label comes or goes.
     async fn label(&self, name: &str, label: Option<&str>) {
-        let path = format!("{PROFILES}/{name}");
         let patch = json!({"metadata": {"labels": {"x-k8s.io/cluster-manager": label}}});
-        self.send(Method::PATCH, &path, Some(patch))
-            .await
-            .expect("patched");
+        self.patch(&format!("{PROFILES}/{name}"), patch).await;
     }
 }
 
@@ -104,7 +93,7 @@ fn later(history: &History<ClusterProfile>) -> Vec<(i64, bool)> {
 
 #[tokio::test(start_paused = true)]
 async fn ends_at_once_if_nothing_is_open() {
-    let world = World::with_profile().await;
+    let world = World::of(&["a"]).await;
     let events = async {
         after(10).await;
         world.label("a", None).await;
@@ -120,7 +109,7 @@ async fn ends_at_once_if_nothing_is_open() {
 
 #[tokio::test(start_paused = true)]
 async fn waits_for_what_is_fixed_in_time() {
-    let world = World::with_profile().await;
+    let world = World::of(&["a"]).await;
     world.profile("b").await;
     let then = async {
         after(20).await;
@@ -142,7 +131,7 @@ async fn waits_for_what_is_fixed_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn waits_until_a_violation_is_older_than_its_grace() {
-    let world = World::with_profile().await;
+    let world = World::of(&["a"]).await;
     let events = world.unlabelled(future::ready(()));
     let (evidence, _) = world.settle(events, future::pending()).await;
     let (until, profiles) = settled(&evidence);
@@ -161,7 +150,7 @@ async fn waits_until_a_violation_is_older_than_its_grace() {
 async fn a_deletion_and_what_is_made_again_are_seen() {
     // The re-created profile has the label for a moment, and what begins after the window does not count.
     for label in [Some("m"), None] {
-        let world = World::with_profile().await;
+        let world = World::of(&["a"]).await;
         let then = async {
             after(20).await;
             world.delete("a").await;
@@ -177,7 +166,7 @@ async fn a_deletion_and_what_is_made_again_are_seen() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_meanwhile_keeps_its_window() {
-    let world = World::with_profile().await;
+    let world = World::of(&["a"]).await;
     let (evidence, _) = world.settle(world.unlabelled(future::ready(())), after(90)).await;
     assert_eq!(settled(&evidence), (90, 1));
     assert!(evidence.header.settled.is_some_and(|settled| settled.cut_short));
@@ -186,7 +175,7 @@ async fn a_run_that_is_stopped_meanwhile_keeps_its_window() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_goes_away_leaves_it_open() {
-    let world = World::with_profile().await;
+    let world = World::of(&["a"]).await;
     let then = async {
         after(20).await;
         world.die();
@@ -200,7 +189,7 @@ async fn a_hub_that_goes_away_leaves_it_open() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_breaks_misses_nothing_and_a_silent_one_fails_nothing() {
     for (is_silent, expected) in [(false, Verdict::Pass), (true, Verdict::Inconclusive)] {
-        let world = World::with_profile().await;
+        let world = World::of(&["a"]).await;
         let then = async {
             after(15).await;
             world.server.misbehave(Misbehaviour::DropWatches);

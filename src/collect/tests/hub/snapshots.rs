@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use collect::Progress;
 use evidence::api::Edition;
 use judge::{Selection, judge};
 
@@ -25,9 +24,8 @@ impl Progress for Copies {
 /// A run's copies, one a second, and its evidence.
 async fn copies(world: &World, plan: &Plan, events: impl Future<Output = ()>) -> (Vec<Evidence>, Evidence) {
     let copies = Copies::default();
-    let token = CancellationToken::new();
-    let collecting = collect(&world.hub.connection, plan, world.clock, &copies, token);
-    let evidence = futures::join!(collecting, events).0.expect("evidence");
+    let collected = world.collect_and_report(plan, &copies, events, future::pending());
+    let evidence = collected.await.expect("evidence");
     (copies.0.into_inner().expect("copies"), evidence)
 }
 
@@ -39,10 +37,7 @@ fn known_until(copy: &Evidence) -> i64 {
 
 #[tokio::test(start_paused = true)]
 async fn a_copy_holds_what_was_seen_by_then_and_says_what_is_missing() {
-    let world = World::new().await;
-    for name in ["kept", "gone"] {
-        world.profile(name).await;
-    }
+    let world = World::of(&["kept", "gone"]).await;
     let events = async {
         after(10).await;
         world.report("kept", "v1").await;
@@ -80,8 +75,7 @@ async fn a_copy_holds_what_was_seen_by_then_and_says_what_is_missing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_copy_knows_no_more_than_the_watch_has_heard() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let events = async {
         after(60).await;
         world.die();
@@ -142,9 +136,5 @@ async fn a_copy_leaves_out_what_a_run_has_touched() {
     world.create(PROFILES, own).await;
     world.profile("theirs").await;
     let (copies, _) = copies(&world, &plan(10), async {}).await;
-    let judged: Vec<_> = copies[0]
-        .inventory()
-        .map(|profile| &*profile.metadata.name)
-        .collect();
-    assert_eq!(judged, ["theirs"]);
+    assert_eq!(inventory(&copies[0]), ["theirs"]);
 }

@@ -26,8 +26,7 @@ fn watches(world: &World) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn a_manager_that_writes_now_and_then_is_seen_in_time() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     world.server.misbehave(Misbehaviour::DropWatchesAfter(1));
     let events = async {
         for number in 1..=12 {
@@ -45,8 +44,7 @@ async fn a_manager_that_writes_now_and_then_is_seen_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn changes_that_come_too_fast_for_such_a_hub_leave_a_gap() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     world.server.misbehave(Misbehaviour::DropWatchesAfter(1));
     let events = async {
         for number in 1..=300 {
@@ -89,11 +87,9 @@ async fn many_watches_come_back_together_when_the_hub_restarts() {
         world.server.misbehave(Misbehaviour::DropWatches);
         for namespace in &plan.scope.namespaces {
             let path = format!("{}/a", PROFILES.replace("default", namespace));
-            let change = json!({"spec": {"displayName": "changed"}});
             world
-                .send(Method::PATCH, &path, Some(change))
-                .await
-                .expect("patched");
+                .patch(&path, json!({"spec": {"displayName": "changed"}}))
+                .await;
         }
     };
     let evidence = world.collect(&plan, events).await.expect("evidence");

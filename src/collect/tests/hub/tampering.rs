@@ -234,11 +234,7 @@ async fn objects_of_one_uid_do_not_hide_one_another() {
         }
     });
     let evidence = world.watch(0, async {}).await;
-    let names: Vec<_> = evidence
-        .inventory()
-        .map(|profile| profile.metadata.name.to_string())
-        .collect();
-    assert_eq!(names, ["a", "b"]);
+    assert_eq!(inventory(&evidence), ["a", "b"]);
     let names: Vec<_> = evidence
         .unreadable
         .iter()

@@ -63,8 +63,7 @@ async fn follows_a_list_where_the_hub_has_no_streaming_ones() {
 
 #[tokio::test(start_paused = true)]
 async fn resumes_a_dropped_watch_and_misses_nothing() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let events = async {
         after(10).await;
         world.server.misbehave(Misbehaviour::DropWatches);
@@ -81,10 +80,7 @@ async fn resumes_a_dropped_watch_and_misses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn lists_again_after_410_and_says_what_was_missed() {
-    let world = World::new().await;
-    for name in ["kept", "changed", "gone"] {
-        world.profile(name).await;
-    }
+    let world = World::of(&["kept", "changed", "gone"]).await;
     let events = async {
         after(10).await;
         world.die();
@@ -111,8 +107,7 @@ async fn lists_again_after_410_and_says_what_was_missed() {
 
 #[tokio::test(start_paused = true)]
 async fn waits_as_long_as_a_busy_hub_asks() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     for verb in ["watch", "list"] {
         world.refuse(verb, 429, Some(7), 2);
     }
@@ -129,8 +124,7 @@ async fn waits_as_long_as_a_busy_hub_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_dies_leaves_a_gap_to_the_end() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let events = async {
         after(60).await;
         world.die();
@@ -148,8 +142,7 @@ async fn a_hub_that_dies_leaves_a_gap_to_the_end() {
 #[tokio::test(start_paused = true)]
 async fn an_interruption_is_a_gap_only_when_changes_came_late() {
     for (late, expected) in [(true, 1), (false, 0)] {
-        let world = World::new().await;
-        world.profile("a").await;
+        let world = World::of(&["a"]).await;
         let events = async {
             after(60).await;
             world.die();
@@ -175,8 +168,7 @@ async fn an_interruption_is_a_gap_only_when_changes_came_late() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_keeps_what_it_saw() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let events = async {
         after(10).await;
         world.report("a", "v1").await;
@@ -196,8 +188,7 @@ async fn a_run_that_is_stopped_keeps_what_it_saw() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_has_not_seen_what_it_waited_for_in_vain() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let events = async {
         after(75).await;
         world.server.misbehave(Misbehaviour::Delay {
@@ -224,7 +215,7 @@ async fn tells_how_it_goes_on() {
 
     #[derive(Default)]
     struct Notes(Mutex<Vec<(u64, usize, u64)>>);
-    impl collect::Progress for Notes {
+    impl Progress for Notes {
         fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
             assert_eq!(observe.as_secs(), 10);
             self.0
@@ -233,8 +224,7 @@ async fn tells_how_it_goes_on() {
                 .push((elapsed.as_secs(), profiles, writes));
         }
     }
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let notes = Notes::default();
     let (plan, events) = (plan(10), async {
         sleep(Duration::from_millis(4500)).await;
@@ -242,35 +232,8 @@ async fn tells_how_it_goes_on() {
         world.report("b", "v1").await;
         world.delete("a").await;
     });
-    let collecting = collect(
-        &world.hub.connection,
-        &plan,
-        world.clock,
-        &notes,
-        CancellationToken::new(),
-    );
-    futures::join!(collecting, events).0.expect("evidence");
+    let collected = world.collect_and_report(&plan, &notes, events, future::pending());
+    collected.await.expect("evidence");
     let notes = notes.0.into_inner().expect("notes");
     assert_eq!((notes[0], notes[3], notes[4]), ((1, 1, 0), (4, 1, 0), (5, 1, 3)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_list_that_shows_nothing_new_adds_nothing() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let events = async {
-        for _ in 0..5 {
-            after(3600).await;
-            // The hub no longer has the changes: all profiles are listed again.
-            world.die();
-            after(20).await;
-            world.server.misbehave(Misbehaviour::Recover);
-            world.profile("passing").await;
-            world.delete("passing").await;
-            world.server.misbehave(Misbehaviour::CompactHistory);
-        }
-    };
-    let evidence = world.watch(6 * 3600, events).await;
-    assert_eq!(gaps(&evidence, Kind::Timeline).len(), 5, "one for each list");
-    assert_eq!(story(&evidence, "a").len(), 1);
 }

@@ -74,22 +74,12 @@ pub struct ManagerHooks {
     /// Everything that the hooks were asked for, in its order: `join conformance-t-1`.
     pub calls: Mutex<Vec<String>>,
     /// What each call of the hook `leave` got, by the name of the member.
-    pub leaves: Mutex<BTreeMap<String, Vec<LeaveInput>>>,
+    pub leaves: Mutex<BTreeMap<String, Vec<String>>>,
     /// The API servers of the members that the run offers.
     servers: Mutex<BTreeMap<String, Weak<()>>>,
     at_work: AtomicUsize,
     /// How many hooks were at work at once, at most.
     pub most_at_work: AtomicUsize,
-}
-
-/// What the hook `leave` got besides the name of the member.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeaveInput {
-    pub has_kubeconfig: bool,
-    pub profile: Option<ObjectKey>,
-    pub namespace: Option<String>,
-    /// Whether the API server of the offered member runs.
-    pub is_served: bool,
 }
 
 /// How long a hook takes.
@@ -206,16 +196,16 @@ impl ManagerHooks {
     /// Notes what the hook `leave` got.
     fn note_leave(&self, call: &Call<'_>, member: &driver::Member) {
         let servers = self.servers.lock().expect("no panic");
-        let input = LeaveInput {
-            has_kubeconfig: matches!(member.kubeconfig, MemberKubeconfig::Text(_)),
-            profile: call.profile.clone(),
-            namespace: call.namespace.map(str::to_owned),
-            is_served: servers
-                .get(&member.name)
-                .is_some_and(|server| server.strong_count() > 0),
-        };
+        let server = servers.get(&member.name).and_then(Weak::upgrade);
+        let kubeconfig = matches!(member.kubeconfig, MemberKubeconfig::Text(_));
+        let got = format!(
+            "kubeconfig: {kubeconfig}, served: {}, namespace: {:?}, profile: {:?}",
+            server.is_some(),
+            call.namespace,
+            call.profile
+        );
         let mut leaves = self.leaves.lock().expect("no panic");
-        leaves.entry(member.name.clone()).or_default().push(input);
+        leaves.entry(member.name.clone()).or_default().push(got);
     }
 
     async fn act(&self, call: &Call<'_>, stop: CancellationToken) -> Called {

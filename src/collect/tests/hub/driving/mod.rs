@@ -123,9 +123,7 @@ async fn run_until(world: &World, manager: &Manager, plan: &Plan, stop: impl Fut
 /// Runs until `stop`, beside what lives.
 async fn drive(world: &World, plan: &Plan, stop: impl Future<Output = ()>) -> Seen {
     let warnings = Warnings::default();
-    let token = CancellationToken::new();
-    let collecting = collect(&world.hub.connection, plan, world.clock, &warnings, token.clone());
-    let evidence = cancel_after(stop, &token, collecting).await;
+    let evidence = world.collect_and_report(plan, &warnings, async {}, stop).await;
     Seen {
         evidence: evidence.expect("evidence"),
         warnings: warnings.warnings.into_inner().expect("no panic"),

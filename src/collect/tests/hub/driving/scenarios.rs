@@ -9,8 +9,7 @@ const UNANSWERED: i64 = 130;
 
 #[tokio::test(start_paused = true)]
 async fn all_scenarios_run_and_their_reactions_are_recorded() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let manager = Manager::new(&world, Habits::default()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
     assert_eq!(seen.warnings, [""; 0]);
@@ -150,8 +149,7 @@ async fn a_change_has_the_value_before_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_manager_gets_its_whole_time() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let manager = Manager::new(&world, Habits::idle()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
     let join = seen.step(Scenario::JoinAndLeave, DriverAction::Join);
@@ -254,24 +252,6 @@ async fn with_own_members(world: &World, names: &[&str], habits: Habits) -> (Man
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_member_that_fails_to_leave_is_given_to_no_other_scenario() {
-    let world = World::new().await;
-    let (manager, plan) = with_own_members(&world, &["lisbon"], Habits::failing(1)).await;
-    let seen = run(&world, &manager, &plan).await;
-    let joins = |why: &str| {
-        let joins = seen.driver().steps_of(DriverAction::Join);
-        joins.filter(|step| reason(step) == why).count()
-    };
-    assert_eq!(joins(""), 1);
-    assert_eq!(
-        joins("too few members: 1 needed, 0 usable; the others failed to leave"),
-        8
-    );
-    // The end of the run tries again.
-    assert_eq!(manager.joined(), [].into());
-}
-
-#[tokio::test(start_paused = true)]
 async fn scenarios_continue_with_the_members_that_have_left() {
     let world = World::new().await;
     let habits = Habits {
@@ -327,8 +307,7 @@ async fn own_members_are_shared_by_the_scenarios() {
 
 #[tokio::test(start_paused = true)]
 async fn an_impossible_action_has_a_reason() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let habits = Habits {
         missing: [DriverAction::Join, DriverAction::Leave].into(),
         ..Habits::default()

@@ -9,6 +9,14 @@ use super::*;
 #[derive(Default)]
 pub(super) struct Switchboard(pub HashMap<String, Fake>);
 
+impl Switchboard {
+    pub(super) fn to(members: impl IntoIterator<Item = (&'static str, Fake)>) -> Arc<Self> {
+        let hosts = members.into_iter();
+        let hosts = hosts.map(|(host, fake)| (format!("{host}:6443"), fake));
+        Arc::new(Self(hosts.collect()))
+    }
+}
+
 impl Dial for Switchboard {
     fn connect(&self, config: Config) -> Result<Client, ClientError> {
         let host = config
@@ -22,26 +30,6 @@ impl Dial for Switchboard {
             .ok_or_else(|| ClientError::Refused("no server answers there".to_owned()))?;
         Ok(fake.client_as(user["token"].as_str().unwrap_or_default()))
     }
-}
-
-/// A member that knows who comes with which token, and tells in refusals what was shown.
-fn knowing(token: &'static str, user: &'static str, everything: bool) -> Fake {
-    Fake::new(move |method, path| {
-        let answer = match path {
-            "/apis/authentication.k8s.io/v1/selfsubjectreviews" => {
-                json!({"status": {"userInfo": {"username": user}}})
-            }
-            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => {
-                json!({"status": {"allowed": everything}})
-            }
-            _ => return well(path),
-        };
-        assert_eq!(method, "POST");
-        match token {
-            "" => (401, json!({"message": "unknown token CANARY-token"}).to_string()),
-            _ => (201, answer.to_string()),
-        }
-    })
 }
 
 fn kubeconfig(server: &str, user: Value) -> String {
@@ -66,13 +54,10 @@ impl World {
 }
 
 fn from_secrets(seconds: u64, members: impl IntoIterator<Item = (&'static str, Fake)>) -> Plan {
-    let hosts = members
-        .into_iter()
-        .map(|(host, fake)| (format!("{host}:6443"), fake));
     Plan {
         members: Members {
             from_secrets: true,
-            dial: Arc::new(Switchboard(hosts.collect())),
+            dial: Switchboard::to(members),
             ..Members::default()
         },
         ..plan(seconds)
@@ -86,10 +71,7 @@ fn login<'a>(evidence: &'a Evidence, secret: &str) -> &'a LoginOutcome {
 
 #[tokio::test(start_paused = true)]
 async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
-    let world = World::new().await;
-    for name in ["a", "b", "c"] {
-        world.profile(name).await;
-    }
+    let world = World::of(&["a", "b", "c"]).await;
     let token = || json!({"token": "CANARY-token"});
     let plugin = json!({"exec": {"command": "CANARY"}});
     for (secret, profile, server, user) in [
@@ -103,12 +85,13 @@ async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
         world.secret(secret, profile, &config).await;
     }
     world.secret("c2", "c", "users: [CANARY: {").await;
-    let (a, b) = (knowing("CANARY-token", "batch", true), knowing("", "", false));
+    let refusal = r#"{"message": "unknown token CANARY-token"}"#;
+    let (a, b) = (Fake::accepting(), Fake::but_for("/apis/auth", 401, refusal));
     let plan = from_secrets(50, [("a", a.clone()), ("b", b), ("c", Fake::slow(20))]);
     let evidence = world.gather(&plan).await;
 
     for (secret, expected) in [
-        ("a1", "Accepted { user: \"batch\", everything: Some(true) }"),
+        ("a1", "Accepted { user: \"u\", everything: Some(true) }"),
         ("a0", "plugin, which is not run"),
         ("b1", "Refused { code: 401"),
         ("c1", "no answer came for 10 s"),
@@ -138,21 +121,17 @@ async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
 
 #[tokio::test(start_paused = true)]
 async fn a_secret_that_is_renewed_meanwhile_is_tried_again() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let valid = Arc::new(Mutex::new(false));
     let renewed = Arc::clone(&valid);
-    let fake =
-        Fake::new(
-            move |_, path| match (path.contains("selfsubject"), *valid.lock().expect("no panic")) {
-                (true, false) => (401, String::new()),
-                (true, true) => (
-                    201,
-                    json!({"status": {"userInfo": {"username": "u"}, "allowed": false}}).to_string(),
-                ),
-                (false, _) => well(path),
-            },
-        );
+    let fake = Fake::new(move |_, path| {
+        let is_valid = *valid.lock().expect("no panic");
+        match (path.contains("selfsubject"), is_valid) {
+            (false, _) => well(path),
+            (true, true) => accepted(),
+            (true, false) => (401, String::new()),
+        }
+    });
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("old", "a", &config).await;
     world.secret("gone", "a", &config).await;
@@ -180,8 +159,7 @@ async fn a_secret_that_is_renewed_meanwhile_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_member_that_tells_no_user_is_asked_for_rights() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("s", "a", &config).await;
     let old = Fake::new(|_, path| {
@@ -201,11 +179,10 @@ async fn a_member_that_tells_no_user_is_asked_for_rights() {
 
 #[tokio::test(start_paused = true)]
 async fn a_way_that_was_given_goes_before_a_secret() {
-    let world = World::new().await;
-    world.profile("a").await;
+    let world = World::of(&["a"]).await;
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("s", "a", &config).await;
-    let mut plan = from_secrets(0, [("a", knowing("CANARY-token", "batch", false))]);
+    let mut plan = from_secrets(0, [("a", Fake::accepting())]);
     plan.members.ways = vec![way("a", Fake::well().client())];
     // The others live nowhere.
     plan.members.only_ways = true;

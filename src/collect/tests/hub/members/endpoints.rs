@@ -4,13 +4,8 @@ use super::{credentials::Switchboard, *};
 
 async fn publish(world: &World, name: &str, endpoints: &str) {
     world.profile(name).await;
-    let status =
-        json!({"status": {"properties": [{"name": "cluster-endpoints.k8s.io", "value": endpoints}]}});
-    let path = format!("{PROFILES}/{name}/status");
-    world
-        .send(Method::PATCH, &path, Some(status))
-        .await
-        .expect("patched");
+    let property = json!({"name": "cluster-endpoints.k8s.io", "value": endpoints});
+    world.set_status(name, json!({"properties": [property]})).await;
 }
 
 /// Calls the endpoints once.

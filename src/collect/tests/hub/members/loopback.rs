@@ -12,8 +12,8 @@ fn write(folder: &Path, name: &str, text: &str) {
 
 #[tokio::test]
 async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
-    let clock = Clock::system();
-    let hub = Hub::lab(clock).await.expect("a hub");
+    let world = World::new().await;
+    let clock = world.clock;
     let fake_member = FakeMember::new("a", clock, state());
     let served = fake_member.serve().await.expect("a port");
     let folder = tempfile::tempdir().expect("a folder");
@@ -31,15 +31,7 @@ async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
     );
     let (ways, files) = read_members(&folder.path().join("members.yaml")).expect("ways");
     assert_eq!((ways.len(), files.len()), (2, 2));
-    let evidence = collect(
-        &hub.connection,
-        &asking(0, ways),
-        clock,
-        &Quiet,
-        CancellationToken::new(),
-    )
-    .await
-    .expect("evidence");
+    let evidence = world.ask(0, ways).await;
     let look = &member(&evidence, "a").looks[0];
     assert!(look.missing.is_empty(), "{:?}", look.missing);
     assert_eq!(look.nodes, Some(7));
