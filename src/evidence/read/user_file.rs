@@ -40,6 +40,14 @@ impl UserFileError {
             Error::SerdeInvalidType { expected, .. } | Error::SerdeInvalidValue { expected, .. } => {
                 format!("expected {expected}")
             }
+            Error::Unexpected {
+                expected: "sequence start",
+                ..
+            } => "expected a list".to_owned(),
+            Error::Unexpected {
+                expected: "string scalar",
+                ..
+            } => "expected a string".to_owned(),
             // The message of a `Deserialize` of the suite.
             Error::Message { msg, .. } => msg.clone(),
             _ => "this is not the YAML that was expected here".to_owned(),
