@@ -225,21 +225,10 @@ pub struct Commands {
     grace: Duration,
 }
 
-/// The objects that a hook prints: of each kind, the last line counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Printed {
-    /// By `profile: NAMESPACE/NAME`.
-    profile: Option<ObjectKey>,
-    /// By `decision: NAMESPACE/KEY`.
-    decision: Option<ObjectKey>,
-}
-
-impl Printed {
-    fn read(&mut self, line: &str) {
-        let key = |prefix: &str| line.trim().strip_prefix(prefix).and_then(profile_key);
-        self.profile = key("profile:").or(self.profile.take());
-        self.decision = key("decision:").or(self.decision.take());
-    }
+/// The object that a hook prints after `prefix`, as `profile: NAMESPACE/NAME`: the last such line counts.
+fn printed_key(output: &str, prefix: &str) -> Option<ObjectKey> {
+    let key = |line: &str| profile_key(line.trim().strip_prefix(prefix)?);
+    output.lines().rev().find_map(key)
 }
 
 impl Commands {
@@ -320,12 +309,9 @@ impl Commands {
     }
 
     async fn run(&self, call: &Call<'_>, hook: &[String], stop: CancellationToken) -> io::Result<Called> {
-        let printed = Arc::<Mutex<Printed>>::default();
-        let lines = Arc::clone(&printed);
         let command = self.command(hook, call)?;
         // After the variables, which add the member's credentials.
-        let tail = Tail::without(Arc::clone(&self.secrets.lock()));
-        let tail = Mutex::new(tail.shown_to(move |line| lines.lock().read(line)));
+        let tail = Mutex::new(Tail::without(Arc::clone(&self.secrets.lock())));
         let subprocess = Subprocess {
             command,
             is_interactive: false,
@@ -337,13 +323,11 @@ impl Commands {
         };
         let end = self.subprocesses.run(subprocess).await?;
         let output = tail.into_inner().finish();
-        let failure = failure(&end, &output);
-        let Printed { profile, decision } = printed.lock().clone();
         Ok(Called {
-            failure,
+            failure: failure(&end, &output),
+            profile: printed_key(&output, "profile:"),
+            decision: printed_key(&output, "decision:"),
             output,
-            profile,
-            decision,
         })
     }
 

@@ -25,7 +25,7 @@ use crate::{
         exec::{ExecCredential, run_plugin},
         failure::cut,
     },
-    subprocess::{End, Sink, Subprocesses, Tail, with_last_words},
+    subprocess::{Sink, Subprocesses, Tail, with_last_words},
 };
 
 /// The extension that a plugin gets as its configuration.
@@ -250,7 +250,6 @@ impl Processes {
                 let program = call.command.display();
                 return Ran::NotRun(format!("{program} could not be started: {error}"));
             }
-            Ok((End::By(Err(error)), _)) => return Ran::NotRun(format!("its end was not seen: {error}")),
             Ok(ended) => ended,
         };
         if end.is_success() {

@@ -64,7 +64,7 @@ pub(crate) struct Subprocess<'a> {
 #[derive(Debug)]
 pub(crate) enum End {
     /// By itself.
-    By(io::Result<ExitStatus>),
+    By(ExitStatus),
     /// It took too long, and was ended.
     Late(Duration),
     /// It printed more than that many bytes, and was ended.
@@ -94,7 +94,7 @@ impl Subprocesses {
     /// Runs a subprocess to its end. Dropping the future kills it and its process group.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// When it cannot be started, or its end cannot be observed.
     pub async fn run(&self, subprocess: Subprocess<'_>) -> io::Result<End> {
         let Subprocess {
             mut command,
@@ -126,7 +126,7 @@ impl Subprocesses {
 
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let mut reading = pin!(try_join(stdout.read(out), stderr.read(err)).fuse());
-        let mut end = until_end(&mut child, reading.as_mut(), limit, stop).await;
+        let mut end = until_end(&mut child, reading.as_mut(), limit, stop).await?;
         if matches!(end, End::By(_))
             && let Err(flood) = rest(reading.as_mut()).await
         {
@@ -160,7 +160,7 @@ async fn until_end<R>(
     mut reading: Pin<&mut R>,
     limit: Duration,
     stop: &CancellationToken,
-) -> End
+) -> io::Result<End>
 where
     R: FusedFuture<Output = Result<((), ()), End>>,
 {
@@ -168,12 +168,12 @@ where
     loop {
         select! {
             biased;
-            status = child.wait() => return End::By(status),
-            () = &mut late => return End::Late(limit),
-            () = stop.cancelled() => return End::Stopped,
+            status = child.wait() => return status.map(End::By),
+            () = &mut late => return Ok(End::Late(limit)),
+            () = stop.cancelled() => return Ok(End::Stopped),
             read = &mut reading, if !reading.is_terminated() => {
                 if let Err(flood) = read {
-                    return flood;
+                    return Ok(flood);
                 }
             }
         }
@@ -197,7 +197,7 @@ where
 impl End {
     /// Whether the program succeeded.
     pub fn is_success(&self) -> bool {
-        matches!(self, End::By(Ok(status)) if status.success())
+        matches!(self, End::By(status) if status.success())
     }
 }
 
@@ -205,11 +205,10 @@ impl End {
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            End::By(Ok(status)) => match status.code() {
+            End::By(status) => match status.code() {
                 Some(code) => write!(f, "ended with exit code {code}"),
                 None => write!(f, "was ended: {status}"),
             },
-            End::By(Err(error)) => write!(f, "ended unseen: {error}"),
             End::Late(limit) => {
                 let limit = SignedDuration::try_from(*limit).unwrap_or(SignedDuration::MAX);
                 write!(f, "took longer than {limit:#} and was ended")

@@ -86,12 +86,7 @@ pub(crate) struct Tail {
     size: usize,
     /// Whether the lines belong to a private key.
     in_key: bool,
-    /// Reads each line that is not too long, as it was printed.
-    reader: Option<LineReader>,
 }
-
-/// Is called with each line.
-type LineReader = Box<dyn FnMut(&str) + Send>;
 
 impl Tail {
     /// An empty tail that redacts these secrets.
@@ -100,13 +95,6 @@ impl Tail {
             secrets,
             ..Self::default()
         }
-    }
-
-    /// Shows each line to a reader, too.
-    #[must_use]
-    pub fn shown_to(mut self, reader: impl FnMut(&str) + Send + 'static) -> Self {
-        self.reader = Some(Box::new(reader));
-        self
     }
 
     /// The kept lines.
@@ -118,9 +106,6 @@ impl Tail {
     fn line(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
-        if let Some(reader) = &mut self.reader {
-            reader(line);
-        }
         if self.in_key {
             self.in_key = !ends_key(line);
             return;
