@@ -44,7 +44,7 @@ pub use progress::{Progress, Quiet};
 pub use run::{
     collect,
     plan::Plan,
-    survey::{Inventory, Survey, survey},
+    survey::{Listed, Survey, survey},
 };
 #[cfg(fuzzing)]
 pub use watch::fuzzing;

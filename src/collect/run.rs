@@ -9,7 +9,7 @@ mod window;
 
 use std::{future::Future, time::Duration};
 
-use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window, api::PlacementDecision};
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window};
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use self::{
     plan::{Plan, header},
     settle::follow,
-    window::{Watches, watched_namespaces},
+    window::{AllWatches, Watches, watched_namespaces},
 };
 use crate::{
     clock::Clock,
@@ -100,7 +100,7 @@ pub(crate) struct Run<'a> {
     is_stale: bool,
     pub(crate) patience: Patience,
     /// The watches that go on after the window.
-    left: Option<(Watches, Watches<PlacementDecision>)>,
+    left: Option<AllWatches>,
 }
 
 impl<'a> Run<'a> {

@@ -3,7 +3,6 @@
 use std::{cell::Cell, future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use evidence::Limits;
 use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited, combinators::UnsyncBoxBody};
 use kube::client::{Body, Client};
@@ -24,6 +23,8 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const LONGEST_WAITS: Duration = Duration::from_secs(20);
 /// How long the reason of a refusal may take. Without it, a refusal is a refusal still.
 const REASON: Duration = Duration::from_secs(5);
+/// Why an answer is missing that began.
+pub(crate) const NO_WHOLE_ANSWER: &str = "no whole answer came";
 /// Attempts until a hub that is busy or ailing counts as not answering.
 pub(crate) const ATTEMPTS: u32 = 5;
 
@@ -38,10 +39,6 @@ pub(crate) struct TimedClient {
     pub request_timeout: Duration,
     /// How long a list may take until the end of its last page.
     pub list_timeout: Duration,
-    /// How many bytes a list may have in all.
-    pub most_of_list: u64,
-    /// How many bytes another answer may have.
-    pub most_of_answer: u64,
     /// Counts and spaces the requests.
     pub cost: Arc<RequestCost>,
     /// The credentials that no answer may show.
@@ -57,19 +54,9 @@ impl TimedClient {
             client,
             request_timeout,
             list_timeout: request_timeout,
-            most_of_list: Limits::default().whole,
-            most_of_answer: LARGEST,
             cost,
             own: OwnCredentials::default(),
             seed,
-        }
-    }
-
-    /// What a list that begins now may have.
-    pub fn list_budget(&self) -> ListBudget {
-        ListBudget {
-            until: self.cost.traffic().bytes.saturating_add(self.most_of_list),
-            most: self.most_of_list,
         }
     }
 
@@ -80,27 +67,14 @@ impl TimedClient {
     }
 }
 
-/// How much a list may bring, so that one without an end does not take all memory: the same as a file of others.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ListBudget {
-    until: u64,
-    most: u64,
-}
-
-impl ListBudget {
-    /// Checks what has come since.
-    ///
-    /// # Errors
-    /// When it is too much.
-    pub fn check(&self, cost: &RequestCost) -> Result<(), Failure> {
-        if cost.traffic().bytes > self.until {
-            return Err(Failure::broken(format!(
-                "the list is too large: more than {} MiB",
-                self.most >> 20
-            )));
-        }
-        Ok(())
-    }
+/// The outcome of `work`, which fails if it takes longer; `silence` begins the reason then.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    silence: &str,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let outcome = timeout(limit, work).await;
+    outcome.unwrap_or_else(|_| Err(Failure::silent(silence, limit)))
 }
 
 /// Sends a request and waits for the head of the answer, whatever its status.
@@ -108,12 +82,9 @@ pub(crate) async fn answer(
     client: &TimedClient,
     request: Request<Body>,
 ) -> Result<Response<AnswerBody>, Failure> {
-    let limit = client.request_timeout;
-    let late = || Failure::silent("no answer came", limit);
     client.cost.request();
-    let response = timeout(limit, client.client.send(request))
-        .await
-        .map_err(|_| late())??;
+    let sending = async { Ok(client.client.send(request).await?) };
+    let response = within(client.request_timeout, "no answer came", sending).await?;
     let cost = Arc::clone(&client.cost);
     Ok(response.map(|body| {
         let counted = body.map_frame(move |frame| {
@@ -141,11 +112,13 @@ pub(crate) async fn send(
     let after = after
         .and_then(|value| value.to_str().ok())
         .and_then(|text| text.trim().parse().ok());
-    let body = timeout(REASON.min(client.request_timeout), body(response, client))
-        .await
-        .ok()
-        .and_then(Result::ok)
-        .unwrap_or_default();
+    let body = within(
+        REASON.min(client.request_timeout),
+        NO_WHOLE_ANSWER,
+        body(response),
+    )
+    .await;
+    let body = body.unwrap_or_default();
     let text = client.own.redaction().redact_message(&body);
     let mut status = Box::new(read_status(&text));
     status.code = code;
@@ -156,12 +129,11 @@ pub(crate) async fn send(
 }
 
 /// The largest answer that is read as a whole: etcd holds no object of more than a few megabytes.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: usize = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
-pub(crate) async fn body(response: Response<AnswerBody>, client: &TimedClient) -> Result<Bytes, Failure> {
-    let largest = usize::try_from(client.most_of_answer).unwrap_or(usize::MAX);
-    let body = Limited::new(response.into_body(), largest).collect().await;
+pub(crate) async fn body(response: Response<AnswerBody>) -> Result<Bytes, Failure> {
+    let body = Limited::new(response.into_body(), LARGEST).collect().await;
     let body = body.map_err(|error| match error.downcast::<kube::Error>() {
         Ok(error) => Failure::from(*error),
         Err(_) => Failure::broken("the answer is too large"),
@@ -241,10 +213,8 @@ pub(crate) async fn once<T: DeserializeOwned>(
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
     *request.body_mut() = Body::from(body_sent);
-    let limit = client.request_timeout;
-    let late = || Failure::silent("no whole answer came", limit);
     let whole = async { read(send(client, request).await?, path, client).await };
-    timeout(limit, whole).await.map_err(|_| late())?
+    within(client.request_timeout, NO_WHOLE_ANSWER, whole).await
 }
 
 /// Reads the answer to a request for `path`, which is known to be small.
@@ -253,11 +223,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
     path: &str,
     client: &TimedClient,
 ) -> Result<T, Failure> {
-    let limit = client.request_timeout;
-    let late = || Failure::silent("no whole answer came", limit);
-    let answer = timeout(limit, body(response, client))
-        .await
-        .map_err(|_| late())??;
+    let answer = within(client.request_timeout, NO_WHOLE_ANSWER, body(response)).await?;
     let answer = client.own.redaction().redact(&answer).into_owned();
     // The parser's message may quote what it could not read.
     serde_json::from_slice(&answer)

@@ -336,14 +336,5 @@ impl HubAccess {
     }
 }
 
-impl fmt::Debug for HubAccess {
-    /// Without the kubeconfig.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HubAccess")
-            .field("server", &self.server)
-            .finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,6 @@ mod kubeconfig;
 pub(crate) mod own_credentials;
 
 use std::{
-    fmt,
     hash::{BuildHasher as _, RandomState},
     sync::{
         Arc,
@@ -126,14 +125,6 @@ impl Connection {
     /// How other programs reach the hub; none where it is the suite's own.
     pub fn access(&self) -> Option<&HubAccess> {
         self.access.as_ref()
-    }
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection")
-            .field("source", &self.source)
-            .finish_non_exhaustive()
     }
 }
 

@@ -379,16 +379,12 @@ pub(super) struct MemberPool {
     run: String,
     next: AtomicUsize,
     /// None unless they are the implementer's own.
-    own: Option<OwnPool>,
-}
-
-/// The implementer's own members.
-struct OwnPool {
-    members: Mutex<OwnMembers>,
+    own: Option<Mutex<OwnMembers>>,
     /// Wakes the scenarios that wait for members.
     changed: Notify,
 }
 
+/// The implementer's own members.
 struct OwnMembers {
     /// Members that no scenario has. The last is taken first.
     free: Vec<OwnMember>,
@@ -399,19 +395,18 @@ struct OwnMembers {
 impl MemberPool {
     /// All members of a plan.
     pub fn new(plan: &DriverPlan) -> Self {
+        let own = match &plan.fleet {
+            Fleet::Own(own) => Some(Mutex::new(OwnMembers {
+                free: own.iter().rev().cloned().collect(),
+                usable: own.len(),
+            })),
+            Fleet::Fake(_) | Fleet::MadeByHook => None,
+        };
         Self {
             run: plan.run.clone(),
             next: AtomicUsize::new(1),
-            own: matches!(plan.fleet, Fleet::Own(_)).then(|| {
-                let own = plan.own_members();
-                OwnPool {
-                    members: Mutex::new(OwnMembers {
-                        free: own.iter().rev().cloned().collect(),
-                        usable: own.len(),
-                    }),
-                    changed: Notify::new(),
-                }
-            }),
+            own,
+            changed: Notify::new(),
         }
     }
 
@@ -421,8 +416,8 @@ impl MemberPool {
             return Ok((0..count).map(|_| named(self.name())).collect());
         };
         loop {
-            let changed = own.changed.notified();
-            if let Some(outcome) = own.members.lock().take(count) {
+            let changed = self.changed.notified();
+            if let Some(outcome) = own.lock().take(count) {
                 return outcome;
             }
             changed.await;
@@ -441,16 +436,16 @@ impl MemberPool {
     /// Returns a member that has left.
     pub fn give_back(&self, member: OwnMember) {
         if let Some(own) = &self.own {
-            own.members.lock().free.push(member);
-            own.changed.notify_waiters();
+            own.lock().free.push(member);
+            self.changed.notify_waiters();
         }
     }
 
     /// Records that a member has failed to leave: no other scenario can take it.
     pub fn lose(&self) {
         if let Some(own) = &self.own {
-            own.members.lock().usable -= 1;
-            own.changed.notify_waiters();
+            own.lock().usable -= 1;
+            self.changed.notify_waiters();
         }
     }
 

@@ -19,7 +19,6 @@ mod writes;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -49,7 +48,10 @@ pub(super) use self::{
     session::RunContext,
     writes::{FIELD_MANAGER, Writes, list_labelled},
 };
-use crate::hub::{NO_MUTATIONS, permissions::Permissions};
+use crate::hub::{
+    NO_MUTATIONS,
+    permissions::{Permissions, places},
+};
 
 /// How long the implementation may take to react, unless the driver file says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -180,17 +182,6 @@ impl DriverPlan {
     }
 }
 
-impl fmt::Debug for DriverPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverPlan")
-            .field("run", &self.run)
-            .field("patience", &self.patience)
-            .field("scale", &self.scale)
-            .field("mutations", &self.mutations)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A new run's id: short, a valid part of a name and of a label's value, and not a word.
 pub fn new_run_id() -> String {
     let mut random = [0; RUN_ID_LENGTH];
@@ -275,13 +266,10 @@ fn forbidden(
         DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],
         _ => &[],
     };
-    let everywhere = [String::new()];
-    let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
     let is_refused = |verb: &str, resource: &str| {
-        let allows = |namespace: &String| permissions.allows(verb, names::GROUP, resource, namespace);
-        namespaces
-            .iter()
-            .all(|namespace| allows(namespace) == Some(false))
+        let allows = |namespace: &str| permissions.allows(verb, names::GROUP, resource, namespace);
+        let mut places = places(scope).into_iter();
+        places.all(|namespace| allows(namespace) == Some(false))
     };
     let (verb, resource) = writes
         .iter()

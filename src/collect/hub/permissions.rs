@@ -29,19 +29,13 @@ impl Permissions {
     /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
     /// to the objects of the roles that are `written`.
     pub async fn ask(client: &TimedClient, namespaces: &[String], written: &[Role]) -> Self {
-        let everywhere = [String::new()];
-        let namespaces = if namespaces.is_empty() {
-            &everywhere[..]
-        } else {
-            namespaces
-        };
         let mut questions = vec![
             question("list", "", "namespaces", ""),
             question("watch", "", "namespaces", ""),
             question("list", "", "secrets", ""),
             question("get", CRD_GROUP, "customresourcedefinitions", ""),
         ];
-        for namespace in namespaces {
+        for namespace in places(namespaces) {
             for verb in ["get", "list", "watch", "patch"] {
                 questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
             }
@@ -97,6 +91,14 @@ impl Permissions {
     /// All answers, for the evidence.
     pub fn into_inner(self) -> Vec<Permission> {
         self.0
+    }
+}
+
+/// The namespaces of a scope as [`Permissions::allows`] takes them: one empty name if the scope is the whole hub.
+pub(crate) fn places(scope: &[String]) -> Vec<&str> {
+    match scope {
+        [] => vec![""],
+        namespaces => namespaces.iter().map(String::as_str).collect(),
     }
 }
 

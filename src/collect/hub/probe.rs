@@ -10,7 +10,11 @@ use http::Method;
 use kube::core::{Status, response::StatusCause};
 use serde_json::{Value, json};
 
-use super::{NO_DRY_RUN, Wish, permissions::Permissions, target::Target};
+use super::{
+    NO_DRY_RUN, Wish,
+    permissions::{Permissions, places},
+    target::Target,
+};
 use crate::{
     clock::Clock,
     connect::{
@@ -28,12 +32,9 @@ const OTHER_MANAGERS: [&str; 2] = ["conformance-probe", "conformance-probe-2"];
 
 /// Whether to make the probe, and what of it is unavailable.
 pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
-    let everywhere = [String::new()];
-    let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };
     // Only where the hub says so: a probe that RBAC refuses shows nothing.
-    let allowed = namespaces
-        .iter()
-        .any(|namespace| may_patch(permissions, namespace));
+    let mut places = places(scope).into_iter();
+    let allowed = places.any(|namespace| may_patch(permissions, namespace));
     wish.asked(allowed, Kind::Probe, NO_DRY_RUN)
 }
 

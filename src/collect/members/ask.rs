@@ -1,6 +1,6 @@
 //! Sends requests to a member, with limits of time and size.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use evidence::{Reason, ReasonId};
@@ -8,11 +8,10 @@ use http::{HeaderMap, Method, StatusCode};
 use jiff::Timestamp;
 use kube::{Client, config::AuthInfo};
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use crate::connect::{
-    call::{TimedClient, answer, body, once, read, request, retry, send},
+    call::{NO_WHOLE_ANSWER, TimedClient, answer, body, once, read, request, retry, send, within},
     failure::{Failure, How, code_name, one_line},
     own_credentials::secrets_in,
 };
@@ -21,24 +20,13 @@ use crate::connect::{
 const REQUEST: Duration = Duration::from_secs(10);
 /// How often a request is sent to a member that is busy or ailing.
 const ATTEMPTS: u32 = 2;
-/// The largest answer in bytes, the largest list, and the largest list of metadata, whose items are not kept.
-const LARGEST: u64 = 1 << 20;
-const LARGEST_LIST: u64 = 4 << 20;
-const LARGEST_METADATA: u64 = 64 << 20;
 
 /// Why a member that does not accept the credential is missing.
 pub(super) const NOT_ACCEPTED: &str =
     "the member answered 401 Unauthorized: it does not accept the credential";
 
-/// Limits the time of a request, with its retries.
-async fn in_time<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let late = |_| Failure::silent("no whole answer came", REQUEST);
-    timeout(REQUEST, work).await.map_err(late)?
-}
-
 /// A member, as it is asked.
 pub(super) struct Asker {
-    /// For single objects and lists of whole objects.
     pub client: TimedClient,
     pub clean: Clean,
     /// When its credential expires, if that is known.
@@ -47,24 +35,10 @@ pub(super) struct Asker {
 
 impl Asker {
     pub fn new(client: Client, clean: Clean) -> Self {
-        let client = TimedClient::new(client, REQUEST, Arc::default(), 0);
         Self {
-            client: TimedClient {
-                list_timeout: REQUEST,
-                most_of_list: LARGEST_LIST,
-                most_of_answer: LARGEST,
-                ..client
-            },
+            client: TimedClient::new(client, REQUEST, Arc::default(), 0),
             clean,
             expires: None,
-        }
-    }
-
-    /// The client for lists of metadata.
-    pub fn for_metadata(&self) -> TimedClient {
-        TimedClient {
-            most_of_list: LARGEST_METADATA,
-            ..self.client.clone()
         }
     }
 
@@ -73,9 +47,9 @@ impl Asker {
     /// # Errors
     /// When there is no whole answer.
     pub async fn answer(&self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
-        in_time(async {
+        within(REQUEST, NO_WHOLE_ANSWER, async {
             let response = answer(&self.client, request(Method::GET, path)?).await?;
-            Ok((response.status(), body(response, &self.client).await?))
+            Ok((response.status(), body(response).await?))
         })
         .await
     }
@@ -91,7 +65,7 @@ impl Asker {
             let object: Map<String, Value> = read(response, path, &self.client).await?;
             Ok((object.into(), headers))
         });
-        in_time(attempts).await
+        within(REQUEST, NO_WHOLE_ANSWER, attempts).await
     }
 
     /// Asks a question about oneself, which stores nothing.
@@ -104,7 +78,7 @@ impl Asker {
                 once(&self.client, Method::POST, path, "application/json", Some(review)).await?;
             Ok(answer.into())
         });
-        in_time(attempts).await
+        within(REQUEST, NO_WHOLE_ANSWER, attempts).await
     }
 
     /// Why there is no answer to use, in one line. Holds nothing of what the member said. `right` is what would let the

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::{
-    Dial, MemberWay, Way,
+    Dial, MemberWay,
     ask::{Asker, Clean, unreadable},
 };
 use crate::{
@@ -46,96 +46,113 @@ const NO_CONTEXT: &str = "the kubeconfig's context leads to no cluster and user"
 const FILE: &str = "the kubeconfig names a file, which is not read";
 
 /// Where access to a member comes from. It can be opened repeatedly.
+#[derive(Clone)]
 pub(super) enum AccessSource {
-    /// The user's way.
-    Way(MemberWay),
-    /// A consumer's Secret, or why it holds no kubeconfig.
-    Secret(Result<Hidden, String>),
+    /// A client that is ready.
+    Client(Client),
+    /// A kubeconfig of the user, which may name a credential plugin.
+    Config(Box<Config>),
+    /// A consumer's Secret.
+    Secret {
+        secret: ObjectRef,
+        /// Its kubeconfig, or why it holds none.
+        kubeconfig: Result<Arc<Hidden>, String>,
+    },
     /// The plugin of an access provider.
     Plugin(Arc<Request>),
 }
 
-/// A Secret or a plugin to try on its member.
-pub(super) struct CredentialAttempt {
-    pub with: LoginWith,
-    /// The profile of the member; without a namespace if a Secret does not name it.
-    pub profile: ObjectKey,
-    pub source: AccessSource,
-}
-
-/// Lists what is at these paths on the hub, and returns the credentials that `read` finds in it, sorted by their source.
+/// Lists what is at these paths on the hub, and returns the ways that `read` finds in it, sorted by their descriptions.
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn list_attempts(
+pub(super) async fn list_ways(
     hub: &TimedClient,
     paths: &[String],
-    read: impl Fn(&[u8]) -> Option<CredentialAttempt>,
-) -> Result<Vec<CredentialAttempt>, Failure> {
+    read: impl Fn(&[u8]) -> Option<MemberWay>,
+) -> Result<Vec<MemberWay>, Failure> {
     let mut found = Vec::new();
     for path in paths {
         let add = |found: &mut Vec<_>, json: &[u8]| found.extend(read(json));
         found.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, path, add)).await?);
     }
-    found.sort_by_cached_key(CredentialAttempt::id);
+    found.sort_by_cached_key(MemberWay::id);
     Ok(found)
 }
 
 /// The source of a credential, for people: `Secret consumer/a`.
-pub(super) fn source(with: &LoginWith) -> String {
+fn describe_source(with: &LoginWith) -> String {
     match with {
         LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
         LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
     }
 }
 
-impl CredentialAttempt {
-    /// The plugin to run for a profile; none if it has no access provider with one.
-    pub fn of_plugin(profile: &ClusterProfile, plugins: &Plugins) -> Option<Self> {
-        let request = plugins.request(profile)?;
-        Some(Self {
-            with: LoginWith::Plugin(request.provider.clone()),
-            profile: ObjectKey::of(profile),
-            source: AccessSource::Plugin(Arc::new(request)),
-        })
+/// Identifies a credential that was tried, as [`MemberWay::id`] does.
+pub(super) fn id(login: &Login) -> (String, ObjectKey) {
+    (describe_source(&login.with), ObjectKey::from(&login.profile))
+}
+
+impl MemberWay {
+    fn by_credential(profile: ObjectKey, source: AccessSource) -> Self {
+        let mut way = Self {
+            profile,
+            description: String::new(),
+            source,
+        };
+        way.description = way.credential().as_ref().map(describe_source).unwrap_or_default();
+        way
     }
 
-    /// What a labelled Secret holds.
-    pub fn of_secret(json: &[u8]) -> Option<Self> {
+    /// The plugin to run for a profile; none if it has no access provider with one.
+    pub(super) fn by_plugin(profile: &ClusterProfile, plugins: &Plugins) -> Option<Self> {
+        let source = AccessSource::Plugin(Arc::new(plugins.request(profile)?));
+        Some(Self::by_credential(ObjectKey::of(profile), source))
+    }
+
+    /// What a labelled Secret holds. The profile is without a namespace if the Secret does not name it.
+    pub(super) fn by_secret(json: &[u8]) -> Option<Self> {
         let object = Hidden(serde_json::from_slice(json).ok()?);
-        let metadata = &object.0["metadata"];
-        let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
-        let label = |key: &str| metadata["labels"][key].as_str().map(str::to_owned);
-        Some(Self {
-            with: LoginWith::Secret(ObjectRef {
-                kind: "Secret".to_owned(),
-                namespace: text("namespace"),
-                name: text("name"),
-                uid: text("uid"),
-                resource_version: text("resourceVersion"),
-            }),
-            profile: ObjectKey {
-                namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE).unwrap_or_default(),
-                name: label(names::LABEL_SECRET_PROFILE)?,
-            },
-            source: AccessSource::Secret(match kubeconfig_in_clear(&object.0) {
-                Some(Ok(kubeconfig)) => Ok(Hidden(kubeconfig)),
+        let label = |key: &str| object.0["metadata"]["labels"][key].as_str().map(str::to_owned);
+        let profile = ObjectKey {
+            namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE).unwrap_or_default(),
+            name: label(names::LABEL_SECRET_PROFILE)?,
+        };
+        let source = AccessSource::Secret {
+            secret: ObjectRef::of_value(&object.0, "Secret"),
+            kubeconfig: match kubeconfig_in_clear(&object.0) {
+                Some(Ok(kubeconfig)) => Ok(Arc::new(Hidden(kubeconfig))),
                 Some(Err(error)) => Err(format!("the Secret holds no kubeconfig: {error}")),
                 None => Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY)),
-            }),
-        })
+            },
+        };
+        Some(Self::by_credential(profile, source))
     }
 
     /// Identifies it among others.
-    pub fn id(&self) -> (String, ObjectKey) {
-        (source(&self.with), self.profile.clone())
+    pub(super) fn id(&self) -> (String, ObjectKey) {
+        (self.description.clone(), self.profile.clone())
     }
 
-    /// Tries it on its member. Returns the open member, if the member accepts it. The login names the profile as the
-    /// credential does, without its uid.
-    pub async fn try_out(&self, dial: &Arc<dyn Dial>, clock: Clock) -> (Login, Option<Asker>) {
+    /// The credential that is tried; none if the user has given the way.
+    pub(super) fn credential(&self) -> Option<LoginWith> {
+        match &self.source {
+            AccessSource::Client(_) | AccessSource::Config(_) => None,
+            AccessSource::Secret { secret, .. } => Some(LoginWith::Secret(secret.clone())),
+            AccessSource::Plugin(request) => Some(LoginWith::Plugin(request.provider.clone())),
+        }
+    }
+
+    /// Tries its credential on the member. Returns the open member, if the member accepts it. The login names the profile
+    /// as the credential does, without its uid.
+    pub(super) async fn try_out(
+        &self,
+        with: LoginWith,
+        dial: &Arc<dyn Dial>,
+        clock: Clock,
+    ) -> (Login, Option<Asker>) {
         let at = clock.now();
-        let (outcome, member) = match self.source.open(dial, clock).await {
+        let (outcome, member) = match self.open(dial, clock).await {
             Err(outcome) => (outcome, None),
             Ok(member) => {
                 let outcome = log_in(&member).await;
@@ -146,27 +163,26 @@ impl CredentialAttempt {
         let login = Login {
             at,
             profile: unknown_profile(&self.profile),
-            with: self.with.clone(),
+            with,
             outcome,
         };
         (login, member)
     }
-}
 
-impl AccessSource {
     /// Prepares to ask the member, which may run a plugin.
     ///
     /// # Errors
     /// Why there is nothing to try.
-    pub async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<Asker, LoginOutcome> {
-        let member = match self {
-            Self::Way(way) => open_way(way, dial).await,
-            Self::Secret(kubeconfig) => kubeconfig
-                .as_ref()
+    pub(super) async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<Asker, LoginOutcome> {
+        let member = match &self.source {
+            AccessSource::Client(client) => Ok(Asker::new(client.clone(), Clean::default())),
+            AccessSource::Config(config) => open_kubeconfig(config, dial).await,
+            AccessSource::Secret { kubeconfig, .. } => kubeconfig
+                .as_deref()
                 .map_err(Clone::clone)
                 .and_then(config_of_secret)
                 .and_then(|config| connect(config, &**dial)),
-            Self::Plugin(request) => return open_by_plugin(request, &**dial, clock).await,
+            AccessSource::Plugin(request) => return open_by_plugin(request, &**dial, clock).await,
         };
         member.map_err(|reason| LoginOutcome::NoCredential { reason })
     }
@@ -185,14 +201,10 @@ fn asker(connected: Result<Client, ClientError>, clean: Clean) -> Result<Asker, 
     }
 }
 
-/// Prepares a user's way, which may run a credential plugin.
-pub(super) async fn open_way(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
-    let config = match &way.way {
-        Way::Client(client) => return Ok(Asker::new(client.clone(), Clean::default())),
-        Way::Config(config) => config.clone(),
-    };
+/// Connects by a user's kubeconfig, which may run a credential plugin.
+async fn open_kubeconfig(config: &Config, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
     let (clean, dial) = (Clean::of(&config.auth_info), Arc::clone(dial));
-    let connected = exec::connect(*config, exec::PATIENCE, async |config| {
+    let connected = exec::connect(config.clone(), exec::PATIENCE, async |config| {
         let connected = spawn_blocking(move || dial.connect(config)).await;
         connected.unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())))
     });
@@ -404,7 +416,7 @@ pub(super) fn may_succeed_later(login: &Login) -> bool {
 
 /// Why a credential opens nothing, for people.
 pub(super) fn describe(login: &Login) -> String {
-    let source = source(&login.with);
+    let source = describe_source(&login.with);
     match &login.outcome {
         LoginOutcome::Accepted { .. } => format!("{source} opens it"),
         LoginOutcome::Refused { code, message } => format!("it answers {code} {message} to {source}"),

@@ -7,9 +7,10 @@ use std::{
 };
 
 use evidence::{
-    ClusterProperty, Lease, Look, MemberPart, Readyz, Reason, api::names::LABEL_HONOURED_PROPERTY, parse_time,
+    ClusterProperty, Lease, Look, MemberPart, Readyz, Reason, api::names::LABEL_HONOURED_PROPERTY,
 };
 use http::StatusCode;
+use k8s_openapi::api::coordination::v1;
 use kube::core::Status;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -147,39 +148,25 @@ impl Sampling<'_> {
             Err(failure) if failure.code() == 404 => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let absent = Value::Null;
-        let spec = match lease.get("spec") {
-            None => &absent,
-            Some(spec) if spec.is_object() => spec,
-            Some(_) => return Err(unreadable()),
-        };
+        let lease: v1::Lease = serde_json::from_value(lease).map_err(|_| unreadable())?;
+        let spec = lease.spec.unwrap_or_default();
         let now = date(&headers).unwrap_or_else(|| self.clock.now());
-        let renewed = match &spec["renewTime"] {
-            Value::Null => None,
-            Value::String(time) => parse_time(time),
-            _ => return Err(unreadable()),
-        };
-        let duration = match &spec["leaseDurationSeconds"] {
-            Value::Null => 0,
-            seconds => seconds.as_i64().ok_or_else(unreadable)?,
-        };
-        Ok(renewed.map(|renewed| Lease {
+        Ok(spec.renew_time.map(|renewed| Lease {
             name: name.to_owned(),
-            age_seconds: now.duration_since(renewed).as_secs(),
-            duration_seconds: duration,
+            age_seconds: now.duration_since(renewed.0).as_secs(),
+            duration_seconds: spec.lease_duration_seconds.unwrap_or_default().into(),
         }))
     }
 
     /// Counts the nodes: by one of them and the number of the rest or, if the member does not report that, by a list.
     async fn nodes(&self) -> Result<u64, Failure> {
-        let client = self.asker.for_metadata();
-        let (head, first) = list_head(&client, "/api/v1/nodes").await?;
+        let (head, first) = list_head(&self.asker.client, "/api/v1/nodes").await?;
         match head.remaining_item_count {
             Some(remaining) => Ok(first as u64 + remaining),
             None if head.rest.is_empty() => Ok(first as u64),
             None => {
                 let mut count = 0;
-                list_with(&client, "/api/v1/nodes", SMALL, |_| count += 1).await?;
+                list_with(&self.asker.client, "/api/v1/nodes", SMALL, |_| count += 1).await?;
                 Ok(count)
             }
         }
@@ -223,8 +210,7 @@ impl Sampling<'_> {
                 groups.insert(self.asker.clean.words(group));
             }
         };
-        let client = self.asker.for_metadata();
-        list_with(&client, DEFINITIONS, SMALL_AND_LAST, add).await?;
+        list_with(&self.asker.client, DEFINITIONS, SMALL_AND_LAST, add).await?;
         if groups.len() > GROUPS {
             return Err(Failure::broken("there are more groups than are kept"));
         }

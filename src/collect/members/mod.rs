@@ -11,7 +11,6 @@ mod poll;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,6 +20,7 @@ use kube::{Client, Config, config::Kubeconfig};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 
+use self::credentials::AccessSource;
 pub(super) use self::poll::{MemberPoll, Sources};
 pub use self::poll::{Reached, reach_members};
 use crate::{
@@ -52,15 +52,7 @@ pub struct MemberWay {
     pub profile: ObjectKey,
     /// The way, for people: `context lisbon of fleet.kubeconfig`.
     pub description: String,
-    way: Way,
-}
-
-#[derive(Clone)]
-enum Way {
-    /// A client that is ready.
-    Client(Client),
-    /// What makes one. That may run a credential plugin, so it waits until the member's turn.
-    Config(Box<Config>),
+    source: AccessSource,
 }
 
 /// Connects to servers.
@@ -88,7 +80,7 @@ impl MemberWay {
         Self {
             profile,
             description: description.into(),
-            way: Way::Client(client),
+            source: AccessSource::Client(client),
         }
     }
 }
@@ -118,26 +110,6 @@ impl Default for Members {
             only_ways: false,
             dial: Arc::new(Network),
         }
-    }
-}
-
-impl fmt::Debug for Members {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Members")
-            .field("ways", &self.ways)
-            .field("from_secrets", &self.from_secrets)
-            .field("plugins", &self.plugins)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for MemberWay {
-    /// Without the client, which holds credentials.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemberWay")
-            .field("profile", &self.profile)
-            .field("description", &self.description)
-            .finish_non_exhaustive()
     }
 }
 
@@ -192,7 +164,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         ways.push(MemberWay {
             profile,
             description: format!("context {context} of {shown}"),
-            way: Way::Config(Box::new(config)),
+            source: AccessSource::Config(Box::new(config)),
         });
     }
     Ok((ways, read.into_keys().collect()))

@@ -20,10 +20,7 @@ use tokio::{
 use super::{
     MemberWay, Members,
     ask::{Asker, NOT_ACCEPTED},
-    credentials::{
-        AccessSource, CredentialAttempt, describe, list_attempts, may_succeed_later, open_way, source,
-        unknown_profile,
-    },
+    credentials::{describe, id, list_ways, may_succeed_later, unknown_profile},
     look::{look, no_way},
 };
 use crate::{
@@ -107,20 +104,15 @@ impl MemberPoll {
     pub async fn run(&mut self, from: Sources<'_>, over: watch::Receiver<bool>) {
         let secrets = self.secret_attempts(from).await;
         let (plugins, unlisted) = self.plugin_attempts(from).await;
-        let mut accesses: BTreeMap<ObjectKey, (Option<MemberWay>, Vec<CredentialAttempt>)> = BTreeMap::new();
-        for way in &self.members.ways {
-            let (first, _) = accesses.entry(way.profile.clone()).or_default();
-            first.get_or_insert_with(|| way.clone());
+        let mut all: BTreeMap<ObjectKey, Vec<MemberWay>> = BTreeMap::new();
+        for way in self.members.ways.iter().cloned().chain(secrets).chain(plugins) {
+            all.entry(way.profile.clone()).or_default().push(way);
         }
-        for attempt in secrets.into_iter().chain(plugins) {
-            let (_, attempts) = accesses.entry(attempt.profile.clone()).or_default();
-            attempts.push(attempt);
-        }
-        let profiles = accesses.keys().cloned();
+        let profiles = all.keys().cloned();
         self.records = profiles.map(|profile| (profile, Mutex::default())).collect();
-        let polls = accesses.into_iter().map(|(profile, (way, attempts))| {
+        let polls = all.into_iter().map(|(profile, ways)| {
             let record = &self.records[&profile];
-            self.poll(record, way, attempts, over.clone())
+            self.poll(record, ways, over.clone())
         });
         join_all(polls).await;
         self.not_run = unlisted;
@@ -139,7 +131,7 @@ impl MemberPoll {
         // The list of Secrets may have failed just now. Then the earlier refusals count.
         let is_unread = self.unread.is_some();
         if let Some(plugins) = &self.members.plugins {
-            let of_plugins = profiles.filter_map(|profile| CredentialAttempt::of_plugin(profile, plugins));
+            let of_plugins = profiles.filter_map(|profile| MemberWay::by_plugin(profile, plugins));
             attempts.extend(of_plugins.filter(|attempt| self.holds(attempt)));
         }
         let mut settled = self.tried.lock().clone();
@@ -151,16 +143,17 @@ impl MemberPoll {
         attempts.retain(|attempt| !known.contains(&attempt.id()));
         let tries = attempts.iter().map(async |attempt| {
             let _turn = self.turn().await;
-            attempt.try_out(&self.members.dial, self.clock).await.0
+            let (dial, with) = (&self.members.dial, attempt.credential()?);
+            Some(attempt.try_out(with, dial, self.clock).await.0)
         });
-        let tried = join_all(tries).await;
+        let tried = join_all(tries).await.into_iter().flatten();
         // Only now: earlier outcomes are kept if the run is stopped meanwhile.
         *self.tried.lock() = settled.into_iter().chain(tried).collect();
         self.not_run = None;
     }
 
     /// The Secrets to be tried.
-    async fn secret_attempts(&mut self, from: Sources<'_>) -> Vec<CredentialAttempt> {
+    async fn secret_attempts(&mut self, from: Sources<'_>) -> Vec<MemberWay> {
         if !self.members.from_secrets {
             return Vec::new();
         }
@@ -169,8 +162,8 @@ impl MemberPoll {
             return Vec::new();
         }
         let paths: Vec<String> = from.places.iter().map(|place| secrets::path(place)).collect();
-        let read = |json: &[u8]| CredentialAttempt::of_secret(json).filter(|attempt| self.holds(attempt));
-        let attempts = list_attempts(from.hub, &paths, read).await;
+        let read = |json: &[u8]| MemberWay::by_secret(json).filter(|attempt| self.holds(attempt));
+        let attempts = list_ways(from.hub, &paths, read).await;
         attempts.unwrap_or_else(|failure| {
             self.unread = Some(failure.to_string().into());
             Vec::new()
@@ -178,24 +171,24 @@ impl MemberPoll {
     }
 
     /// The plugins to be run or, if the profiles cannot be listed, why not.
-    async fn plugin_attempts(&self, from: Sources<'_>) -> (Vec<CredentialAttempt>, Option<String>) {
+    async fn plugin_attempts(&self, from: Sources<'_>) -> (Vec<MemberWay>, Option<String>) {
         let Some(plugins) = &self.members.plugins else {
             return (Vec::new(), None);
         };
         let read = |json: &[u8]| {
             // The inventory reports what is not a profile.
             let profile: ClusterProfile = serde_json::from_slice(json).ok()?;
-            let attempt = CredentialAttempt::of_plugin(&profile, plugins)?;
+            let attempt = MemberWay::by_plugin(&profile, plugins)?;
             (self.scope.holds(&profile) && self.holds(&attempt)).then_some(attempt)
         };
-        match list_attempts(from.hub, from.profiles, read).await {
+        match list_ways(from.hub, from.profiles, read).await {
             Ok(attempts) => (attempts, None),
             Err(failure) => (Vec::new(), Some(failure.to_string())),
         }
     }
 
     /// Whether the credential of that member is tried.
-    fn holds(&self, attempt: &CredentialAttempt) -> bool {
+    fn holds(&self, attempt: &MemberWay) -> bool {
         self.members.hold(&attempt.profile)
     }
 
@@ -236,11 +229,6 @@ impl MemberPoll {
             evidence.gaps.push(Gap::of(Kind::Members, reason));
         }
     }
-}
-
-/// Identifies a credential that was tried.
-fn id(login: &Login) -> (String, ObjectKey) {
-    (source(&login.with), ObjectKey::from(&login.profile))
 }
 
 impl MemberRecord {
@@ -296,37 +284,35 @@ impl MemberPoll {
     async fn poll(
         &self,
         record: &Mutex<MemberRecord>,
-        way: Option<MemberWay>,
-        attempts: Vec<CredentialAttempt>,
+        ways: Vec<MemberWay>,
         mut over: watch::Receiver<bool>,
     ) {
-        let mut access: Option<(AccessSource, Option<Asker>)> = None;
-        if let Some(way) = way {
-            let mut record = record.lock();
-            record.way.clone_from(&way.description);
-            record.is_given = true;
-            access = Some((AccessSource::Way(way), None));
-        }
-        for attempt in attempts {
-            let _turn = self.turn().await;
-            let (tried, member) = attempt.try_out(&self.members.dial, self.clock).await;
-            if access.is_none() {
-                let mut record = record.lock();
-                match member {
-                    Some(member) => {
-                        record.way = source(&tried.with);
-                        access = Some((attempt.source, Some(member)));
-                    }
-                    None => record.closed = Some(describe(&tried)),
+        let mut access: Option<(MemberWay, Option<Asker>)> = None;
+        for way in ways {
+            let Some(with) = way.credential() else {
+                if access.is_none() {
+                    let mut record = record.lock();
+                    record.way.clone_from(&way.description);
+                    record.is_given = true;
+                    access = Some((way, None));
                 }
+                continue;
+            };
+            let _turn = self.turn().await;
+            let (tried, member) = way.try_out(with, &self.members.dial, self.clock).await;
+            if access.is_none() && member.is_some() {
+                record.lock().way.clone_from(&way.description);
+                access = Some((way, member));
+            } else if access.is_none() {
+                record.lock().closed = Some(describe(&tried));
             }
             self.tried.lock().push(tried);
         }
-        let Some((source, mut member)) = access else {
+        let Some((way, mut member)) = access else {
             return;
         };
         let began = Instant::now();
-        self.sample(&source, &mut member, record).await;
+        self.sample(&way, &mut member, record).await;
         let Some(every) = self.every else {
             return;
         };
@@ -338,28 +324,28 @@ impl MemberPoll {
                 _ = over.wait_for(|over| *over) => return,
                 () = async {
                     sleep_until(next).await;
-                    self.sample(&source, &mut member, record).await;
+                    self.sample(&way, &mut member, record).await;
                 } => {}
             }
         }
     }
 
     /// Adds one sample of the member to its record. A credential that has expired is renewed first.
-    async fn sample(&self, source: &AccessSource, member: &mut Option<Asker>, record: &Mutex<MemberRecord>) {
+    async fn sample(&self, way: &MemberWay, member: &mut Option<Asker>, record: &Mutex<MemberRecord>) {
         let _turn = self.turn().await;
         let now = self.clock.now();
         let is_valid = |member: &Asker| member.expires.is_none_or(|expires| expires > now);
         let open = match member.take().filter(is_valid) {
             Some(open) => Ok(open),
-            None => source.open(&self.members.dial, self.clock).await,
+            None => way.open(&self.members.dial, self.clock).await,
         };
         let mut look = match open {
-            Err(outcome) => no_way(self.clock, &not_opened(source, outcome)),
+            Err(outcome) => no_way(self.clock, &not_opened(way, outcome)),
             Ok(open) => {
                 let look = look(&open, self.clock).await;
                 // A plugin that does not report when its credential expires is asked for another one then.
                 let is_refused = look.missing.values().any(|reason| *reason == NOT_ACCEPTED);
-                let is_renewable = matches!(source, AccessSource::Plugin(_));
+                let is_renewable = matches!(way.credential(), Some(LoginWith::Plugin(_)));
                 *member = (!(is_refused && is_renewable)).then_some(open);
                 look
             }
@@ -376,15 +362,15 @@ impl MemberPoll {
 }
 
 /// Why the member could not be asked.
-fn not_opened(source: &AccessSource, outcome: LoginOutcome) -> String {
+fn not_opened(way: &MemberWay, outcome: LoginOutcome) -> String {
     let reason = match outcome {
         LoginOutcome::NoCredential { reason } => reason,
         LoginOutcome::Unanswered { reason } => reason.to_string(),
         LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => String::new(),
     };
-    match source {
-        AccessSource::Way(_) => reason,
-        _ => format!("its credential was not renewed: {reason}"),
+    match way.credential() {
+        None => reason,
+        Some(_) => format!("its credential was not renewed: {reason}"),
     }
 }
 
@@ -407,9 +393,9 @@ pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit
     let ways = ways.filter(|way| scope.holds_namespace(&way.profile.namespace));
     let looks = ways.map(|way| async move {
         let sampling = async {
-            match open_way(way, &members.dial).await {
+            match way.open(&members.dial, clock).await {
                 Ok(asker) => look(&asker, clock).await,
-                Err(error) => no_way(clock, &error),
+                Err(outcome) => no_way(clock, &not_opened(way, outcome)),
             }
         };
         let look = match deadline {

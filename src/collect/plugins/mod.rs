@@ -9,7 +9,7 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fmt, fs,
+    env, fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -275,13 +275,5 @@ impl Protocol {
             Protocol::V1 => "client.authentication.k8s.io/v1",
             Protocol::V1Beta1 => "client.authentication.k8s.io/v1beta1",
         }
-    }
-}
-
-impl fmt::Debug for Plugins {
-    /// Without the arguments and variables, which may hold a secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.providers.iter().map(|provider| &provider.name);
-        f.debug_list().entries(names).finish()
     }
 }

@@ -1,6 +1,6 @@
 //! Plugins as small programs, and files that name them.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use evidence::{LoginOutcome, api::ClusterProfile};
 use serde_json::{Value, json};
@@ -207,8 +207,6 @@ async fn plugins_that_fail_are_told_of_without_a_secret() {
             "echo no cluster >&2; printf %s CANARY-token; echo 'got CANARY-token' >&2; exit 3",
             "the plugin ended with exit code 3",
         ),
-        ("kill -9 $$", "the plugin was ended: signal: 9 (SIGKILL)"),
-        ("echo CANARY", "the plugin's answer is not an ExecCredential"),
         (
             "head -c 2000000 /dev/zero; sleep 60",
             "the plugin printed more than 1024 KiB and was ended",
@@ -233,16 +231,6 @@ async fn plugins_that_fail_are_told_of_without_a_secret() {
         reason.starts_with("not run: ") && reason.contains("could not be started"),
         "{reason}"
     );
-}
-
-#[tokio::test]
-async fn a_plugin_that_hangs_is_ended() {
-    let folder = Folder::new();
-    let mut plugins = folder.plugins("echo CANARY; exec sleep 60", json!({}), json!({}));
-    plugins.runner = std::sync::Arc::new(Processes::within(Duration::from_millis(300)));
-    let profile = profile(json!({"server": "https://a"}));
-    let flaw = outcome(&plugins, &profile).await.expect_err("no credential");
-    assert_eq!(flaw, "the plugin took longer than 300ms and was ended");
 }
 
 #[test]
@@ -272,33 +260,15 @@ fn a_file_that_cannot_be_used_says_why() {
             "provider: []".to_owned(),
             "unknown key `provider`: did you mean `providers`?",
         ),
-        (one("execConfig: {}"), "is missing"),
-        (one("name: p"), "`execConfig` is missing"),
-        (one("name: p, exec: {}"), "unknown key `exec`"),
-        (
-            one("name: p, execConfig: {command: sh}"),
-            "`apiVersion` is missing",
-        ),
         (
             one("name: p, execConfig: {command: sh, apiVersion: client.authentication.k8s.io/v2}"),
             "did you mean `client.authentication.k8s.io/v1`?",
         ),
         (exec("command: ''"), "provider `p`: its execConfig has no command"),
-        (
-            exec("comand: sh"),
-            "line 1, column 81: unknown key `comand`: did you mean `command`?",
-        ),
-        (exec("command: [CANARY]"), "line 1, column "),
-        (exec("command: sh, args: CANARY"), "line 1, column "),
         (exec("command: sh, args: [{a: CANARY}]"), "line 1, column "),
-        (exec("command: sh, env: {A: CANARY}"), "line 1, column "),
         (
             exec("command: sh, env: [{name: A=, value: CANARY}]"),
             "provider `p`: its env has a name or value that no environment can have",
-        ),
-        (
-            exec("command: sh, env: [{name: A, val: CANARY}]"),
-            "unknown key `val`",
         ),
         (
             exec("command: sh, interactiveMode: Sometimes"),
@@ -315,13 +285,6 @@ fn a_file_that_cannot_be_used_says_why() {
             "`no-such-plugin` is not on the PATH",
         ),
         (
-            good.replace(
-                "name: p,",
-                "name: p, profileSourcedEnvVarsPolicy: AppendIfNotExist,",
-            ),
-            "did you mean `AppendIfNotExists`?",
-        ),
-        (
             format!(
                 "{}, {}",
                 good.trim_end_matches(']'),
@@ -330,12 +293,13 @@ fn a_file_that_cannot_be_used_says_why() {
             "provider `p`: it is listed twice",
         ),
     ] {
-        let error = folder.read(&text).expect_err(expected);
+        let error = folder.read(&text).err().expect(expected);
         assert!(error.contains(expected), "{text}: {error}");
         assert!(!error.contains("CANARY"), "{error}");
     }
     let error = read_providers(&folder.path("nowhere"))
-        .expect_err("not there")
+        .err()
+        .expect("not there")
         .to_string();
     assert!(error.contains("failed to read the provider file"), "{error}");
 }

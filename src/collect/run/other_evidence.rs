@@ -137,15 +137,6 @@ impl Run<'_> {
     }
 }
 
-/// Why the Namespaces were not listed.
-#[derive(Debug, thiserror::Error)]
-enum NotListed {
-    #[error(transparent)]
-    Unfinished(#[from] Unfinished),
-    #[error(transparent)]
-    Hub(#[from] Failure),
-}
-
 impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
     pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
@@ -188,31 +179,28 @@ impl Run<'_> {
         let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         Box::pin(self.profiles()).await?;
         // In a run that is cut short, the first list is enough.
-        if let Err(error) = self.namespaces().await
+        if let Err(reason) = self.namespaces().await
             && !(known && self.stopped())
         {
-            self.gap(Kind::Namespaces, error.to_string());
+            self.gap(Kind::Namespaces, reason);
         }
         Ok(())
     }
 
-    /// Lists the namespaces.
-    async fn namespaces(&mut self) -> Result<(), NotListed> {
+    /// Lists the namespaces. The error is why they were not listed.
+    async fn namespaces(&mut self) -> Result<(), String> {
         let (client, scope) = (&self.client(), &self.plan.scope.namespaces);
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(client, &self.permissions, scope)
         });
-        match self.patience.within(self.patience.list / 3, listing).await {
-            Ok(Ok(found)) => {
-                self.evidence.namespaces = found.namespaces;
-                // Of two looks, the last one counts.
-                let unreadable = &mut self.evidence.unreadable;
-                unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
-                unreadable.extend(found.unreadable);
-                Ok(())
-            }
-            Ok(Err(failure)) => Err(failure.into()),
-            Err(unfinished) => Err(unfinished.into()),
-        }
+        let read = self.patience.within(self.patience.list / 3, listing).await;
+        let listed = read.map_err(|unfinished| unfinished.to_string())?;
+        let found = listed.map_err(|failure| failure.to_string())?;
+        self.evidence.namespaces = found.namespaces;
+        // Of two looks, the last one counts.
+        let unreadable = &mut self.evidence.unreadable;
+        unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
+        unreadable.extend(found.unreadable);
+        Ok(())
     }
 }

@@ -1,10 +1,6 @@
 //! The plan of a run, and the evidence header that follows from it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use evidence::{
     Asked, Claim, FORMAT, Header, Kind, Reason, Scope,
@@ -23,7 +19,7 @@ use crate::{
 };
 
 /// What to collect.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Plan {
     /// By which documents to judge; goes into the evidence as it is.
     pub claim: Claim,
@@ -129,15 +125,9 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
         },
         scope: plan.scope.clone(),
-        window: None,
-        settled: None,
-        read_at: None,
-        cut_short: None,
         clock_skew_ms: target.skew.millis(),
-        traffic: None,
-        permissions: Vec::new(),
         asked,
-        other_runs: BTreeSet::new(),
+        ..Header::default()
     }
 }
 

@@ -8,14 +8,13 @@ use std::{
 };
 
 use evidence::{Awaited, Later, ObjectKey, Settled, api::PlacementDecision};
-use futures::future::join;
 use jiff::Timestamp;
 use tokio::{
     select,
     time::{Instant, sleep},
 };
 
-use super::{Run, TICK, window::Watches};
+use super::{Run, TICK, window::AllWatches};
 use crate::watch::timeline;
 
 /// How often the caller is asked while nothing changes, as violations grow older.
@@ -25,8 +24,7 @@ const SHARE: u32 = 20;
 
 /// What the run keeps watching for.
 pub(super) struct Open {
-    watches: Watches,
-    slices: Watches<PlacementDecision>,
+    watches: AllWatches,
     seen: Seen,
 }
 
@@ -43,14 +41,8 @@ struct Seen {
 /// Records every change for as long as it is polled.
 pub(super) async fn follow(open: Option<&mut Open>) {
     match open {
-        Some(open) => open.follow().await,
+        Some(open) => open.watches.follow().await,
         None => pending().await,
-    }
-}
-
-impl Open {
-    async fn follow(&mut self) {
-        join(self.watches.follow(), self.slices.follow()).await;
     }
 }
 
@@ -106,7 +98,8 @@ impl Seen {
 impl Run<'_> {
     /// What is open now that the window has ended; none if nothing is, or if the run does not wait.
     pub(super) fn open(&mut self) -> Option<Open> {
-        let (watches, slices) = self.left.take()?;
+        let watches = self.left.take()?;
+        let AllWatches { profiles, slices } = &watches;
         let window_end = self.evidence.header.window?.until;
         if self.plan.settle.is_zero() || self.is_stale || self.stopped() {
             return None;
@@ -115,7 +108,7 @@ impl Run<'_> {
         // What is not watched cannot be waited for.
         awaited
             .profiles
-            .retain(|profile| watches.hold(&profile.namespace));
+            .retain(|profile| profiles.hold(&profile.namespace));
         awaited.slices.retain(|slice| slices.hold(&slice.namespace));
         if awaited.is_empty() {
             return None;
@@ -124,40 +117,35 @@ impl Run<'_> {
         let missing = awaited.profiles.iter().filter(|key| !existing.contains(key));
         let missing = missing.cloned().collect();
         let unreadable = || self.evidence.unreadable.iter();
-        let profiles = self.evidence.profiles.iter();
-        watches.record.lock().go_on(profiles, unreadable(), window_end);
+        let of_profiles = self.evidence.profiles.iter();
+        profiles
+            .record
+            .lock()
+            .go_on(of_profiles, unreadable(), window_end);
         let of_slices = self.evidence.slices.iter();
         slices.record.lock().go_on(of_slices, unreadable(), window_end);
         let seen = Seen {
             window_end,
-            profiles: watches.record.clone(),
+            profiles: profiles.record.clone(),
             slices: slices.record.clone(),
             awaited,
             missing,
         };
-        Some(Open {
-            watches,
-            slices,
-            seen,
-        })
+        Some(Open { watches, seen })
     }
 
     /// Watches until nothing is open, or for as long as the plan says.
     pub(super) async fn settle(&mut self, mut open: Open) {
         self.progress.phase("waiting for open violations to settle");
-        let Open {
-            watches,
-            slices,
-            seen,
-        } = &mut open;
+        let Open { watches, seen } = &mut open;
         select! {
             biased;
             () = self.until_settled(seen) => {}
             // A list that is under way must not begin again each second.
-            _ = join(watches.follow(), slices.follow()) => {}
+            () = watches.follow() => {}
         }
         let cut_short = self.stopped();
-        self.confirm_settled(&mut open).await;
+        self.confirm_settled(&mut open.watches).await;
         let now = self.clock.now();
         let settled = Settled {
             cut_short,
@@ -192,21 +180,21 @@ impl Run<'_> {
 
     /// Compares lists with what the watches have brought since the window ended. Without that, it is unknown whether they
     /// were right.
-    async fn confirm_settled(&mut self, open: &mut Open) {
+    async fn confirm_settled(&mut self, watches: &mut AllWatches) {
         let ended = self.clock.now();
-        let Open { watches, slices, .. } = open;
+        let AllWatches { profiles, slices } = watches;
         let confirming = async {
             // Both, whatever the first one says.
-            let profiles = watches.confirm().await;
-            slices.confirm().await && profiles
+            let is_confirmed = profiles.confirm().await;
+            slices.confirm().await && is_confirmed
         };
         let confirmed = self.patience.within(self.patience.list, confirming).await;
         if confirmed != Ok(true) {
             let now = self.clock.now();
-            watches.doubt_later(now);
+            profiles.doubt_later(now);
             slices.doubt_later(now);
         }
-        watches.finish(ended);
+        profiles.finish(ended);
         slices.finish(ended);
     }
 

@@ -3,15 +3,11 @@
 //! It sends what a run sends first, and one question more: who asks. It watches nothing, reads no Secret and stores
 //! nothing.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    future::Future,
-    time::Duration,
-};
+use std::{future::Future, time::Duration};
 
 use evidence::{
     Evidence, Kind,
-    api::{ClusterProfile, ObjectKind, names},
+    api::{ObjectKind, names},
     redact::without_credentials,
     runs::is_of_a_run,
 };
@@ -23,38 +19,28 @@ use super::{Run, plan::Plan};
 use crate::{
     clock::Clock,
     connect::{Connection, call::ask, failure::Failure},
-    hub::error::CollectError,
+    hub::{error::CollectError, permissions::places},
     progress::Quiet,
     watch::record::asked_for_writers,
 };
 
 /// Where the hub reports the user of a request.
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-/// The number of managers that are counted.
-const MANAGERS: usize = 100;
 
 /// What a run on the hub would begin with.
 #[derive(Debug)]
 pub struct Survey {
     /// The runner's user name on the hub; none if the hub does not say.
     pub user: Option<String>,
-    /// What a run with the plan would ask for, and cannot have: the header and the gaps of its evidence.
+    /// What a run with the plan would ask for, and cannot have, and the profiles that it would judge.
     pub evidence: Evidence,
-    /// The profiles.
-    pub inventory: Result<Inventory, CollectError>,
-    /// The profiles that a run would judge, for example to list their field managers.
-    pub profiles: Vec<ClusterProfile>,
+    /// The list of profiles.
+    pub listed: Result<Listed, CollectError>,
 }
 
-/// The profiles of a hub, counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inventory {
-    /// How many a run would judge.
-    pub profiles: usize,
-    /// The number of their Namespaces.
-    pub namespaces: usize,
-    /// The managers in their spec, each with the number of its profiles. Of very many, only some.
-    pub managers: BTreeMap<String, usize>,
+/// What a list of profiles had besides those that a run would judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
     /// How many a run leaves out: those of other managers than the plan's, and those of other conformance runs.
     pub left_out: usize,
     /// How many cannot be read.
@@ -83,16 +69,12 @@ pub async fn survey(
         Ok((run, user(hub).await))
     };
     let (mut run, user) = within(deadline, preparing).await.ok_or_else(late)??;
-    let (inventory, profiles) = match run.inventory(deadline).await {
-        Ok((inventory, profiles)) => (Ok(inventory), profiles),
-        Err(error) => (Err(error), Vec::new()),
-    };
+    let listed = run.list(deadline).await;
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(Survey {
         user,
         evidence: run.evidence,
-        inventory,
-        profiles,
+        listed,
     })
 }
 
@@ -105,22 +87,14 @@ async fn user(hub: &Connection) -> Option<String> {
 }
 
 impl Run<'_> {
-    /// Lists and counts the profiles.
-    async fn inventory(
-        &mut self,
-        deadline: Option<Instant>,
-    ) -> Result<(Inventory, Vec<ClusterProfile>), CollectError> {
+    /// Lists the profiles.
+    async fn list(&mut self, deadline: Option<Instant>) -> Result<Listed, CollectError> {
         let scope = &self.plan.scope;
         let mut listed = self.watches(false, |namespace| self.target.profiles(namespace));
         let started = within(deadline, listed.start(&self.patience)).await;
         let is_whole = started.is_some() && listed.unlisted.is_none();
         if let Some(Err(failure)) = started {
-            return Err(CollectError::of_list(
-                ObjectKind::ClusterProfile,
-                &failure,
-                &self.hub.source,
-                &scope.namespaces,
-            ));
+            return Err(self.list_error(ObjectKind::ClusterProfile, &failure));
         }
         if self.may_not_watch() {
             let message = "the runner may list them, but not watch them".to_owned();
@@ -134,47 +108,26 @@ impl Run<'_> {
             self.check_scope(&listed, None)?;
         }
         let recorded = listed.record.lock().take();
-        let writers = asked_for_writers(&recorded.histories);
-        let mut inventory = Inventory {
+        self.asked(Kind::Writers, asked_for_writers(&recorded.histories));
+        let all = recorded.histories.len();
+        let mut judged = recorded.histories;
+        judged.retain(|history| scope.holds(history.last()) && !is_of_a_run(history.last()));
+        self.evidence.profiles = judged;
+        Ok(Listed {
+            left_out: all - self.evidence.profiles.len(),
             unreadable: recorded.unreadable.len(),
             is_whole,
-            ..Inventory::default()
-        };
-        let mut namespaces = BTreeSet::new();
-        let mut profiles = Vec::new();
-        for history in recorded.histories {
-            let profile = history.last();
-            if !scope.holds(profile) || is_of_a_run(profile) {
-                inventory.left_out += 1;
-                continue;
-            }
-            inventory.profiles += 1;
-            namespaces.insert(profile.metadata.namespace.to_string());
-            let manager = without_credentials(profile.manager()).into_owned();
-            let managers = &mut inventory.managers;
-            if managers.len() < MANAGERS || managers.contains_key(&manager) {
-                *managers.entry(manager).or_default() += 1;
-            }
-            profiles.push(profile.clone());
-        }
-        inventory.namespaces = namespaces.len();
-        self.asked(Kind::Writers, writers);
-        Ok((inventory, profiles))
+        })
     }
 
     /// Whether the hub forbids to watch profiles: it says so before it refuses.
     fn may_not_watch(&self) -> bool {
-        let everywhere = [String::new()];
-        let places = match self.plan.scope.namespaces.as_slice() {
-            [] => &everywhere[..],
-            namespaces => namespaces,
-        };
-        let is_forbidden = |namespace: &String| {
+        let allows = |namespace| {
             self.permissions
                 .allows("watch", names::GROUP, names::PLURAL, namespace)
-                == Some(false)
         };
-        !self.plan.observe.is_zero() && places.iter().any(is_forbidden)
+        let mut places = places(&self.plan.scope.namespaces).into_iter();
+        !self.plan.observe.is_zero() && places.any(|namespace| allows(namespace) == Some(false))
     }
 }
 

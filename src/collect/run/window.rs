@@ -9,7 +9,7 @@ use evidence::{
 };
 use futures::{
     StreamExt as _, TryStreamExt as _,
-    future::{join_all, join3, ready},
+    future::{join, join_all, join3, ready},
     stream,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -139,34 +139,45 @@ impl<T: Tracked> Watches<T> {
     }
 }
 
+/// All watches of a run.
+pub(super) struct AllWatches {
+    pub profiles: Watches,
+    pub slices: Watches<PlacementDecision>,
+}
+
+impl AllWatches {
+    /// Records every change, for as long as it is polled.
+    pub async fn follow(&mut self) {
+        join(self.profiles.follow(), self.slices.follow()).await;
+    }
+}
+
 impl Run<'_> {
     /// Lists the profiles and, if the plan says so, watches them.
     pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
         let observe = self.plan.observe;
         self.progress.phase("listing profiles");
         let from = self.clock.now();
-        let mut slices = Box::pin(self.slices()).await?;
+        let slices = Box::pin(self.slices()).await?;
         let streams = !observe.is_zero();
         let mut profiles = self.watches(streams, |namespace| self.target.profiles(namespace));
         let started = profiles.start(&self.patience).await;
-        started.map_err(|failure| {
-            let scope = &self.plan.scope.namespaces;
-            CollectError::of_list(ObjectKind::ClusterProfile, &failure, &self.hub.source, scope)
-        })?;
+        started.map_err(|failure| self.list_error(ObjectKind::ClusterProfile, &failure))?;
         let unlisted = profiles.unlisted.clone();
         let record = profiles.record.clone();
         self.is_stale = unlisted.is_some();
         if unlisted.is_none() && !self.stopped() {
             self.check_scope(&profiles, Some(&slices))?;
         }
+        let mut watches = AllWatches { profiles, slices };
         let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
             let watched = Watched {
                 from,
                 profiles: record.clone(),
-                slices: slices.record.clone(),
-                unlisted_slices: slices.unlisted.clone(),
+                slices: watches.slices.record.clone(),
+                unlisted_slices: watches.slices.unlisted.clone(),
             };
             self.progress.listed(self.first_list(&watched), observe);
             let long_enough = async {
@@ -184,12 +195,11 @@ impl Run<'_> {
                 }
                 // Before the watches, which may never rest.
                 () = self.ticks(&watched) => {}
-                () = profiles.follow() => {}
-                () = slices.follow() => {}
+                () = watches.follow() => {}
             }
             let ended = self.clock.now();
-            self.is_stale = !profiles.end_window(&self.patience, ended).await;
-            Box::pin(slices.end_window(&self.patience, ended)).await;
+            self.is_stale = !watches.profiles.end_window(&self.patience, ended).await;
+            Box::pin(watches.slices.end_window(&self.patience, ended)).await;
         }
         let until = self.clock.now();
         let window = Window { from, until };
@@ -199,11 +209,12 @@ impl Run<'_> {
             self.progress.warn(&others);
         }
         let placements = self.target.placements.as_ref();
+        let slices = &watches.slices;
         let recorded_slices = placements.map(|_| (slices.record.lock().take(), slices.unlisted.as_deref()));
         add_watched(&mut self.evidence, recorded, recorded_slices, window);
         if unlisted.is_none() && !observe.is_zero() {
             self.evidence.header.settled = Some(Settled::at_once(window));
-            self.left = Some((profiles, slices));
+            self.left = Some(watches);
         }
         match unlisted {
             _ if self.stopped() => self.cut_short(from, until, unlisted.is_none()),
@@ -215,6 +226,10 @@ impl Run<'_> {
         Ok(())
     }
 
+    pub(super) fn list_error(&self, kind: ObjectKind, failure: &Failure) -> CollectError {
+        CollectError::of_list(kind, failure, &self.hub.source, &self.plan.scope.namespaces)
+    }
+
     /// Lists the slices, if decisions are judged.
     async fn slices(&self) -> Result<Watches<PlacementDecision>, CollectError> {
         let Some(target) = &self.target.placements else {
@@ -224,10 +239,7 @@ impl Run<'_> {
         let streams = !self.plan.observe.is_zero();
         let mut slices = self.watches(streams, |namespace| target.slices(namespace));
         let started = slices.start(&self.patience).await;
-        started.map_err(|failure| {
-            let scope = &self.plan.scope.namespaces;
-            CollectError::of_list(ObjectKind::PlacementDecision, &failure, &self.hub.source, scope)
-        })?;
+        started.map_err(|failure| self.list_error(ObjectKind::PlacementDecision, &failure))?;
         Ok(slices)
     }
 
@@ -347,11 +359,15 @@ impl Run<'_> {
             return;
         }
         let reason = format!("the profiles were not watched, as their list did not end: {why}");
-        self.gap_within(Kind::Timeline, window, reason.clone());
+        self.lose_timelines(window, reason);
+    }
+
+    /// Nothing is known of the timelines during that time.
+    fn lose_timelines(&mut self, lost: Window, reason: String) {
         if self.target.placements.is_some() {
-            // The same window: it was over before it began.
-            self.gap_within(Kind::PlacementTimeline, window, reason);
+            self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
         }
+        self.gap_within(Kind::Timeline, lost, reason);
     }
 
     /// The caller has ended the run early.
@@ -373,10 +389,7 @@ impl Run<'_> {
             from: until,
             until: from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until),
         };
-        if self.target.placements.is_some() {
-            self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
-        }
-        self.gap_within(Kind::Timeline, lost, reason);
+        self.lose_timelines(lost, reason);
     }
 }
 

@@ -18,7 +18,7 @@ mod plugin;
 mod publish;
 mod scenarios;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 pub use calls::{Arrival, Calls, Connection, MemberRequest};
 use evidence::{ConsumerSpec, MemberAddress};
@@ -83,13 +83,5 @@ impl TestbedPlan {
     pub fn namespaces(&self) -> Vec<String> {
         let selected = self.claims.namespaces.iter();
         selected.chain(&self.unselected).cloned().collect()
-    }
-}
-
-impl fmt::Debug for TestbedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut plan = f.debug_struct("TestbedPlan");
-        plan.field("run", &self.run).field("claims", &self.claims);
-        plan.finish_non_exhaustive()
     }
 }

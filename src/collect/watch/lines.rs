@@ -8,10 +8,10 @@ use http::Response;
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::{task::coop::consume_budget, time::timeout};
+use tokio::task::coop::consume_budget;
 
 use crate::connect::{
-    call::AnswerBody,
+    call::{AnswerBody, within},
     failure::{Failure, read_status},
     own_credentials::{OwnCredentials, Redaction},
 };
@@ -67,8 +67,7 @@ impl Lines {
     /// # Errors
     /// When the connection breaks, or brings no whole line for longer than `patience`. Empty lines are none.
     pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, Failure> {
-        let silent = || Failure::silent("nothing came from the watch", patience);
-        timeout(patience, self.whole()).await.map_err(|_| silent())?
+        within(patience, "nothing came from the watch", self.whole()).await
     }
 
     async fn whole(&mut self) -> Result<Option<BytesMut>, Failure> {

@@ -11,10 +11,10 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use tokio::{task::coop::consume_budget, time::timeout};
+use tokio::task::coop::consume_budget;
 
 use crate::connect::{
-    call::{ATTEMPTS, ListBudget, TimedClient, request, retry, segment, send},
+    call::{ATTEMPTS, TimedClient, request, retry, segment, send, within},
     failure::Failure,
 };
 
@@ -24,6 +24,9 @@ const PAGE: usize = 500;
 const LARGEST_PAGE: usize = 64 << 20;
 /// Pages with fewer items are not asked for immediately: the hub is spared.
 const SMALL_PAGE: usize = 100;
+
+/// Why a list is missing that began.
+pub(super) const NO_WHOLE_LIST: &str = "no whole list came";
 
 /// Headers of a request, other than those that all requests have.
 type Headers = &'static [(HeaderName, &'static str)];
@@ -112,10 +115,8 @@ pub(crate) async fn list_with(
     headers: Headers,
     each: impl FnMut(&[u8]),
 ) -> Result<String, Failure> {
-    let limit = client.list_timeout;
-    let late = || Failure::silent("no whole list came", limit);
-    let listing = timeout(limit, pages(client, path, headers, each));
-    listing.await.map_err(|_| late())?
+    let listing = pages(client, path, headers, each);
+    within(client.list_timeout, NO_WHOLE_LIST, listing).await
 }
 
 async fn pages(
@@ -124,17 +125,16 @@ async fn pages(
     headers: Headers,
     mut each: impl FnMut(&[u8]),
 ) -> Result<String, Failure> {
-    let budget = client.list_budget();
     let separator = if path.contains('?') { '&' } else { '?' };
     let first = format!("{path}{separator}limit={PAGE}");
-    let (head, mut items) = page(client, &first, headers, budget, &mut each).await?;
+    let (head, mut items) = page(client, &first, headers, &mut each).await?;
     let mut rest = head.rest;
     while !rest.is_empty() {
         if items < SMALL_PAGE {
             client.cost.turn().await;
         }
         let next = format!("{first}&continue={}", segment(&rest));
-        let next = page(client, &next, headers, budget, &mut each).await;
+        let next = page(client, &next, headers, &mut each).await;
         let (next, read) = next.map_err(|failure| match failure.code() {
             // Only a new list can be whole.
             410 => Failure::broken("the list expired before its last page"),
@@ -151,7 +151,7 @@ async fn pages(
 /// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
 pub(crate) async fn list_head(client: &TimedClient, path: &str) -> Result<(ListMetadata, usize), Failure> {
     let path = format!("{path}?limit=1");
-    page(client, &path, SMALL, client.list_budget(), &mut |_| {}).await
+    page(client, &path, SMALL, &mut |_| {}).await
 }
 
 /// Reads one page. Returns its metadata, and the number of its items.
@@ -159,7 +159,6 @@ async fn page(
     client: &TimedClient,
     path: &str,
     headers: Headers,
-    budget: ListBudget,
     each: &mut impl FnMut(&[u8]),
 ) -> Result<(ListMetadata, usize), Failure> {
     let mut request = request(Method::GET, path)?;
@@ -168,7 +167,7 @@ async fn page(
             .headers_mut()
             .insert(name, HeaderValue::from_static(value));
     }
-    let body = whole(client, request, budget).await?;
+    let body = whole(client, request).await?;
     // Bytes that are not UTF-8 spoil the object that they are in, not the list.
     let text = masked(&body);
     let page = Page::read(&text).ok_or_else(|| Failure::broken("the answer cannot be read as a list"))?;
@@ -186,18 +185,13 @@ async fn page(
 }
 
 /// Reads the body of a page.
-async fn whole(
-    client: &TimedClient,
-    request: Request<Body>,
-    budget: ListBudget,
-) -> Result<BytesMut, Failure> {
+async fn whole(client: &TimedClient, request: Request<Body>) -> Result<BytesMut, Failure> {
     let mut answer = send(client, request).await?.into_body();
     let mut whole = BytesMut::new();
     let limit = client.request_timeout;
-    let late = || Failure::silent("nothing more of the list came", limit);
-    while let Some(frame) = timeout(limit, answer.frame()).await.map_err(|_| late())? {
+    let late = "nothing more of the list came";
+    while let Some(frame) = within(limit, late, async { Ok(answer.frame().await) }).await? {
         consume_budget().await;
-        budget.check(&client.cost)?;
         if let Ok(piece) = frame?.into_data() {
             if whole.len() + piece.len() > LARGEST_PAGE {
                 return Err(Failure::broken("a page of the list is too large"));
@@ -210,10 +204,8 @@ async fn whole(
 
 /// Checks that the hub at `path` still has the history in which it has given out `known`.
 pub(super) async fn check_history(client: &TimedClient, path: &str, known: &str) -> Result<(), Failure> {
-    let limit = client.request_timeout;
-    let late = |_| Err(Failure::silent("no answer came", limit));
     let asking = retry(ATTEMPTS, Failure::may_pass, || list_head(client, path));
-    let (newest, _) = timeout(limit, asking).await.unwrap_or_else(late)?;
+    let (newest, _) = within(client.request_timeout, "no answer came", asking).await?;
     check_newer(known, &newest.resource_version)
 }
 
@@ -237,14 +229,9 @@ pub(super) fn missed_reason(words: String, failure: &Failure) -> Reason {
 
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, sync::Arc};
-
-    use http::Response;
-    use kube::client::Client;
     use serde_json::json;
 
     use super::*;
-    use crate::connect::call::REQUEST_TIMEOUT;
 
     #[test]
     fn only_a_lesser_number_is_a_new_history() {
@@ -257,34 +244,6 @@ mod tests {
             failure.to_string(),
             "the hub's resourceVersion went back from 10 to 9, as after a restored backup"
         );
-    }
-
-    /// A hub whose pages, of a hundred items each, do not end.
-    fn endless() -> TimedClient {
-        let service = tower::service_fn(|asked: Request<Body>| {
-            let items: Vec<_> = (0..100).map(|number| json!({"n": number})).collect();
-            let token = asked.uri().query().map_or(1, str::len) + 1;
-            let page =
-                json!({"metadata": {"continue": "x".repeat(token), "resourceVersion": "1"}, "items": items});
-            async move { Ok::<_, Infallible>(Response::new(Body::from(page.to_string().into_bytes()))) }
-        });
-        let client = Client::new(service, "default");
-        TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_list_brings_no_more_than_it_may() {
-        let mut hub = endless();
-        hub.most_of_list = 1 << 20;
-        let failure = list(&hub, "/items", |_| {}).await.expect_err("it is too large");
-        assert!(
-            failure
-                .to_string()
-                .contains("the list is too large: more than 1 MiB"),
-            "{failure}"
-        );
-        let read = hub.cost.traffic().bytes;
-        assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&read), "{read}");
     }
 
     #[test]

@@ -15,19 +15,19 @@ use evidence::{Gap, Origin, Reason, Tracked, Window, api::ClusterProfile};
 use http::{Method, Response};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use self::confirm::{Ended, Stream};
 use super::{
     backoff::Backoff,
     lines::{Event, Lines},
-    list::{check_history, list, missed_reason},
+    list::{NO_WHOLE_LIST, check_history, list, missed_reason},
     record::{Pass, Record},
 };
 use crate::{
     clock::Clock,
     connect::{
-        call::{ATTEMPTS, AnswerBody, TimedClient, request, segment, send},
+        call::{ATTEMPTS, AnswerBody, TimedClient, request, segment, send, within},
         failure::{Failure, LONGEST_WAIT},
     },
 };
@@ -371,8 +371,7 @@ impl<T: Tracked> Watch<T> {
     async fn look(&mut self, origin: Origin) -> Result<(), Failure> {
         if self.streams {
             let limit = self.client.list_timeout / 2;
-            let late = |_| Err(Failure::silent("no whole list came", limit));
-            match timeout(limit, self.stream(origin)).await.unwrap_or_else(late) {
+            match within(limit, NO_WHOLE_LIST, self.stream(origin)).await {
                 // Older hubs refuse the options; some accept them and never end the list, or break it off. Who cannot be
                 // watched may be listed.
                 Err(failure) if matches!(failure.code(), 0 | 400 | 410 | 422 | 500..) => {
@@ -391,14 +390,12 @@ impl<T: Tracked> Watch<T> {
              &timeoutSeconds={LIFETIME}",
             self.path
         );
-        let budget = self.client.list_budget();
         let response = self.open(&path).await?;
         let mut lines = Lines::new(response, self.client.own.clone());
         let pass = self.begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
-            budget.check(&self.client.cost)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use collect::{
-    CollectError, Inventory, Plan, Reached, Survey,
+    CollectError, Listed, Plan, Reached, Survey,
     clock::Clock,
     connect::Connection,
     requests::{AuditLog, RequestsError},
 };
 use evidence::{
-    Evidence, Header, Origin, Permission, ProfileHistory, ReasonId, Version,
-    api::{ClusterProfile, ObjectKind, Role, names},
+    Evidence, Header, Permission, ReasonId,
+    api::{ObjectKind, Role, names},
     redact::without_credentials,
 };
 use jiff::SignedDuration;
@@ -63,7 +63,7 @@ impl Diagnosis {
                 return None;
             }
         };
-        let mut requested = survey.evidence;
+        let requested = survey.evidence;
         let (header, user) = (&requested.header, survey.user.as_deref());
         self.hub["serverVersion"] = json!(header.hub.server_version);
         self.hub["user"] = json!(user);
@@ -83,13 +83,14 @@ impl Diagnosis {
             self.checks
                 .push(Check::warn("hub/clock", &fact, "synchronize both clocks (NTP)"));
         }
-        match survey.inventory {
-            Ok(found) => {
-                self.hub["profiles"] = json!(found.profiles);
+        match survey.listed {
+            Ok(listed) => {
+                let number = requested.profiles.len();
+                self.hub["profiles"] = json!(number);
                 // The run publishes the profiles of a consumer.
                 let is_consumer = header.claim.edition_of(Role::Consumer).is_some();
                 self.checks
-                    .extend((found.profiles > 0 || !is_consumer).then(|| profiles(&found)));
+                    .extend((number > 0 || !is_consumer).then(|| profiles(listed, &requested)));
             }
             Err(error) => {
                 let remedy = match error {
@@ -100,21 +101,11 @@ impl Diagnosis {
                 self.checks.push(Check::error("hub/profiles", &failure, remedy));
             }
         }
-        requested.profiles = survey.profiles.into_iter().map(listed).collect();
         if let Some(cause) = no_status(&requested) {
             let remedy = "let the manager write the status: most rules need it";
             self.checks.push(Check::warn("hub/profiles", &cause, remedy));
         }
         Some(requested)
-    }
-}
-
-fn listed(object: ClusterProfile) -> ProfileHistory {
-    ProfileHistory {
-        origin: Origin::Listed,
-        versions: vec![Version { at: None, object }],
-        deleted: None,
-        deleted_version: None,
     }
 }
 
@@ -130,28 +121,31 @@ fn api(header: &Header) -> Check {
 }
 
 /// Counts the profiles by what a run makes of them.
-fn profiles(found: &Inventory) -> Check {
-    let mut names = Vec::from_iter(found.managers.keys().take(NAMED).map(String::as_str));
-    names.extend((found.managers.len() > NAMED).then_some("…"));
+fn profiles(listed: Listed, requested: &Evidence) -> Check {
+    let profiles = || requested.profiles.iter().map(|history| history.last());
+    let namespaces = BTreeSet::from_iter(profiles().map(|profile| &profile.metadata.namespace));
+    let managers = BTreeSet::from_iter(profiles().map(|profile| without_credentials(profile.manager())));
+    let mut names = Vec::from_iter(managers.iter().take(NAMED).map(|name| &**name));
+    names.extend((managers.len() > NAMED).then_some("…"));
     let mut parts = vec![format!(
         "{} in {}, of {}: {}",
-        count(found.profiles, "profile"),
-        count(found.namespaces, "Namespace"),
-        count(found.managers.len(), "manager"),
+        count(requested.profiles.len(), "profile"),
+        count(namespaces.len(), "Namespace"),
+        count(managers.len(), "manager"),
         names.join(", ")
     )];
     let others = [
-        (found.left_out, "of other managers or runs left out"),
-        (found.unreadable, "cannot be read"),
+        (listed.left_out, "of other managers or runs left out"),
+        (listed.unreadable, "cannot be read"),
     ];
     let others = others.into_iter().filter(|(number, _)| *number > 0);
     parts.extend(others.map(|(number, what)| format!("{} {what}", count(number, "profile"))));
-    let remedy = if !found.is_whole {
+    let remedy = if !listed.is_whole {
         parts.push("the hub did not list all of them in time".to_owned());
         "give a slow hub more time with --request-timeout"
-    } else if found.profiles == 0 {
+    } else if requested.profiles.is_empty() {
         "let the manager publish a profile, or check --cluster-manager and --namespace"
-    } else if found.unreadable > 0 {
+    } else if listed.unreadable > 0 {
         "a run lists each with the reason; no rule examines it"
     } else {
         return Check::ok("hub/profiles", &parts.join("; "));

@@ -45,7 +45,6 @@ pub struct RunFlags {
 }
 
 /// What the flags of a run lead to before it connects to the hub.
-#[derive(Debug)]
 pub struct RunPlan {
     pub selection: Selection,
     pub target: Target,

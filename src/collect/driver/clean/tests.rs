@@ -60,7 +60,7 @@ impl World {
     }
 
     /// The journal of a run, as if it had just begun.
-    fn journal(&self, run: &str, server: &str) -> Journal {
+    fn journal(&self, run: &str, server: &str, entries: &[UndoEntry]) -> Journal {
         let head = Head {
             run: run.to_owned(),
             server: server.to_owned(),
@@ -68,23 +68,17 @@ impl World {
             driver_file: self.folder.path().join("driver.yaml"),
             ..Head::default()
         };
-        Journal::begin(&self.journals(), head).expect("a journal")
+        let journal = Journal::begin(&self.journals(), head).expect("a journal");
+        for entry in entries {
+            journal.record_undo(entry.clone()).expect("written");
+        }
+        journal
     }
 
     async fn profile(&self, name: &str, run: Option<&str>) -> ObjectRef {
         let spec = json!({"displayName": "theirs", "clusterManager": {"name": "m"}});
-        self.create(
-            PROFILES,
-            json!({"kind": "ClusterProfile", "spec": spec}),
-            name,
-            run,
-        )
-        .await
-    }
-
-    async fn slice(&self, name: &str, run: Option<&str>) -> ObjectRef {
-        let slice = json!({"kind": "PlacementDecision", "decisions": []});
-        self.create(SLICES, slice, name, run).await
+        let profile = json!({"kind": "ClusterProfile", "spec": spec});
+        self.create(PROFILES, profile, name, run).await
     }
 
     async fn create(&self, path: &str, mut object: Value, name: &str, run: Option<&str>) -> ObjectRef {
@@ -123,19 +117,21 @@ impl World {
         };
         let placements = claim.edition_of(Role::Scheduler);
         let client = self.hub.timed();
-        let target = target(
-            &client,
-            Clock::system(),
-            &self.hub.source,
-            &claim,
-            placements,
-            None,
-        )
-        .await;
+        let target = target(&client, Clock::system(), "lab", &claim, placements, None).await;
         let target = target.expect("a hub with profiles");
         let journals = self.journals();
         let cleaning = clean_target(&access, &self.hub, &target, &journals, None);
         cleaning.await.expect("it could be tried")
+    }
+
+    /// Cleans up completely, and reports that.
+    async fn clean_all(&self, messages: &[&str]) {
+        let cleaned = self.clean().await;
+        assert_eq!(cleaned.leftovers, [""; 0]);
+        let told = cleaned.messages.join("\n");
+        for message in messages {
+            assert!(told.contains(message), "{message} in {told}");
+        }
     }
 }
 
@@ -146,13 +142,6 @@ fn field(profile: &ObjectRef, after: &str) -> UndoEntry {
         before: Some("before".to_owned()),
         after: Some(after.to_owned()),
     })
-}
-
-fn hook(action: DriverAction, name: &str) -> UndoEntry {
-    UndoEntry::Hook {
-        action,
-        name: name.to_owned(),
-    }
 }
 
 fn objects() -> UndoEntry {
@@ -172,31 +161,25 @@ async fn all_changes_of_a_killed_run_are_undone() {
         uid: "another uid".to_owned(),
         ..other.clone()
     };
-    let journal = world.journal("r1", SERVER);
-    for entry in [
-        hook(DriverAction::Leave, "one"),
+    let entries = [
+        UndoEntry::hook(DriverAction::Leave, "one"),
         // The hub serves no slices. Objects without the label of the run stay.
         objects(),
-        hook(DriverAction::Unplace, "two"),
+        UndoEntry::hook(DriverAction::Unplace, "two"),
         field(&changed, "theirs"),
         // Another client has changed it since, or the name is another object's.
         field(&later, "ours"),
         field(&recreated, "theirs"),
-    ] {
-        journal.record_undo(entry).expect("written");
-    }
-    drop(journal);
-    let cleaned = world.clean().await;
-    assert_eq!(cleaned.leftovers, [""; 0]);
-    let messages = cleaned.messages.join("\n");
-    for message in [
-        "run r1: called the hook `leave` for one",
-        "run r1: restored /spec/displayName of ClusterProfile default/changed",
-        "run r1: deleted ClusterProfile default/ours",
-        "run r1: everything that it did is undone",
-    ] {
-        assert!(messages.contains(message), "{messages}");
-    }
+    ];
+    drop(world.journal("r1", SERVER, &entries));
+    world
+        .clean_all(&[
+            "run r1: called the hook `leave` for one",
+            "run r1: restored /spec/displayName of ClusterProfile default/changed",
+            "run r1: deleted ClusterProfile default/ours",
+            "run r1: everything that it did is undone",
+        ])
+        .await;
     assert_eq!(
         world.names().await,
         ["changed: before", "later: theirs", "other: theirs"]
@@ -205,18 +188,15 @@ async fn all_changes_of_a_killed_run_are_undone() {
     assert_eq!(left, "took back two\nr1 one\n");
     assert_eq!(fs::read_dir(world.journals()).expect("a folder").count(), 0);
 
-    let again = world.clean().await;
-    assert_eq!(again.messages, ["nothing is left of any run on this hub (lab)"]);
+    world
+        .clean_all(&["nothing is left of any run on this hub (lab)"])
+        .await;
 }
 
 #[tokio::test]
 async fn a_change_that_cannot_be_undone_stays_in_the_journal() {
     let world = World::new("[ -e lets-go ] || { echo not yet; exit 1; }\n");
-    let journal = world.journal("r1", SERVER);
-    journal
-        .record_undo(hook(DriverAction::Leave, "one"))
-        .expect("written");
-    drop(journal);
+    drop(world.journal("r1", SERVER, &[UndoEntry::hook(DriverAction::Leave, "one")]));
     let cleaned = world.clean().await;
     assert_eq!(
         cleaned.leftovers,
@@ -226,31 +206,23 @@ async fn a_change_that_cannot_be_undone_stays_in_the_journal() {
         ]
     );
     fs::write(world.folder.path().join("lets-go"), "").expect("a file");
-    assert_eq!(world.clean().await.leftovers, [""; 0]);
+    world.clean_all(&[]).await;
 }
 
 #[tokio::test]
 async fn other_runs_are_left_alone() {
     let world = World::new("echo called >> left\n");
     world.profile("stranger", Some("r9")).await;
-    let active = world.journal("r1", SERVER);
-    let elsewhere = world.journal("r2", "https://another.example");
-    for journal in [&active, &elsewhere] {
-        journal
-            .record_undo(hook(DriverAction::Leave, "one"))
-            .expect("written");
-    }
-    drop(elsewhere);
-    let cleaned = world.clean().await;
-    assert_eq!(cleaned.leftovers, [""; 0]);
-    let messages = cleaned.messages.join("\n");
-    for message in [
-        "run r1 is still going on: it is left alone",
-        "run r2 was on another hub (context hub, https://another.example): clean up there",
-        "ClusterProfile default/stranger is of run r9, whose journal is not on this machine",
-    ] {
-        assert!(messages.contains(message), "{messages}");
-    }
+    let leave = [UndoEntry::hook(DriverAction::Leave, "one")];
+    let _active = world.journal("r1", SERVER, &leave);
+    drop(world.journal("r2", "https://another.example", &leave));
+    world
+        .clean_all(&[
+            "run r1 is still going on: it is left alone",
+            "run r2 was on another hub (context hub, https://another.example): clean up there",
+            "ClusterProfile default/stranger is of run r9, whose journal is not on this machine",
+        ])
+        .await;
     assert_eq!(world.names().await.len(), 1);
     assert!(!world.folder.path().join("left").exists());
 }
@@ -258,23 +230,19 @@ async fn other_runs_are_left_alone() {
 #[tokio::test]
 async fn slices_with_the_label_of_the_run_are_deleted() {
     let world = World::with("exit 0\n", hub(&[PROFILE_CRD, SLICE_CRD]));
-    world.slice("ours", Some("r1")).await;
-    world.slice("theirs", None).await;
-    world.slice("stranger", Some("r9")).await;
-    let journal = world.journal("r1", SERVER);
-    journal.record_undo(objects()).expect("written");
-    drop(journal);
-    let cleaned = world.clean().await;
-    assert_eq!(cleaned.leftovers, [""; 0]);
-    let messages = cleaned.messages.join("\n");
-    for message in [
-        "run r1: deleted PlacementDecision default/ours",
-        "run r1: everything that it did is undone",
-        "PlacementDecision default/stranger is of run r9",
-        &format!("kubectl delete placementdecisions -A -l {LABEL_RUN}=r9"),
-    ] {
-        assert!(messages.contains(message), "{messages}");
+    for (name, run) in [("ours", Some("r1")), ("theirs", None), ("stranger", Some("r9"))] {
+        let slice = json!({"kind": "PlacementDecision", "decisions": []});
+        world.create(SLICES, slice, name, run).await;
     }
+    drop(world.journal("r1", SERVER, &[objects()]));
+    world
+        .clean_all(&[
+            "run r1: deleted PlacementDecision default/ours",
+            "run r1: everything that it did is undone",
+            "PlacementDecision default/stranger is of run r9",
+            &format!("kubectl delete placementdecisions -A -l {LABEL_RUN}=r9"),
+        ])
+        .await;
     let list: Value = get(&world.hub.timed(), SLICES).await.expect("a list");
     let items = list["items"].as_array().expect("items").iter();
     let names: Vec<&str> = items
@@ -299,9 +267,7 @@ async fn finalizers_are_removed_after_their_owners_had_time() {
     }
     let path = format!("{PROFILES}/theirs");
     let _: Value = call(&client, Method::DELETE, &path, None).await.expect("deleted");
-    let journal = world.journal("r1", SERVER);
-    journal.record_undo(objects()).expect("written");
-    drop(journal);
+    drop(world.journal("r1", SERVER, &[objects()]));
     let began = tokio::time::Instant::now();
     let cleaned = world.clean().await;
     assert_eq!(cleaned.leftovers, [""; 0]);
