@@ -17,7 +17,7 @@ members=(lisbon oslo porto)
 asked=(--members members.yaml)
 
 # The files that a run writes.
-reports=(--json report.json --report report.yaml --markdown report.md)
+reports=(--report report.yaml --markdown report.md)
 
 say() { printf '%s: %s\n' "$name" "$*" >&2; }
 
@@ -273,7 +273,7 @@ judge() {
     is_judged "$status"
     tail -n 1 "$state/run.out"
     mkdir -p "$folder"
-    cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$folder"
+    cp "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$folder"
     say "the reports are in $folder; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/hub/audit.log")"
 }
 
