@@ -92,7 +92,7 @@ impl Diagnosis {
     /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports what each
     /// missing kind of evidence would add. Evidence with an error has no other check.
     pub fn add_evidence(&mut self, requested: &Evidence, selection: &Selection, plan: &Plan) {
-        let mut collected = Vec::new();
+        let (mut collected, mut missing) = (Vec::new(), Vec::new());
         for kind in Kind::ALL {
             let Some((check, with)) = source(kind) else {
                 continue;
@@ -101,19 +101,23 @@ impl Diagnosis {
                 Asked::No(reason) => Some(reason),
                 Asked::Yes => requested.gaps(kind).next().map(|gap| &gap.reason),
             };
-            let is_error = |one: &Check| one.check == check && one.state == State::Error;
             match reason {
+                Some(reason) => missing.push((kind, check, with, reason)),
                 None if kind == Kind::Timeline => {
                     let observe = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
                     collected.push(format!("{} for {observe:#}", kind_in_words(kind)));
                 }
                 None => collected.push(kind_in_words(kind).to_owned()),
-                Some(_) if self.checks.iter().any(is_error) => {}
-                Some(reason) => self.add_missing(kind, check, with, reason, requested, selection),
             }
         }
         let collected = format!("a run collects {}", collected.join(", "));
         self.checks.push(Check::ok("evidence/collected", &collected));
+        for (kind, check, with, reason) in missing {
+            let is_error = |one: &Check| one.check == check && one.state == State::Error;
+            if !self.checks.iter().any(is_error) {
+                self.add_missing(kind, check, with, reason, requested, selection);
+            }
+        }
         let claim = &requested.header.claim;
         for feature in Feature::ALL {
             if !claim.features.contains(&feature) && !claim.no_features.contains(&feature) {

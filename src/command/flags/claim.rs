@@ -255,27 +255,28 @@ fn apply_roles(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> R
     Ok(())
 }
 
-/// Flags that apply to one role only, by their ids.
-const FLAGS: [(&str, Role); 18] = [
-    ("scheduler", Role::Scheduler),
-    ("scheduler_users", Role::Scheduler),
-    ("scheduler_agents", Role::Scheduler),
-    ("scheduler_field_managers", Role::Scheduler),
-    ("cluster_manager", Role::Manager),
-    ("cluster_manager_users", Role::Manager),
-    ("cluster_manager_agents", Role::Manager),
-    ("cluster_manager_field_managers", Role::Manager),
-    ("features", Role::Manager),
-    ("no_features", Role::Manager),
-    ("consumers", Role::Manager),
-    ("clustersets", Role::Manager),
-    ("expect_profiles", Role::Manager),
-    ("node_tolerance", Role::Manager),
-    ("members", Role::Manager),
-    ("provider_file", Role::Manager),
-    ("probe", Role::Manager),
-    ("consumer_agents", Role::Consumer),
+/// Flags of managers whose ids do not say so.
+const OF_MANAGERS: [&str; 9] = [
+    "features",
+    "no_features",
+    "consumers",
+    "clustersets",
+    "expect_profiles",
+    "node_tolerance",
+    "members",
+    "provider_file",
+    "probe",
 ];
+
+/// The role that a flag applies to, by the flag's id; `None` if it applies to all.
+fn role_of_flag(id: &str) -> Option<Role> {
+    match id {
+        "consumer_agents" => Some(Role::Consumer),
+        _ if id.starts_with("scheduler") => Some(Role::Scheduler),
+        _ if id.starts_with("cluster_manager") || OF_MANAGERS.contains(&id) => Some(Role::Manager),
+        _ => None,
+    }
+}
 
 /// Why a run of these roles does not use a flag.
 pub fn unused_in_run(id: &str, judged: &[Role]) -> Option<String> {
@@ -292,8 +293,8 @@ pub fn unused_in_run(id: &str, judged: &[Role]) -> Option<String> {
 
 /// Why neither a run nor a replay of these roles uses a flag.
 pub fn unused_flag(id: &str, judged: &[Role]) -> Option<String> {
-    let (_, role) = FLAGS.iter().find(|(flag, _)| *flag == id)?;
-    (!judged.contains(role)).then(|| format!("it applies only to --role {role}"))
+    let role = role_of_flag(id)?;
+    (!judged.contains(&role)).then(|| format!("it applies only to --role {role}"))
 }
 
 /// The roles that a run judges. None if evidence that is read says it.

@@ -51,28 +51,12 @@ pub(super) fn read_all(root: &Path, limits: &Limits) -> Result<Folders, Failure>
     let entries = sorted(root)
         .with_context(|| format!("failed to read the folder {}", root.display()))
         .map_err(Failure::usage)?;
-    let mut open = folders.add(root, "", entries, limits).ok_or_else(|| {
-        Failure::usage(anyhow!(
+    if !folders.add(root, "", &entries, limits) {
+        return Err(Failure::usage(anyhow!(
             "there is no report in {}: each has a folder of its own, such as {}",
             root.display(),
             Path::new("IMPLEMENTATION").join("VERSION").join(REPORT).display()
-        ))
-    })?;
-    while let Some((folder, name)) = open.pop() {
-        let reason = match sorted(&folder) {
-            _ if name.split('/').count() > DEEPEST => {
-                format!("it lies deeper than {DEEPEST} folders: move it up")
-            }
-            Ok(entries) => match folders.add(&folder, &name, entries, limits) {
-                Some(below) => {
-                    open.extend(below);
-                    continue;
-                }
-                None => format!("it has no {REPORT}: write one with `run --report`"),
-            },
-            Err(error) => format!("it cannot be read: {error}"),
-        };
-        folders.refuse(name, reason);
+        )));
     }
     folders.reports.sort_by(|one, other| one.name.cmp(&other.name));
     folders
@@ -90,33 +74,36 @@ fn sorted(folder: &Path) -> io::Result<Vec<DirEntry>> {
 }
 
 impl Folders {
-    /// Adds the report of a folder, and returns the folders in it; `None` if it holds neither.
-    fn add(
-        &mut self,
-        folder: &Path,
-        name: &str,
-        entries: Vec<DirEntry>,
-        limits: &Limits,
-    ) -> Option<Vec<(PathBuf, String)>> {
-        let (mut has_report, mut below) = (false, Vec::new());
+    /// Adds the reports of a folder and of the folders in it. Returns whether it has any.
+    fn add(&mut self, folder: &Path, name: &str, entries: &[DirEntry], limits: &Limits) -> bool {
+        let mut has_any = false;
         for entry in entries {
             let own = entry.file_name();
             let Ok(kind) = entry.file_type() else { continue };
             if own == REPORT {
-                has_report = true;
+                has_any = true;
                 let name = if name.is_empty() { "." } else { name };
                 self.add_report(folder, name.to_owned(), kind.is_file(), limits);
             } else if kind.is_dir() {
+                has_any = true;
                 let own = own.to_string_lossy();
-                let name = if name.is_empty() {
-                    own.into_owned()
-                } else {
-                    format!("{name}/{own}")
-                };
-                below.push((entry.path(), name));
+                let below = format!("{name}/{own}");
+                self.add_folder(&entry.path(), below.trim_start_matches('/'), limits);
             }
         }
-        (has_report || !below.is_empty()).then_some(below)
+        has_any
+    }
+
+    fn add_folder(&mut self, folder: &Path, name: &str, limits: &Limits) {
+        let reason = match sorted(folder) {
+            _ if name.split('/').count() > DEEPEST => {
+                format!("it lies deeper than {DEEPEST} folders: move it up")
+            }
+            Ok(entries) if self.add(folder, name, &entries, limits) => return,
+            Ok(_) => format!("it has no {REPORT}: write one with `run --report`"),
+            Err(error) => format!("it cannot be read: {error}"),
+        };
+        self.refuse(name.to_owned(), reason);
     }
 
     fn add_report(&mut self, folder: &Path, name: String, is_file: bool, limits: &Limits) {

@@ -12,7 +12,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
-use report::escape;
+use report::{count, escape};
 
 /// How often a log reports a wait; it does not report shorter waits.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -156,12 +156,8 @@ fn style(template: &'static str) -> ProgressStyle {
 }
 
 fn counts(profiles: usize, writes: u64) -> String {
-    let plural = |number: u64| if number == 1 { "" } else { "s" };
-    format!(
-        "{profiles} profile{}, {writes} write{}",
-        plural(profiles as u64),
-        plural(writes)
-    )
+    let writes = usize::try_from(writes).unwrap_or(usize::MAX);
+    format!("{}, {}", count(profiles, "profile"), count(writes, "write"))
 }
 
 /// A duration in whole seconds, such as `1m 30s`.
