@@ -28,18 +28,17 @@ exit: 0 no difference, 1 differences, 2 bad usage";
 const INTRODUCTION: &str = "\
 # The documents, sentence by sentence
 
-This page is made from `fixtures/documents` by `just coverage`. It lists each normative sentence of the documents that the suite
-judges by: where it stands, its keywords, and the rules that judge it or the reason why none does. Sentences without a keyword
-are listed where a rule builds on them. The sentences are their authors' and are not repeated here: each is known by the
-first twelve digits of the SHA-256 of its text.
+This page is generated from `fixtures/documents` by `just coverage`. It lists each normative sentence of the documents: its
+section, its keywords, and the rules that judge it, or the reason why no rule does. Sentences without a keyword are listed if
+a rule is based on them. The sentences belong to their authors and are not repeated here: each is identified by the first
+twelve digits of the SHA-256 of its text.
 
 `ci/coverage MAP DOCUMENT` compares a document with its map. It lists the sentences that only one of them has, and the rules that
 they touch. A workflow does so each week with the newest texts.
 
 A sentence ends at `.`, `?` or `!` before a word that does not begin in lower case. Headings, code blocks, HTML comments, tables of contents and
-pictures are left out; each paragraph, list item and table cell is read by itself. Before the digest is taken, markup is
-removed, quotes are made straight, white space becomes single spaces, and punctuation at the end goes. Case is kept: `must`
-and `MUST` differ. Of a Go file, the comments are read, under the name of what they document.
+pictures are left out; each paragraph, list item and table cell is read by itself. The digest is that of the text without
+markup and final punctuation, with straight quotes and single spaces. Case counts: `must` and `MUST` differ. Of a Go file, the comments are read, under the name of what they document.
 
 `metav1.Condition` is not mapped: the documents refer to it as a whole.
 ";
@@ -141,7 +140,7 @@ fn page(maps: &[Map]) -> String {
     }
     page.push_str("\n## Rules without a sentence of their own\n\n");
     page.push_str(
-        "These follow from sections as a whole. `clusterprofile-conformance explain RULE` tells how.\n\n",
+        "These follow from sections as a whole. `clusterprofile-conformance explain RULE` says why.\n\n",
     );
     let entries = maps.iter().flat_map(Map::all_entries);
     let named: BTreeSet<&str> = entries
