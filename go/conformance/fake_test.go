@@ -16,7 +16,7 @@ import (
 	"github.com/clusterprofile-conformance/clusterprofile-conformance/go/conformance"
 )
 
-// What the fake suite is told by its environment.
+// The variables that control the fake suite.
 const (
 	// That this process is the fake suite.
 	fakeVariable = "FAKE_SUITE"

@@ -12,12 +12,12 @@ use crate::command::terminal::{
     print,
 };
 
-/// What a caller tells of the cluster (KEP-541).
+/// The variable with which a caller describes the cluster (KEP-541).
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 
 /// Be the credential plugin of a consumer that a run judges
 ///
-/// The consumer's own configuration names it for an access provider, with `provideClusterInfo: true`. It tells the run of each
+/// The consumer's own configuration names it for an access provider, with `provideClusterInfo: true`. It reports each
 /// call, and prints the credential that the run gives it.
 #[derive(Debug, Args)]
 pub struct ConsumerPlugin {
@@ -33,7 +33,7 @@ pub struct ConsumerPlugin {
 }
 
 impl ConsumerPlugin {
-    /// Tells the run, and prints the credential.
+    /// Reports the call to the run, and prints the credential.
     ///
     /// # Errors
     /// When no run waits, or it gives no credential.

@@ -152,9 +152,9 @@ pub(crate) fn report_of<'a>(
     }
 }
 
-fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
+fn with_report<T>(use_report: impl FnOnce(&Report) -> T) -> T {
     let (evidence, judgement) = (evidence(), judgement());
-    tell(&report_of(&evidence, &judgement, &Selection::default()))
+    use_report(&report_of(&evidence, &judgement, &Selection::default()))
 }
 
 #[test]

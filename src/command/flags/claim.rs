@@ -218,8 +218,8 @@ pub fn role_parser<const N: usize>(roles: [Role; N]) -> impl TypedValueParser<Va
     })
 }
 
-/// Has a claim judge these roles by that edition. Without a role, the edition tells it. Of a role that the claim has, the
-/// edition stays.
+/// Sets the roles and the edition of a claim. Without a role, it is that of the edition. A role that the claim has keeps
+/// its edition.
 ///
 /// # Errors
 /// When the edition is of a role that is not judged.

@@ -135,11 +135,11 @@ fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
     let option = edition.map_or_else(String::new, |edition| format!(" --edition {edition}"));
     let _ = writeln!(
         text,
-        "The {} rules{of_edition} that the suite knows, in the order in which it judges them, as \
-         `clusterprofile-conformance list --format markdown{option}` prints them. *Explicit* rules stand in the \
-         documents in these or equal words, *derived* ones follow from them, a *guide* alone asks for others, which never fail a run; `clusterprofile-conformance explain RULE` \
-         tells how, and shows what passes and what fails. The examples are counted as those that pass, those that fail, \
-         and those that show when the rule does not tell.",
+        "The {} rules{of_edition}, in the order in which the suite judges them, as `clusterprofile-conformance list \
+         --format markdown{option}` prints them. The documents state *explicit* rules in these or equal words; *derived* \
+         rules follow from them; a *guide* alone asks for the others, which never fail a run. \
+         `clusterprofile-conformance explain RULE` shows the reasoning, what passes, and what fails. The last column counts \
+         the examples that pass, those that fail, and those that the rule does not decide.",
         rules.len()
     );
     let mut suite = "";

@@ -156,7 +156,7 @@ impl Run {
             }
             Err(failure) => {
                 if let Some(record) = &watching.record {
-                    record.tell_what_is_left();
+                    record.note_leftover();
                 }
                 Err(conclude_without_evidence(failure, claim, &source, outputs))
             }
@@ -233,7 +233,7 @@ impl File<'_> {
 
     fn read(&self) -> Result<Input, Failure> {
         let mut input = read_evidence(self.path, &self.limits).map_err(Failure::usage)?;
-        // Before the audit log: the claim tells which of its requests count.
+        // Before the audit log: the claim decides which of its requests count.
         self.claim.apply(&mut input.evidence.header.claim)?;
         add_audit_logs(&mut input.evidence, self.audit_logs).map_err(Failure::usage)?;
         Ok(input)

@@ -57,7 +57,7 @@ impl RecordPart {
         let part = record.begin_part()?;
         match part.set_aside() {
             Ok(None) => {}
-            Ok(Some(aside)) => tell("an earlier run was killed", &aside),
+            Ok(Some(aside)) => note_part("an earlier run was killed", &aside),
             Err(error) => anstream::eprintln!(
                 "warning: failed to rename {}, which an earlier run left, and this run replaces: {error}",
                 part.path().display()
@@ -66,11 +66,11 @@ impl RecordPart {
         Some(Self { part, named })
     }
 
-    /// Says where the part is, if the run has left one.
-    pub fn tell_what_is_left(&self) {
+    /// Prints where the part is, if the run has left one.
+    pub fn note_leftover(&self) {
         let path = self.part.path();
         if path.exists() {
-            tell("the run ended early", &path);
+            note_part("the run ended early", &path);
         }
     }
 
@@ -80,7 +80,7 @@ impl RecordPart {
     }
 }
 
-fn tell(what: &str, part: &Path) {
+fn note_part(what: &str, part: &Path) {
     let (path, called) = (part.display(), called());
     anstream::eprintln!("note: {what}; judge what it had recorded with `{called} replay {path}`");
 }

@@ -31,7 +31,7 @@ const FIRST: [&str; 2] = ["version", "readyz"];
 const DATA: &str = "-data";
 
 /// The fields of an item that are listed first, as its value may be shortened.
-const TELLING: [&str; 6] = ["type", "name", "status", "reason", "value", "server"];
+const IDENTIFYING: [&str; 6] = ["type", "name", "status", "reason", "value", "server"];
 
 impl Gathered {
     /// The events of the story. Omitted events are counted in their place.
@@ -129,8 +129,8 @@ impl Draft {
         let mut changes = differences(old, new);
         changes.sort_by_key(|Difference { path, .. }| {
             let is_field = !field.is_empty() && is_of(path, field);
-            let is_telling = FIRST.iter().any(|first| leads(first, path));
-            (!is_field, !is_telling)
+            let is_first = FIRST.iter().any(|first| leads(first, path));
+            (!is_field, !is_first)
         });
         event.more_changed = changes.len().saturating_sub(FIELDS);
         event
@@ -187,13 +187,18 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A value in one line, with the telling fields of objects first.
+/// A value in one line, with the identifying fields of objects first.
 fn line(value: &Value) -> String {
     let Value::Object(fields) = value else {
         return flow(value);
     };
     let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-    fields.sort_by_key(|(key, _)| TELLING.iter().position(|own| own == key).unwrap_or(TELLING.len()));
+    fields.sort_by_key(|(key, _)| {
+        IDENTIFYING
+            .iter()
+            .position(|own| own == key)
+            .unwrap_or(IDENTIFYING.len())
+    });
     let fields = fields
         .iter()
         .map(|(key, value)| format!("{}: {}", scalar(key), line(value)));

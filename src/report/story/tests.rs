@@ -24,7 +24,7 @@ fn finding<T: Tracked>(evidence: &Evidence, path: &str) -> Finding {
     Finding::on(object, "it is wrong").at(path)
 }
 
-fn profile_s(evidence: &Evidence, path: &str) -> Story {
+fn profile_story(evidence: &Evidence, path: &str) -> Story {
     let finding = finding::<evidence::api::ClusterProfile>(evidence, path);
     let story = Stories::of(evidence).of_finding(&finding);
     story.expect("the profile was seen")
@@ -56,7 +56,7 @@ fn output(story: &Story) -> String {
     output + story.note.as_deref().unwrap_or_default()
 }
 
-/// A condition that the member's outage turned, and that nobody turned back.
+/// A condition that turns during the member's outage, and does not turn back.
 const OUTAGE: &str = r#"
 steps:
   - at: 90s
@@ -85,7 +85,7 @@ gaps:
 
 #[test]
 fn versions_answers_and_steps_are_told_in_one_line_of_time() {
-    let story = profile_s(&world(OUTAGE), "status.conditions[ControlPlaneHealthy].status");
+    let story = profile_story(&world(OUTAGE), "status.conditions[ControlPlaneHealthy].status");
     assert_eq!(
         output(&story),
         "\
@@ -178,7 +178,7 @@ fn a_story_says_who_changed_what_and_what_is_unknown() {
             "spec.displayName: a > (1,048,576 bytes)\n",
         ),
     ] {
-        let output = output(&profile_s(&world(text), path));
+        let output = output(&profile_story(&world(text), path));
         assert!(output.contains(part), "{part}: {output}");
         assert!(!output.contains("CANARY"), "{output}");
     }
@@ -200,7 +200,7 @@ steps:
 
 #[test]
 fn writes_of_times_alone_are_told_as_one() {
-    let story = profile_s(&heartbeats(), "status.version.kubernetes");
+    let story = profile_story(&heartbeats(), "status.version.kubernetes");
     let output: Vec<String> = output(&story).lines().map(str::to_owned).collect();
     let folded: Vec<_> = output
         .iter()
@@ -216,7 +216,7 @@ fn writes_of_times_alone_are_told_as_one() {
 
 #[test]
 fn a_finding_on_a_time_shows_each_write_of_it() {
-    let story = profile_s(&heartbeats(), "status.properties[a].lastObservedTime");
+    let story = profile_story(&heartbeats(), "status.properties[a].lastObservedTime");
     let setting = story.events.iter().filter(|event| event.sets_field).count();
     assert!(setting >= 8, "{}", output(&story));
     assert!(!output(&story).contains("of times alone"), "{}", output(&story));
@@ -232,7 +232,7 @@ fn a_story_is_bounded_and_counts_what_it_leaves_out() {
         {"at": "10s", "every": "1s", "times": 1000, "change": {"status": {"properties": properties}}},
     ]});
     let evidence = world(&steps.to_string());
-    let story = profile_s(&evidence, "status.version");
+    let story = profile_story(&evidence, "status.version");
     assert!(story.events.len() <= 14, "{}", story.events.len());
     let versions: usize = story.events.iter().map(|event| event.count).sum();
     assert_eq!(versions, 1001);
@@ -268,7 +268,7 @@ driver:
         "status.properties[client-secret].value",
         "",
     ] {
-        let output = output(&profile_s(&evidence, path));
+        let output = output(&profile_story(&evidence, path));
         assert!(!output.contains("CANAR"), "{output}");
         // The change is listed all the same.
         assert!(

@@ -34,7 +34,7 @@ fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
                 does_no_harm(format.name, &output);
             }
             if format.reader.quotes {
-                // Wrapped lines are one text for whoever reads them.
+                // Readers see wrapped lines as one text.
                 let words = output.split_whitespace().collect::<Vec<_>>().join(" ");
                 for word in ["begin", "end"] {
                     let word = format!("{word}-{}", harm.0);

@@ -1,4 +1,4 @@
-//! All formats tell the same: of each rule the verdict, of each level the counts, and the decision.
+//! All formats agree on the verdict of each rule, the counts of each level, and the decision.
 
 use std::collections::BTreeMap;
 

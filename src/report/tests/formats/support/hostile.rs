@@ -1,4 +1,4 @@
-//! A hub that means harm, in every text that it can write, told in every format.
+//! A hostile hub: every text that it can write, in every format.
 
 use std::fs;
 

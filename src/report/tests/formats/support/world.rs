@@ -1,4 +1,4 @@
-//! What was seen and judged, for a report to tell.
+//! Evidence and its judgement, for reports.
 
 use std::path::Path;
 
@@ -76,9 +76,9 @@ impl World {
         world
     }
 
-    /// Tells it, of evidence that no file holds.
-    pub fn report<T>(&self, tell: impl FnOnce(&Report) -> T) -> T {
-        tell(&Report {
+    /// Calls a function with the report on it, whose evidence is in no file.
+    pub fn report<T>(&self, use_report: impl FnOnce(&Report) -> T) -> T {
+        use_report(&Report {
             evidence: &self.evidence,
             judgement: &self.judgement,
             selection: &self.selection,

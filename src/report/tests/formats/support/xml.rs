@@ -145,7 +145,7 @@ pub fn read(text: &str) -> Element {
             }
             Event::Decl(_) => assert_eq!(at, 0, "a declaration in the middle"),
             Event::Eof => break,
-            other => panic!("nobody has written this: {other:?}"),
+            other => panic!("unexpected: {other:?}"),
         }
     }
     assert_eq!(open.len(), 1, "an element that is never closed");
