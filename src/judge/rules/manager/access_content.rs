@@ -32,9 +32,9 @@ pub(crate) fn not_environment_specific(profile: &ClusterProfile, hub: &Hub) -> A
     Answer::each(effective_entries(profile), |entry| {
         let cluster = &entry.provider.cluster;
         let server = cluster.server.as_deref().filter(|_| !is_fake);
-        let server = server.and_then(|server| address_violation(&entry, "server", server));
+        let server = server.and_then(|server| address_violation(&entry, "server", server, hub));
         let proxy = cluster.proxy_url.as_deref();
-        let proxy = proxy.and_then(|proxy| address_violation(&entry, "proxy-url", proxy));
+        let proxy = proxy.and_then(|proxy| address_violation(&entry, "proxy-url", proxy, hub));
         let mut findings: Vec<Finding> = server.into_iter().chain(proxy).collect();
         let extensions = cluster.extensions.iter();
         for extension in extensions.filter(|extension| EXTENSIONS.contains(&&*extension.name)) {
@@ -57,18 +57,36 @@ fn is_fake_member(profile: &ClusterProfile, hub: &Hub) -> bool {
 }
 
 /// An address that means another machine to each consumer, or that only pods of one cluster reach.
-fn address_violation(entry: &Entry, field: &str, text: &str) -> Option<Finding> {
+fn address_violation(entry: &Entry, field: &str, text: &str, hub: &Hub) -> Option<Finding> {
     let address = Address::split(text);
-    let violation = if address.is_loopback() {
-        "is the consumer's own machine"
+    let (violation, is_certain) = if address.is_loopback() {
+        ("is the consumer's own machine", true)
     } else if address.is_in_cluster() {
-        "is a Service, which only pods of one cluster can reach"
+        ("is a Service, which only pods of one cluster can reach", true)
+    } else if is_in_namespace_of_hub(&address, hub) {
+        let violation =
+            "is probably a Service in a namespace of the hub, which only pods of the hub can reach";
+        (violation, false)
     } else {
         return None;
     };
     let finding = entry.finding(&format!(".cluster.{field}"), format!("{field} {violation}"));
     let finding = finding.expected("an address that every consumer can reach");
-    Some(finding.observed(redacted_address(text)))
+    Some(
+        finding
+            .observed(redacted_address(text))
+            .advisory_unless(is_certain),
+    )
+}
+
+/// Whether the host is like `SERVICE.NAMESPACE`, and the hub has that namespace. A name of letters only does not count: it
+/// may be a top-level domain.
+fn is_in_namespace_of_hub(address: &Address, hub: &Hub) -> bool {
+    address.bare_host().split_once('.').is_some_and(|(_, domain)| {
+        let mut namespaces = hub.evidence.namespaces.iter();
+        !domain.chars().all(char::is_alphabetic)
+            && namespaces.any(|namespace| namespace.name.eq_ignore_ascii_case(domain))
+    })
 }
 
 /// Adds the strings within a plugin's settings that belong to one environment.
