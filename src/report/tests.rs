@@ -146,7 +146,7 @@ pub(crate) fn report_of<'a>(
         judgement,
         selection,
         judged_at: Timestamp::UNIX_EPOCH,
-        file: None,
+        file: Some("folder/evidence.jsonl.zst"),
         editions: &[],
         advice: no_advice,
     }

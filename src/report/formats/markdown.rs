@@ -2,12 +2,12 @@
 //!
 //! Hub text is only in code spans, where Markdown interprets nothing.
 
-use std::{fmt::Write as _, io};
+use std::{fmt::Write as _, io, path::Path};
 
 use judge::{Decision, RuleVerdict, Verdict, rules::Finding};
 
 use crate::{
-    Report,
+    COMMAND, Report,
     summary::{self, VerdictTable, decision, findings::extent, shown_verdict, sources::cited},
     text::{count, escape},
 };
@@ -27,7 +27,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     for complaint in report.judgement.complaints() {
         let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
     }
-    let tail = unjudged(report);
+    let tail = unjudged(report) + &reproduce(report);
     let room = LONGEST.saturating_sub(tail.len());
     let mut left_out = 0;
     for (heading, which) in [
@@ -202,6 +202,21 @@ fn unjudged(report: &Report) -> String {
         let _ = writeln!(text, "| {id} | {level} | {basis} | {name} | {why} |");
     }
     text + "\n</details>\n"
+}
+
+/// The command that judges the evidence again, if a file holds it.
+fn reproduce(report: &Report) -> String {
+    // The names of folders may reveal the machine and its user.
+    let Some(file) = report.file.and_then(|file| Path::new(file).file_name()) else {
+        return String::new();
+    };
+    // The flag names one edition; the evidence has the editions of two roles.
+    let edition = match report.judgement.also {
+        None => format!(" --edition {}", report.judgement.edition),
+        Some(_) => String::new(),
+    };
+    let command = format!("{COMMAND} replay {}{edition}", file.display());
+    format!("\n### Reproduce\n\n{}\n", code(&command))
 }
 
 /// Formats any text as a code span, also for tables; empty text stays empty.
