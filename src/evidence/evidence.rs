@@ -91,8 +91,7 @@ impl Evidence {
         self.profiles.iter().filter_map(ProfileHistory::live)
     }
 
-    /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
-    /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
+    /// The histories of the profiles in scope, deleted ones included, without those that a conformance run touched.
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles
             .iter()
@@ -146,8 +145,7 @@ impl Evidence {
         self.driver.iter().flat_map(|driver| &driver.steps)
     }
 
-    /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself touched
-    /// ([`Driver::touched_slices`]), and those of other runs.
+    /// The histories of the slices in scope, deleted ones included, without those that a conformance run touched.
     pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
         self.slices.iter().filter(|history| {
             let metadata = &history.last().metadata;
@@ -157,8 +155,7 @@ impl Evidence {
         })
     }
 
-    /// Returns `true` if the run wrote to or created the slice of that namespace and name, or if it is another run's, by
-    /// its name or by what was seen of it.
+    /// Returns `true` if the run wrote to or created the slice, or if it is another run's by its name or content.
     pub fn is_slice_touched<'a>(
         &self,
         (namespace, name): (&str, &str),

@@ -49,47 +49,8 @@ mod seen {
 
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
-pub use objects::{
-    Awaited, History, Later, Namespace, ObjectRef, Origin, ProfileHistory, Settled, SliceHistory, Tracked,
-    Unreadable, Version,
-};
-pub use observation::{
-    gaps::{Asked, Gap, Gaps, Kind, Reason, ReasonId, Spans},
-    header::{
-        About, AgentError, Claim, Environment, FORMAT, Header, Hub, Identity, Implementation, Permission,
-        Realness, RealnessError, Scope, ServedVersion, Submitter, Traffic, Window, agent_program, parse_time,
-    },
-};
-pub use read::{
-    files::{
-        LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_OBJECT, LARGEST_TEXT, LimitError, Limits,
-        check_bounded, read_bounded, read_text,
-    },
-    input::{InputError, read_input, read_input_bounded},
-    lenient, user_file,
-};
-pub use secrets::{
-    digest::{Digester, SecretError, kubeconfig_in_clear},
-    leak, redact,
-    secret::{
-        Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Secret,
-        UnlabelledSecret,
-    },
-};
-pub use seen::{
-    crd,
-    driver::{
-        Change, Driver, DriverAction, DriverStep, ObjectKey, PlacementRequest, PlacementSlices, Scenario,
-        StepOutcome, clusters_of,
-    },
-    member::{
-        ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
-        Readyz,
-    },
-    request::{Log, Probe, ProbeMethod, ProbeOutcome, Request, RequestBody, Requests},
-    testbed::{
-        CallEvent, ConsumerSpec, Expect, Expectation, HookCall, MemberAddress, MemberCall, MemberCredential,
-        Mention, MentionLocation, Mentions, Output, OutputReader, OutputSnapshot, PluginAnswer, PluginCall,
-        PluginCluster, Publication, Published, Reads, ScenarioRun, Testbed,
-    },
-};
+pub use objects::*;
+pub use observation::{gaps::*, header::*};
+pub use read::{files::*, input::*, lenient, user_file};
+pub use secrets::{digest::*, leak, redact, secret::*};
+pub use seen::{crd, driver::*, member::*, request::*, testbed::*};

@@ -1,5 +1,4 @@
-//! References to objects, the objects whose every version the suite records, their histories, and what a run saw of them after
-//! its window: it looks on while a violation that was open at the end may still be fixed in time.
+//! References to objects, histories of the objects that the suite watches, and what a run saw after its window.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::{
     Evidence, Gap, Gaps, Kind, ObjectKey, Window,
     api::{ClusterProfile, Labels, Metadata, PlacementDecision, names, shape::is_default},
-    lenient::{self, Untyped},
+    lenient,
 };
 
 /// An object in one version.
@@ -115,10 +114,6 @@ impl From<&Namespace> for ObjectRef {
 pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync + 'static {
     /// Its kind.
     const KIND: &'static str;
-    /// Its plural, as in request paths.
-    const PLURAL: &'static str;
-    /// The kind of evidence that its list is.
-    const LISTED: Kind;
     /// The kind of evidence that its watch is.
     const WATCHED: Kind;
 
@@ -137,12 +132,9 @@ pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync 
     /// Its API version, with the group, to set.
     fn api_version_mut(&mut self) -> &mut Arc<str>;
 
-    /// Reads one from untrusted JSON.
-    ///
-    /// # Errors
-    /// When it has another shape or no name. The error names the part that does not fit.
-    fn read(object: Untyped<'_>) -> Result<Self, Box<Unreadable>> {
-        lenient::tracked(object)
+    /// Reads one from untrusted JSON. The error names the part that does not fit.
+    fn read(json: &[u8]) -> Result<Self, Box<Unreadable>> {
+        lenient::tracked(json)
     }
 
     /// Shares every part that equals the one in `previous`.
@@ -157,8 +149,6 @@ pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync 
 
 impl Tracked for ClusterProfile {
     const KIND: &'static str = names::KIND;
-    const PLURAL: &'static str = names::PLURAL;
-    const LISTED: Kind = Kind::Inventory;
     const WATCHED: Kind = Kind::Timeline;
 
     fn histories(evidence: &Evidence) -> &[History<Self>] {
@@ -188,8 +178,6 @@ impl Tracked for ClusterProfile {
 
 impl Tracked for PlacementDecision {
     const KIND: &'static str = names::PLACEMENT_KIND;
-    const PLURAL: &'static str = names::PLACEMENT_PLURAL;
-    const LISTED: Kind = Kind::PlacementDecisions;
     const WATCHED: Kind = Kind::PlacementTimeline;
 
     fn histories(evidence: &Evidence) -> &[History<Self>] {
@@ -305,8 +293,7 @@ impl<T> History<T> {
 }
 
 impl<T: Tracked> History<T> {
-    /// The object when it was deleted, and when the run saw that; none if it was not. Finalizers may keep it terminating for
-    /// a while.
+    /// The object when it was deleted or began to terminate, and when the run saw that; none if it was not deleted.
     pub fn went(&self) -> Option<(&T, Timestamp)> {
         let mut versions = self.versions.iter();
         let terminating = versions.find(|version| version.object.metadata().deletion_timestamp.is_some());
@@ -344,8 +331,7 @@ pub struct Settled {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Later {
-    /// The profiles, by namespace and name. The first version is the one that the window ended with, unless the profile
-    /// was made after it.
+    /// The profiles, by namespace and name, from the version on that the window ended with.
     pub profiles: Vec<ProfileHistory>,
     /// The slices of decisions.
     pub slices: Vec<SliceHistory>,

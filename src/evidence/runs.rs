@@ -21,8 +21,7 @@ pub fn member_name(run: &str, number: usize) -> String {
     format!("{PREFIX}{run}-{number}")
 }
 
-/// Lists the profiles of other runs than `own`: they created it, or joined its member and may write to its profile. The
-/// label tells of the former. The name, the display name or the member id tells of the latter.
+/// Lists the profiles of other runs than `own`: a run created it (by its label), or joined its member (by its names).
 pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet<ObjectKey> {
     let is_other = |profile: &ClusterProfile| runs_of(profile).any(|run| Some(run) != own);
     profiles

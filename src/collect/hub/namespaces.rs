@@ -1,9 +1,6 @@
 //! Lists the Namespaces.
 
-use evidence::{
-    Namespace, Unreadable,
-    lenient::{self, Untyped},
-};
+use evidence::{Namespace, Unreadable, lenient};
 use serde_json::Value;
 
 use super::permissions::Permissions;
@@ -23,8 +20,8 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    fn take(&mut self, object: Untyped<'_>) {
-        match lenient::namespace(object) {
+    fn take(&mut self, json: &[u8]) {
+        match lenient::namespace(json) {
             Ok(namespace) => self.namespaces.push(namespace),
             Err(unreadable) => self.unreadable.push(*unreadable),
         }
@@ -52,15 +49,14 @@ pub(crate) async fn namespaces(
         let mut found = Namespaces::default();
         for name in scope {
             match get::<Value>(client, &format!("/api/v1/namespaces/{}", segment(name))).await {
-                Ok(object) => found.take(Untyped::Value(&object)),
+                Ok(object) => found.take(object.to_string().as_bytes()),
                 Err(failure) if failure.code() == 404 => {}
                 Err(failure) => return Err(failure),
             }
         }
         found
     } else {
-        let add = |found: &mut Namespaces, json: &[u8]| found.take(Untyped::Text(json));
-        fold_list(client, "/api/v1/namespaces", add).await?
+        fold_list(client, "/api/v1/namespaces", Namespaces::take).await?
     };
     found.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)

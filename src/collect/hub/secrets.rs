@@ -1,10 +1,6 @@
 //! Lists the consumers' Secrets at the end, and keeps digests instead of values.
 
-use evidence::{
-    Asked, Digester, Gap, Kind, Secret, UnlabelledSecret, Unreadable,
-    api::names,
-    lenient::{self, Untyped},
-};
+use evidence::{Asked, Digester, Gap, Kind, Secret, UnlabelledSecret, Unreadable, api::names, lenient};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
@@ -91,7 +87,7 @@ pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<S
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
                 Err(error) => Err(Box::new(Unreadable {
-                    object: lenient::identity(Untyped::Text(json), "Secret"),
+                    object: lenient::identity(json, "Secret"),
                     message: lenient::unparsable(json, &error),
                 })),
             };

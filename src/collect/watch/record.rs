@@ -6,9 +6,8 @@ use std::{
 };
 
 use evidence::{
-    Gap, History, ObjectRef, Origin, Reason, ReasonId, Tracked, Unreadable, Version,
-    api::ClusterProfile,
-    lenient::{self, Untyped},
+    Gap, History, ObjectRef, Origin, Reason, ReasonId, Tracked, Unreadable, Version, api::ClusterProfile,
+    lenient,
 };
 use jiff::Timestamp;
 
@@ -232,7 +231,7 @@ impl<T: Tracked> Record<T> {
     /// # Errors
     /// The identity of an object that does not fit.
     fn read(&mut self, json: &[u8], at: Timestamp) -> Result<T, ObjectRef> {
-        T::read(Untyped::Text(json)).map_err(|unreadable| {
+        T::read(json).map_err(|unreadable| {
             let object = ObjectRef {
                 kind: T::KIND.to_owned(),
                 ..unreadable.object
@@ -382,7 +381,7 @@ fn whole_key(object: &ObjectRef) -> String {
 fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
     ObjectRef {
         kind: T::KIND.to_owned(),
-        ..lenient::identity(Untyped::Text(json), T::KIND)
+        ..lenient::identity(json, T::KIND)
     }
 }
 

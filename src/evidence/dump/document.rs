@@ -27,12 +27,9 @@ const LARGEST_EXPANDED: usize = 4 * LARGEST_OBJECT;
 /// The size of the buffer between the source and serde_json, in bytes.
 const PIECE: usize = 1024;
 
-/// How many times the size of the largest object the items of a list may have that wait for the list's type.
-const DEFERRED: usize = 4;
-
-/// What is wrong with a list whose items can only be read after all of them.
-const LATE_KIND: &str =
-    " is a large list whose items have no kind: dump with `kubectl get clusterprofiles -A -o json`";
+/// What is wrong with an item without a kind in a list whose own kind comes later, if at all.
+const NO_KIND: &str =
+    " has no kind, nor has its list before the items: dump with `kubectl get clusterprofiles -A -o json`";
 
 /// Reads a file. Returns its size in bytes, and whether it is blank.
 pub(super) fn read_file(
@@ -200,21 +197,20 @@ impl Reading<'_, '_> {
         self.begins.unwrap_or_else(|| self.progress.line())
     }
 
-    /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items. Returns `false` if
-    /// that is unknown so far and could matter.
+    /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items, if known. Returns
+    /// `false` if the list could have named the kind, and has not by now.
     fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, InputError> {
         self.gatherer.count += 1;
         let parts = lenient::parts(json);
         let own = Types::of(&parts);
         let is_object = json.trim_ascii_start().starts_with('{');
+        let has_kind = of_list.is_some() || !own.kind.is_empty();
         let items = parts.get("items").map(|items| items.get());
         let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
         if json.trim_ascii_start().starts_with('[') || own.is_list() && has_items {
             self.take_nested(json, line)?;
         } else if own.is_surely_list() {
             self.gatherer.take_malformed_list(line);
-        } else if of_list.is_none() && own.is_incomplete() {
-            return Ok(false);
         } else {
             let types = own.or(of_list);
             if is_object {
@@ -223,7 +219,7 @@ impl Reading<'_, '_> {
                 self.gatherer.not_an_object(&types, line);
             }
         }
-        self.gatherer.check_limits(line).map(|()| true)
+        self.gatherer.check_limits(line).map(|()| has_kind)
     }
 
     fn take_nested(&mut self, json: &str, line: usize) -> Result<(), InputError> {
@@ -262,16 +258,9 @@ struct Content<'v, 'r, 'd, P> {
 }
 
 enum Parsed {
-    /// An object, or items. Those whose type is unknown so far are left.
-    Items(Vec<Deferred>),
-    Null,
+    /// An object, items, or nothing; with the line of the first item that has no kind, unless the list names it before.
+    Taken(Option<usize>),
     Other,
-}
-
-/// An item whose type depends on the rest of the list.
-struct Deferred {
-    json: Box<str>,
-    line: usize,
 }
 
 impl<P: Part> Content<'_, '_, '_, P> {
@@ -285,25 +274,21 @@ impl<P: Part> Content<'_, '_, '_, P> {
         let reading = &mut *self.reading;
         let types = &object.types;
         let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
-        match items {
-            Some(Parsed::Items(_) | Parsed::Null) if P::CAN_BE_CUT && is_cut => {
-                let last = reading.gatherer.place(reading.progress.last_line());
-                return Err(last.content(CUT_SHORT));
-            }
-            Some(Parsed::Items(deferred)) if types.is_list() => {
-                reading.gatherer.take_partial(types, &object.metadata, line);
-                let of_items = types.of_items();
-                for item in deferred {
-                    reading.take(&item.json, Some(&of_items), item.line)?;
-                }
-            }
-            Some(Parsed::Null) if types.is_list() => {
-                reading.gatherer.take_partial(types, &object.metadata, line);
-            }
-            Some(Parsed::Items(_)) => reading.gatherer.take_malformed_list(line),
-            _ => {
-                reading.take(&format!("{{{}}}", object.fields), Some(&Types::default()), line)?;
-            }
+        let Some(Parsed::Taken(kindless)) = items else {
+            let whole = format!("{{{}}}", object.fields);
+            return reading.take(&whole, Some(&Types::default()), line).map(|_| ());
+        };
+        if P::CAN_BE_CUT && is_cut {
+            let last = reading.gatherer.place(reading.progress.last_line());
+            return Err(last.content(CUT_SHORT));
+        }
+        if let Some(line) = kindless.filter(|_| !types.of_items().kind.is_empty()) {
+            return Err(reading.gatherer.place(line).content(NO_KIND));
+        }
+        if types.is_list() {
+            reading.gatherer.take_partial(types, &object.metadata, line);
+        } else {
+            reading.gatherer.take_malformed_list(line);
         }
         Ok(())
     }
@@ -325,7 +310,7 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
     }
 
     fn visit_unit<E>(self) -> Result<Parsed, E> {
-        Ok(Parsed::Null)
+        Ok(Parsed::Taken(None))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Parsed, E> {
@@ -350,24 +335,15 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Parsed, A::Error> {
         let types = self.items.take().unwrap_or_else(|| Some(Types::default()));
-        let (mut deferred, mut size) = (Vec::new(), 0);
+        let mut kindless = None;
         loop {
             self.reading.progress.begin_object();
             let Some((json, line)) = items.next_element_seed(Placed::<P>(self.reading, PhantomData))? else {
-                return Ok(Parsed::Items(deferred));
+                return Ok(Parsed::Taken(kindless));
             };
             match self.reading.take(&json, types.as_ref(), line) {
                 Ok(true) => {}
-                Ok(false) => {
-                    size += json.len();
-                    let limits = &self.reading.gatherer.limits;
-                    if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
-                        let place = self.reading.gatherer.place(line);
-                        let why = place.content(LATE_KIND);
-                        return Err(self.stop(why));
-                    }
-                    deferred.push(Deferred { json, line });
-                }
+                Ok(false) => _ = kindless.get_or_insert(line),
                 Err(why) => return Err(self.stop(why)),
             }
         }
@@ -385,7 +361,7 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
                 if items.is_some() {
                     return Err(A::Error::custom("duplicate field `items`"));
                 }
-                let types = Some(&object.types).filter(|types| !types.is_incomplete());
+                let types = Some(&object.types).filter(|types| !types.kind.is_empty());
                 let content = Content::<P> {
                     items: Some(types.map(Types::of_items)),
                     reading: &mut *self.reading,
@@ -398,10 +374,8 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
                 object.add(&key, &json);
             }
         }
-        match self.end(object, items, line) {
-            Ok(()) => Ok(Parsed::Items(Vec::new())),
-            Err(why) => Err(self.stop(why)),
-        }
+        self.end(object, items, line).map_err(|why| self.stop(why))?;
+        Ok(Parsed::Taken(None))
     }
 }
 

@@ -13,7 +13,6 @@ use crate::{
     Origin, Tracked, Unreadable, Version,
     api::{ClusterProfile, ObjectKind, PlacementDecision, names},
     crd, lenient,
-    lenient::Untyped,
     read::input::{Counts, FilePlace},
     runs::{left_out, of_other_runs},
 };
@@ -35,8 +34,6 @@ pub(super) struct Gatherer<'d> {
     pub limits: Limits,
     file: Arc<str>,
     objects: HashMap<Key, KnownVersion>,
-    /// Objects that are in the dump in two versions.
-    ambiguous: HashSet<Key>,
     /// The versions of the API that the profiles and the slices are in.
     versions: [BTreeSet<String>; 2],
     /// The number of documents and objects, and of YAML documents.
@@ -60,6 +57,8 @@ struct KnownVersion {
     uid: Arc<str>,
     resource_version: Box<str>,
     file: Arc<str>,
+    /// True if the dump has another version.
+    is_ambiguous: bool,
 }
 
 /// The type of an object or a list; an empty part is missing or not text.
@@ -93,8 +92,7 @@ impl Types {
         of.is_some_and(|of| of.is_empty() || LISTS.iter().any(|(kind, _)| *kind == of))
     }
 
-    /// Returns `true` if a list of this type is truncated: kubectl writes the version first, and the kind after the
-    /// items.
+    /// Returns `true` if a list of this type is truncated: kubectl writes the version first, and the kind last.
     pub fn is_cut(&self) -> bool {
         self.kind.is_empty() && !self.api_version.is_empty()
     }
@@ -108,11 +106,6 @@ impl Types {
                 kind: kind.to_owned(),
             },
         }
-    }
-
-    /// Returns `true` if a list's type could fill in a part.
-    pub fn is_incomplete(&self) -> bool {
-        self.api_version.is_empty() || self.kind.is_empty()
     }
 
     /// This type, with the empty parts filled from that of a list's items.
@@ -144,7 +137,6 @@ impl<'d> Gatherer<'d> {
             limits,
             file: "".into(),
             objects: HashMap::new(),
-            ambiguous: HashSet::new(),
             versions: Default::default(),
             count: 0,
             documents: 0,
@@ -168,37 +160,36 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Checks the limits.
-    ///
-    /// # Errors
-    /// When one is exceeded; at that line.
+    /// Checks the limits. The error names the line.
     pub fn check_limits(&self, line: usize) -> Result<(), InputError> {
-        let Limits {
-            count,
-            documents,
-            unreadable,
-            ..
-        } = self.limits;
-        let limit = if self.count > count {
-            LimitError::Count(count)
-        } else if self.evidence.unreadable.len() > unreadable {
-            LimitError::Unreadable(unreadable)
-        } else if self.documents > documents {
-            LimitError::Documents(documents)
-        } else {
-            return Ok(());
-        };
-        Err(self.place(line).too_large(limit))
+        let limits = &self.limits;
+        let exceeded = [
+            (self.count > limits.count, LimitError::Count(limits.count)),
+            (
+                self.evidence.unreadable.len() > limits.unreadable,
+                LimitError::Unreadable(limits.unreadable),
+            ),
+            (
+                self.documents > limits.documents,
+                LimitError::Documents(limits.documents),
+            ),
+        ];
+        let exceeded = exceeded.into_iter().find(|(is_exceeded, _)| *is_exceeded);
+        exceeded.map_or(Ok(()), |(_, limit)| Err(self.place(line).too_large(limit)))
     }
 
     pub fn take_malformed_list(&mut self, line: usize) {
         let why = self
             .place(line)
             .content(" is a malformed list: its items are not a list, or nest too deep");
-        self.evidence.unreadable.push(Unreadable {
-            object: ObjectRef::default(),
-            message: why.to_string(),
-        });
+        self.fail("", why);
+    }
+
+    /// Records a part that cannot be used. An empty kind may be any.
+    fn fail(&mut self, kind: &str, why: InputError) {
+        let object = ObjectRef::new(kind, "", "", "", "");
+        let message = why.to_string();
+        self.evidence.unreadable.push(Unreadable { object, message });
         self.failure.get_or_insert(why);
     }
 
@@ -210,18 +201,12 @@ impl<'d> Gatherer<'d> {
         match types.split() {
             (names::GROUP, _, kind)
             | ("", _, kind @ ("" | "Namespace" | "Secret"))
-            | ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => {
-                self.evidence.unreadable.push(Unreadable {
-                    object: ObjectRef {
-                        kind: kind.to_owned(),
-                        ..ObjectRef::default()
-                    },
-                    message: why.to_string(),
-                });
+            | ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => self.fail(kind, why),
+            (_, _, kind) => {
+                self.ignored.add(kind);
+                self.failure.get_or_insert(why);
             }
-            (_, _, kind) => self.ignored.add(kind),
         }
-        self.failure.get_or_insert(why);
     }
 
     /// Notes that the rest of a list is missing, if it has a `continue` token.
@@ -275,7 +260,7 @@ impl<'d> Gatherer<'d> {
     }
 
     fn take_tracked<T: Tracked>(&mut self, types: &Types, json: &str, line: usize) {
-        let mut object = match T::read(Untyped::Text(json.as_bytes())) {
+        let mut object = match T::read(json.as_bytes()) {
             Ok(object) => object,
             Err(unreadable) => return self.record_unreadable(json, T::KIND, &unreadable.message, line),
         };
@@ -308,7 +293,7 @@ impl<'d> Gatherer<'d> {
 
     fn take_namespace(&mut self, json: &str, line: usize) {
         self.contents.insert(Kind::Namespaces);
-        match lenient::namespace(Untyped::Text(json.as_bytes())) {
+        match lenient::namespace(json.as_bytes()) {
             Ok(namespace) => {
                 let key = ("Namespace", "".into(), namespace.name.as_str().into());
                 if self.is_new(key, &namespace.uid, &namespace.resource_version, line) {
@@ -368,53 +353,46 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Returns `true` if the name is new. Overlapping dumps may repeat a version. Of two versions neither counts, as the
-    /// newer one is unknown.
+    /// Returns `true` if the name is new. Of two versions neither counts, as the newer one is unknown.
     fn is_new(&mut self, key: Key, uid: &str, resource_version: &str, line: usize) -> bool {
-        let Some(seen) = self.objects.get(&key) else {
-            let seen = KnownVersion {
+        let Some(known) = self.objects.get_mut(&key) else {
+            let known = KnownVersion {
                 uid: uid.into(),
                 resource_version: resource_version.into(),
                 file: Arc::clone(&self.file),
+                is_ambiguous: false,
             };
-            self.objects.insert(key, seen);
+            self.objects.insert(key, known);
             return true;
         };
-        let is_same = *seen.uid == *uid && *seen.resource_version == *resource_version;
-        if (!is_same || resource_version.is_empty()) && !self.ambiguous.contains(&key) {
-            let (file, place) = (&seen.file, self.place(line));
+        let is_same = *known.uid == *uid && *known.resource_version == *resource_version;
+        if (!is_same || resource_version.is_empty()) && !known.is_ambiguous {
+            known.is_ambiguous = true;
+            let (one, other) = (&known.file, &self.file);
             let message =
-                format!("it is in the dump twice, in {file} and again at {place}: keep the newer one");
-            self.evidence.unreadable.push(Unreadable {
-                object: ObjectRef {
-                    kind: key.0.to_owned(),
-                    namespace: key.1.to_string(),
-                    name: key.2.to_string(),
-                    ..ObjectRef::default()
-                },
-                message,
-            });
-            self.ambiguous.insert(key);
+                format!("it is in the dump twice, in {one} and again at {other}:{line}: keep the newer one");
+            let object = ObjectRef::new(key.0, &key.1, &key.2, "", "");
+            self.evidence.unreadable.push(Unreadable { object, message });
         }
         false
     }
 
-    /// Removes objects that are in the dump in two versions, and unlabelled Secrets that are repeated, or not in a
-    /// consumer's namespace.
+    /// Removes objects in two versions, and unlabelled Secrets that are repeated or outside consumers' namespaces.
     fn withdraw(&mut self) {
-        let ambiguous = &self.ambiguous;
+        let ambiguous = self.objects.iter().filter(|(_, known)| known.is_ambiguous);
+        let ambiguous: HashSet<(&str, &str, &str)> = ambiguous
+            .map(|((kind, namespace, name), _)| (*kind, &**namespace, &**name))
+            .collect();
         let is_kept =
-            |kind, namespace: &str, name: &str| !ambiguous.contains(&(kind, namespace.into(), name.into()));
+            |object: &ObjectRef| !ambiguous.contains(&(&*object.kind, &*object.namespace, &*object.name));
         let evidence = &mut self.evidence;
         if !ambiguous.is_empty() {
-            keep_tracked(&mut evidence.profiles, is_kept);
-            keep_tracked(&mut evidence.slices, is_kept);
             evidence
-                .namespaces
-                .retain(|namespace| is_kept("Namespace", "", &namespace.name));
-            evidence
-                .secrets
-                .retain(|secret| is_kept("Secret", &secret.namespace, &secret.name));
+                .profiles
+                .retain(|history| is_kept(&history.last().into()));
+            evidence.slices.retain(|history| is_kept(&history.last().into()));
+            evidence.namespaces.retain(|namespace| is_kept(&namespace.into()));
+            evidence.secrets.retain(|secret| is_kept(&secret.into()));
         }
         let consumers = evidence
             .namespaces
@@ -429,10 +407,8 @@ impl<'d> Gatherer<'d> {
     }
 
     fn record_unreadable(&mut self, json: &str, kind: &str, message: &str, line: usize) {
-        let object = ObjectRef {
-            kind: kind.to_owned(),
-            ..lenient::identity(Untyped::Text(json.as_bytes()), kind)
-        };
+        let mut object = lenient::identity(json.as_bytes(), kind);
+        kind.clone_into(&mut object.kind);
         let message = if object.name.is_empty() {
             format!("{message} ({})", self.place(line))
         } else {
@@ -441,10 +417,7 @@ impl<'d> Gatherer<'d> {
         self.evidence.unreadable.push(Unreadable { object, message });
     }
 
-    /// Returns the evidence.
-    ///
-    /// # Errors
-    /// When the dump holds other kinds but no ClusterProfile, or only unreadable objects.
+    /// Returns the evidence, unless the dump holds other kinds but no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, InputError> {
         self.withdraw();
         let may_be = |kinds: &[&str]| {
@@ -456,8 +429,7 @@ impl<'d> Gatherer<'d> {
             if let Some(failure) = self.failure {
                 return Err(failure);
             }
-            // Of a hub without profiles, kubectl prints an empty list, or the other kinds that were requested. Anything
-            // else suggests the wrong file.
+            // Without profiles, kubectl prints an empty list. Other kinds suggest the wrong file.
             if !self.ignored.is_empty() && !may_be(&["", names::KIND, names::PLACEMENT_KIND]) {
                 self.objects.keys().for_each(|(kind, ..)| self.ignored.add(kind));
                 return Err(InputError::Content(format!(
@@ -501,14 +473,4 @@ impl<'d> Gatherer<'d> {
         notes.extend(left_out(&header.other_runs));
         Ok(Input { evidence, notes })
     }
-}
-
-fn keep_tracked<T: Tracked>(
-    histories: &mut Vec<History<T>>,
-    is_kept: impl Fn(&'static str, &str, &str) -> bool,
-) {
-    histories.retain(|history| {
-        let metadata = history.last().metadata();
-        is_kept(T::KIND, &metadata.namespace, &metadata.name)
-    });
 }

@@ -5,12 +5,9 @@
 //! of any version, Namespaces, Secrets and the CRD of ClusterProfile. Secrets with the label `x-k8s.io/cluster-profile`
 //! are digested. Other objects are ignored and counted.
 //!
-//! A dump does not say when it was taken: the header has no window, and no version has a time.
-//! A file that is neither YAML nor JSON is refused, and so is a list that ends in the middle. An object of another
-//! shape, or in two versions, becomes an [`Unreadable`](super::Unreadable), and the others are judged. It is an error
-//! only if nothing remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
-//!
-//! A dump is never whole in memory: the items of a list are read one at a time. [`Limits`] bound what is read.
+//! A dump has no window and no times. A file that is neither YAML nor JSON is refused, and so is a list that ends in
+//! the middle. An object of another shape, or in two versions, becomes an [`Unreadable`](super::Unreadable). A list
+//! with a `continue` token leaves a [`Gap`](super::Gap). The items of a list are read one at a time.
 
 mod document;
 mod gather;

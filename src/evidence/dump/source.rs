@@ -16,8 +16,7 @@ pub(super) const CUT_SHORT: &str = " ends in the middle: was kubectl interrupted
 /// Some programs write a byte order mark before text.
 const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
-/// A file that is read piece by piece. A line of `---` or `...`, alone or before white space, ends a document: YAML
-/// forbids both in scalars, and JSON strings have no line breaks.
+/// A file that is read piece by piece. A line of `---` or `...`, alone or before white space, ends a document.
 pub(super) struct Source<'f, R> {
     reader: BufReader<R>,
     pub file: &'f str,

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
@@ -124,15 +124,15 @@ fn says_what_a_dump_cannot_tell() {
 fn typed_lists_tell_the_kind_of_their_items() {
     let token = "canary-Gq8Zt";
     let text = r#"
-{"items": [{"metadata": {"name": "a"}}], "kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha2"}
-{"items": [{"metadata": {"name": "n"}}], "kind": "NamespaceList", "apiVersion": "v1"}
-{"items": [
+{"kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha2", "items": [{"metadata": {"name": "a"}}]}
+{"kind": "NamespaceList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}
+{"kind": "SecretList", "apiVersion": "v1", "items": [
   {"metadata": {"name": "s", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z",
      "labels": {"x-k8s.io/cluster-profile": "a"}},
    "stringData": {"Config": "users: [{name: u, user: {token: canary-Gq8Zt}}]"}},
-  {"metadata": {"name": "t", "namespace": "n"}}], "kind": "SecretList", "apiVersion": "v1"}
-{"items": [{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}], "kind": "PodList", "apiVersion": "v1"}
-{"items": [{"metadata": {"name": "b"}}], "kind": "ClusterProfileList", "apiVersion": "example.com/v1"}"#;
+  {"metadata": {"name": "t", "namespace": "n"}}]}
+{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}]}
+{"kind": "ClusterProfileList", "apiVersion": "example.com/v1", "items": [{"metadata": {"name": "b"}}]}"#;
     let input = read(text).expect("reads");
     assert_eq!(names(&input), ["a"]);
     assert_eq!(
@@ -213,45 +213,23 @@ fn what_is_no_yaml_is_refused_with_line_and_column() {
 
 #[test]
 fn what_is_no_json_is_refused_with_line_and_column() {
-    let list = json!({"items": [json_profile("a"), json_profile("b")], "kind": "List"});
-    let pretty = serde_json::to_string_pretty(&list).expect("writes");
-    let refused = |text: &str| {
-        let told = refused(text);
-        let told = told.strip_prefix("dumps/hub.yaml:").expect("the file").to_owned();
-        told.strip_suffix("; correct the file, or dump again")
-            .expect("a remedy")
-            .to_owned()
-    };
     // Between the items, in an item, around the items, and in a value without items.
-    for (text, place, message) in [
-        ("[{}, 7,\n }]", "2:2", "expected value"),
-        ("[{}]\n]", "2:1", "expected value"),
-        ("{\"é\": 1,,}", "1:10", "key must be a string"),
-        ("[\n 7, {\"a\": 1,,}]", "2:13", "key must be a string"),
-        ("{\"items\": [7,\n8], kind}", "2:5", "key must be a string"),
-        (
-            "{\"items\": [], \"items\": []}",
-            "1:22",
-            "duplicate field `items`",
-        ),
-        (
-            "{\"items\": [{\"items\": [], \"items\": []}]}",
-            "1:21",
-            "duplicate field `items`",
-        ),
-    ] {
-        let expected = format!("{place} is not valid JSON: {message}");
-        assert_eq!(refused(text), expected);
+    let rows = r#"
+[{}, 7,| }] => 2:2 expected value
+[{}]|] => 2:1 expected value
+{"é": 1,,} => 1:10 key must be a string
+[| 7, {"a": 1,,}] => 2:13 key must be a string
+{"items": [{"kind": "a"},|{"kind": "b"}], kind} => 2:17 key must be a string
+{"items": [], "items": []} => 1:22 duplicate field `items`
+{"items": [{"kind": "List", "items": [], "items": []}]} => 1:37 duplicate field `items`
+{"items": [|{"kind": "a"},|{"kind": b}]} => 3:10 expected value"#;
+    for row in rows.lines().skip(1) {
+        let (text, flaw) = row.split_once(" => ").expect("a text and its flaw");
+        let (place, message) = flaw.split_once(' ').expect("a place");
+        let expected =
+            format!("dumps/hub.yaml:{place} is not valid JSON: {message}; correct the file, or dump again");
+        assert_eq!(refused(&text.replace('|', "\n")), expected, "{text}");
     }
-    let told = refused(&pretty.replace("\"b\"", "b"));
-    let line = pretty
-        .lines()
-        .position(|line| line.contains("\"b\""))
-        .expect("its name");
-    assert!(
-        told.starts_with(&format!("{}:17 is not valid JSON: ", line + 1)),
-        "{told}"
-    );
 }
 
 /// Such as the hash of a commit, which kubectl does not quote.
@@ -397,20 +375,20 @@ fn partial(text: &str) -> Vec<(Kind, String)> {
 
 #[test]
 fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
-    let profile = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {"name": "a", "namespace": "n"}});
-    let list = |kind: &str, metadata: serde_json::Value, items: &[&serde_json::Value]| {
+    let list = |kind: &str, metadata: Value, items: &[Value]| {
+        let typed = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1"});
         let api_version = if kind == "ClusterProfileList" {
-            "multicluster.x-k8s.io/v1alpha1"
+            &typed["apiVersion"]
         } else {
-            "v1"
+            &json!("v1")
         };
         json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "items": items})
     };
+    let profile = json_profile("a");
     let cut = json!({"continue": "CANARY", "remainingItemCount": 12});
     let reason =
         "dumps/hub.yaml:1 is only a part of a list (12 more objects): dump the whole list, without a limit";
-    let profiles = list("ClusterProfileList", cut.clone(), &[&profile]);
+    let profiles = list("ClusterProfileList", cut.clone(), std::slice::from_ref(&profile));
     for text in [
         profiles.to_string(),
         serde_saphyr::to_string(&profiles).expect("YAML"),
@@ -418,44 +396,30 @@ fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
     ] {
         assert_eq!(partial(&text), [(Kind::Inventory, reason.to_owned())], "{text}");
     }
-    let with_profile = |other: serde_json::Value| format!("{profile}\n{other}");
-    let secrets = with_profile(list("SecretList", cut.clone(), &[]));
+    let with_profile =
+        |kind: &str, metadata: Value| partial(&format!("{profile}\n{}", list(kind, metadata, &[])));
+    let secrets = (Kind::Secrets, reason.replace(":1 is", ":2 is"));
+    assert_eq!(with_profile("SecretList", cut.clone()), [secrets]);
+    let reason = "dumps/hub.yaml:2 is only a part of a list: dump the whole list, without a limit";
+    let namespaces = (Kind::Namespaces, reason.to_owned());
     assert_eq!(
-        partial(&secrets),
-        [(Kind::Secrets, reason.replace(":1 is", ":2 is"))]
+        with_profile("NamespaceList", json!({"continue": "x"})),
+        [namespaces]
     );
-    let namespaces = with_profile(list("NamespaceList", json!({"continue": "x"}), &[]));
-    let [(Kind::Namespaces, told)] = &partial(&namespaces)[..] else {
-        panic!("{namespaces}")
-    };
-    assert!(told.contains("a part of a list: dump"), "{told}");
+    assert_eq!(with_profile("PodList", cut.clone()), []);
     // Of kinds that the dump does not hold, nothing is missing.
-    let kinds = |text: &str| {
-        partial(text)
-            .into_iter()
-            .map(|(kind, _)| kind)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        kinds(&list("List", cut.clone(), &[&profile]).to_string()),
-        [Kind::Inventory]
-    );
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}});
-    let both = list("List", cut.clone(), &[&profile, &namespace]);
-    assert_eq!(kinds(&both.to_string()), [Kind::Inventory, Kind::Namespaces]);
-
+    let both = list("List", cut, &[profile.clone(), namespace]);
+    let kinds = partial(&both.to_string()).into_iter().map(|(kind, _)| kind);
+    assert_eq!(kinds.collect::<Vec<_>>(), [Kind::Inventory, Kind::Namespaces]);
     for whole in [
         json!({"continue": ""}),
         json!({"continue": null}),
         json!({}),
         json!(null),
     ] {
-        assert_eq!(
-            partial(&list("ClusterProfileList", whole, &[&profile]).to_string()),
-            []
-        );
+        assert_eq!(with_profile("ClusterProfileList", whole), []);
     }
-    assert_eq!(partial(&with_profile(list("PodList", cut, &[]))), []);
 }
 
 #[test]
@@ -474,12 +438,9 @@ fn profiles_of_conformance_runs_are_left_out_with_a_note() {
 
 #[test]
 fn versions_that_nobody_knows_are_told() {
-    let of =
-        |version: &str| format!("apiVersion: multicluster.x-k8s.io/{version}\nkind: PlacementDecision\n");
     let slice = |version: &str| {
         format!(
-            "{}metadata: {{name: web-0, namespace: n}}\ndecisions: []\n",
-            of(version)
+            "apiVersion: multicluster.x-k8s.io/{version}\nkind: PlacementDecision\nmetadata: {{name: web-0}}\n"
         )
     };
     let notes = |text: &str| read(text).expect("reads").notes;
@@ -488,7 +449,7 @@ fn versions_that_nobody_knows_are_told() {
     assert_eq!(notes(&slice("v9")), [note]);
 }
 
-fn json_profile(name: &str) -> serde_json::Value {
+fn json_profile(name: &str) -> Value {
     json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
         "metadata": {"name": name, "namespace": "n"}})
 }
@@ -498,7 +459,7 @@ fn a_large_dump_is_read_in_pieces_with_the_same_outcome() {
     let count = 800;
     // Larger than what is read at once, and than the largest object.
     let annotations = json!({"a": "]} \\\" {[", "note": "x".repeat(400)});
-    let items: Vec<serde_json::Value> = (0..count)
+    let items: Vec<Value> = (0..count)
         .map(|number| {
             let mut profile = json_profile(&format!("p{number}"));
             profile["metadata"]["annotations"] = annotations.clone();
@@ -518,25 +479,24 @@ fn a_large_dump_is_read_in_pieces_with_the_same_outcome() {
     };
     let compact = read(&list.to_string());
     assert_eq!(names(&compact)[count - 1], format!("p{}", count - 1));
-    assert_eq!(
-        read(&serde_json::to_string_pretty(&list).expect("writes")),
-        compact
-    );
-    assert_eq!(read(&list["items"].to_string()), compact);
-    let in_a_row: Vec<String> = items.iter().map(ToString::to_string).collect();
-    assert_eq!(read(&in_a_row.join("\n")), compact);
-    let block = |item: &serde_json::Value| {
-        let text = serde_saphyr::to_string(item).expect("YAML");
-        format!("- {}\n", text.trim_end().replace('\n', "\n  "))
-    };
-    let blocks: String = items.iter().map(block).collect();
-    let yaml = format!("apiVersion: v1\nitems:\n{blocks}kind: List\nmetadata: {{}}\n");
-    assert_eq!(read(&yaml), compact);
-    let documents: Vec<String> = items
+    let yaml = |item: &Value| serde_saphyr::to_string(item).expect("YAML");
+    let documents: Vec<String> = items.iter().map(yaml).collect();
+    let blocks = documents
         .iter()
-        .map(|item| serde_saphyr::to_string(item).expect("YAML"))
-        .collect();
-    assert_eq!(read(&documents.join("\n---\n")), compact);
+        .map(|text| format!("- {}\n", text.trim_end().replace('\n', "\n  ")));
+    let in_a_row: Vec<String> = items.iter().map(ToString::to_string).collect();
+    for text in [
+        serde_json::to_string_pretty(&list).expect("writes"),
+        list["items"].to_string(),
+        in_a_row.join("\n"),
+        format!(
+            "apiVersion: v1\nitems:\n{}kind: List\nmetadata: {{}}\n",
+            blocks.collect::<String>()
+        ),
+        documents.join("\n---\n"),
+    ] {
+        assert_eq!(read(&text), compact);
+    }
 }
 
 #[test]
@@ -559,21 +519,17 @@ fn a_dump_that_was_cut_short_is_refused() {
     );
     let kind_begins = yaml.find("kind: List").expect("the end");
     for end in "apiVersion: v1\nitems".len()..yaml.len() - 1 {
-        let told = refused(&yaml[..end]);
-        let is_told = told.contains(" ends in the middle: ") || told.contains("was kubectl interrupted?");
+        let message = refused(&yaml[..end]);
+        let is_middle = message.contains(" ends in the middle: ");
+        let names_cut =
+            message.contains("was kubectl interrupted?") || message.contains(" is not valid YAML: ");
+        // Between two lines, or in the line of the kind.
+        let must_name_cut = yaml[..end].ends_with('\n') || end > kind_begins + "kind:".len();
         assert!(
-            is_told || told.contains(" is not valid YAML: "),
-            "{told} of {}",
+            is_middle || names_cut && !must_name_cut,
+            "{message} of {}",
             &yaml[..end]
         );
-        // Between two lines, or in the line of the kind.
-        if yaml[..end].ends_with('\n') || end > kind_begins + "kind:".len() {
-            assert!(
-                told.contains(" ends in the middle: "),
-                "{told} of {}",
-                &yaml[..end]
-            );
-        }
     }
     assert_eq!(
         refused(&yaml[..kind_begins]),
@@ -637,11 +593,11 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         noise.to_string(),
         "x:1 is not UTF-8 text: is this a dump of kubectl?"
     );
-    let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
-    let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));
-    let items = format!("items:\n{}", "- a\n".repeat(1_000));
-    for (text, line) in [(items, 102), (late, 1)] {
-        let expected = format!("x:{line} is a large list whose items have no kind: dump with");
+    for (text, line) in [
+        ("items:\n- kind: Pod\n- {}\nkind: ClusterProfileList", 3),
+        (r#"{"items": [{"metadata": {}}], "kind": "NamespaceList"}"#, 1),
+    ] {
+        let expected = format!("x:{line} has no kind, nor has its list before the items: dump with");
         assert!(limited(text.as_bytes()).to_string().starts_with(&expected));
     }
 }

@@ -22,8 +22,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// Reads a file piece by piece, and unpacks zstd. Returns `None` for what cannot be read again: a directory,
-    /// standard input or a pipe.
+    /// Reads a file, and unpacks zstd; none for a directory, standard input or a pipe.
     ///
     /// # Errors
     /// When it cannot be read, or exceeds a limit: see [`Checksum::limit`].

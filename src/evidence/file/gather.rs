@@ -8,12 +8,12 @@ use std::{
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::record::{Covers, Deleted, Line, MergePatch, Patch, Place, Record};
+use super::record::{Covers, Deleted, Line, MergePatch, Patch, Record, section_of};
 use crate::{
     Asked, Evidence, Gap, Header, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
     Version, Window,
     api::{ClusterProfile, PlacementDecision},
-    lenient::{self, Untyped},
+    lenient,
     read::input::Counts,
 };
 
@@ -35,8 +35,10 @@ pub(super) struct Gathered {
     later: Evidence,
     /// The profiles that the run waited for in vain when the window ended.
     missing: BTreeSet<ObjectKey>,
-    /// How far the file was read.
-    place: Place,
+    /// The last section that the file has so far.
+    section: usize,
+    /// True once the mark of a whole file was read.
+    is_whole: bool,
     /// Skipped records of unknown kinds.
     unknown: Counts,
     /// True if the header has no window: the evidence is a dump's.
@@ -51,7 +53,7 @@ impl Gathered {
     }
 
     pub(super) fn take(&mut self, line: Line, number: usize) -> Result<(), String> {
-        if self.place == Place::End {
+        if self.is_whole {
             return Err("a record after the end: are these two files in one?".to_owned());
         }
         if matches!(line, Line::Record(Record::Header(_))) != (number == 1) {
@@ -64,7 +66,8 @@ impl Gathered {
                 return Ok(());
             }
         };
-        self.place = self.place.max(record.place());
+        self.section = self.section.max(record.section().map_or(0, section_of));
+        self.is_whole = matches!(record, Record::End {});
         let Record::AfterWindow(record) = record else {
             self.check_object(&record)?;
             return self.add(record);
@@ -75,8 +78,7 @@ impl Gathered {
         added
     }
 
-    /// Checks that each object occurs once. After the window, the objects that the run waited for occur again. Two names
-    /// may share a uid, in a sanitized dump.
+    /// Checks that each object occurs once. Two names may share a uid, in a sanitized dump.
     fn check_object(&mut self, record: &Record) -> Result<(), String> {
         let object = match record {
             Record::Profile(first) => ObjectRef::from(&*first.object),
@@ -187,7 +189,7 @@ impl Gathered {
     pub(super) fn finish(self, lines: usize) -> Input {
         let mut evidence = self.evidence;
         // What became of an object may be behind the cut.
-        if self.place > Place::AfterWindow {
+        if self.is_whole {
             evidence.later = Later {
                 profiles: self.later.profiles,
                 slices: self.later.slices,
@@ -196,10 +198,10 @@ impl Gathered {
             };
             evidence.later.sort();
         }
-        if self.place != Place::End {
+        if !self.is_whole {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
-                // The kind of the cut may lack records; later kinds lack all.
-                **asked == Asked::Yes && Place::of(**kind) >= self.place
+                // The section of the cut may lack records; later sections lack all.
+                **asked == Asked::Yes && section_of(**kind) >= self.section
             });
             let reason = format!("the evidence file is cut short after line {lines}: record it again");
             let gaps: Vec<Gap> = lost.map(|(kind, _)| Gap::of(*kind, reason.clone())).collect();
@@ -237,7 +239,7 @@ fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), Stri
 fn patched<T: Serialize + DeserializeOwned>(before: &T, patch: MergePatch) -> Result<T, String> {
     let mut value = serde_json::to_value(before).map_err(|error| error.to_string())?;
     patch.apply(&mut value);
-    lenient::read(Untyped::Value(&value))
+    lenient::read_value(&value)
 }
 
 fn delete<T: Tracked>(evidence: &mut Evidence, deleted: &Deleted) -> Result<(), String> {

@@ -1,13 +1,10 @@
 //! The evidence file: everything that a run observed, so that it can be judged again later.
 //!
-//! It is JSON Lines. Each line is a record: an object with one key, the record's kind. A file whose name ends in `.zst`
-//! is compressed with zstd. Times are RFC 3339; the shapes are those of [`crate`]. `docs/evidence.md` lists the records.
+//! It is JSON Lines. Each line is a record: an object with one key, the record's kind. A later version of an object is
+//! a JSON Merge Patch (RFC 7396) of the version before. `docs/evidence.md` lists the records.
 //!
-//! A first version of an object is whole. A later version is a JSON Merge Patch (RFC 7396) of the version before.
-//!
-//! The reader accepts one format version only. Records and keys may be added within that version: the reader skips
-//! unknown kinds of records and counts them in [`Input::notes`](super::Input::notes). A file without an `end` was cut
-//! short: the reader keeps what is there, and adds a [`Gap`](super::Gap) for each kind of evidence that may be missing.
+//! The reader skips unknown kinds of records and counts them in [`Input::notes`](super::Input::notes). A file without
+//! an `end` was cut short: it leaves a [`Gap`](super::Gap) for each kind of evidence that may be missing.
 
 pub(crate) mod checksum;
 mod gather;

@@ -7,8 +7,7 @@ use serde::Deserialize;
 use super::{gather::Gathered, record::Line};
 use crate::{FORMAT, Input, InputError, LimitError, Limits, read::input::FilePlace};
 
-/// Reads an unpacked evidence file line by line. A truncated one is read up to the cut, with a [`Gap`](crate::Gap) for
-/// each kind of evidence that may be incomplete. `name` is for messages. The reader bounds the whole and the ratio.
+/// Reads an unpacked evidence file line by line. `name` is for messages. The reader bounds the whole and the ratio.
 ///
 /// # Errors
 /// When it cannot be read, is not an evidence file, exceeds a limit, or has a line that is not a record.
@@ -65,8 +64,7 @@ struct RawLine<'a> {
     cut: bool,
 }
 
-/// The next line without its end; `None` at the end of the file. A line that is longer than `longest` is not read to
-/// its end.
+/// The next line, none at the end of the file. A line that is longer than `longest` is not read to its end.
 fn next_line<'a>(
     reader: &mut impl BufRead,
     buffer: &'a mut Vec<u8>,

@@ -1,12 +1,12 @@
 //! One record of the file, and the order of the records, by which a cut shows what is lost.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor, value::StrDeserializer},
+    de::{DeserializeOwned, Error as _, IgnoredAny, value::StrDeserializer},
 };
 use serde_json::{Map, Value, value::RawValue};
 
@@ -15,7 +15,7 @@ use crate::{
     ObjectKey, Origin, PluginCall, Probe, Request, Secret, Testbed, Tracked, UnlabelledSecret, Unreadable,
     Version, Window,
     api::{ClusterProfile, PlacementDecision},
-    lenient::{self, Untyped, without_values},
+    lenient::{self, without_values},
 };
 
 /// A line of the file.
@@ -30,70 +30,39 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// Reads a line.
-    ///
-    /// # Errors
-    /// When it is not a record. The error leaves out what it quotes: a misplaced value may be a secret.
+    /// Reads a line. The error leaves out what it quotes: a misplaced value may be a secret.
     pub fn read(line: &[u8]) -> Result<Self, String> {
         let text = str::from_utf8(line).map_err(|_| "it is not UTF-8 text")?;
-        let error = match serde_json::from_str::<Record>(text) {
-            Ok(record) if record.is_in_place() => return Ok(Self::Record(record)),
-            Ok(_) => return Ok(Self::Unknown(AFTER_WINDOW.to_owned())),
-            Err(error) => error,
-        };
-        let Entry { kind, value } = Entry::read(text)?;
-        let is_known = if kind == AFTER_WINDOW {
-            Record::is_kind(&Entry::read(value.get())?.kind)
-        } else {
-            Record::is_kind(&kind)
-        };
-        if is_known {
-            Err(described(&error))
-        } else {
-            Ok(Self::Unknown(kind))
+        match serde_json::from_str::<Record>(text) {
+            Ok(record) if record.is_in_place() => Ok(Self::Record(record)),
+            Ok(_) => Ok(Self::Unknown(AFTER_WINDOW.to_owned())),
+            Err(error) => Ok(Self::Unknown(
+                unknown_kind(text)?.ok_or_else(|| described(&error))?,
+            )),
         }
     }
 }
 
 const AFTER_WINDOW: &str = "afterWindow";
 
+/// The kind of a record that the suite does not know; none if it knows it.
+fn unknown_kind(text: &str) -> Result<Option<String>, String> {
+    let (kind, value) = entry(text)?;
+    let is_known = if kind == AFTER_WINDOW {
+        Record::is_kind(&entry(value.get())?.0)
+    } else {
+        Record::is_kind(&kind)
+    };
+    Ok((!is_known).then_some(kind))
+}
+
 /// The key and the value of an object with one key.
-struct Entry<'l> {
-    kind: String,
-    value: &'l RawValue,
-}
-
-impl<'l> Entry<'l> {
-    fn read(text: &'l str) -> Result<Self, String> {
-        serde_json::from_str::<IgnoredAny>(text).map_err(|error| described(&error))?;
-        serde_json::from_str(text).map_err(|_| format!("expected {ENTRY}"))
-    }
-}
-
-const ENTRY: &str = "an object with one key, the record's kind";
-
-impl<'de> Deserialize<'de> for Entry<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EntryVisitor)
-    }
-}
-
-struct EntryVisitor;
-
-impl<'de> Visitor<'de> for EntryVisitor {
-    type Value = Entry<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(ENTRY)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let first = map.next_entry()?;
-        let (kind, value) = first.ok_or_else(|| A::Error::invalid_length(0, &self))?;
-        match map.next_key::<IgnoredAny>()? {
-            None => Ok(Entry { kind, value }),
-            Some(_) => Err(A::Error::invalid_length(2, &self)),
-        }
+fn entry(text: &str) -> Result<(String, &RawValue), String> {
+    serde_json::from_str::<IgnoredAny>(text).map_err(|error| described(&error))?;
+    let mut entries = lenient::parts(text).into_iter();
+    match (entries.next(), entries.next()) {
+        (Some(entry), None) => Ok(entry),
+        _ => Err("expected an object with one key, the record's kind".to_owned()),
     }
 }
 
@@ -215,30 +184,25 @@ impl Record<'_> {
         !read.is_err_and(|error| error.to_string().starts_with("unknown variant"))
     }
 
-    /// Where it is in the file. A change belongs to the object above it.
-    pub fn place(&self) -> Place {
-        match self {
-            Self::Patch(_) | Self::Deleted(_) | Self::Missing(_) => Place::default(),
-            Self::Header(_) | Self::Gap(_) | Self::Unreadable(_) => Place::Header,
-            Self::Driver(_) | Self::Testbed(_) => Place::Driver,
-            Self::Namespace(_) => Place::Namespaces,
-            Self::Secret(_) => Place::Secrets,
-            Self::UnlabelledSecret(_) => Place::UnlabelledSecrets,
-            Self::Probe(_) => Place::Probe,
-            Self::Profile(_) => Place::Profiles,
-            Self::PlacementDecision(_) => Place::PlacementDecisions,
-            Self::AfterWindow(_) => Place::AfterWindow,
-            Self::Requests(_) | Self::Request(_) => Place::Requests,
-            Self::PlacementDecisionRequests(_) | Self::PlacementDecisionRequest(_) => {
-                Place::PlacementDecisionRequests
-            }
-            Self::Member(_) | Self::MemberSample(_) | Self::EndpointCall(_) => Place::Members,
-            Self::Login(_) => Place::Logins,
-            Self::MemberCalls(_) | Self::MemberCall(_) => Place::MemberCalls,
-            Self::PluginCalls(_) | Self::PluginCall(_) => Place::PluginCalls,
-            Self::Mentions(_) => Place::Mentions,
-            Self::End {} => Place::End,
-        }
+    /// The kind of evidence that is first in its section of the file. A change belongs to the object above it.
+    pub fn section(&self) -> Option<Kind> {
+        Some(match self {
+            Self::Header(_) | Self::Gap(_) | Self::Unreadable(_) | Self::End {} => return None,
+            Self::Patch(_) | Self::Deleted(_) | Self::Missing(_) => return None,
+            Self::Driver(_) | Self::Testbed(_) => Kind::Driver,
+            Self::Namespace(_) => Kind::Namespaces,
+            Self::Secret(_) => Kind::Secrets,
+            Self::UnlabelledSecret(_) => Kind::UnlabelledSecrets,
+            Self::Probe(_) => Kind::Probe,
+            Self::Profile(_) => Kind::Inventory,
+            Self::PlacementDecision(_) => Kind::PlacementDecisions,
+            Self::AfterWindow(_) | Self::Requests(_) | Self::Request(_) => Kind::Requests,
+            Self::PlacementDecisionRequests(_) | Self::PlacementDecisionRequest(_) => Kind::Requests,
+            Self::Member(_) | Self::MemberSample(_) | Self::EndpointCall(_) | Self::Login(_) => Kind::Members,
+            Self::MemberCalls(_) | Self::MemberCall(_) => Kind::MemberCalls,
+            Self::PluginCalls(_) | Self::PluginCall(_) => Kind::PluginCalls,
+            Self::Mentions(_) => Kind::Mentions,
+        })
     }
 
     /// Returns `false` for an `afterWindow` that holds a record of another part of the file.
@@ -263,51 +227,25 @@ fn by_itself<'de, D: Deserializer<'de>, T: Clone + DeserializeOwned>(
     deserializer: D,
 ) -> Result<Cow<'static, T>, D::Error> {
     let json = <&RawValue>::deserialize(deserializer)?;
-    let object = lenient::read(Untyped::Text(json.get().as_bytes()));
+    let object = lenient::read(json.get().as_bytes());
     object.map(Cow::Owned).map_err(D::Error::custom)
 }
 
-/// The places of the file, in their order. A cut loses the records of all later ones.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    #[default]
-    Header,
-    Driver,
-    Namespaces,
-    Secrets,
-    UnlabelledSecrets,
-    Probe,
-    Profiles,
-    PlacementDecisions,
-    AfterWindow,
-    Requests,
-    PlacementDecisionRequests,
-    Members,
-    Logins,
-    MemberCalls,
-    PluginCalls,
-    Mentions,
-    End,
-}
-
-impl Place {
-    /// Where the last record of a kind of evidence is.
-    pub fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Namespaces => Self::Namespaces,
-            Kind::Secrets => Self::Secrets,
-            Kind::UnlabelledSecrets => Self::UnlabelledSecrets,
-            Kind::Probe => Self::Probe,
-            Kind::Inventory | Kind::Timeline | Kind::Writers => Self::Profiles,
-            Kind::PlacementDecisions | Kind::PlacementTimeline => Self::PlacementDecisions,
-            // One log has the requests on both kinds of objects.
-            Kind::Requests => Self::PlacementDecisionRequests,
-            Kind::Members | Kind::Plugins => Self::Logins,
-            Kind::Driver | Kind::Testbed | Kind::Outputs => Self::Driver,
-            Kind::MemberCalls => Self::MemberCalls,
-            Kind::PluginCalls => Self::PluginCalls,
-            Kind::Mentions => Self::Mentions,
-        }
+/// The section of the file, from 1, that has the last record of a kind of evidence. A cut loses all later ones.
+pub(super) fn section_of(kind: Kind) -> usize {
+    match kind {
+        Kind::Driver | Kind::Testbed | Kind::Outputs => 1,
+        Kind::Namespaces => 2,
+        Kind::Secrets => 3,
+        Kind::UnlabelledSecrets => 4,
+        Kind::Probe => 5,
+        Kind::Inventory | Kind::Timeline | Kind::Writers => 6,
+        Kind::PlacementDecisions | Kind::PlacementTimeline => 7,
+        Kind::Requests => 8,
+        Kind::Members | Kind::Plugins => 9,
+        Kind::MemberCalls => 10,
+        Kind::PluginCalls => 11,
+        Kind::Mentions => 12,
     }
 }
 

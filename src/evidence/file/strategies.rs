@@ -187,14 +187,19 @@ fn valid(mut evidence: Evidence) -> Evidence {
     if let Some(calls) = &mut evidence.plugin_calls {
         calls.covers = ordered(calls.covers);
     }
-    for own in [&mut evidence.own_requests, &mut evidence.own_slice_requests] {
-        if evidence.testbed.is_some() {
-            own.clear();
-        }
-        for request in own {
-            request.user_agent = "clusterprofile-conformance/0.1".into();
-        }
+    let suite = "clusterprofile-conformance/0.1";
+    // On a testbed the run acts as the manager: its requests stay with those of other clients.
+    if evidence.testbed.is_some() {
+        evidence.own_requests.clear();
+        evidence.own_slice_requests.clear();
+        let requests = evidence.requests.iter_mut().flat_map(|log| &mut log.events);
+        requests.for_each(|request| request.user_agent = suite.into());
     }
+    let own = evidence
+        .own_requests
+        .iter_mut()
+        .chain(&mut evidence.own_slice_requests);
+    own.for_each(|request| request.user_agent = suite.into());
     evidence
 }
 

@@ -15,18 +15,12 @@ use crate::{
     file::checksum::{Checksum, Summing},
 };
 
-/// Writes evidence for a file named `path`: packed if the name ends in `.zst`.
-///
-/// # Errors
-/// When the system cannot write it.
+/// Writes evidence for a file named `path`: packed if the name ends in `.zst`. Fails if the system cannot write it.
 pub fn write_named(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<()> {
     packed(path, into, |plain| write_to(evidence, plain))
 }
 
 /// Like [`write_named`], with the checksum of the unpacked content.
-///
-/// # Errors
-/// When the system cannot write it.
 pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<Checksum> {
     packed(path, into, |plain| {
         let mut summing = Summing::new(plain);
@@ -52,10 +46,7 @@ fn packed<T>(
     Ok(written)
 }
 
-/// Writes evidence as JSON Lines, in the format of this suite.
-///
-/// # Errors
-/// When the system cannot write it.
+/// Writes evidence as JSON Lines, in the format of this suite. Fails if the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     let mut lines = Lines {
         writer: BufWriter::new(writer),

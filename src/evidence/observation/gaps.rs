@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ObjectRef, Window, named::named_enum};
 
 named_enum! {
-    /// A kind of evidence that rules may need. Namespaces are a kind of their own: a runner confined to some namespaces may
-    /// not list them.
+    /// A kind of evidence that rules may need.
     pub enum Kind {
         /// ClusterProfiles, listed.
         Inventory = "inventory",
@@ -296,10 +295,8 @@ impl PartialEq for Gaps {
     }
 }
 
-/// Why evidence is missing, or a rule has no verdict: in words, and by an id where somebody can do something about it. It
-/// reads as its words.
-///
-/// The words say what is missing and never how to get it: who prints a reason adds that by the id.
+/// Why evidence is missing, or a rule has no verdict: in words, and by an id where the user can do something about it.
+/// The words never say how to get what is missing: the printer of a reason adds that by the id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written", into = "Written")]
 #[schemars(with = "Written")]
@@ -425,17 +422,8 @@ impl fmt::Display for Reason {
     }
 }
 
-impl From<&'static str> for Reason {
-    fn from(words: &'static str) -> Self {
-        Self {
-            id: None,
-            words: words.into(),
-        }
-    }
-}
-
-impl From<String> for Reason {
-    fn from(words: String) -> Self {
+impl<W: Into<Cow<'static, str>>> From<W> for Reason {
+    fn from(words: W) -> Self {
         Self {
             id: None,
             words: words.into(),

@@ -55,8 +55,7 @@ pub struct Header {
     /// Which kinds of evidence were requested. An absent kind was not.
     #[serde(rename = "requested")]
     pub asked: BTreeMap<Kind, Asked>,
-    /// Profiles that other conformance runs created, or whose members they joined. They are not judged: those runs may
-    /// write to them.
+    /// Profiles that other conformance runs created, or whose members they joined. They are not judged.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub other_runs: BTreeSet<ObjectKey>,
 }
@@ -154,8 +153,7 @@ pub struct ServedVersion {
     pub status_subresource: bool,
 }
 
-/// The profiles to judge; empty means all. An unknown key is an error: it would narrow the scope, and rules on the whole
-/// fleet would pass on a part of it.
+/// The profiles to judge; empty means all. An unknown key is an error, as it may narrow the scope.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Scope {
@@ -165,8 +163,7 @@ pub struct Scope {
     /// The manager whose profiles to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
-    /// True if the run named that manager by itself: on a test hub, what it leaves out is only the inventory of the reference
-    /// scheduler.
+    /// True if the run named that manager by itself, on a test hub.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub manager_by_default: bool,
     /// The scheduler whose decisions to judge.
@@ -282,8 +279,7 @@ impl Scope {
                 .is_none_or(|judged| slice.scheduler() == judged)
     }
 
-    /// Returns `true` if a manager's profiles are judged. The spec names the manager; a label counts only without it,
-    /// as another manager may have mislabelled its own profile.
+    /// Returns `true` if a manager's profiles are judged. The label counts only if the spec names no manager.
     pub fn holds_manager(&self, manager: &str, label: Option<&str>) -> bool {
         self.cluster_manager
             .as_deref()
@@ -330,10 +326,7 @@ pub enum AgentError {
     NotProgram(String),
 }
 
-/// Reads the name of a program, as user agents begin with it.
-///
-/// # Errors
-/// If the text is empty, or holds a `/` or blanks.
+/// Reads the name of a program, as user agents begin with it: not empty, without a `/` or blanks.
 pub fn agent_program(text: &str) -> Result<String, AgentError> {
     let mut words = text.split(|sign: char| sign == '/' || sign.is_whitespace());
     match words.find(|word| !word.is_empty()) {

@@ -1,5 +1,4 @@
-//! Opens and reads files within bounds, packed or not: a name may lead to a file that has no end, such as `/dev/zero`, and
-//! no file exhausts the memory or the time of the client that opens it.
+//! Opens and reads files within bounds, packed or not: a file may have no end, such as `/dev/zero`.
 
 use std::{
     fs::{self, File},
@@ -11,9 +10,8 @@ use std::{
     },
 };
 
-/// The largest object in bytes: of a hub, of a dump, and of a line of the evidence file. etcd holds no object of more
-/// than 1.5 MiB, and an API server takes no request of more than 3 MiB; as text that is indented, an object takes
-/// several times as much.
+/// The largest object of a hub or a dump, and the longest line of an evidence file, in bytes. etcd holds no object of
+/// more than 1.5 MiB; as indented text, it takes several times as much.
 pub const LARGEST_OBJECT: usize = 16 << 20;
 
 /// Bounds on a file or a stream.
@@ -93,9 +91,6 @@ pub const LARGEST_KUBECONFIG: u64 = 64 << 20;
 pub const LARGEST_CREDENTIAL: u64 = 1 << 20;
 
 /// Reads a file with at most so many bytes.
-///
-/// # Errors
-/// When the system cannot read it, or it has more; the error says what to do.
 pub fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
@@ -107,20 +102,14 @@ pub fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file of text with at most so many bytes.
-///
-/// # Errors
-/// When the system cannot read it, it has more, or it is not UTF-8.
+/// Reads a file of UTF-8 text with at most so many bytes.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     let bytes = read_bounded(path, most)?;
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text: name another file");
     String::from_utf8(bytes).map_err(no_text)
 }
 
-/// Checks a file before others read it, who know no bound: it has to be a regular one with at most so many bytes.
-///
-/// # Errors
-/// When it is not.
+/// Checks that a file is a regular one with at most so many bytes, before a library reads it without a bound.
 pub fn check_bounded(path: &Path, most: u64) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
@@ -143,8 +132,7 @@ fn too_large(most: u64) -> io::Error {
 
 const PIECE: usize = 256 * 1024;
 
-/// Opens a file, or standard input for `-`, and unpacks zstd. Reading on beyond a limit is an [`io::Error`] that holds a
-/// [`LimitError`].
+/// Opens a file, or standard input for `-`, and unpacks zstd. An error of the reader may hold a [`LimitError`].
 pub(crate) fn open(path: &Path, limits: &Limits) -> io::Result<Box<dyn BufRead + Send>> {
     let plain: Box<dyn Read + Send> = match path.to_str() {
         Some("-") => Box::new(io::stdin()),
@@ -251,18 +239,12 @@ mod tests {
 
     #[test]
     fn a_bound_is_told_in_its_largest_whole_unit() {
-        for (bytes, message) in [
-            (4 << 30, "4 GiB"),
-            (500 << 20, "500 MiB"),
-            (1536, "1536 bytes"),
-            (2048, "2 KiB"),
-            (0, "0 bytes"),
-        ] {
-            assert_eq!(
-                LimitError::Whole(bytes).to_string(),
-                format!("it holds more than {message}, unpacked")
-            );
-        }
+        let sizes = [4 << 30, 500 << 20, 1536, 2048, 0].map(size);
+        assert_eq!(sizes, ["4 GiB", "500 MiB", "1536 bytes", "2 KiB", "0 bytes"]);
+    }
+
+    fn refused<T: std::fmt::Debug>(read: io::Result<T>) -> String {
+        read.expect_err("refused").to_string()
     }
 
     #[test]
@@ -273,11 +255,8 @@ mod tests {
         assert_eq!(read_text(&path, 4).expect("reads"), "text");
         assert!(check_bounded(&path, 4).is_ok());
         let message = "it has more than 3 bytes: is this the right file?";
-        assert_eq!(read_text(&path, 3).expect_err("too large").to_string(), message);
-        assert_eq!(
-            check_bounded(&path, 3).expect_err("too large").to_string(),
-            message
-        );
+        assert_eq!(refused(read_text(&path, 3)), message);
+        assert_eq!(refused(check_bounded(&path, 3)), message);
         fs::write(&path, [0xff]).expect("a file");
         assert!(read_text(&path, 4).is_err(), "no text");
     }
@@ -287,15 +266,9 @@ mod tests {
     fn what_has_no_end_is_refused() {
         let endless = Path::new("/dev/zero");
         let message = "it has more than 1 MiB: is this the right file?";
-        assert_eq!(
-            read_text(endless, 1 << 20).expect_err("endless").to_string(),
-            message
-        );
+        assert_eq!(refused(read_text(endless, 1 << 20)), message);
         let message = "it is not a regular file: copy it into one";
-        assert_eq!(
-            check_bounded(endless, 1).expect_err("endless").to_string(),
-            message
-        );
+        assert_eq!(refused(check_bounded(endless, 1)), message);
     }
 
     fn small() -> Limits {

@@ -93,16 +93,12 @@ impl FilePlace<'_> {
 }
 
 /// Reads an evidence file or a kubectl dump within the usual limits: see [`read_input_bounded`].
-///
-/// # Errors
-/// When it cannot be read, or holds nothing to judge.
 pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError> {
     read_input_bounded(path, digester, &Limits::default())
 }
 
-/// Reads an evidence file or a kubectl dump: a file, a directory (a dump: its `*.yaml`, `*.yml` and `*.json`, without
-/// its subdirectories), or `-` for standard input. The content decides which it is, and whether it is compressed; the
-/// name never does. `digester` takes the place of the credentials in a dump's Secrets.
+/// Reads an evidence file or a kubectl dump: a file, a directory (a dump: its `*.yaml`, `*.yml` and `*.json`), or `-`
+/// for standard input. The content decides which it is, and whether it is compressed.
 ///
 /// # Errors
 /// When it cannot be read, exceeds a limit, or holds nothing to judge.

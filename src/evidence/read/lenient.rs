@@ -1,5 +1,4 @@
-//! Reads objects from untrusted JSON. An error names the part that does not fit and quotes no value: a misplaced one
-//! may be a secret.
+//! Reads objects from untrusted JSON. An error names the part that does not fit and quotes no value.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -11,49 +10,33 @@ use crate::{
     api::{Metadata, shape::Object},
 };
 
-/// An object whose type is not checked yet.
-#[derive(Clone, Copy, Debug)]
-pub enum Untyped<'a> {
-    /// Its text, which should be JSON.
-    Text(&'a [u8]),
-    /// Its parsed value.
-    Value(&'a Value),
-}
-
 /// Parts with arbitrary content: errors name nothing below them.
 const OPEN: [&str; 4] = ["annotations", "extension", "fieldsV1", "labels"];
 
 /// The flaw of an object that no hub can have served.
 const NAMELESS: &str = "metadata.name is missing";
 
-/// Stands for a byte that is not UTF-8, so that all others keep their offsets. An identity that contains it is not
-/// trusted.
+/// Replaces a byte that is not UTF-8. An identity that contains it is not trusted.
 pub(crate) const MASK: char = '?';
 
-/// Reads a profile or a slice.
-///
-/// # Errors
-/// When it has another shape or no name. The error names the part that does not fit.
-pub(crate) fn tracked<T: Tracked>(object: Untyped<'_>) -> Result<T, Box<Unreadable>> {
-    let read: T = read(object).map_err(|message| unreadable(object, T::KIND, &message))?;
+/// Reads a profile or a slice. The error names the part that does not fit.
+pub(crate) fn tracked<T: Tracked>(json: &[u8]) -> Result<T, Box<Unreadable>> {
+    let read: T = read(json).map_err(|message| unreadable(json, T::KIND, &message))?;
     if read.metadata().name.is_empty() {
-        return Err(unreadable(object, T::KIND, NAMELESS));
+        return Err(unreadable(json, T::KIND, NAMELESS));
     }
     Ok(read)
 }
 
-/// Reads a namespace.
-///
-/// # Errors
-/// When it has another shape or no name. The error names the part that does not fit.
-pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
+/// Reads a namespace. The error names the part that does not fit.
+pub fn namespace(json: &[u8]) -> Result<Namespace, Box<Unreadable>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Named {
         metadata: Option<Object<Metadata>>,
     }
-    let refused = |message: &str| unreadable(object, "Namespace", message);
-    let Named { metadata } = read(object).map_err(|message| refused(&message))?;
+    let refused = |message: &str| unreadable(json, "Namespace", message);
+    let Named { metadata } = read(json).map_err(|message| refused(&message))?;
     let metadata = metadata.map(|metadata| metadata.0).unwrap_or_default();
     if metadata.name.is_empty() {
         return Err(refused(NAMELESS));
@@ -66,31 +49,21 @@ pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
     })
 }
 
-/// Identifies an object as far as possible, even in broken JSON. `kind` is the default.
-pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
-    match object {
-        Untyped::Text(json) => of_text(json, kind),
-        Untyped::Value(value) => ObjectRef::of_value(value, kind),
-    }
-}
-
-/// Reads an object into any shape.
-///
-/// # Errors
-/// When it has another shape. The error names the part that does not fit.
-pub(crate) fn read<T: DeserializeOwned>(object: Untyped<'_>) -> Result<T, String> {
-    let read = match object {
-        Untyped::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
-        Untyped::Value(value) => {
-            Object::<T>::deserialize(value).map_err(|error| narrowed::<Object<T>>(value, &error))
-        }
-    };
+/// Reads an object into any shape. The error names the part that does not fit.
+pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
+    let read = serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json));
     read.map(|Object(object)| object)
 }
 
-fn unreadable(object: Untyped<'_>, kind: &str, message: &str) -> Box<Unreadable> {
+/// Reads a parsed object into any shape. The error names the part that does not fit.
+pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    let read = Object::deserialize(value).map_err(|error| narrowed::<Object<T>>(value, &error));
+    read.map(|Object(object)| object)
+}
+
+fn unreadable(json: &[u8], kind: &str, message: &str) -> Box<Unreadable> {
     Box::new(Unreadable {
-        object: identity(object, kind),
+        object: identity(json, kind),
         message: message.to_owned(),
     })
 }
@@ -195,8 +168,8 @@ impl ObjectRef {
     }
 }
 
-/// Reads only the parts that identify the object, so the others may be anything.
-fn of_text(json: &[u8], kind: &str) -> ObjectRef {
+/// Identifies an object as far as possible, even in broken JSON. `kind` is the default.
+pub fn identity(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     let spoilt = matches!(whole, Cow::Owned(_));
     let object = parts(&whole);

@@ -18,13 +18,10 @@ use crate::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
     Secret, UnlabelledSecret, Unreadable,
     api::{names, shape::Object},
-    lenient,
-    lenient::Untyped,
-    parse_time,
+    lenient, parse_time,
 };
 
-/// The settings of an auth provider that were issued to one user. All others, such as tenant, client id and client
-/// secret, say how to log in, and are the same for every user.
+/// The settings of an auth provider that were issued to one user. All others are the same for every user.
 const ISSUED: [&str; 3] = ["access-token", "id-token", "refresh-token"];
 
 /// The largest kubeconfig to read: a Secret cannot exceed 1 MiB.
@@ -108,11 +105,7 @@ impl Digester {
         }
     }
 
-    /// Reads a Secret object from the hub or a dump (`data` in base64, or `stringData`).
-    ///
-    /// # Errors
-    /// When it does not have the shape of a Secret. A bad `Config` is no error: [`Secret::kubeconfig_error`] reports
-    /// it.
+    /// Reads a Secret from the hub or a dump. [`Secret::kubeconfig_error`] reports a bad `Config`.
     pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
         let object = ObjectRef {
             kind: "Secret".to_owned(),
@@ -161,8 +154,7 @@ impl Digester {
         })
     }
 
-    /// Reads a Secret without the label of a consumer's Secret. Returns `None` unless one of its values is a kubeconfig
-    /// with a server. Keeps no digest of anything: the Secret may be the consumer's own.
+    /// Reads a Secret without the label of a consumer's Secret; none unless a value is a kubeconfig with a server.
     pub fn unlabelled(&self, value: &Value) -> Option<UnlabelledSecret> {
         let data = entries(&value["data"], "data").unwrap_or_default();
         let string_data = entries(&value["stringData"], "stringData").unwrap_or_default();
@@ -193,7 +185,7 @@ impl Digester {
 
     fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, SecretError> {
         let value = read_yaml(text)?;
-        let clear: ClearKubeconfig = lenient::read(Untyped::Value(&value)).map_err(SecretError)?;
+        let clear: ClearKubeconfig = lenient::read_value(&value).map_err(SecretError)?;
         let mut kubeconfig = Kubeconfig {
             current_context: clear.current_context.unwrap_or_default(),
             ..Kubeconfig::default()
@@ -313,11 +305,7 @@ fn decoded(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<St
     }
 }
 
-/// Reads the kubeconfig of a Secret, with its secrets, within the bounds of [`Digester::secret`]. Returns `None`
-/// without a data key `Config`. Drop it as soon as possible.
-///
-/// # Errors
-/// When it is not a kubeconfig. The error quotes nothing of it.
+/// Reads the kubeconfig of a Secret, with its secrets; none without a data key `Config`. Drop it as soon as possible.
 pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>> {
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
@@ -456,28 +444,22 @@ users:
     fn keeps_the_shape_without_secrets() {
         let digester = Digester::new([7; 32]);
         let secret = digester.secret(&config(WHOLE)).expect("a secret");
-        let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
         assert_eq!(secret.keys, ["Config", "other"]);
         assert_eq!(secret.creation_timestamp.as_deref(), Some("2026-11-20T10:00:00Z"));
-        assert_eq!(kubeconfig.current_context, "one");
+        let mut kubeconfig = json!(secret.kubeconfig);
+        let credentials = kubeconfig["users"][0]["credentials"].take();
+        let kinds = credentials.as_array().into_iter().flatten();
+        let kinds: Vec<_> = kinds.filter_map(|one| one["kind"].as_str()).collect();
         assert_eq!(
-            (
-                kubeconfig.contexts[0].cluster.as_str(),
-                kubeconfig.contexts[0].user.as_str()
-            ),
-            ("c", "u")
+            kinds,
+            ["token", "client-key", "password", "exec", "auth-provider"]
         );
-        assert_eq!(kubeconfig.clusters[0].server, "https://api.example:6443/k8s");
-        assert_eq!(kubeconfig.clusters[0].files, ["certificate-authority"]);
-        assert_eq!(kubeconfig.users[0].files, ["tokenFile"]);
-        let kinds: Vec<_> = kubeconfig.users[0]
-            .credentials
-            .iter()
-            .map(|one| one.kind)
-            .collect();
-        use CredentialKind::*;
-        assert_eq!(kinds, [Token, ClientKey, Password, Exec, AuthProvider]);
-
+        let shape = json!({
+            "currentContext": "one", "contexts": [{"name": "one", "cluster": "c", "user": "u"}],
+            "clusters": [{"name": "c", "server": "https://api.example:6443/k8s", "files": ["certificate-authority"]}],
+            "users": [{"name": "u", "credentials": null, "files": ["tokenFile"]}],
+        });
+        assert_eq!(kubeconfig, shape);
         let printed = format!(
             "{} {secret:?} {digester:?}",
             serde_json::to_string(&secret).expect("writes")
@@ -487,63 +469,50 @@ users:
         }
     }
 
-    fn credential(digester: &Digester, text: &str) -> Credential {
+    /// The digests of the credentials of the first user in a kubeconfig.
+    fn digests(digester: &Digester, text: &str) -> Vec<String> {
         let secret = digester.secret(&config(text)).expect("a secret");
-        let kubeconfig = secret
-            .kubeconfig
-            .unwrap_or_else(|| panic!("{:?}", secret.kubeconfig_error));
-        kubeconfig.users[0].credentials[0].clone()
+        let kubeconfig = secret.kubeconfig.expect("a kubeconfig");
+        let credentials = kubeconfig.users[0].credentials.iter();
+        credentials.map(|one| one.digest.clone()).collect()
     }
 
     #[test]
     fn equal_credentials_are_equal_within_one_run_only() {
-        let yaml = "users: [{name: a, user: {token: t}}]";
+        let of = |run: u8, user: &str| {
+            digests(
+                &Digester::new([run; 32]),
+                &format!("users: [{{name: a, user: {{{user}}}}}]"),
+            )
+        };
         let as_json = r#"{"users": [{"name": "b", "user": {"token": "t"}}]}"#;
-        let other = "users: [{name: a, user: {token: u}}]";
-        let run = Digester::new([7; 32]);
-        assert_eq!(credential(&run, yaml), credential(&run, as_json));
-        assert_ne!(credential(&run, yaml), credential(&run, other));
-        assert_ne!(credential(&run, yaml), credential(&Digester::new([8; 32]), yaml));
-        let wrapped = "users: [{name: a, user: {client-key-data: \"QUFB\\nQUFB\"}}]";
-        let plain = "users: [{name: a, user: {client-key-data: QUFBQUFB}}]";
-        assert_eq!(credential(&run, wrapped), credential(&run, plain));
-        let one = "users: [{name: a, user: {username: ab, password: c}}]";
-        let two = "users: [{name: a, user: {username: a, password: bc}}]";
-        assert_ne!(credential(&run, one), credential(&run, two));
+        assert_eq!(of(7, "token: t"), digests(&Digester::new([7; 32]), as_json));
+        assert_ne!(of(7, "token: t"), of(7, "token: u"));
+        assert_ne!(of(7, "token: t"), of(8, "token: t"));
+        assert_eq!(
+            of(7, r#"client-key-data: "QUFB\nQUFB""#),
+            of(7, "client-key-data: QUFBQUFB")
+        );
+        assert_ne!(
+            of(7, "username: ab, password: c"),
+            of(7, "username: a, password: bc")
+        );
         // As one Go struct for all lists writes it.
         let with_null = "users: [{name: a, user: {token: t}, cluster: null, context: null}]";
-        credential(&run, with_null);
-    }
-
-    #[test]
-    fn an_auth_provider_holds_a_credential_only_once_it_was_issued_one() {
-        let run = Digester::new([7; 32]);
-        let of = |config: &str| {
-            let text =
-                format!("users: [{{name: a, user: {{auth-provider: {{name: oidc, config: {config}}}}}}}]");
-            let secret = run.secret(&self::config(&text)).expect("a secret");
-            let kubeconfig = secret.kubeconfig.expect("a kubeconfig");
-            let credentials = kubeconfig.users[0].credentials.iter();
-            credentials
-                .map(|credential| credential.digest.clone())
-                .collect::<Vec<_>>()
-        };
+        assert_eq!(digests(&Digester::new([7; 32]), with_null), of(7, "token: t"));
+        // An auth provider holds a credential only once it was issued one.
+        let provider = |config: &str| of(7, &format!("auth-provider: {{name: oidc, config: {config}}}"));
         let how = "idp-issuer-url: https://idp.example, client-id: c, client-secret: s, tenant-id: t, \
                    idp-certificate-authority-data: Q0E=";
-        assert_eq!(of(&format!("{{{how}}}")), [""]);
-        assert_eq!(of("{id-token: ''}"), [""]);
-        assert_eq!(of("null"), [""]);
-        let (one, two) = (
-            of(&format!("{{{how}, id-token: one, refresh-token: more}}")),
-            of(&format!("{{{how}, id-token: two, refresh-token: more}}")),
-        );
+        for unissued in [&format!("{{{how}}}"), "{id-token: ''}", "null"] {
+            assert_eq!(provider(unissued), [""]);
+        }
+        let [one, two] =
+            ["one", "two"].map(|id| provider(&format!("{{{how}, id-token: {id}, refresh-token: more}}")));
         assert_ne!(one[0], two[0]);
         assert_eq!(one[1], two[1]);
         // The same token is one credential, however it is written down.
-        assert_eq!(
-            credential(&run, "users: [{name: a, user: {token: one}}]").digest,
-            one[0]
-        );
+        assert_eq!(of(7, "token: one")[0], one[0]);
     }
 
     #[test]
@@ -555,15 +524,11 @@ users:
 
     #[test]
     fn errors_of_a_kubeconfig_quote_nothing() {
-        let bomb = {
-            let mut text = "a0: &a0 [CANARY, CANARY, CANARY, CANARY, CANARY, CANARY]\n".to_owned();
-            for level in 1..12 {
-                let before = format!("*a{}", level - 1);
-                let list = [before.as_str(); 8].join(", ");
-                text += &format!("a{level}: &a{level} [{list}]\n");
-            }
-            text
-        };
+        let mut bomb = "a0: &a0 [CANARY, CANARY, CANARY, CANARY, CANARY, CANARY]\n".to_owned();
+        for level in 1..12 {
+            let list = [format!("*a{}", level - 1).as_str(); 8].join(", ");
+            bomb += &format!("a{level}: &a{level} [{list}]\n");
+        }
         let deep = "[".repeat(100_000);
         let long = format!("users: {}", "CANARY ".repeat(200_000));
         let yaml = "it is not YAML that can be read";

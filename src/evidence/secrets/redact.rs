@@ -1,7 +1,4 @@
-//! Redacts credentials in text from the hub, before it is shown or kept.
-//!
-//! Rules judge the original text. What people see must not spread a leaked credential, so a doubtful word is redacted
-//! too: see [`super::leak`].
+//! Redacts credentials in text from the hub, doubtful ones too, before it is shown or kept: see [`super::leak`].
 
 use std::borrow::Cow;
 
@@ -37,8 +34,7 @@ fn whole_unless_clean(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Replaces all credentials in a document: those that a text shows, and those that only its key gives away, such as the
-/// value of `join-password`. Returns whether there were any.
+/// Replaces all credentials in a document, also those that only a key gives away. Returns whether there were any.
 pub fn redact_value(value: &mut Value) -> bool {
     redact(None, value)
 }

@@ -33,8 +33,6 @@ pub struct Secret {
 }
 
 /// A Secret without the label `x-k8s.io/cluster-profile` that holds a kubeconfig, in a consumer's namespace.
-///
-/// It may be the consumer's own, so nothing is kept but where it is and where it leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UnlabelledSecret {
@@ -108,8 +106,7 @@ pub struct KubeconfigUser {
 pub struct Credential {
     /// Its kind.
     pub kind: CredentialKind,
-    /// Keyed digest of its value, comparable only within one run. Empty without a value: an exec plugin, or an auth
-    /// provider before the first login.
+    /// Keyed digest of its value, comparable only within one run. Empty without a value, as of an exec plugin.
     pub digest: String,
 }
 

@@ -7,8 +7,7 @@ use crate::{
     api::{ObjectKind, names},
 };
 
-/// Returns the versions that a CustomResourceDefinition serves, in its order. Empty if it does not define the objects of
-/// that kind.
+/// Returns the versions that a CustomResourceDefinition of that kind serves, in its order.
 pub fn served_versions(crd: &Value, kind: ObjectKind) -> Vec<ServedVersion> {
     let spec = &crd["spec"];
     if spec["group"] != names::GROUP || spec["names"]["plural"] != kind.plural() {
@@ -61,52 +60,41 @@ mod tests {
 
     use super::*;
 
-    fn crd(schema: Value) -> Value {
-        json!({"spec": {"group": "multicluster.x-k8s.io", "names": {"plural": "clusterprofiles"}, "versions": [
+    fn served(schema: Value, plural: &str) -> Vec<ServedVersion> {
+        let crd = json!({"spec": {"group": "multicluster.x-k8s.io", "names": {"plural": plural}, "versions": [
             {"name": "v1alpha1", "served": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}},
             {"name": "v1alpha0", "served": false},
-        ]}})
+        ]}});
+        served_versions(&crd, ObjectKind::ClusterProfile)
     }
 
     fn guarded(schema: Value) -> bool {
-        served_versions(&crd(schema), ObjectKind::ClusterProfile)[0].immutable_manager
+        served(schema, "clusterprofiles")[0].immutable_manager
     }
 
     #[test]
     fn tells_what_is_served_and_how() {
-        let served = served_versions(&crd(json!({})), ObjectKind::ClusterProfile);
-        let expected = ServedVersion {
-            name: "v1alpha1".to_owned(),
-            immutable_manager: false,
-            status_subresource: true,
-        };
-        assert_eq!(served, [expected]);
-        let mut other = crd(json!({}));
-        other["spec"]["names"]["plural"] = json!("clusterproperties");
-        assert!(served_versions(&other, ObjectKind::ClusterProfile).is_empty());
+        let expected = json!([{"name": "v1alpha1", "immutableManager": false, "statusSubresource": true}]);
+        assert_eq!(json!(served(json!({}), "clusterprofiles")), expected);
+        assert_eq!(served(json!({}), "clusterproperties"), []);
     }
 
     #[test]
     fn finds_the_guard_where_it_may_stand() {
-        let rule = |text: &str| json!([{"rule": text}]);
+        let rule = |text: &str| json!({"x-kubernetes-validations": [{"rule": text}]});
         let on_spec = |spec: Value| json!({"properties": {"spec": spec}});
         let on_manager = |manager: Value| on_spec(json!({"properties": {"clusterManager": manager}}));
-        let key = "x-kubernetes-validations";
-        assert!(guarded(on_manager(json!({key: rule("self == oldSelf")}))));
-        assert!(guarded(on_manager(
-            json!({"properties": {"name": {key: rule("self == oldSelf")}}})
-        )));
-        assert!(guarded(on_spec(
-            json!({key: rule("self.clusterManager == oldSelf.clusterManager")})
-        )));
-        assert!(guarded(
-            json!({key: rule("self.spec.clusterManager == oldSelf.spec.clusterManager")})
-        ));
-        assert!(guarded(on_spec(json!({key: rule("self==oldSelf")}))));
+        for guard in [
+            on_manager(rule("self == oldSelf")),
+            on_manager(json!({"properties": {"name": rule("self == oldSelf")}})),
+            on_spec(rule("self.clusterManager == oldSelf.clusterManager")),
+            rule("self.spec.clusterManager == oldSelf.spec.clusterManager"),
+            on_spec(rule("self==oldSelf")),
+        ] {
+            assert!(guarded(guard.clone()), "{guard}");
+        }
         // A rule on something else, or one that does not look back, guards nothing.
-        assert!(!guarded(on_spec(
-            json!({key: rule("self.displayName == oldSelf.displayName")})
-        )));
-        assert!(!guarded(on_manager(json!({key: rule("self.name != ''")}))));
+        assert!(!guarded(on_spec(rule("self.displayName == oldSelf.displayName"))));
+        assert!(!guarded(on_manager(rule("self.name != ''"))));
     }
 }

@@ -1,7 +1,4 @@
-//! The driver's steps: what it had the implementation do, what it asked a scheduler for, and what the run changed on the hub.
-//!
-//! A driver records only actions and their times. Rules look for the outcome in the objects' histories, within a
-//! step's patience and the time of observation.
+//! The driver's steps: actions and their times. Rules look for the outcome in the objects' histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,8 +33,7 @@ pub struct Driver {
     pub lacking: BTreeMap<DriverAction, Reason>,
     /// The steps, in the order of their start.
     pub steps: Vec<DriverStep>,
-    /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them: they are not the
-    /// implementation's work alone.
+    /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them.
     #[serde(rename = "writtenProfiles")]
     pub touched: BTreeSet<ObjectKey>,
     /// Slices of decisions that the run created or wrote to. If it tampered with one slice, all of its decision.

@@ -219,8 +219,7 @@ impl Member {
 }
 
 impl Look {
-    /// Shares each part that equals the one of the sample before: a member that is asked each minute for a day gives the
-    /// same answers again and again.
+    /// Shares each part that equals the one of the sample before.
     pub fn share_with(&mut self, earlier: &[Look]) {
         let Some(before) = earlier.last() else { return };
         share_some(&mut self.version, &before.version);

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ObjectRef, Window};
 
-/// The requests of an audit log, reduced to the fields that rules use: write requests on profiles or on slices, in the
-/// order of the hub's receipt.
+/// Write requests on profiles or on slices from an audit log, in the order in which the hub received them.
 pub type Requests = Log<Request>;
 
 /// All events of a kind in a span.
@@ -73,8 +72,7 @@ pub struct RequestBody {
 const SUITE: &str = "clusterprofile-conformance/";
 
 impl Request {
-    /// Returns `true` if the suite sent it, in this run or another. It writes to profiles only to see the
-    /// implementation's reaction.
+    /// Returns `true` if the suite sent it, in this run or another.
     pub fn is_the_suites(&self) -> bool {
         self.user_agent.starts_with(SUITE)
     }
@@ -96,8 +94,7 @@ impl Request {
         !self.dry_run && (200..300).contains(&self.code)
     }
 
-    /// Returns `true` for a write that the hub refused permanently: sending it again cannot help. After a conflict or too many
-    /// requests, it can.
+    /// Returns `true` for a write that the hub refused permanently, unlike after a conflict or too many requests.
     pub fn is_refused(&self) -> bool {
         let is_conflict = self.code == 409 && &*self.verb != "create";
         !self.dry_run && (400..500).contains(&self.code) && self.code != 429 && !is_conflict

@@ -1,15 +1,5 @@
-use serde_json::json;
-
 use super::*;
 use crate::api::ClusterProfile;
-
-fn refused(object: Value) -> Unreadable {
-    let of_value = ClusterProfile::read(Untyped::Value(&object)).expect_err("it does not fit");
-    let text = object.to_string();
-    let of_text = ClusterProfile::read(Untyped::Text(text.as_bytes())).expect_err("nor does its text");
-    assert_eq!(of_value, of_text);
-    *of_value
-}
 
 /// Objects in namespace `n`, with the part that does not fit, and why.
 const MISFITS: &str = r#"
@@ -30,26 +20,26 @@ const MISFITS: &str = r#"
 #[test]
 fn an_error_names_the_smallest_part_and_quotes_nothing() {
     for (object, message) in MISFITS.lines().filter_map(|line| line.split_once(" => ")) {
-        let object: Value = serde_json::from_str(object).expect("JSON");
-        assert_eq!(refused(object.clone()).message, message, "{object}");
+        let refused = ClusterProfile::read(object.as_bytes()).expect_err("it does not fit");
+        assert_eq!(refused.message, message, "{object}");
         if message == NAMELESS {
-            let nameless = namespace(Untyped::Value(&object)).expect_err("nameless");
+            let nameless = namespace(object.as_bytes()).expect_err("nameless");
             assert_eq!(nameless.message, NAMELESS);
+        } else {
+            let value: Value = serde_json::from_str(object).expect("JSON");
+            assert_eq!(read_value::<ClusterProfile>(&value), Err(refused.message));
         }
     }
-    let fine = json!({"metadata": {"namespace": "n", "name": "a"}, "status": null});
-    ClusterProfile::read(Untyped::Value(&fine)).expect("null is as good as absent");
+    ClusterProfile::read(br#"{"metadata": {"name": "a"}, "status": null}"#)
+        .expect("null is as good as absent");
 }
 
 #[test]
 fn makes_out_who_it_is_whatever_is_wrong() {
     let who = |json: &[u8]| {
-        let unreadable = ClusterProfile::read(Untyped::Text(json)).expect_err("it cannot be read");
-        (
-            unreadable.object.to_string(),
-            unreadable.object.uid,
-            unreadable.message,
-        )
+        let unreadable = ClusterProfile::read(json).expect_err("it cannot be read");
+        let Unreadable { object, message } = *unreadable;
+        format!("{object} ({}): {message}", object.uid)
     };
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let extension =
@@ -57,48 +47,22 @@ fn makes_out_who_it_is_whatever_is_wrong() {
     let text = |status: &str| {
         format!(r#"{{"metadata": {{"name": "a", "namespace": "n", "uid": "u"}}, "status": {status}}}"#)
     };
-    for (status, message) in [
-        (extension.as_str(), "it nests too deep"),
-        (
-            r#"{"conditions": [{"observedGeneration": 1e999}]}"#,
-            "a number in it is out of range",
-        ),
-        (
-            r#"{"version": {"kubernetes": "\ud800"}}"#,
-            "a text in it is not Unicode",
-        ),
-        (r#"{}, "status": {}"#, "a key is repeated"),
-    ] {
-        assert_eq!(
-            who(text(status).as_bytes()),
-            (
-                "ClusterProfile n/a".to_owned(),
-                "u".to_owned(),
-                message.to_owned()
-            )
-        );
+    let rows = r#" => it nests too deep
+{"conditions": [{"observedGeneration": 1e999}]} => a number in it is out of range
+{"version": {"kubernetes": "\ud800"}} => a text in it is not Unicode
+{}, "status": {} => a key is repeated"#;
+    let rows = format!("{extension}{rows}");
+    for (status, message) in rows.lines().filter_map(|row| row.split_once(" => ")) {
+        let expected = format!("ClusterProfile n/a (u): {message}");
+        assert_eq!(who(text(status).as_bytes()), expected);
     }
     // Unread parts may be anything.
     let fine = text(&format!(r#"{{"x": {deep}, "y": 1e999}}"#));
-    ClusterProfile::read(Untyped::Text(fine.as_bytes())).expect("fits");
+    ClusterProfile::read(fine.as_bytes()).expect("fits");
 
     let spoilt = b"{\"metadata\": {\"name\": \"a\", \"namespace\": \"n\xFF\xFE\", \"uid\": \"u\"}}";
-    assert_eq!(
-        who(spoilt),
-        (
-            "ClusterProfile a".to_owned(),
-            "u".to_owned(),
-            "it is not UTF-8 text".to_owned()
-        )
-    );
-    assert_eq!(
-        who(b"{\"metadata\""),
-        (
-            "ClusterProfile ".to_owned(),
-            String::new(),
-            "it is not JSON".to_owned()
-        )
-    );
+    assert_eq!(who(spoilt), "ClusterProfile a (u): it is not UTF-8 text");
+    assert_eq!(who(b"{\"metadata\""), "ClusterProfile  (): it is not JSON");
 }
 
 #[test]

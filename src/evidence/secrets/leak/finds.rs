@@ -241,8 +241,7 @@ fn userinfo(text: &str, finds: &mut Vec<Find>) {
     }
 }
 
-/// Grades userinfo. A plain user name, as in `ssh://git@host`, is a secret only if it looks like a token. An image may
-/// have a tag and a digest, and a password may be masked.
+/// Grades userinfo. A plain user name, as in `ssh://git@host`, is a secret only if it looks like a token.
 fn userinfo_grade(userinfo: &str, host: &str, before: &str) -> Grade {
     let is_image = host.starts_with("sha256:") || host.starts_with("sha512:");
     let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));

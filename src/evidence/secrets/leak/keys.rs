@@ -58,9 +58,7 @@ enum Promise {
     Kubeconfig(&'static str),
 }
 
-/// Rates the value of a field with a credential's name.
-///
-/// A name is no credential, however random it looks: clusters are often named by their ids. So it is a hint at most.
+/// Rates the value of a field with a credential's name. A value that is a name is a hint at most, however random.
 pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(&'static str, Grade)> {
     let Named { promise, is_plural } = promise(key)?;
     let grade = match promise {
@@ -256,8 +254,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The longest beginning of a value in a text that is rated: the text behind a rejected value's name is searched once
-/// more.
+/// The longest beginning of a value that is rated, as the text behind a rejected value's name is searched again.
 const LONGEST_RATED: usize = 512;
 
 /// Returns the part of a value that is enough to rate it.

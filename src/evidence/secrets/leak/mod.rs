@@ -1,10 +1,7 @@
 //! Finds leaked credentials in text.
 //!
-//! Anyone with read access to the hub may see profiles, so none may hold a credential. One rule and the redaction
-//! ([`super::redact`]) share this scanner and need different certainty: the rule must not raise false alarms, and the
-//! redaction may remove too much. So each find has a [`Grade`].
-//!
-//! The scanner looks into JSON, YAML and base64, up to a depth.
+//! Rules and the redaction ([`super::redact`]) need different certainty: rules must not raise false alarms, and the
+//! redaction may remove too much. So each find has a [`Grade`]. The scanner looks into JSON, YAML and base64.
 
 mod finds;
 mod keys;

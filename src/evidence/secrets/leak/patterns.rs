@@ -71,8 +71,7 @@ pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A file's path, or the name of a resource in several parts: words that people read, ids and numbers, between slashes.
-/// Base64 with slashes is none: its small letters and capitals alternate.
+/// A file's path, or the name of a resource: words, ids and numbers between slashes, unlike base64 with slashes.
 pub(super) static RESOURCE: LazyLock<Regex> = LazyLock::new(|| {
     let word = "(?:[a-z0-9]+|[A-Z0-9]+|(?:[A-Z]{0,4}[a-z]{2,}[0-9]*)+[A-Z]{0,4}[0-9]*)";
     let step = format!("[._-]*{word}(?:[._-]+{word})*");
@@ -95,8 +94,7 @@ pub(super) fn value_end(text: &str, start: usize) -> usize {
 /// The length of `//u:p@h`, the shortest find.
 const SHORTEST: usize = 7;
 
-/// Returns `true` if a text may hold a credential: a quick check that most texts fail. An id in UUID form looks like
-/// base64.
+/// Returns `true` if a text may hold a credential: a quick check that most texts fail.
 pub(super) fn may_hold(text: &str) -> bool {
     text.len() >= SHORTEST
         && !is_uuid(text)
@@ -159,8 +157,7 @@ pub(super) fn find_issued(text: &str, finds: &mut Vec<Find>) {
     }
 }
 
-/// Adds the tokens of kubeadm. Names may have the same form: in nearly all tokens, letters and digits alternate more often, and
-/// the name of an Event ends with a time in hexadecimal digits.
+/// Adds the tokens of kubeadm. Names of Events may have the same form, but are hexadecimal and alternate less.
 pub(super) fn find_bootstrap(text: &str, finds: &mut Vec<Find>) {
     for found in BOOTSTRAP.captures_iter(text) {
         let (Some(token), secret) = (found.name("token"), &found["secret"]) else {

@@ -1,7 +1,4 @@
-//! Searches texts and documents for credentials.
-//!
-//! This file and `finds.rs` call each other, and have to: a document holds texts, and a text may hold base64 of another
-//! document. [`DEEPEST`] bounds the recursion.
+//! Searches texts and documents for credentials. A text may hold base64 of another document, up to [`DEEPEST`].
 
 use std::iter;
 

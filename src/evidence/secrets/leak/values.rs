@@ -110,8 +110,7 @@ pub(super) fn is_sign(c: char) -> bool {
     matches!(c, '!' | '#' | '$' | '%' | '&' | '*' | '+' | '=' | '?' | '^' | '~')
 }
 
-/// Returns `true` for a name of several parts, which is no credential even if one of them looks random. Tokens that
-/// kubeadm gives out have two parts, too.
+/// Returns `true` for a name of several parts, which is not a credential even if one of them looks random.
 pub(super) fn is_long_name(value: &str) -> bool {
     match value.split_once('@') {
         // An account's address.
@@ -148,8 +147,7 @@ const SCHEMES: &str =
 /// Parameters of such schemes that prove who the sender is.
 const PROOFS: &str = "mac response sig signature";
 
-/// Rates the value of the header `Authorization`. What follows the name of no scheme is a hint at most: it may say how
-/// somebody is authorized.
+/// Rates the value of the header `Authorization`. Without a known scheme it is a hint at most.
 pub(super) fn header_grade(value: &str) -> Option<Grade> {
     let (scheme, value) = value.trim().split_once(' ')?;
     let value = value.trim();
