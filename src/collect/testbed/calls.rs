@@ -336,7 +336,7 @@ fn read_exec_info(text: Option<&str>) -> (Option<String>, Option<PluginCluster>)
         .filter(|cluster| cluster.is_object());
     let cluster = cluster.map(|cluster| PluginCluster {
         // Null is a configuration, too.
-        config: cluster.get("config").map(Json::from),
+        config: cluster.get("config").cloned().map(Json::from),
         ..PluginCluster::deserialize(cluster).unwrap_or_default()
     });
     (info["apiVersion"].as_str().map(str::to_owned), cluster)

@@ -1,9 +1,6 @@
-//! Addresses in profiles: URLs (RFC 3986), hosts with ports and IP addresses. All rules read them here.
-//!
-//! An address is read as clients read it: the case of a scheme does not matter, and a host may hold `_`, which DNS
-//! names of hosts lack and resolvers accept.
+//! Addresses in profiles: URLs (RFC 3986), hosts with ports and IP addresses, read as clients read them.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::named::named_enum;
 
@@ -62,8 +59,8 @@ named_enum! {
 impl<'a> Address<'a> {
     /// Splits an address into its parts, valid or not.
     pub fn split(text: &'a str) -> Self {
-        let (scheme, rest) = match scheme_end(text) {
-            Some(end) => (Some(&text[..end]), &text[end + "://".len()..]),
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme), rest),
             None => (None, text),
         };
         let (authority, path) = match rest.find(['/', '?', '#']) {
@@ -92,38 +89,25 @@ impl<'a> Address<'a> {
 
     /// The port, or the one that the scheme implies, if known.
     pub(crate) fn known_port(&self) -> Option<&'a str> {
-        self.port.filter(|port| !port.is_empty()).or_else(|| {
-            if self.has_scheme("https") {
-                Some("443")
-            } else {
-                self.has_scheme("http").then_some("80")
-            }
-        })
+        let implied = || match self.scheme?.to_ascii_lowercase().as_str() {
+            "https" => Some("443"),
+            "http" => Some("80"),
+            _ => None,
+        };
+        self.port.filter(|port| !port.is_empty()).or_else(implied)
     }
 
     /// Returns `true` if the host means the machine of whoever reads it: a loopback or unspecified address.
     pub fn is_loopback(&self) -> bool {
         let host = self.bare_host();
-        is_domain_or_below(host, "localhost")
-            || host
-                .parse::<Ipv4Addr>()
-                .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
-            || host
-                .parse::<Ipv6Addr>()
-                .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
+        let is_own = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+        is_domain_or_below(host, "localhost") || host.parse().is_ok_and(is_own)
     }
 
     /// Returns `true` if the host is the API server's name in any cluster: each reader reaches its own.
     pub(crate) fn is_own_api_server(&self) -> bool {
-        let host = self.bare_host();
-        let begins_with = |name: &str| {
-            host.get(..name.len())
-                .is_some_and(|begin| begin.eq_ignore_ascii_case(name))
-        };
-        ["kubernetes", "kubernetes.default"]
-            .iter()
-            .any(|name| host.eq_ignore_ascii_case(name))
-            || begins_with("kubernetes.default.svc")
+        let host = self.bare_host().to_ascii_lowercase();
+        matches!(&*host, "kubernetes" | "kubernetes.default") || host.starts_with("kubernetes.default.svc")
     }
 
     /// Returns `true` if only the pods of one cluster can resolve the host: the name of a Service there.
@@ -199,13 +183,13 @@ pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
     if text.is_empty() {
         return Some(Fault::Empty);
     }
-    if scheme_end(text).is_some() {
+    let address = Address::split(text);
+    if address.scheme.is_some() {
         return url_fault(text, schemes);
     }
     if is_ip(text) {
         return None;
     }
-    let address = Address::split(text);
     let has_more = address.userinfo.is_some() || !address.path.is_empty();
     match address.port {
         _ if address.host_fault() == Some(Fault::Brackets) => Some(Fault::Brackets),
@@ -227,10 +211,6 @@ pub fn without_path(text: &str) -> &str {
     }
 }
 
-fn scheme_end(text: &str) -> Option<usize> {
-    text.find("://")
-}
-
 /// Host, port, and whether the host is in brackets.
 fn split_port(authority: &str) -> (&str, Option<&str>, bool) {
     if let Some(rest) = authority.strip_prefix('[')
@@ -238,7 +218,7 @@ fn split_port(authority: &str) -> (&str, Option<&str>, bool) {
     {
         return match after {
             "" => (host, None, true),
-            // Something else after the bracket is no valid port.
+            // Anything else after the bracket is not a valid port.
             after => (host, Some(after.strip_prefix(':').unwrap_or(after)), true),
         };
     }
@@ -266,7 +246,7 @@ fn is_ip(text: &str) -> bool {
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))
         .unwrap_or(text);
-    text.parse::<Ipv4Addr>().is_ok() || inner.parse::<Ipv6Addr>().is_ok()
+    text.parse::<IpAddr>().is_ok() || inner.parse::<Ipv6Addr>().is_ok()
 }
 
 /// A scheme as RFC 3986 defines it.
@@ -281,8 +261,7 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// An IPv4 address or a name. Names of hosts lack `_` (RFC 1123), but DNS and clients accept it; letters of other
-/// scripts are converted by clients.
+/// An IPv4 address or a name. RFC 1123 forbids `_` and other scripts in host names, but clients accept both.
 fn is_host(text: &str) -> bool {
     if text.parse::<Ipv4Addr>().is_ok() {
         return true;
@@ -292,22 +271,16 @@ fn is_host(text: &str) -> bool {
     let is_label =
         |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
     // A name that ends in a number is a malformed IPv4 address.
-    let ends_in_number = name
-        .bytes()
-        .rev()
-        .take_while(|byte| *byte != b'.')
-        .all(|byte| byte.is_ascii_digit());
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let ends_in_number = last.bytes().all(|byte| byte.is_ascii_digit());
     name.len() <= 253 && !ends_in_number && name.chars().all(may_stand) && name.split('.').all(is_label)
 }
 
 /// Returns `true` if a name is this domain, or in it.
 fn is_domain_or_below(name: &str, domain: &str) -> bool {
-    let Some(start) = name.len().checked_sub(domain.len()) else {
-        return false;
-    };
-    name.get(start..)
-        .is_some_and(|end| end.eq_ignore_ascii_case(domain))
-        && (start == 0 || name[..start].ends_with('.'))
+    let name = name.to_ascii_lowercase();
+    let before = name.strip_suffix(domain);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// A version of the documents to judge a role by: they change, and implementations lag. Those of one role are
-    /// together, oldest first.
+    /// A version of the documents to judge a role by. Those of one role are together, oldest first.
     #[derive(Default)]
     pub enum Edition {
         /// KEP-4322 with the standard property list, consumer Secrets, and the Overview with access providers.
@@ -37,8 +36,7 @@ named_enum! {
         Placement2026M09 = "placement-2026-09",
         /// What edition `2026-07` and the Overview ask of clients that read profiles.
         Consumer2026M07 = "consumer-2026-07",
-        /// What edition `2026-09` asks of these clients: one inventory for each namespace, and what to do with two
-        /// profiles of one member.
+        /// What edition `2026-09` asks of these clients.
         Consumer2026M09 = "consumer-2026-09",
     }
 }

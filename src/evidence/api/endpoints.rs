@@ -1,7 +1,6 @@
 //! Endpoints of members' API servers: the property's value, the formats of one endpoint, and equality.
 
 use std::{
-    borrow::Cow,
     fmt,
     net::{Ipv4Addr, Ipv6Addr},
 };
@@ -13,18 +12,18 @@ use super::{
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Endpoints<'a> {
+pub enum Endpoints {
     /// A JSON list of strings, as in the documents.
-    List(Vec<Cow<'a, str>>),
+    List(Vec<String>),
     /// One endpoint, or several separated by commas or white space.
-    Plain(Vec<Cow<'a, str>>),
+    Plain(Vec<String>),
     /// JSON, but not a list of strings.
     Unreadable,
 }
 
-impl<'a> Endpoints<'a> {
+impl Endpoints {
     /// Reads the value of the property.
-    pub fn read(value: &'a str) -> Self {
+    pub fn read(value: &str) -> Self {
         let value = value.trim();
         if value.starts_with('[')
             && let Some(list) = strings(value)
@@ -39,18 +38,18 @@ impl<'a> Endpoints<'a> {
         Self::plain(value)
     }
 
-    fn plain(value: &'a str) -> Self {
+    fn plain(value: &str) -> Self {
         let separated = value.split(|c: char| c == ',' || c.is_whitespace());
         Endpoints::Plain(
             separated
                 .filter(|entry| !entry.is_empty())
-                .map(Cow::from)
+                .map(str::to_owned)
                 .collect(),
         )
     }
 
     /// The endpoints, as written.
-    pub fn entries(&self) -> &[Cow<'a, str>] {
+    pub fn entries(&self) -> &[String] {
         match self {
             Endpoints::List(entries) | Endpoints::Plain(entries) => entries,
             Endpoints::Unreadable => &[],
@@ -65,8 +64,7 @@ pub fn fault(endpoint: &str) -> Option<Fault> {
     endpoint_fault(endpoint, SCHEMES)
 }
 
-/// The target of an endpoint, in normal form: the host in lower case, an IPv6 address in its shortest spelling or as the
-/// IPv4 address that it stands for, the port if known, and no scheme or trailing slash.
+/// The target of an endpoint in normal form: no scheme, canonical host, the port if known, no trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// A name, or an address without brackets.
@@ -78,8 +76,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reads an endpoint. Returns `None` if it identifies no member: it is malformed, or means the reader's own
-    /// machine.
+    /// Reads an endpoint; none if it is malformed or means the reader's own machine.
     pub fn read(endpoint: &str) -> Option<Self> {
         let endpoint = endpoint.trim();
         // A host without a port still identifies a member.
@@ -116,8 +113,7 @@ impl Place {
         self.host == other.host && self.port == other.port
     }
 
-    /// The URLs for a request to the endpoint: `https://`, host, port and path, without secrets. One for each usual
-    /// port if the endpoint names none. `None` if it cannot be called over TLS.
+    /// The HTTPS URLs of an endpoint, without secrets, one for each possible port; none if it cannot use TLS.
     pub fn urls(endpoint: &str) -> Option<Vec<String>> {
         let endpoint = endpoint.trim();
         if fault(endpoint).is_some() {
@@ -151,8 +147,7 @@ impl fmt::Display for Place {
 
 const USUAL_PORTS: [&str; 2] = ["443", "6443"];
 
-/// An endpoint in normal form: no scheme, host in lower case, the port if known, no trailing slash. `None` as for
-/// [`Place::read`].
+/// The text of [`Place::read`].
 pub fn normal(endpoint: &str) -> Option<String> {
     Place::read(endpoint).map(|place| place.to_string())
 }
@@ -163,22 +158,24 @@ mod tests {
 
     #[test]
     fn forms_of_the_property() {
-        let list =
-            |entries: &[&str]| Endpoints::List(entries.iter().map(|e| Cow::from(e.to_string())).collect());
-        let plain =
-            |entries: &[&str]| Endpoints::Plain(entries.iter().map(|e| Cow::from(e.to_string())).collect());
-        assert_eq!(Endpoints::read(r#"["a:1","b:2"]"#), list(&["a:1", "b:2"]));
-        assert_eq!(Endpoints::read(r#" [ "https:\/\/a" ] "#), list(&["https://a"]));
-        assert_eq!(Endpoints::read("[]"), list(&[]));
-        assert_eq!(Endpoints::read("a:1"), plain(&["a:1"]));
-        assert_eq!(Endpoints::read("a:1, b:2"), plain(&["a:1", "b:2"]));
-        assert_eq!(Endpoints::read("a:1\nb:2 c:3"), plain(&["a:1", "b:2", "c:3"]));
-        assert_eq!(Endpoints::read("[::1]:6443"), plain(&["[::1]:6443"]));
-        assert_eq!(
-            Endpoints::read("[::1]:6443,[::2]:6443"),
-            plain(&["[::1]:6443", "[::2]:6443"])
-        );
-        assert_eq!(Endpoints::read(" "), plain(&[]));
+        let owned = |entries: &[&str]| entries.iter().map(ToString::to_string).collect();
+        for (value, entries) in [
+            (r#"["a:1","b:2"]"#, &["a:1", "b:2"][..]),
+            (r#" [ "https:\/\/a" ] "#, &["https://a"]),
+            ("[]", &[]),
+        ] {
+            assert_eq!(Endpoints::read(value), Endpoints::List(owned(entries)));
+        }
+        for (value, entries) in [
+            ("a:1", &["a:1"][..]),
+            ("a:1, b:2", &["a:1", "b:2"]),
+            ("a:1\nb:2 c:3", &["a:1", "b:2", "c:3"]),
+            ("[::1]:6443", &["[::1]:6443"]),
+            ("[::1]:6443,[::2]:6443", &["[::1]:6443", "[::2]:6443"]),
+            (" ", &[]),
+        ] {
+            assert_eq!(Endpoints::read(value), Endpoints::Plain(owned(entries)));
+        }
         for unreadable in [r#"["a:1""#, r#"["a:1",2]"#, r#"{"url":"a:1"}"#, r#""a:1""#] {
             assert_eq!(Endpoints::read(unreadable), Endpoints::Unreadable, "{unreadable}");
         }
@@ -206,56 +203,40 @@ mod tests {
     #[test]
     fn private_addresses_mean_another_machine_in_each_network() {
         let is_private = |endpoint| Place::read(endpoint).map(|place| place.is_private());
-        for private in [
-            "10.1.2.3:6443",
-            "https://172.31.0.1",
-            "192.168.1.1",
-            "169.254.0.1:1",
-            "100.64.0.1:443",
-            "[fd00::1]:6443",
-            "[fe80::1]:6443",
-        ] {
+        let private = "10.1.2.3:6443 https://172.31.0.1 192.168.1.1 169.254.0.1:1 100.64.0.1:443 \
+                       [fd00::1]:6443 [fe80::1]:6443";
+        for private in private.split(' ') {
             assert_eq!(is_private(private), Some(true), "{private}");
         }
-        for public in [
-            "100.3.3.4:5683",
-            "172.32.0.1:1",
-            "https://a.example",
-            "[2001:db8::1]:6443",
-        ] {
+        for public in "100.3.3.4:5683 172.32.0.1:1 https://a.example [2001:db8::1]:6443".split(' ') {
             assert_eq!(is_private(public), Some(false), "{public}");
         }
     }
 
     #[test]
     fn the_same_endpoint_in_other_words() {
-        let same = |one: &str, other: &str| {
+        let rows = "
+https://A.example a.example:443
+HTTPS://a.example:/ https://a.example
+https://a_b.example A_B.example:443
+https://a.example.:6443/ a.example:6443
+[2001:DB8::1]:6443 https://[2001:db8::1]:6443/
+[2001:0db8:0:0::0001]:6443 [2001:db8::1]:6443
+2001:db8:0:0:0:0:0:1 [2001:db8::1]
+https://[::ffff:192.0.2.7]:6443 192.0.2.7:6443
+https://user:pass@a.example/x https://a.example/x/";
+        for (one, other) in rows.lines().filter_map(|row| row.split_once(' ')) {
             assert_eq!(normal(one), normal(other), "{one} and {other}");
             assert!(normal(one).is_some(), "{one}");
-        };
-        same("https://A.example", "a.example:443");
-        same("HTTPS://a.example:/", "https://a.example");
-        same("https://a_b.example", "A_B.example:443");
-        same("https://a.example.:6443/", "a.example:6443");
-        same("[2001:DB8::1]:6443", "https://[2001:db8::1]:6443/");
-        same("[2001:0db8:0:0::0001]:6443", "[2001:db8::1]:6443");
-        same("2001:db8:0:0:0:0:0:1", "[2001:db8::1]");
-        same("https://[::ffff:192.0.2.7]:6443", "192.0.2.7:6443");
-        same("https://user:pass@a.example/x", "https://a.example/x/");
+        }
         assert_eq!(normal("https://A.example/X/").as_deref(), Some("a.example:443/X"));
         assert_ne!(
             normal("https://gateway/clusters/a"),
             normal("https://gateway/clusters/b")
         );
-        for own in [
-            "https://localhost:6443",
-            "https://Kubernetes.Default.svc.cluster.local",
-            "127.0.0.1:6443",
-            "[::1]:6443",
-            "https://kubernetes.default.svc",
-            "0.0.0.0:6443",
-            "",
-        ] {
+        let own = "https://localhost:6443 https://Kubernetes.Default.svc.cluster.local 127.0.0.1:6443 [::1]:6443 \
+                   https://kubernetes.default.svc 0.0.0.0:6443";
+        for own in own.split(' ').chain([""]) {
             assert_eq!(normal(own), None, "{own}");
         }
     }

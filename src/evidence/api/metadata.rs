@@ -65,8 +65,7 @@ pub struct Writer {
     /// When the entry last changed, RFC 3339 to the second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Arc<str>>,
-    /// The owned parts, sorted: two levels (`spec.clusterManager`, `status.conditions`), labels and annotations
-    /// with their key (`metadata.labels[x-k8s.io/cluster-manager]`).
+    /// The owned parts, sorted, such as `status.conditions` and `metadata.labels[x-k8s.io/cluster-manager]`.
     pub owns: Arc<[Box<str>]>,
 }
 
@@ -101,8 +100,7 @@ fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>, D::
     ))
 }
 
-/// Reads annotations. A hub only has text; in a dump, a value without quotes is read as text, so that its profile is
-/// not lost.
+/// Reads annotations. In a dump, a value without quotes is read as text, so that its profile is not lost.
 fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>, D::Error> {
     let annotations: Option<BTreeMap<String, Value>> = Option::deserialize(deserializer)?;
     let text = |value| match value {
@@ -147,8 +145,7 @@ impl<'de> Deserialize<'de> for Writer {
     }
 }
 
-/// The paths of the owned fields, two levels deep, three for labels and annotations. Fields besides metadata, spec and
-/// status, such as `decisions`, are owned as a whole.
+/// The paths of the owned fields, two levels deep; three for labels and annotations, one for `decisions` and the like.
 fn owned_paths(tree: &OwnedFields) -> Vec<Box<str>> {
     let mut paths = Vec::new();
     for (group, fields) in tree {

@@ -1,5 +1,4 @@
-//! A PlacementDecision as the suite reads it: v1alpha1 and v1alpha2 in one, and lenient as profiles are. Slices of one
-//! decision share a key (KEP-5313 › Slicing).
+//! A PlacementDecision as the suite reads it: v1alpha1 and v1alpha2 in one, and lenient as profiles are.
 
 use std::{ops::Deref, sync::Arc};
 

@@ -1,19 +1,16 @@
 //! The hub's syntax of names and label values.
 
-/// Returns `true` for a valid label value: empty, or at most 63 letters, digits, `-`, `_` and `.`, with a letter or
-/// digit at both ends.
+/// Returns `true` for a valid label value. It may be empty.
 pub fn is_label_value(text: &str) -> bool {
     text.is_empty() || (text.len() <= 63 && is_framed(text, u8::is_ascii_alphanumeric, b"-_."))
 }
 
-/// Returns `true` for a valid namespace name: at most 63 small letters, digits and `-`, with a letter or digit at both
-/// ends (RFC 1123).
+/// Returns `true` for a DNS label (RFC 1123), such as the name of a namespace.
 pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_subdomain(text)
 }
 
-/// Returns `true` for a valid API group: at most 253 characters, parts of small letters, digits and `-` separated by
-/// dots, each with a letter or digit at both ends (RFC 1123).
+/// Returns `true` for a DNS subdomain (RFC 1123), such as an API group.
 pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label_of_subdomain)
 }

@@ -1,15 +1,12 @@
-//! A consumer on the testbed: the run acts as cluster manager, publishes profiles, and records which members the consumer
-//! calls, what it makes of profiles (objects on the hub, files, a page), and what it says in events and in its log. The text
-//! itself is never kept.
-//!
-//! The run also records what an honest consumer does with each published profile, and during which time. Rules compare
-//! that with what the consumer did.
+//! A consumer on the testbed: the run publishes profiles as a cluster manager, and records what an honest consumer does
+//! with each, which members the consumer calls, what it makes of profiles, and what it logs. No text itself is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     DriverAction, ObjectKey,
@@ -146,8 +143,7 @@ pub struct ScenarioRun {
     /// When the consumer called the control's member first; none if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_at: Option<Timestamp>,
-    /// Whether it staged what may hold up a consumer that does one thing after the other. Then the control does not tell how long
-    /// the consumer takes else.
+    /// Whether it may hold up a sequential consumer. Then the control does not show its usual delay.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_delay: bool,
 }
@@ -375,6 +371,7 @@ pub struct PluginCluster {
     pub proxy_url: Option<String>,
     /// `config`: what the profile says to the plugin. None if it was missing.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
     pub config: Option<Json>,
 }
 
