@@ -12,7 +12,6 @@ use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use evidence::{Digester, api::ClusterProfile, file, read_input};
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::process::Command;
 
 use crate::{
@@ -33,9 +32,6 @@ pub struct Arguments {
     /// How many profiles there are
     #[arg(long, default_value_t = 100_000)]
     profiles: usize,
-    /// How many profiles the dump in YAML has, which takes many times as long
-    #[arg(long, default_value_t = 10_000)]
-    yaml_profiles: usize,
     /// How often everything is measured
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -68,9 +64,8 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name);
-    let (json, yaml, record) = (path("dump.json"), path("dump.yaml"), path("evidence.jsonl.zst"));
+    let (json, record) = (path("dump.json"), path("evidence.jsonl.zst"));
     write_json(&json, arguments.profiles)?;
-    write_yaml(&yaml, arguments.yaml_profiles)?;
     let input = read_input(&json, &Digester::new([7; 32]))?;
     file::write_named(&input.evidence, &record, File::create(&record)?)?;
     drop(input);
@@ -79,7 +74,6 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         Row::new("read the same dump", Task::Read, &json)?,
         Row::new("run --from the same dump", Task::Run, &json)?,
         Row::new("read its evidence file", Task::Read, &record)?,
-        Row::new("read a dump in YAML", Task::Read, &yaml)?,
     ];
     for _ in 0..arguments.rounds {
         for row in &mut rows {
@@ -87,10 +81,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
                 .push(measure::run(row.task.command(&row.file)?, &[0, 1, 3]).await?);
         }
     }
-    println!(
-        "{} profiles, {} in YAML",
-        arguments.profiles, arguments.yaml_profiles
-    );
+    println!("{} profiles", arguments.profiles);
     println!(
         "medians {:>37} {:>8} {:>6} {:>8} {:>12}",
         "size", "wall", "ratio", "cpu", "peak memory"
@@ -183,18 +174,5 @@ fn write_json(path: &Path, count: usize) -> anyhow::Result<()> {
         write!(into, "{separator}{}", fleet::shown(number, now))?;
     }
     writeln!(into, r#"],"kind":"List","metadata":{{"resourceVersion":""}}}}"#)?;
-    Ok(into.flush()?)
-}
-
-/// A YAML list without indentation, as kubectl writes it.
-fn write_yaml(path: &Path, count: usize) -> anyhow::Result<()> {
-    let (now, mut into) = (fleet::created_at(), BufWriter::new(File::create(path)?));
-    writeln!(into, "apiVersion: v1\nitems:")?;
-    for number in 0..count {
-        let profile: Value = fleet::shown(number, now);
-        let item = serde_saphyr::to_string(&profile)?;
-        writeln!(into, "- {}", item.trim_end().replace('\n', "\n  "))?;
-    }
-    writeln!(into, "kind: List\nmetadata:\n  resourceVersion: \"\"")?;
     Ok(into.flush()?)
 }

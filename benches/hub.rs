@@ -1,24 +1,19 @@
 //! The lab's API server next to kube-apiserver: one client sends both the same requests over TLS, one after the other.
 //!
-//! Both run in processes of their own, so that the memory of the lab's is its own.
+//! The lab's runs in this process, so that its memory is that of the client, too.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{process, time::Duration};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
 use clap::Args;
 use futures::{AsyncBufReadExt as _, StreamExt as _};
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::Client;
 use serde_json::Value;
-use tokio::{
-    process::{Child, Command},
-    time::{Instant, sleep, timeout},
-};
+use tokio::time::{Instant, timeout};
 
 use crate::{
     fleet,
+    inventory::{Server, connect, serve},
     measure::{median, megabytes, memory},
 };
 
@@ -28,7 +23,7 @@ const LISTS: usize = 5;
 const WATCHES: usize = 10;
 /// How many status writes those watches get.
 const WATCHED: usize = 2_000;
-/// How long a hub may take to start, and a watch to send an event.
+/// How long a watch may take to send an event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Compare the lab's API server with kube-apiserver
@@ -62,11 +57,11 @@ const ROWS: [&str; 5] = [
 
 #[tokio::main]
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let lab = measure(&[], arguments.profiles).await?;
+    let lab = measure(Server::Lab, arguments.profiles).await?;
     let real = if arguments.lab_only {
         None
     } else {
-        Some(measure(&["--hub", "envtest"], arguments.profiles).await?)
+        Some(measure(Server::Envtest, arguments.profiles).await?)
     };
     println!("{} profiles; a second:", arguments.profiles);
     println!("{:<32}{:>10}{:>16}{:>8}", "", "lab", "kube-apiserver", "ratio");
@@ -85,21 +80,19 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts a hub with these arguments and measures it.
-async fn measure(arguments: &[&str], profiles: usize) -> anyhow::Result<Measured> {
+/// Starts a hub and measures it.
+async fn measure(server: Server, profiles: usize) -> anyhow::Result<Measured> {
+    let hub = server.start().await?;
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
-    let mut hub = start(arguments, &kubeconfig).await?;
-    let id = hub.id().context("the hub has ended")?;
-    let measured = ask(&client(&kubeconfig).await?, id, profiles).await;
-    // It is asked to end, so that it ends what it has started itself.
-    Command::new("kill").arg(id.to_string()).status().await?;
-    hub.wait().await?;
+    std::fs::write(&kubeconfig, serve(&hub).await?)?;
+    let measured = ask(&connect(&kubeconfig).await?, profiles).await;
+    hub.stop().await?;
     measured
 }
 
-/// Measures the hub that runs as this process.
-async fn ask(client: &Client, id: u32, profiles: usize) -> anyhow::Result<Measured> {
+async fn ask(client: &Client, profiles: usize) -> anyhow::Result<Measured> {
+    let id = process::id();
     fleet::create_namespaces(client).await?;
     let before = memory(id, "VmRSS:");
     let now = fleet::created_at();
@@ -132,35 +125,6 @@ async fn ask(client: &Client, id: u32, profiles: usize) -> anyhow::Result<Measur
         json,
         memory,
     })
-}
-
-async fn start(arguments: &[&str], kubeconfig: &Path) -> anyhow::Result<Child> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-    command
-        .arg("hub")
-        .args(arguments)
-        .arg("--kubeconfig-out")
-        .arg(kubeconfig);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .kill_on_drop(true);
-    let mut hub = command.spawn().context("failed to start the hub")?;
-    let started = Instant::now();
-    while !kubeconfig.exists() {
-        if let Some(status) = hub.try_wait()? {
-            bail!("the hub ended: {status}");
-        }
-        ensure!(started.elapsed() < PATIENCE, "the hub does not start");
-        sleep(Duration::from_millis(50)).await;
-    }
-    Ok(hub)
-}
-
-async fn client(kubeconfig: &Path) -> anyhow::Result<Client> {
-    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    Ok(Client::try_from(config)?)
 }
 
 /// How many pieces of `work` are done in a second.

@@ -13,7 +13,7 @@ use collect::{
 use envtest::EnvtestOptions;
 use http::{Request, header};
 use http_body_util::BodyExt as _;
-use kube::client::Body;
+use kube::{Client, client::Body};
 use serde_json::Value;
 use tokio::{
     process::Command,
@@ -48,27 +48,31 @@ pub struct Arguments {
 
 /// An API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Server {
+pub enum Server {
     /// A real one, started from envtest binaries (KUBEBUILDER_ASSETS)
     Envtest,
     /// The lab's, in this process
     Lab,
 }
 
+impl Server {
+    pub async fn start(self) -> anyhow::Result<Hub> {
+        if self == Server::Lab {
+            return Ok(Hub::lab(Clock::system()).await?);
+        }
+        // The audit log would have an event of every profile that is published, and the disk would set the pace.
+        let flags = ["--audit-log-path=", "--audit-policy-file="];
+        let options = EnvtestOptions {
+            api_server_flags: flags.map(str::to_owned).into(),
+            ..envtest_options()
+        };
+        Ok(Hub::envtest(&assets(Path::new(env!("CARGO_MANIFEST_DIR")))?, options).await?)
+    }
+}
+
 #[tokio::main]
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let hub = match arguments.hub {
-        Server::Lab => Hub::lab(Clock::system()).await?,
-        Server::Envtest => {
-            // The audit log would have an event of every profile that is published, and the disk would set the pace.
-            let flags = ["--audit-log-path=", "--audit-policy-file="];
-            let options = EnvtestOptions {
-                api_server_flags: flags.map(str::to_owned).into(),
-                ..envtest_options()
-            };
-            Hub::envtest(&assets(Path::new(env!("CARGO_MANIFEST_DIR")))?, options).await?
-        }
-    };
+    let hub = arguments.hub.start().await?;
     let outcome = bench(&arguments, &hub).await;
     hub.stop().await?;
     outcome
@@ -124,11 +128,7 @@ fn print_row(what: &str, walls: &[Duration], peak: Option<u64>) -> (Duration, Du
 /// Reads one list without a limit, by a new client and so a new connection. Returns its size in bytes.
 async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
     let started = Instant::now();
-    let options = KubeconfigOptions {
-        path: Some(kubeconfig.to_owned()),
-        ..KubeconfigOptions::default()
-    };
-    let client = Connection::from_kubeconfig(&options).await?.client;
+    let client = connect(kubeconfig).await?;
     let request = Request::get(fleet::path(None, "")).header(header::ACCEPT, "application/json");
     let response = client.send(request.body(Body::empty())?).await?;
     let status = response.status();
@@ -139,6 +139,14 @@ async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
         bytes += frame?.data_ref().map_or(0, |data| data.len());
     }
     Ok((bytes, started.elapsed()))
+}
+
+pub async fn connect(kubeconfig: &Path) -> anyhow::Result<Client> {
+    let options = KubeconfigOptions {
+        path: Some(kubeconfig.to_owned()),
+        ..KubeconfigOptions::default()
+    };
+    Ok(Connection::from_kubeconfig(&options).await?.client)
 }
 
 /// The whole program, from its start to its report.
