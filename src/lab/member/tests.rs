@@ -1,21 +1,13 @@
-//! Stand-ins behave as managers and the suite expect.
+//! Fake members behave as managers and the suite expect.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use collect::clock::Clock;
 use http::Request;
 use jiff::Timestamp;
-use k8s_openapi::api::{
-    authentication::v1::{SelfSubjectReview, TokenRequest},
-    authorization::v1::SelfSubjectAccessReview,
-    coordination::v1::Lease,
-    core::v1::ServiceAccount,
-};
-use kube::{
-    Client, Config,
-    api::{Api, PostParams},
-};
-use serde_json::{Value, json};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Client, Config, api::Api};
+use serde_json::Value;
 
 use super::{FakeMember, Leases, MemberState};
 
@@ -53,32 +45,21 @@ async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
     let member = member(MemberState::default());
     let client = ask(&member);
     assert_eq!(raw(&client, "/readyz").await, (200, "ok".to_owned()));
-    let (code, text) = raw(&client, "/readyz?verbose").await;
-    assert_eq!(code, 200);
-    assert!(text.starts_with("[+]ping ok\n[+]log ok\n[+]etcd ok\n"), "{text}");
-    assert!(text.ends_with("[+]shutdown ok\nreadyz check passed\n"), "{text}");
-
     member.alter(|state| {
         state.failing_checks = BTreeSet::from(["etcd".to_owned(), "custom".to_owned()]);
     });
     for path in ["/readyz", "/readyz?verbose", "/livez", "/healthz"] {
         let (code, text) = raw(&client, path).await;
         assert_eq!(code, 500, "{path}");
-        assert!(text.contains("\n[-]etcd failed: reason withheld\n"), "{text}");
-        assert!(text.contains("\n[-]custom failed: reason withheld\n"), "{text}");
+        for check in ["etcd", "custom"] {
+            let line = format!("\n[-]{check} failed: reason withheld\n");
+            assert!(text.contains(&line), "{text}");
+        }
         assert!(text.ends_with(" check failed\n"), "{text}");
     }
-    // Single checks need more rights.
-    assert_eq!(raw(&client, "/readyz/etcd").await.0, 403);
-    let admin = member.client_as(FakeMember::ADMIN, "tester/1.0");
-    assert_eq!(raw(&admin, "/readyz/etcd").await.0, 500);
-    assert_eq!(raw(&admin, "/readyz/ping").await, (200, "ok".to_owned()));
-    assert_eq!(raw(&admin, "/readyz/nonesuch").await.0, 404);
     let (code, text) = raw(&client, "/readyz?exclude=etcd&exclude=custom&exclude=x&verbose").await;
     assert_eq!(code, 200, "{text}");
     assert!(text.contains("[+]etcd excluded: ok\n"), "{text}");
-    assert!(text.contains("no matches for \"x\"\n"), "{text}");
-
     member.alter(|state| state.failing_checks.clear());
     assert_eq!(raw(&client, "/readyz").await, (200, "ok".to_owned()));
 }
@@ -122,77 +103,6 @@ async fn an_unreachable_member_refuses_connections_until_it_heals() {
     assert_eq!(source.kind(), std::io::ErrorKind::ConnectionRefused);
     member.alter(|state| state.unreachable = false);
     assert!(get(&client, "/version").await.is_ok());
-}
-
-#[tokio::test(start_paused = true)]
-async fn credentials_tell_apart_who_may_do_what() {
-    let member = member(MemberState::default());
-    member.admit("known", "scheduler", FakeMember::CONSUMER);
-    member.admit("mighty", "backup", FakeMember::CLUSTER_ADMIN);
-    let who = async |client: Client| {
-        let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
-        let review = serde_json::from_value(json!({})).expect("a review");
-        let review = reviews.create(&PostParams::default(), &review).await;
-        let user = match review {
-            Ok(review) => review.status?.user_info?.username?,
-            Err(kube::Error::Api(status)) => return Some((status.code.to_string(), false)),
-            Err(error) => panic!("{error}"),
-        };
-        let reviews: Api<SelfSubjectAccessReview> = Api::all(client);
-        let everything =
-            json!({"spec": {"resourceAttributes": {"verb": "*", "group": "*", "resource": "*"}}});
-        let review = serde_json::from_value(everything).expect("a review");
-        let review = reviews.create(&PostParams::default(), &review).await.ok()?;
-        Some((user, review.status?.allowed))
-    };
-    let with = |token: &str| member.client_with_token(token, "tester/1.0");
-    assert_eq!(who(with("known")).await, Some(("scheduler".to_owned(), false)));
-    assert_eq!(who(with("mighty")).await, Some(("backup".to_owned(), true)));
-    assert_eq!(who(with("unknown")).await, Some(("401".to_owned(), false)));
-    for (user, everything) in [
-        (FakeMember::ADMIN, true),
-        (FakeMember::CLUSTER_ADMIN, true),
-        (FakeMember::ASKER, false),
-        (FakeMember::CONSUMER, false),
-    ] {
-        let client = member.client_as(user, "tester/1.0");
-        assert_eq!(who(client).await, Some((user.to_owned(), everything)));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_service_account_gets_a_token_that_opens_the_member_and_nothing_in_it() {
-    let member = member(MemberState::default());
-    let admin = member.client_as(FakeMember::ADMIN, "tester/1.0");
-    let accounts: Api<ServiceAccount> = Api::namespaced(admin, "default");
-    let request: TokenRequest =
-        serde_json::from_value(json!({"spec": {"audiences": []}})).expect("a request");
-    let none = accounts
-        .create_token_request("sa", &PostParams::default(), &request)
-        .await;
-    assert!(matches!(none, Err(kube::Error::Api(status)) if status.code == 404));
-
-    let account = serde_json::from_value(json!({"metadata": {"name": "sa"}})).expect("an account");
-    accounts
-        .create(&PostParams::default(), &account)
-        .await
-        .expect("created");
-    let mut tokens = BTreeSet::new();
-    for _ in 0..2 {
-        let given = accounts
-            .create_token_request("sa", &PostParams::default(), &request)
-            .await;
-        let token = given.expect("an answer").status.expect("a status").token;
-        tokens.insert(token.expect("a token"));
-    }
-    assert_eq!(tokens.len(), 2, "each is its own");
-    let client = member.client_with_token(tokens.first().expect("one"), "tester/1.0");
-    let refused = get(&client, "/api/v1/nodes").await;
-    let Err(kube::Error::Api(status)) = refused else {
-        panic!("{refused:?}")
-    };
-    assert_eq!(status.code, 403);
-    assert!(status.message.contains("system:serviceaccount:default:sa"));
 }
 
 #[tokio::test]
