@@ -20,7 +20,7 @@ quick:
 
 # Rewrite docs/rules.md from suites/.
 rules:
-    UPDATE=1 cargo test --test cli the_rules_in_the_documents
+    UPDATE=1 cargo test --test suite the_rules_in_the_documents
 
 # Rewrite docs/coverage.md from fixtures/documents.
 coverage:
@@ -28,11 +28,11 @@ coverage:
 
 # Rewrite docs/schemas and the table in docs/configuration.md from the types and flags.
 schemas:
-    UPDATE=1 cargo test --test cli published
+    UPDATE=1 cargo test --test suite published
 
 # Redraw the pictures of the README (that of the HTML report needs chromium).
 pictures:
-    UPDATE=1 cargo test --test cli the_picture_of_the_terminal
+    UPDATE=1 cargo test --test suite the_picture_of_the_terminal
     UPDATE=1 cargo test --test browser draw_the_picture
 
 # Sort all imports, one `use` for each crate (needs rustfmt of a nightly toolchain).
@@ -45,7 +45,7 @@ laws COURSES="1000000":
 
 # Records of what the lab does, honest and with each fault, that lack something at random: just degraded 10000 SEED
 degraded RECORDS="10000" SEED="0":
-    DEGRADED_WORLDS=all DEGRADED_SEEDS={{RECORDS}} DEGRADED_SEED={{SEED}} cargo test --release --test lab degraded::
+    DEGRADED_WORLDS=all DEGRADED_SEEDS={{RECORDS}} DEGRADED_SEED={{SEED}} cargo test --release --test suite degraded::
 
 # Random courses of a whole hub, honest and with a fault, as all kinds of watches see them: just courses 1000000 SEED
 courses COURSES="1000000" SEED="0":
@@ -53,7 +53,7 @@ courses COURSES="1000000" SEED="0":
 
 # Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
 chaos SCHEDULES="10000" SEED="0":
-    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test lab chaos::schedules
+    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test suite chaos::schedules
 
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:

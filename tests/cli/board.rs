@@ -213,29 +213,6 @@ fn the_exit_code_differs_for_unverified_unreadable_and_forged_reports() {
     }
 }
 
-/// A report with the evidence of a worse run, and the checksum of that evidence.
-#[test]
-fn evidence_of_another_run_refutes_each_verdict() {
-    let folder = Folder::new();
-    folder.submit("fleet", "conforming.yaml", "");
-    folder.submit("worse", "violating.yaml", "");
-    let [report, evidence] = FILES.map(|file| Folder::submitted("fleet", file));
-    let [worse_report, worse_evidence] = FILES.map(|file| Folder::submitted("worse", file));
-    fs::copy(folder.path(&worse_evidence), folder.path(&evidence)).expect("copied");
-    for key in ["sha256", "bytes"] {
-        let line = Regex::new(&format!("  {key}: .*")).expect("a pattern");
-        let worse = folder.text(&worse_report);
-        let worse = line.find(&worse).expect("a line").as_str();
-        folder.write(&report, &*line.replace(&folder.text(&report), worse));
-    }
-    let page = folder.board();
-    let words = "does not hold: its evidence says otherwise";
-    assert_contains(row(&page, "fleet v1.0.0"), &[words]);
-    // The page shows the findings of the evidence.
-    let finding = "<article id=\"fleet/v1.0.0/identity/manager-label-matches\">";
-    assert_contains(&page, &[finding]);
-}
-
 #[cfg(unix)]
 #[test]
 fn links_are_not_followed() {

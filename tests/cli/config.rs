@@ -181,23 +181,9 @@ fn a_printed_configuration_can_be_read_from_any_folder() {
 #[test]
 fn errors_of_the_configuration_name_the_line() {
     let folder = Folder::new();
-    for (lines, message) in [
-        (
-            "obsrve: 5m",
-            "line 3: unknown key `obsrve`: did you mean `observe`?",
-        ),
-        (
-            "strict: true\nobserve: '5'",
-            "line 4: `observe`: invalid value '5'",
-        ),
-        ("hub: labb", "possible values: lab, envtest, k3s"),
-        ("edition: standart", "did you mean `standard`?"),
-        ("manager: \"a\\nb\"", "line 3: `manager`"),
-        ("color: always", "line 3: unknown key `color`"),
-    ] {
-        let run = format!("run --config {}", folder.config(lines));
-        refused(run, &["conformance.yaml cannot be used: ", message]);
-    }
+    let run = format!("run --config {}", folder.config("strict: true\nobserve: '5'"));
+    let message = "line 4: `observe`: invalid value '5'";
+    refused(run, &["conformance.yaml cannot be used: ", message]);
     let run = format!(
         "run --config {} --from conforming.yaml",
         folder.config("json: conformance.yaml")

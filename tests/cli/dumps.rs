@@ -1,6 +1,4 @@
-//! Dumps, audit logs and records: what a run reads from files.
-
-use flate2::{Compression, write::GzEncoder};
+//! Dumps and records: what a run reads from files.
 
 use super::*;
 
@@ -43,35 +41,6 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
     let replay = format!("replay {record} {rule} --clusterset flet=production");
     let reason = "namespace flet represents a ClusterSet, as declared, but was not seen";
     expect_output(3, replay, &[reason]);
-}
-
-#[test]
-fn an_audit_log_is_read_from_a_folder_with_its_rotated_files() {
-    let folder = Folder::new();
-    let dump = format!("{ROOT}/fixtures/recorded");
-    let log = fs::read_to_string(format!("{dump}/audit.log")).expect("the fixture is there");
-    let half = log[..log.len() / 2].rfind('\n').expect("it has lines") + 1;
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(&log.as_bytes()[..half]).expect("packed");
-    fs::create_dir(folder.path("logs")).expect("created");
-    let rotated = "logs/audit-2026-10-05T08-16-10.000.log.gz";
-    folder.write(rotated, packed.finish().expect("packed"));
-    folder.write("logs/audit.log", &log[half..]);
-
-    let requests = |log: &str| {
-        let evidence = folder.flag("evidence");
-        let done = call(format!("run --from {dump} --audit-log {log} --record {evidence}"));
-        let text = folder.text("evidence");
-        let requests = text.lines().filter(|line| line.starts_with("{\"request"));
-        (requests.map(str::to_owned).collect::<Vec<_>>(), done.err)
-    };
-    let (whole, printed) = requests(&format!("{dump}/audit.log"));
-    assert!(whole.len() > 20, "{whole:?}");
-    assert!(!printed.contains("note: "), "{printed}");
-    let (in_folder, _) = requests(&folder.flag("logs"));
-    assert_eq!(in_folder, whole);
-    let missing = format!("run --from {dump} --audit-log none.log");
-    refused(missing, &["failed to read the audit log", "none.log"]);
 }
 
 #[test]

@@ -60,10 +60,8 @@ fn files_that_are_not_reports_or_evidence_are_refused() {
     refused(format!("report verify {report} ."), &["is not a file"]);
     let parts = ["one.jsonl.zst", "did you pass the evidence file"];
     refused(format!("report diff {report} {evidence}"), &parts);
-    folder.edit("one.yaml", "decision:", "verdict: x\ndecision:");
-    let parts = ["verdict", "submit the report as the suite wrote it"];
-    refused(format!("report verify {report} {evidence}"), &parts);
     folder.edit("one.yaml", "suiteVersion: \"", "suiteVersion: \"99.");
+    folder.edit("one.yaml", "decision:", "verdict: x\ndecision:");
     let parts = ["verdict", "it is by suite 99.", "read it with that suite"];
     refused(format!("report diff {report} {report}"), &parts);
 

@@ -1,7 +1,5 @@
 //! Bad usage: one message, and the code 2. What kubectl and a shell lead a user to expect.
 
-use std::os::unix::fs::symlink;
-
 use super::*;
 
 /// Command lines, and parts of the message.
@@ -89,9 +87,12 @@ run --hub lab --manager reference --role scheduler --node-tolerance 1 | --node-t
 run --hub lab --manager reference --role scheduler --members from-secrets | --members | applies only to --role manager
 # Files.
 run --from missing.yaml | missing.yaml | No such file
+run --from conforming.yaml --audit-log none.log | failed to read the audit log | none.log
 run --driver x.yaml | failed to read the driver file x.yaml
 run --config missing.yaml | failed to read the configuration missing.yaml
 run --config - | name a file
+run --from conforming.yaml --waivers missing.yaml | failed to read the waivers missing.yaml
+run --from conforming.yaml --waivers - | name a file
 replay missing.jsonl | missing.jsonl
 report verify missing.yaml conforming.yaml | missing.yaml
 report verify conforming.yaml violating.yaml | conforming.yaml | it is not a report
@@ -126,78 +127,6 @@ fn bad_usage_is_one_message() {
     expect_output(0, "run --from conforming.yaml --scheduler-user s", &[note]);
     let printed = expect(0, "replay conforming.yaml --cluster-manager-user u");
     assert!(!printed.contains("ignoring --"), "{printed}");
-}
-
-/// Flags of a run in a folder with a dump, `folder`, and links, and parts of the message.
-const UNUSABLE_OUTPUTS: &str = "
---json none/report.json | --json | none/report.json | create the folder none first
---junit folder | it is a folder: name a file in it
---junit broken | it is a link into a missing folder: fix it
---badge loop | loop | choose another path
---json dump.yaml/report.json | dump.yaml/report.json | choose another path
---markdown input | input | is both an input and an output
---json dump.yaml | dump.yaml | is both an input and an output
---audit-log audit.log --record audit.log | audit.log | is both an input and an output
---json report --junit report | --junit and --json both name report
---json report --record folder/../report | --record and --json | report
-";
-
-#[test]
-fn outputs_are_checked_before_anything_else() {
-    let folder = Folder::new();
-    folder.write("dump.yaml", include_str!("conforming.yaml"));
-    folder.write("audit.log", "{}");
-    fs::create_dir(folder.path("folder")).expect("created");
-    for (link, target) in [
-        ("broken", "gone/report.json"),
-        ("loop", "loop"),
-        ("input", "dump.yaml"),
-    ] {
-        symlink(target, folder.path(link)).expect("linked");
-    }
-    for row in table(UNUSABLE_OUTPUTS) {
-        let done = done(command(format!("run --from dump.yaml {}", row[0])).current_dir(folder.path("")));
-        assert_eq!((done.code, &*done.out), (Some(2), ""), "{}: {}", row[0], done.err);
-        assert_contains(&done.err, &row[1..]);
-    }
-    let files = fs::read_dir(folder.path("")).expect("the folder");
-    assert_eq!(files.count(), 6, "a file is left");
-}
-
-#[test]
-fn an_input_that_cannot_be_read_replaces_an_earlier_report() {
-    let folder = Folder::new();
-    let junit = folder.write("junit.xml", "<old/>");
-    let run = format!("run --from missing.yaml --junit {junit}");
-    refused(run, &["missing.yaml", "No such file"]);
-    assert_contains(&folder.text("junit.xml"), &["<testsuites", "No such file"]);
-}
-
-/// A file on standard output stays.
-#[test]
-fn evidence_may_go_to_standard_output() {
-    let folder = Folder::new();
-    let file = fs::File::create(folder.path("out")).expect("created");
-    let mut run = command("run --from conforming.yaml --record /dev/stdout");
-    assert!(run.stdout(file).status().expect("the command runs").success());
-    let printed = folder.text("out");
-    assert!(printed.starts_with("{\"header\":"), "{printed}");
-    assert_contains(&printed, &["\n{\"end\":{}}\n", "\nno violation found: "]);
-}
-
-#[test]
-fn a_closed_pipe_is_not_a_failure() {
-    let folder = Folder::new();
-    let json = folder.flag("report.json");
-    let mut run = command(format!("run --from conforming.yaml --json {json}"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command runs");
-    drop(run.stdout.take());
-    let done = run.wait_with_output().expect("it ends");
-    assert_eq!((done.status.code(), &*done.stderr), (Some(0), &b""[..]));
-    assert_eq!(folder.json("report.json")["decision"], "no-violation");
 }
 
 #[test]

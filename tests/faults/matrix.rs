@@ -10,7 +10,7 @@ use judge::{
 use lab::fault::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::fail;
+use super::fail;
 
 /// A trial for each fault of a role. By default, one fault of each MUST rule is tried, since all take long; a filter or
 /// `--ignored` tries the others.
@@ -19,9 +19,10 @@ pub fn trials(role: Role, args: &Arguments, try_fault: fn(&FaultInfo) -> Result<
     let trials = faults(role).map(|fault| {
         let is_first = tried.insert(fault.rule());
         let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
-        Trial::test(format!("{role}s::{}", fault.id), move || try_fault(fault)).with_ignored_flag(!is_tried)
+        Trial::test(format!("faults::{role}s::{}", fault.id), move || try_fault(fault))
+            .with_ignored_flag(!is_tried)
     });
-    let name = format!("{role}s::every rule has a fault");
+    let name = format!("faults::{role}s::every rule has a fault");
     let complete = Trial::test(name, move || every_rule_has_a_fault(role));
     trials.chain([complete]).collect()
 }
@@ -76,10 +77,9 @@ pub fn without_audit_log(mut evidence: Evidence) -> Evidence {
 /// Each rule has the expected verdict.
 pub fn expect_verdicts(
     evidence_name: &str,
-    evidence: &Evidence,
+    mut others: Verdicts,
     expected: impl Fn(&str) -> Verdict,
 ) -> Result<(), Failed> {
-    let mut others = verdicts(evidence);
     others.retain(|id, (verdict, _)| *verdict != expected(id));
     if others.is_empty() {
         return Ok(());
@@ -89,12 +89,12 @@ pub fn expect_verdicts(
 
 /// The rules that a fault breaks fail or warn, those that it hides are inconclusive, and no others; also without the audit
 /// log.
-pub fn check_fault(fault: &FaultInfo, evidence: Evidence) -> Result<(), Failed> {
+pub fn check_fault(fault: &FaultInfo, with_log: &Verdicts, evidence: Evidence) -> Result<(), Failed> {
     let broken: BTreeSet<&str> = fault.also.iter().copied().chain([fault.rule()]).collect();
     let in_log = fault.also_in_audit_log.iter().copied();
     let broken_in_log = broken.iter().copied().chain(in_log).collect();
-    expect_broken("with the audit log", &broken_in_log, fault, &evidence)?;
-    let without_log = without_audit_log(evidence);
+    expect_broken("with the audit log", &broken_in_log, fault, with_log)?;
+    let without_log = verdicts(&without_audit_log(evidence));
     let broken = if fault.needs_audit_log {
         BTreeSet::new()
     } else {
@@ -107,9 +107,8 @@ fn expect_broken(
     evidence_name: &str,
     broken: &BTreeSet<&str>,
     fault: &FaultInfo,
-    evidence: &Evidence,
+    verdicts: &Verdicts,
 ) -> Result<(), Failed> {
-    let verdicts = verdicts(evidence);
     let rules_with = |expected: &[Verdict]| -> BTreeSet<&str> {
         let rules = verdicts
             .iter()

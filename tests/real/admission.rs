@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    cluster::run_kubectl,
+    real::cluster::run_kubectl,
     trials::{assets_or_reason, trial_with},
 };
 
@@ -27,7 +27,7 @@ const ENFORCED: Duration = Duration::from_secs(60);
 
 pub fn trials() -> Vec<Trial> {
     vec![trial_with(
-        "admission::the_example_policy_denies_bad_manager_labels",
+        "real::admission::the_example_policy_denies_bad_manager_labels",
         assets_or_reason,
         |assets| {
             let runtime = tokio::runtime::Runtime::new().unwrap();

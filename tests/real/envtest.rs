@@ -22,13 +22,13 @@ use crate::{
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("envtest::the_audit_log_has_no_secret", |assets| {
+        trial("real::envtest::the_audit_log_has_no_secret", |assets| {
             runtime().block_on(the_audit_log_has_no_secret(assets));
         }),
-        trial("envtest::a_run_and_the_doctor_store_nothing", |assets| {
+        trial("real::envtest::a_run_and_the_doctor_store_nothing", |assets| {
             runtime().block_on(a_run_and_the_doctor_store_nothing(assets));
         }),
-        trial("envtest::the_scheduler_publishes_on_a_real_hub", |assets| {
+        trial("real::envtest::the_scheduler_publishes_on_a_real_hub", |assets| {
             runtime().block_on(the_scheduler_publishes_on_a_real_hub(assets));
         }),
     ]

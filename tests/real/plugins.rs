@@ -30,7 +30,7 @@ const KUBECONFIG_READER: &str = "kubeconfig-secretreader";
 
 pub fn trials() -> Vec<Trial> {
     vec![trial_with(
-        "plugins::what_plugins_yield_is_judged",
+        "real::plugins::what_plugins_yield_is_judged",
         || Ok((assets_or_reason()?, plugins_or_reason()?)),
         |(assets, plugins)| {
             let runtime = tokio::runtime::Runtime::new().unwrap();

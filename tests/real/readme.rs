@@ -21,7 +21,7 @@ const SUITE: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
 pub fn trials() -> Vec<Trial> {
     let trials = (1..).zip(blocks()).map(|(number, block)| {
         let first_line = block.lines().next().unwrap_or_default();
-        let name = format!("readme::block_{number}: {first_line}");
+        let name = format!("real::readme::block_{number}: {first_line}");
         Trial::ignorable_test(name, move || works(&block))
     });
     trials.collect()

@@ -1,4 +1,4 @@
-//! Runs of the binary on the reference manager and the reference scheduler, over half an hour of simulated time.
+//! Runs of the binary on a reference implementation, under simulated time.
 
 use evidence::{
     Digester, Evidence,
@@ -32,10 +32,11 @@ pub fn observe(edition: Edition, fault: Option<&str>, is_driven: bool, flags: &[
     ));
     let fault = fault.map(|fault| format!("={fault}")).unwrap_or_default();
     run.args(["--manager", &format!("reference{fault}")]);
-    run.args(if is_driven {
-        &["--driver", "reference", "--allow-mutations"][..]
-    } else {
-        &["--driver", "none"]
+    run.args(match (role, is_driven) {
+        // On its testbed.
+        (Role::Consumer, _) => &[][..],
+        (_, true) => &["--driver", "reference", "--allow-mutations"],
+        (_, false) => &["--driver", "none"],
     });
     if role == Role::Manager {
         run.args(["--feature", "consumer-secrets"]);

@@ -54,63 +54,45 @@ impl On {
     }
 }
 
-/// What is done to a request.
+/// What is done to a request. In a text, `VERSION` is the resourceVersion that the request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// An answer with that code, which may ask to be left alone for some seconds.
+    /// A failure with that code, which may ask to be left alone for some seconds. A redirect leads to another host.
     Code(u16, Option<u32>),
-    /// Success, and that for a body.
-    Says(&'static str),
-    /// A refusal with that for a body.
-    Refuses(u16, &'static str),
-    /// Another address.
-    Redirects(u16),
+    /// An answer with that code and that text. `COUNT` is the number of requests so far.
+    Says(u16, &'static str),
+    /// Success, the first text, and then the second one without end, each half second. `PROFILE` is ever another profile.
+    Repeats(&'static str, &'static str),
+    /// Success, then bookmarks without end as fast as they are read, and ever another profile.
+    Floods,
     /// No answer.
     Hangs,
     /// No connection, or none that lasts.
     Resets,
+    /// The certificate has changed, and no known CA has signed it.
+    Untrusted,
     /// The answer, later.
     Delays(Duration),
     /// The answer without its end: the connection breaks off after so many bytes.
     Cuts(usize),
-    /// The answer without its end, ended in good order after so many bytes.
+    /// The answer without its end, ended in good order after so many bytes, so many lines, or that time.
     Stops(usize),
+    Lines(usize),
+    Lasts(Duration),
     /// The answer, one byte each half second.
     Drips,
-    /// Success, then empty lines without end.
-    Blanks,
-    /// Success, then bookmarks without end.
-    Bookmarks,
-    /// Success, then ever new profiles.
-    Profiles,
-    /// A watch of one bookmark.
-    OneBookmark,
-    /// The answer, ended in good order after that time.
-    Lasts(Duration),
-    /// A watch of so many lines.
-    Lines(usize),
-    /// A watch of that line.
-    Line(&'static str),
     /// Each line twice.
     Twice,
-    /// A page that leads to another one: the same, or ever another.
-    Pages { other: bool },
-    /// A group of so many versions.
-    Versions(usize),
     /// The `Date` of the answer, later or earlier by minutes.
     Skews(i8),
     /// A list of two pages, the second of which is compacted away before it is asked for.
     Expires,
     /// The first list of profiles that the hub has given, as after a restore from a backup.
     Restored,
-    /// Success, then a list whose items have no end.
-    Items,
     /// An object with so many arrays within each other.
     Nests(usize),
     /// An object of so many bytes.
     Large(usize),
-    /// Bookmarks without end, as fast as they are read, and a change of a profile now and then.
-    Floods,
     /// Nothing is done to requests, but this happens on the hub.
     Happens(Event),
 }
@@ -167,9 +149,11 @@ impl Fault {
 
     /// Whether it shows profiles that the hub does not have, or keeps the manager from writing. Then verdicts may differ.
     pub fn is_lie(&self) -> bool {
-        use Act::*;
-        let loses_status = self.act == Happens(Event::LosesStatus);
-        loses_status || matches!(self.act, Profiles | Items | Nests(_) | Large(_) | Floods)
+        match self.act {
+            Act::Repeats(_, text) => text.contains("PROFILE"),
+            Act::Floods | Act::Nests(_) | Act::Large(_) | Act::Happens(Event::LosesStatus) => true,
+            _ => false,
+        }
     }
 }
 
@@ -185,9 +169,8 @@ fn short(body: &str) -> String {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.act {
-            Act::Line(text) => write!(f, "{:?} Line({text})", self.on)?,
-            Act::Says(text) => write!(f, "{:?} Says({})", self.on, short(text))?,
-            Act::Refuses(code, text) => write!(f, "{:?} Refuses({code}, {})", self.on, short(text))?,
+            Act::Says(code, text) => write!(f, "{:?} Says({code}, {})", self.on, short(text))?,
+            Act::Repeats(_, text) => write!(f, "{:?} Repeats({})", self.on, short(text))?,
             Act::Happens(event) => write!(f, "{event:?}")?,
             act => write!(f, "{:?} {act:?}", self.on)?,
         }

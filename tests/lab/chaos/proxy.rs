@@ -1,7 +1,7 @@
 //! A proxy before the hub, which misbehaves as a schedule says.
 
 use std::{
-    convert::Infallible,
+    future::ready,
     io,
     sync::{Arc, Mutex},
     time::Duration,
@@ -16,10 +16,12 @@ use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
+use tokio_rustls::rustls::{self, CertificateError};
 
 use super::{
     fault::{Act, Fault, On},
-    world::CANARY,
+    rows::BOOKMARK,
+    world::{CANARY, profile},
 };
 
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -110,69 +112,65 @@ impl Proxy {
     }
 
     async fn misbehave(&self, act: Act, request: Request<Body>, uri: &str) -> Result<Answer, BoxError> {
-        let half_a_second = Duration::from_millis(500);
-        let bookmark = move |uri: &str| {
-            let asked = uri.split("resourceVersion=").nth(1).unwrap_or("1");
-            let version = asked.split('&').next().unwrap_or_default().to_owned();
-            let object = json!({"kind": "ClusterProfile", "apiVersion": "multicluster.x-k8s.io/v1alpha1",
-                "metadata": {"resourceVersion": version}});
-            line(&json!({"type": "BOOKMARK", "object": object}))
-        };
         Ok(match act {
             Act::Code(code, after) => {
                 let mut answer = failure(code, "Misbehaves", &format!("no for Bearer {CANARY}"), json!({}));
                 if let Some(after) = after {
                     answer.headers_mut().insert(header::RETRY_AFTER, after.into());
                 }
+                if (300..400).contains(&code) {
+                    let there = HeaderValue::from_static("https://elsewhere.example/");
+                    answer.headers_mut().insert(header::LOCATION, there);
+                }
                 answer
             }
-            Act::Refuses(code, body) => whole(code, body.to_owned()),
-            Act::Says(body) => whole(200, body.to_owned()),
-            Act::Redirects(code) => {
-                let mut answer = whole(code, String::new());
-                let there = HeaderValue::from_static("https://elsewhere.example/");
-                answer.headers_mut().insert(header::LOCATION, there);
-                answer
+            Act::Says(code, text) => {
+                let count = self.traffic.lock().expect("a lock").requests.len();
+                let text = with_version(text, uri).replace("COUNT", &count.to_string());
+                let is_ended = text.is_empty() || text.ends_with('\n');
+                whole(code, text + if is_ended { "" } else { "\n" })
+            }
+            Act::Repeats(first, text) => {
+                let pieces = repeated(first, &with_version(text, uri));
+                Response::new(boxed(slowly(pieces)))
+            }
+            Act::Floods => {
+                let bookmarks = with_version(BOOKMARK, uri).repeat(999);
+                Response::new(boxed(repeated("", &(ADDED.to_owned() + &bookmarks))))
             }
             Act::Hangs => pending().await,
             Act::Resets => return Err(reset()),
+            Act::Untrusted => {
+                let error = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error).into());
+            }
             Act::Delays(by) => {
                 sleep(by).await;
                 self.honest(request).await?.map(pass)
             }
             Act::Cuts(bytes) => self.honest(request).await?.map(|body| {
                 let end = stream::once(async { Err(reset()) });
-                boxed(first_bytes(pieces(body), bytes).chain(end))
+                boxed(first(pieces(body), bytes, |_| true).chain(end))
             }),
             Act::Stops(bytes) => {
                 let answer = self.honest(request).await?;
-                answer.map(|body| boxed(first_bytes(pieces(body), bytes)))
+                answer.map(|body| boxed(first(pieces(body), bytes, |_| true)))
             }
-            Act::Drips => self.honest(request).await?.map(|body| {
-                let bytes = pieces(body).flat_map(|piece| {
-                    let piece = piece.unwrap_or_default();
-                    stream::iter((0..piece.len()).map(move |at| Ok(piece.slice(at..=at))))
-                });
-                boxed(slowly(bytes, half_a_second))
-            }),
-            Act::Blanks => endless(half_a_second, |_| Bytes::from_static(b"\n")),
-            Act::Bookmarks => {
-                let bookmark = bookmark(uri);
-                endless(half_a_second, move |_| bookmark.clone())
-            }
-            Act::Profiles => endless(half_a_second, |number| {
-                line(&json!({"type": "ADDED", "object": super::world::profile(&format!("flood-{number}"))}))
-            }),
-            Act::OneBookmark => whole(200, String::from_utf8_lossy(&bookmark(uri)).into_owned()),
             Act::Lines(lines) => {
                 let answer = self.honest(request).await?;
-                answer.map(|body| boxed(first_lines(pieces(body), lines)))
+                answer.map(|body| boxed(first(pieces(body), lines, |byte| byte == b'\n')))
             }
             Act::Lasts(time) => self
                 .honest(request)
                 .await?
                 .map(|body| boxed(pieces(body).take_until(sleep(time)))),
-            Act::Line(text) => whole(200, format!("{text}\n")),
+            Act::Drips => self.honest(request).await?.map(|body| {
+                let bytes = pieces(body).flat_map(|piece| {
+                    let piece = piece.unwrap_or_default();
+                    stream::iter((0..piece.len()).map(move |at| Ok(piece.slice(at..=at))))
+                });
+                boxed(slowly(bytes))
+            }),
             Act::Twice => self.honest(request).await?.map(|body| {
                 boxed(pieces(body).flat_map(|piece| match piece {
                     // The lab sends each event as a piece of its own.
@@ -180,19 +178,6 @@ impl Proxy {
                     Err(error) => stream::iter(vec![Err(error)]),
                 }))
             }),
-            Act::Pages { other } => {
-                let count = self.traffic.lock().expect("a lock").requests.len();
-                let number = if other { count } else { 0 };
-                let list = json!({"kind": "List", "apiVersion": "v1", "items": [],
-                    "metadata": {"resourceVersion": "1", "continue": format!("page-{number}")}});
-                whole(200, list.to_string())
-            }
-            Act::Versions(count) => {
-                let version = |name: String| json!({"groupVersion": name, "version": name});
-                let mut versions: Vec<_> = (0..count).map(|number| version(format!("v{number}"))).collect();
-                versions.push(version("v1alpha1".to_owned()));
-                whole(200, json!({"kind": "APIGroup", "versions": versions}).to_string())
-            }
             Act::Expires if uri.contains("continue=") => {
                 let message =
                     "The provided continue parameter is too old to display a consistent list result.";
@@ -215,11 +200,6 @@ impl Proxy {
                     None => self.list(request).await?,
                 }
             }
-            Act::Items => endless(half_a_second, |number| {
-                let opening = if number == 0 { LIST } else { "," };
-                let profile = super::world::profile(&format!("item-{number}"));
-                format!("{opening}{profile}").into()
-            }),
             Act::Nests(depth) => {
                 let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
                 whole(200, one_object(uri, &nested))
@@ -227,15 +207,6 @@ impl Proxy {
             Act::Large(bytes) => {
                 let text = format!("\"{}\"", "x".repeat(bytes));
                 whole(200, one_object(uri, &text))
-            }
-            Act::Floods => {
-                let bookmark = bookmark(uri);
-                let line = move |number: u64| match number % 1_000 {
-                    0 => changed(number),
-                    _ => bookmark.clone(),
-                };
-                let lines = stream::iter(0_u64..).map(move |number| Ok(line(number)));
-                Response::new(boxed(lines))
             }
             Act::Happens(_) => unreachable!("it is done to no request"),
             Act::Skews(minutes) => {
@@ -249,13 +220,14 @@ impl Proxy {
     }
 }
 
+/// The event of ever another profile.
+pub const ADDED: &str = "{\"type\":\"ADDED\",\"object\":PROFILE}\n";
 /// The beginning of a list.
-const LIST: &str = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
+pub const LIST: &str = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
 
 /// A profile with that JSON in an annotation, as a list or a watch of it.
 fn one_object(uri: &str, annotation: &str) -> String {
-    let profile = super::world::profile("odd");
-    let mut profile = profile.to_string().replacen(
+    let mut profile = profile("odd").to_string().replacen(
         r#""labels":"#,
         &format!(r#""annotations":{{"odd":{annotation}}},"labels":"#),
         1,
@@ -267,12 +239,9 @@ fn one_object(uri: &str, annotation: &str) -> String {
     format!("{LIST}{profile}]}}")
 }
 
-/// A change of a profile that no list shows.
-fn changed(number: u64) -> Bytes {
-    let mut profile = super::world::profile("flood");
-    profile["metadata"]["uid"] = json!("flood");
-    profile["metadata"]["resourceVersion"] = json!((1_000_000 + number).to_string());
-    line(&json!({"type": "MODIFIED", "object": profile}))
+fn with_version(text: &str, uri: &str) -> String {
+    let asked = uri.split("resourceVersion=").nth(1).unwrap_or("1");
+    text.replace("VERSION", asked.split('&').next().unwrap_or_default())
 }
 
 fn reset() -> BoxError {
@@ -292,10 +261,6 @@ fn failure(code: u16, reason: &str, message: &str, metadata: Value) -> Answer {
     whole(code, status.to_string())
 }
 
-fn line(event: &Value) -> Bytes {
-    format!("{event}\n").into()
-}
-
 fn pass(body: Body) -> UnsyncBoxBody<Bytes, BoxError> {
     body.map_err(Into::into).boxed_unsync()
 }
@@ -310,54 +275,44 @@ fn boxed(
     StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync()
 }
 
-fn slowly<T>(items: impl Stream<Item = T>, apart: Duration) -> impl Stream<Item = T> {
-    items.then(move |item| async move {
-        sleep(apart).await;
+/// The items, one each half second.
+fn slowly<T>(items: impl Stream<Item = T>) -> impl Stream<Item = T> {
+    items.then(|item| async {
+        sleep(Duration::from_millis(500)).await;
         item
     })
 }
 
-fn endless(apart: Duration, each: impl Fn(u64) -> Bytes + Send + 'static) -> Answer {
-    let lines = stream::iter(0_u64..).map(move |number| Ok::<_, Infallible>(each(number)));
-    let lines = lines.map(|line| line.map_err(Into::into));
-    Response::new(boxed(slowly(lines, apart)))
+/// The first text, and then the second one without end.
+fn repeated(first: &'static str, text: &str) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+    let text = text.to_owned();
+    let start = stream::iter([first]).filter(|first| ready(!first.is_empty()));
+    let start = start.map(|first| Ok(Bytes::from_static(first.as_bytes())));
+    start.chain(stream::iter(0_u64..).map(move |number| {
+        let profile = profile(&format!("flood-{number}")).to_string();
+        Ok(text.replace("PROFILE", &profile).into())
+    }))
 }
 
-/// The first bytes of a body.
-fn first_bytes(
+/// A body up to the last of so many bytes that count.
+fn first(
     pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
-    most: usize,
+    count: usize,
+    counts: fn(u8) -> bool,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
-    pieces.scan(most, |left, piece| {
-        let outcome = match piece {
-            _ if *left == 0 => None,
-            Ok(mut piece) => {
-                piece.truncate(*left);
-                *left -= piece.len();
-                Some(Ok(piece))
+    pieces.scan(count, move |left, piece| {
+        let is_over = *left == 0;
+        let piece = piece.map(|mut piece| {
+            let mut counted = piece.iter().enumerate().filter(|(_, byte)| counts(**byte));
+            match counted.nth(left.saturating_sub(1)) {
+                Some((place, _)) => {
+                    piece.truncate(place + 1);
+                    *left = 0;
+                }
+                None => *left -= piece.iter().filter(|byte| counts(**byte)).count(),
             }
-            Err(error) => Some(Err(error)),
-        };
-        async { outcome }
-    })
-}
-
-/// The first lines of a body.
-fn first_lines(
-    pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
-    most: usize,
-) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
-    pieces.scan(most, |left, piece| {
-        let outcome = match piece {
-            _ if *left == 0 => None,
-            Ok(piece) => {
-                let lines = piece.split_inclusive(|byte| *byte == b'\n');
-                let first: Vec<u8> = lines.take(*left).flatten().copied().collect();
-                *left -= first.iter().filter(|byte| **byte == b'\n').count();
-                Some(Ok(Bytes::from(first)))
-            }
-            Err(error) => Some(Err(error)),
-        };
-        async { outcome }
+            piece
+        });
+        ready((!is_over).then_some(piece))
     })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::{
     collection::vec,
-    prelude::{Just, Strategy, any, prop_oneof},
+    prelude::{Just, Strategy, prop_oneof},
     sample::select,
     test_runner::{TestCaseError, TestError},
 };
@@ -16,7 +16,7 @@ use super::{
     check,
     fault::{Act, Fault, On},
     honest,
-    rows::KINDS,
+    rows::{BOOKMARK, KINDS, OTHER_PAGE, SAME_PAGE},
     world::{Manager, Outcome, run},
 };
 use crate::seeds;
@@ -24,6 +24,19 @@ use crate::seeds;
 /// How many schedules `cargo test` tries. `just everything` tries more.
 const SCHEDULES: u32 = 50;
 const OBSERVE: u64 = 60;
+
+/// Texts for any request.
+const SAYINGS: [&str; 9] = [
+    BOOKMARK,
+    SAME_PAGE,
+    OTHER_PAGE,
+    "",
+    "null",
+    "{}",
+    "[1]",
+    "{\"items\":[]}",
+    "\u{0}",
+];
 
 fn act() -> impl Strategy<Value = Act> {
     let codes = select(vec![400, 403, 404, 409, 410, 422, 429, 500, 503, 504]);
@@ -36,13 +49,10 @@ fn act() -> impl Strategy<Value = Act> {
         (0_usize..2000).prop_map(Act::Cuts),
         (0_usize..2000).prop_map(Act::Stops),
         Just(Act::Drips),
-        Just(Act::Blanks),
-        Just(Act::Bookmarks),
-        Just(Act::OneBookmark),
+        select(vec!["\n", BOOKMARK]).prop_map(|text| Act::Repeats("", text)),
         (1_usize..6).prop_map(Act::Lines),
         Just(Act::Twice),
-        any::<bool>().prop_map(|other| Act::Pages { other }),
-        select(vec!["", "null", "{}", "[1]", "{\"items\":[]}", "\u{0}"]).prop_map(Act::Says),
+        select(SAYINGS.to_vec()).prop_map(|text| Act::Says(200, text)),
     ]
 }
 

@@ -36,8 +36,6 @@ const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
 const MANAGER: &str = "m";
 
-/// From this window on, runs do not write all formats: that takes longer than all else.
-const LONG: Duration = Duration::from_secs(30);
 /// How old the profiles are when a run begins.
 const AGE: Duration = Duration::from_secs(3600);
 
@@ -72,8 +70,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Judges the evidence, and writes what a run leaves: in all formats, or in those alone that hold everything.
-    fn judge(&mut self, evidence: &Evidence, in_all_formats: bool) {
+    /// Judges the evidence, and writes what a run leaves, in the formats that hold everything.
+    fn judge(&mut self, evidence: &Evidence) {
         let selection = Selection::default();
         let judgement = judge(evidence, &selection);
         self.exit = match judgement.decision {
@@ -95,11 +93,6 @@ impl Outcome {
         };
         let mut bytes = Vec::new();
         report::json::write(&report, &mut bytes).expect("JSON");
-        if in_all_formats {
-            report::html::write(&report, &mut bytes).expect("HTML");
-            report::markdown::write(&report, &mut bytes).expect("Markdown");
-            report::junit::write(&report, &mut bytes).expect("JUnit");
-        }
         file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
         let printed = report::terminal::verdicts(&report, report::COMMAND, None, true);
         self.outputs = format!("{}{printed}", String::from_utf8_lossy(&bytes));
@@ -187,7 +180,7 @@ impl World {
         match collected {
             Ok(evidence) => {
                 outcome.reported_requests = evidence.header.traffic.map(|traffic| traffic.requests);
-                outcome.judge(&evidence, observe < LONG);
+                outcome.judge(&evidence);
             }
             Err(error) => (outcome.exit, outcome.outputs) = (4, error.to_string()),
         }

@@ -22,15 +22,13 @@ type Span = (Timestamp, Timestamp);
 pub enum Loss {
     /// Each change arrives so many milliseconds late, in turn.
     Late(Vec<i64>),
-    /// A watch is interrupted for so long, and lists again.
-    Gap(Watch, After, i64),
+    /// A watch is interrupted for so long, and lists again; the watch of this kind is not.
+    Gap(Option<Kind>, After, i64),
     /// The watch reports at the end of that time what happened in it.
     Delay(After, i64),
     /// The hub answers no more from then on.
     Silence(After),
-    /// The log begins then, ends then, or lacks that time.
-    LogFrom(After),
-    LogUntil(After),
+    /// The log lacks that time.
     LogHole(After, i64),
     /// The log lacks one of so many requests, those of one user, or all bodies, and does not say so.
     LogLines(usize, usize),
@@ -38,10 +36,8 @@ pub enum Loss {
     LogBodies,
     /// The run requested this evidence in vain, or never.
     Kind(Kind, bool),
-    /// Members did not answer for so long, one of them never, or none about this part.
-    Looks(After, i64),
-    Member(usize),
-    Part(MemberPart),
+    /// Members, or one of them, did not answer for so long, or not about this part.
+    Looks(Option<usize>, Option<MemberPart>, After, i64),
     /// This run has no driver: another run did what happened.
     Driver,
     /// A step fails, and its scenario ends with what undoes it; or the driver cannot act so.
@@ -60,14 +56,6 @@ pub enum Loss {
     Dump(bool),
 }
 
-/// What is watched.
-#[derive(Clone, Copy, Debug)]
-pub enum Watch {
-    Both,
-    Profiles,
-    Slices,
-}
-
 /// Evidence that may be forbidden to a run, or that it does not request.
 const KINDS: [Kind; 10] = [
     Kind::Namespaces,
@@ -82,13 +70,6 @@ const KINDS: [Kind; 10] = [
     Kind::PlacementTimeline,
 ];
 
-/// Why watches are interrupted.
-const CAUSES: [&str; 3] = [
-    "the watch was interrupted",
-    "the hub had forgotten what the watch had not yet reported",
-    "the last list shows what the watch did not report",
-];
-
 fn span() -> impl Strategy<Value = i64> + Clone {
     prop_oneof![0..5_000_i64, 0..40_000_i64, 90_000..150_000_i64, 0..900_000_i64]
 }
@@ -97,22 +78,26 @@ fn span() -> impl Strategy<Value = i64> + Clone {
 pub fn losses() -> impl Strategy<Value = Vec<Loss>> {
     let after = || -1_000..1_900_000_i64;
     let late = select(vec![0, 0, 0, 400, 2_000, 5_000, 9_900]);
-    let watch = select(vec![Watch::Both, Watch::Both, Watch::Profiles, Watch::Slices]);
+    let spared = select(vec![
+        None,
+        None,
+        Some(Kind::Timeline),
+        Some(Kind::PlacementTimeline),
+    ]);
+    let member = prop::option::of(0..12_usize);
+    let part = prop::option::of(select(&MemberPart::ALL[..]));
     let loss = prop_oneof![
         2 => vec(late, 1..6).prop_map(Late),
-        6 => (watch, after(), span()).prop_map(|(watch, at, long)| Gap(watch, at, long)),
+        6 => (spared, after(), span()).prop_map(|(spared, at, long)| Gap(spared, at, long)),
         1 => (after(), span()).prop_map(|(at, long)| Delay(at, long)),
         1 => after().prop_map(Silence),
-        1 => after().prop_map(LogFrom),
-        1 => after().prop_map(LogUntil),
-        1 => (after(), span()).prop_map(|(at, long)| LogHole(at, long)),
+        3 => (after(), prop_oneof![span(), Just(2_000_000)]).prop_map(|(at, long)| LogHole(at, long)),
         1 => (1..8_usize, 0..8_usize).prop_map(|(every, first)| LogLines(every, first)),
         1 => (0..6_usize).prop_map(LogUser),
         1 => Just(LogBodies),
         5 => (select(&KINDS[..]), any::<bool>()).prop_map(|(kind, asked)| Loss::Kind(kind, asked)),
-        1 => (after(), span()).prop_map(|(at, long)| Looks(at, long)),
-        1 => (0..12_usize).prop_map(Member),
-        1 => select(&MemberPart::ALL[..]).prop_map(Part),
+        3 => (member, part, after(), prop_oneof![span(), Just(2_000_000)])
+            .prop_map(|(member, part, at, long)| Looks(member, part, at, long)),
         1 => Just(Driver),
         2 => (0..60_usize).prop_map(Step),
         1 => (0..17_usize).prop_map(Action),
@@ -180,17 +165,13 @@ impl Loss {
                 delay(&mut record.profiles, &late, window);
                 delay(&mut record.slices, &late, window);
             }
-            Gap(watch, at, long) => {
-                interrupt(record, *watch, span(*at, *long), CAUSES[(*long % 3) as usize]);
-            }
+            Gap(spared, at, long) => interrupt(record, *spared, span(*at, *long)),
             Delay(at, long) => {
                 let (from, until) = span(*at, *long);
                 *record = less::delayed(record, from, until);
             }
             Silence(at) => silence(record, (moment(*at), window.until)),
-            LogFrom(at) => cut_log(record, (window.from, moment(*at)), "the audit log begins later"),
-            LogUntil(at) => cut_log(record, (moment(*at), window.until), "the audit log ends sooner"),
-            LogHole(at, long) => cut_log(record, span(*at, *long), "a file of the audit log is missing"),
+            LogHole(at, long) => cut_log(record, span(*at, *long)),
             LogLines(every, first) => each_log(record, |log| {
                 let mut place = *first;
                 log.events.retain(|_| {
@@ -214,18 +195,7 @@ impl Loss {
                 *record = less::without(record, *kind, true);
             }
             Loss::Kind(kind, was_asked) => *record = less::without(record, *kind, *was_asked),
-            Looks(at, long) => {
-                let (from, until) = span(*at, *long);
-                mute(record, &MemberPart::ALL, |at| from <= at && at <= until);
-            }
-            Part(part) => mute(record, &[*part], |_| true),
-            Member(number) => {
-                if let Some(member) = record.members.get_mut(*number) {
-                    member.looks.clear();
-                    let profile = member.profile.clone();
-                    record.gaps.push(member_gap(profile, "connection refused"));
-                }
-            }
+            Looks(member, part, at, long) => mute(record, *member, *part, span(*at, *long)),
             Driver => not_driven(record),
             Step(number) => fail(record, *number),
             Action(number) => lack(record, *number),
@@ -269,26 +239,16 @@ fn delay<T>(histories: &mut [History<T>], late: &[SignedDuration], window: Windo
     }
 }
 
-fn interrupt(record: &mut Evidence, watch: Watch, (from, until): Span, cause: &'static str) {
+fn interrupt(record: &mut Evidence, spared: Option<Kind>, (from, until): Span) {
     let mut lossy = less::interrupted(record, from, until);
-    let spared = match watch {
-        Watch::Both => None,
-        Watch::Profiles => {
-            lossy.slices = mem::take(&mut record.slices);
-            Some(Kind::PlacementTimeline)
-        }
-        Watch::Slices => {
-            lossy.profiles = mem::take(&mut record.profiles);
-            Some(Kind::Timeline)
-        }
-    };
-    let is_new = |gap: &evidence::Gap| gap.from == Some(from) && gap.until == Some(until);
+    match spared {
+        Some(Kind::Timeline) => lossy.profiles = mem::take(&mut record.profiles),
+        Some(_) => lossy.slices = mem::take(&mut record.slices),
+        None => {}
+    }
     lossy
         .gaps
-        .retain(|gap| !(is_new(gap) && Some(gap.kind) == spared));
-    for gap in lossy.gaps.iter_mut().filter(|gap| is_new(gap)) {
-        gap.reason = cause.into();
-    }
+        .retain(|gap| Some(gap.kind) != spared || record.gaps.contains(gap));
     *record = lossy;
 }
 
@@ -309,13 +269,6 @@ fn gap_of(kind: Kind, (from, until): Span, reason: &'static str) -> evidence::Ga
         from: Some(from),
         until: Some(until),
         ..evidence::Gap::of(kind, reason)
-    }
-}
-
-fn member_gap(profile: ObjectRef, reason: &'static str) -> evidence::Gap {
-    evidence::Gap {
-        object: Some(profile),
-        ..evidence::Gap::of(Kind::Members, reason)
     }
 }
 
@@ -346,7 +299,7 @@ fn each_log(record: &mut Evidence, change: impl Fn(&mut Requests)) {
 }
 
 /// The log lacks that time, and says so.
-fn cut_log(record: &mut Evidence, (from, until): Span, reason: &'static str) {
+fn cut_log(record: &mut Evidence, (from, until): Span) {
     if record.requests.is_none() && record.slice_requests.is_none() {
         return;
     }
@@ -361,14 +314,23 @@ fn cut_log(record: &mut Evidence, (from, until): Span, reason: &'static str) {
             log.covers.until = log.covers.from.max(from);
         }
     });
-    record.gaps.push(gap_of(Kind::Requests, (from, until), reason));
+    record.gaps.push(gap_of(
+        Kind::Requests,
+        (from, until),
+        "a file of the log is missing",
+    ));
 }
 
-/// Members did not answer about these parts at some moments.
-fn mute(record: &mut Evidence, parts: &[MemberPart], is_mute: impl Fn(Timestamp) -> bool) {
-    for member in &mut record.members {
-        for look in member.looks.iter_mut().filter(|look| is_mute(look.until)) {
-            for part in parts {
+/// Members, or one of them, did not answer within that time, or not about that part.
+fn mute(record: &mut Evidence, member: Option<usize>, part: Option<MemberPart>, (from, until): Span) {
+    let members = record.members.iter_mut().enumerate();
+    for (_, member) in members.filter(|(number, _)| member.is_none_or(|only| only == *number)) {
+        let is_mute = |look: &&mut evidence::Look| from <= look.until && look.until <= until;
+        for look in member.looks.iter_mut().filter(is_mute) {
+            for part in MemberPart::ALL
+                .iter()
+                .filter(|each| part.is_none_or(|part| part == **each))
+            {
                 match part {
                     MemberPart::Version => look.version = None,
                     MemberPart::Readyz => look.readyz = None,
@@ -383,7 +345,10 @@ fn mute(record: &mut Evidence, parts: &[MemberPart], is_mute: impl Fn(Timestamp)
         let has_any = |look: &evidence::Look| MemberPart::ALL.iter().any(|part| look.has(*part));
         if !member.looks.is_empty() && !member.looks.iter().any(has_any) {
             member.looks.clear();
-            record.gaps.push(member_gap(member.profile.clone(), "no answer"));
+            record.gaps.push(evidence::Gap {
+                object: Some(member.profile.clone()),
+                ..evidence::Gap::of(Kind::Members, "no answer")
+            });
         }
     }
 }

@@ -1,10 +1,8 @@
-//! Objects that fit no schema, from a dump, an evidence file and a hub: none stops a run, each is reported, and the good
-//! neighbour is judged as if it were alone.
+//! Objects that fit no schema, in a dump: none stops a run, each is reported, and the good neighbour is judged as if it were
+//! alone. `src/collect/tests/hub/looking.rs` has them on a hub.
 
 mod anything;
-mod hub;
 mod objects;
-mod texts;
 
 use std::{collections::BTreeSet, fs};
 
@@ -41,13 +39,6 @@ pub fn profile(name: &str) -> Value {
             }}],
         },
     })
-}
-
-/// A profile with another value in one place (a JSON pointer).
-pub fn odd(place: &str, value: Value) -> Value {
-    let mut odd = profile("odd");
-    *odd.pointer_mut(place).expect("the place") = value;
-    odd
 }
 
 /// Rules that compare profiles: their findings may well be about both.

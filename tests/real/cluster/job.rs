@@ -102,22 +102,6 @@ pub fn reports_what_a_run_from_outside_reports(cluster: &Cluster) {
     assert!(ended.log.contains("\nno violation found: "), "{}", ended.log);
 }
 
-pub fn that_may_not_read_secrets_is_inconclusive(cluster: &Cluster) {
-    prepare(cluster);
-    Kustomization::without_secrets(&["--observe=0s", "--feature=consumer-secrets"]).apply(cluster);
-    let ended = wait(cluster, "condition=Failed");
-    assert_eq!(ended.code(), 3);
-    assert_eq!(ended.decided, 1);
-    let message = ended.message();
-    let parts = [
-        "inconclusive for edition standard: ",
-        "inconclusive:\n",
-        "secrets",
-        "`clusterprofile-conformance rbac` prints the role",
-    ];
-    assert_contains(message, &parts);
-}
-
 pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
     prepare(cluster);
     label(cluster, "another");

@@ -32,16 +32,6 @@ impl Kustomization {
         Self::patched(arguments, vec![json!({"patch": binding.to_string()})])
     }
 
-    /// The base with a role that does not let it read Secrets.
-    pub fn without_secrets(arguments: &[&str]) -> Self {
-        let patch = json!([
-            {"op": "test", "path": "/rules/3/resources", "value": ["secrets"]},
-            {"op": "remove", "path": "/rules/3"},
-        ]);
-        let patch = json!({"target": {"kind": "ClusterRole"}, "patch": patch.to_string()});
-        Self::patched(arguments, vec![patch])
-    }
-
     fn patched(arguments: &[&str], mut patches: Vec<Value>) -> Self {
         let folder = TempDir::new().expect("a folder");
         let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/in-cluster");

@@ -134,3 +134,83 @@ async fn looks_only_into_the_namespaces_of_the_scope() {
     assert_eq!(names, ["one", "three", "late"]);
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
 }
+
+/// A hub whose CRD accepts objects of any shape.
+async fn hub_without_a_schema() -> World {
+    let world = World::new().await;
+    let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
+    let mut loose = world.send(Method::GET, crd, None).await.expect("the CRD");
+    for version in loose["spec"]["versions"].as_array_mut().expect("versions") {
+        let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        version["schema"]["openAPIV3Schema"] = open;
+    }
+    world
+        .send(Method::PUT, crd, Some(loose))
+        .await
+        .expect("a CRD without a schema");
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_goes_on_past_a_version_that_does_not_fit() {
+    let world = hub_without_a_schema().await;
+    world.profile("a").await;
+    world.profile("odd").await;
+    let spoilt = json!("m");
+    let change = async |manager: Value| {
+        after(10).await;
+        let patch = Some(json!({"spec": {"clusterManager": manager}}));
+        let path = format!("{PROFILES}/odd");
+        world.send(Method::PATCH, &path, patch).await.expect("patched");
+    };
+    let names = |evidence: &Evidence| -> Vec<String> {
+        let profiles = evidence.everyone();
+        profiles
+            .map(|profile| profile.metadata.name.to_string())
+            .collect()
+    };
+
+    // Spoilt and fixed: judged by what it is at the end, with a gap in its history.
+    let events = async {
+        change(spoilt.clone()).await;
+        change(json!({"name": "m"})).await;
+        world.report("a", "v1").await;
+    };
+    let evidence = world.watch(60, events).await;
+    assert_eq!(
+        (names(&evidence), evidence.unreadable.len()),
+        (vec!["a".to_owned(), "odd".to_owned()], 0)
+    );
+    let gap = only_gap(&evidence, Kind::Timeline);
+    assert_eq!(gap.object.as_ref().expect("an object").name, "odd");
+    assert!(
+        gap.reason.contains("spec.clusterManager: invalid type"),
+        "{gap:?}"
+    );
+    assert_eq!(story(&evidence, "a"), ["Listed -@0 v1@20"]);
+
+    // Spoilt permanently: what it was before is no longer true. A snapshot shows the same.
+    for evidence in [
+        world.watch(60, change(spoilt)).await,
+        world.watch(0, async {}).await,
+    ] {
+        assert_eq!(names(&evidence), ["a"]);
+        let [odd] = &evidence.unreadable[..] else {
+            panic!("{:?}", evidence.unreadable)
+        };
+        assert_eq!(odd.object.path(), "default/odd");
+        assert!(!odd.object.uid.is_empty(), "{odd:?}");
+    }
+
+    // Spoilt and deleted: only a gap is left.
+    let events = async {
+        after(10).await;
+        world.delete("odd").await;
+    };
+    let evidence = world.watch(60, events).await;
+    assert_eq!(
+        (names(&evidence), evidence.unreadable.len()),
+        (vec!["a".to_owned()], 0)
+    );
+    assert_eq!(evidence.gaps.len(), 1, "{:?}", evidence.gaps);
+}

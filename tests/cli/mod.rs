@@ -1,34 +1,36 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
 mod board;
-#[path = "../support/command.rs"]
-mod command;
 mod config;
 mod docs;
 mod doctor;
 mod dumps;
 mod network;
 mod on_the_lab;
+#[cfg(unix)]
+mod outputs;
 mod printed;
 mod reports;
 mod schemas;
 mod scope;
-#[path = "../support/served_lab.rs"]
-mod served_lab;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
 mod usage;
 mod waivers;
 
-use std::{fs, io::Write as _, path::Path, process::Stdio};
+use std::{fs, path::Path, process::Stdio};
 
 use judge::rules;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use self::command::{
-    Folder, assert_contains, call, command, done, expect, expect_output, refused, signal, table, unwrapped,
+use crate::{
+    command::{
+        self, Folder, assert_contains, call, command, done, expect, expect_output, refused, signal, table,
+        unwrapped,
+    },
+    served_lab,
 };
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

@@ -27,7 +27,6 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// A run on the reference consumer.
 #[derive(Clone, Debug)]
 pub struct ConsumerRun<'a> {
-    pub edition: Edition,
     pub habits: Habits,
     pub faults: &'a [&'a str],
     /// When the run is stopped.
@@ -43,7 +42,7 @@ pub enum Condition {
     StartsAfter(Duration),
     /// The consumer exits after this time. It has no hooks.
     ExitsAfter(Duration),
-    /// The consumer's user lists profiles five times a second.
+    /// The consumer's user lists profiles each second.
     ListsProfiles,
     /// Other clients open connections to the members, and close them at once.
     OtherClientsConnect,
@@ -52,7 +51,6 @@ pub enum Condition {
 impl Default for ConsumerRun<'_> {
     fn default() -> Self {
         Self {
-            edition: Edition::Consumer2026M09,
             habits: Habits::default(),
             faults: &[],
             stop_after: None,
@@ -123,7 +121,7 @@ impl ConsumerRun<'_> {
     fn plan(&self, testbed: TestbedPlan) -> Plan {
         Plan {
             claim: Claim {
-                edition: self.edition,
+                edition: Edition::Consumer2026M09,
                 ..Claim::default()
             },
             scope: Scope {
@@ -156,7 +154,7 @@ impl ConsumerRun<'_> {
             match self.condition {
                 Condition::ListsProfiles => {
                     left(client, names::KIND).await;
-                    sleep(Duration::from_millis(200)).await;
+                    sleep(Duration::from_secs(1)).await;
                 }
                 Condition::OtherClientsConnect => {
                     for address in calls.addresses() {

@@ -1,0 +1,174 @@
+//! The files that the command writes, and its streams.
+
+use std::{fs::File, os::unix::fs::symlink};
+
+use super::{command::Done, *};
+
+/// Calls the command in a folder.
+fn call_in(folder: &Folder, line: &str) -> Done {
+    let summary = folder.path("summary.md");
+    let mut command = command(line);
+    done(
+        command
+            .current_dir(folder.path(""))
+            .env("GITHUB_STEP_SUMMARY", summary),
+    )
+}
+
+fn folder_with_dump() -> Folder {
+    let folder = Folder::new();
+    folder.write("dump.yaml", include_str!("conforming.yaml"));
+    folder
+}
+
+/// Flags of a run in a folder with a dump, `folder`, and links, and parts of the message.
+const UNUSABLE_OUTPUTS: &str = "
+--json none/report.json | --json | none/report.json | create the folder none first
+--junit folder | it is a folder: name a file in it
+--junit broken | it is a link into a missing folder: fix it
+--badge loop | loop | choose another path
+--json dump.yaml/report.json | dump.yaml/report.json | choose another path
+--markdown input | input | is both an input and an output
+--json dump.yaml | dump.yaml | is both an input and an output
+--audit-log audit.log --record audit.log | audit.log | is both an input and an output
+--json report --junit report | --junit and --json both name report
+--json report --record folder/../report | --record and --json | report
+";
+
+#[test]
+fn outputs_are_checked_before_anything_else() {
+    let folder = folder_with_dump();
+    folder.write("audit.log", "{}");
+    fs::create_dir(folder.path("folder")).expect("created");
+    for (link, target) in [
+        ("broken", "gone/report.json"),
+        ("loop", "loop"),
+        ("input", "dump.yaml"),
+    ] {
+        symlink(target, folder.path(link)).expect("linked");
+    }
+    for row in table(UNUSABLE_OUTPUTS) {
+        let done = call_in(&folder, &format!("run --from dump.yaml {}", row[0]));
+        assert_eq!((done.code, &*done.out), (Some(2), ""), "{}: {}", row[0], done.err);
+        assert_contains(&done.err, &row[1..]);
+    }
+    let files = fs::read_dir(folder.path("")).expect("the folder");
+    assert_eq!(files.count(), 6, "a file is left");
+}
+
+#[test]
+fn an_input_that_cannot_be_read_replaces_an_earlier_report() {
+    let folder = Folder::new();
+    let junit = folder.write("junit.xml", "<old/>");
+    let run = format!("run --from missing.yaml --junit {junit}");
+    refused(run, &["missing.yaml", "No such file"]);
+    assert_contains(&folder.text("junit.xml"), &["<testsuites", "No such file"]);
+}
+
+/// A file on standard output stays.
+#[test]
+fn evidence_may_go_to_standard_output() {
+    let folder = Folder::new();
+    let file = fs::File::create(folder.path("out")).expect("created");
+    let mut run = command("run --from conforming.yaml --record /dev/stdout");
+    assert!(run.stdout(file).status().expect("the command runs").success());
+    let printed = folder.text("out");
+    assert!(printed.starts_with("{\"header\":"), "{printed}");
+    assert_contains(&printed, &["\n{\"end\":{}}\n", "\nno violation found: "]);
+}
+
+#[test]
+fn a_closed_pipe_is_not_a_failure() {
+    let folder = Folder::new();
+    let json = folder.flag("report.json");
+    let mut run = command(format!("run --from conforming.yaml --json {json}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    drop(run.stdout.take());
+    let done = run.wait_with_output().expect("it ends");
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), &b""[..]));
+    assert_eq!(folder.json("report.json")["decision"], "no-violation");
+}
+
+#[test]
+fn a_full_disk_costs_one_report_and_is_reported() {
+    let folder = folder_with_dump();
+    let outputs = "--markdown /dev/full --json report.json --junit /dev/full --badge badge.svg";
+    let done = call_in(&folder, &format!("run --from dump.yaml {outputs}"));
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    let parts = [
+        "error: failed to write --markdown /dev/full: ",
+        "error: failed to write --junit /dev/full: ",
+        "No space left",
+    ];
+    assert_contains(&done.err, &parts);
+    assert_contains(&done.out, &["no violation found: "]);
+    for name in ["report.json", "badge.svg"] {
+        assert!(folder.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn verdicts_that_cannot_be_printed_are_a_failure() {
+    let folder = folder_with_dump();
+    let full = File::create("/dev/full").expect("a full disk");
+    let mut run = command("run --json report.json --from dump.yaml");
+    let run = run.current_dir(folder.path("")).stdout(full);
+    let run = run.stderr(Stdio::piped()).spawn().expect("the command runs");
+    let output = run.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{err}");
+    assert_contains(&err, &["failed to write to standard output", "No space left"]);
+    assert!(folder.path("report.json").exists());
+}
+
+#[test]
+fn a_link_stays_a_link_even_to_a_file_that_does_not_exist_yet() {
+    let folder = folder_with_dump();
+    fs::create_dir(folder.path("reports")).expect("created");
+    symlink("reports/new.json", folder.path("latest.json")).expect("linked");
+    let done = call_in(&folder, "run --from dump.yaml --json latest.json");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let link = fs::symlink_metadata(folder.path("latest.json")).expect("it is there");
+    assert!(link.is_symlink());
+    assert!(folder.text("reports/new.json").starts_with('{'));
+}
+
+#[test]
+fn the_summary_of_a_step_is_appended_to_and_other_files_are_replaced() {
+    let folder = folder_with_dump();
+    // The runner creates an empty one.
+    folder.write("summary.md", "");
+    let run = |path: &str| call_in(&folder, &format!("run --from dump.yaml --markdown {path}"));
+    let done = run("summary.md");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let alone = folder.text("summary.md");
+    assert!(alone.starts_with("## ⚪"), "{alone}");
+    folder.write("summary.md", "# Earlier");
+    run("./summary.md");
+    assert_eq!(folder.text("summary.md"), format!("# Earlier\n\n{alone}"));
+    folder.write("report.md", "of yesterday");
+    run("report.md");
+    assert_eq!(folder.text("report.md"), alone);
+}
+
+/// Paths come from the author of a pull request.
+#[test]
+fn a_hostile_path_is_harmless_in_an_error() {
+    for path in [
+        "a\n::error::b",
+        "a\r::warning::b",
+        "a\u{1b}[31mb",
+        "a\u{202e}b",
+        "a\u{7}b",
+    ] {
+        let done = done(command("run").args(["--from", path]));
+        assert_eq!(done.code, Some(2), "{path:?}: {}", done.err);
+        let harms = |char: char| char.is_control() || char == '\u{202e}';
+        for line in done.err.lines() {
+            assert!(!line.chars().any(harms) && !line.starts_with("::"), "{line:?}");
+        }
+    }
+}

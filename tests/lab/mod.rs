@@ -1,0 +1,7 @@
+//! Runs on the lab and on files.
+
+mod chaos;
+mod consumers;
+mod degraded;
+mod hostile_inputs;
+mod trust;
