@@ -55,9 +55,6 @@ impl Diagnosis {
                     CollectError::NotServed { .. } | CollectError::VersionNotServed { .. } => "hub/api",
                     _ => "hub/reached",
                 };
-                if check != "hub/reached" {
-                    self.checks.push(Check::ok("hub/reached", &answers));
-                }
                 let failure = Failure::no_evidence(error, hub);
                 self.checks.push(Check::error(check, &failure, OTHER_HUB));
                 return None;

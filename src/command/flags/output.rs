@@ -14,7 +14,7 @@ use crate::command::terminal::exit::Failure;
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     #[command(flatten)]
-    files: FileFlags,
+    pub files: FileFlags,
     /// Print every rule, and why rules were not checked
     #[arg(short, long)]
     pub verbose: bool,
@@ -87,14 +87,6 @@ impl OutputFlags {
             ))),
             _ => Ok(()),
         }
-    }
-
-    /// Prepares the files: see [`FileFlags::prepare`].
-    ///
-    /// # Errors
-    /// When one cannot be written.
-    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<Prepared, Failure> {
-        self.files.prepare(inputs)
     }
 }
 

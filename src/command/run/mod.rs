@@ -138,7 +138,7 @@ impl Run {
     fn on_hub(self) -> Result<Exit, Failure> {
         let run = self.flags.resolve(&mut |_, failure| Err(failure))?;
         self.outputs.check(&run.plan.claim)?;
-        let mut outputs = self.outputs.prepare(&run.inputs)?;
+        let mut outputs = self.outputs.files.prepare(&run.inputs)?;
         let (claim, source) = (run.plan.claim.clone(), run.target.name());
         let watching = Watching {
             selection: &run.selection,
@@ -204,7 +204,7 @@ impl File<'_> {
         let named = [Some(self.path), self.claim.waivers.as_deref(), self.config.file()];
         let mut inputs: Vec<PathBuf> = named.into_iter().flatten().map(Path::to_owned).collect();
         inputs.extend_from_slice(self.audit_logs);
-        let outputs = self.outputs.prepare(&inputs)?;
+        let outputs = self.outputs.files.prepare(&inputs)?;
         let input = match self.read() {
             Ok(input) => input,
             Err(failure) => {
