@@ -19,8 +19,7 @@ use serde_json::{Value, json};
 
 use super::{
     call::REQUEST_TIMEOUT,
-    client,
-    exec::{self, Hidden},
+    client, exec,
     failure::{ClientError, ConnectError, ConnectFault},
 };
 
@@ -251,27 +250,29 @@ fn existing_context(
 /// # Errors
 /// Which field, and why. The path of a key or a token is not shown: it may be the key itself.
 fn check_files(one: &Kubeconfig) -> Result<(), String> {
-    // Each with the field that is used instead.
-    const FILES: [(&str, &str, &str); 4] = [
-        (
-            "/clusters/0/cluster",
-            "certificate-authority",
-            "certificate-authority-data",
-        ),
-        ("/users/0/user", "client-certificate", "client-certificate-data"),
-        ("/users/0/user", "client-key", "client-key-data"),
-        ("/users/0/user", "tokenFile", "token"),
+    let cluster = one.clusters.first().and_then(|named| named.cluster.clone());
+    let user = one.auth_infos.first().and_then(|named| named.auth_info.clone());
+    let (cluster, user) = (cluster.unwrap_or_default(), user.unwrap_or_default());
+    let (has_ca, has_key) = (
+        cluster.certificate_authority_data.is_some(),
+        user.client_key_data.is_some(),
+    );
+    let has_certificate = user.client_certificate_data.is_some();
+    // Data in the kubeconfig is used instead of a file.
+    let files = [
+        ("certificate-authority", cluster.certificate_authority, has_ca),
+        ("client-certificate", user.client_certificate, has_certificate),
+        ("client-key", user.client_key, has_key),
+        ("tokenFile", user.token_file, user.token.is_some()),
     ];
-    let kubeconfig = Hidden(serde_json::to_value(one).unwrap_or_default());
-    for (entry, field, data) in FILES {
-        let entry = kubeconfig.0.pointer(entry).unwrap_or(&Value::Null);
-        let Some(path) = entry[field].as_str().filter(|_| entry[data].is_null()) else {
+    for (field, path, has_data) in files {
+        let Some(path) = path.filter(|_| !has_data) else {
             continue;
         };
-        let checked = check_bounded(Path::new(path), LARGEST_CREDENTIAL).and_then(|()| File::open(path));
+        let checked = check_bounded(Path::new(&path), LARGEST_CREDENTIAL).and_then(|()| File::open(&path));
         if let Err(error) = checked {
             let is_public = field.contains("certificate");
-            let shown = if is_public { path } else { "the file" };
+            let shown = if is_public { &path } else { "the file" };
             return Err(format!("its {field}: {shown} cannot be read: {error}"));
         }
     }

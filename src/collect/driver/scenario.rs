@@ -324,21 +324,19 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     }
 
     fn begin(&self, action: DriverAction) -> DriverStep {
-        use DriverAction::{
-            ChangeForeignProfile, CreateNamespace, DeleteSlice, Disconnect, EmptySlice, PutForeignProfile,
-            PutForeignSlice, Reconnect, RecreateForeignProfile, Restart,
-        };
         let session = self.session;
         let before = || self.past.before.as_ref().map(ObjectRef::from);
-        let (member, profile) = match action {
-            DeleteSlice | EmptySlice => return self.placement().begin(session, action),
-            Restart => ("", None),
-            Disconnect | Reconnect => ("", self.member().profile_ref(session).or_else(before)),
-            CreateNamespace => (self.member().name(), before()),
-            PutForeignProfile | ChangeForeignProfile | RecreateForeignProfile | PutForeignSlice => {
+        let (member, profile) = match (self.spec.actors, action) {
+            (Actors::Placement { .. }, _) => return self.placement().begin(session, action),
+            (Actors::ForeignObject(_), _) => {
                 let object = self.foreign.as_ref();
                 ("", object.and_then(|object| object.created.clone()))
             }
+            (_, DriverAction::Restart) => ("", None),
+            (_, DriverAction::Disconnect | DriverAction::Reconnect) => {
+                ("", self.member().profile_ref(session).or_else(before))
+            }
+            (_, DriverAction::CreateNamespace) => (self.member().name(), before()),
             _ => return self.member().begin(session, action),
         };
         session.begin(self.spec.scenario, action, member, profile)

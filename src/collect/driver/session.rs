@@ -137,10 +137,10 @@ impl<'a> Session<'a> {
         member: &str,
         profile: Option<ObjectRef>,
     ) -> DriverStep {
-        let of_member = if member.is_empty() { "" } else { " of " };
+        let what = describe(action, member);
         self.context
             .progress
-            .step(&format!("{}: {action}{of_member}{member}", scenario.name()));
+            .step(&format!("{}: {what}", scenario.name()));
         let patience = SignedDuration::try_from(self.plan.patience.with(action));
         DriverStep {
             member: member.to_owned(),
@@ -157,8 +157,7 @@ impl<'a> Session<'a> {
         step.output = called.output;
         if let Some(reason) = called.failure {
             if !self.stop.is_cancelled() {
-                let of_member = if step.member.is_empty() { "" } else { " of " };
-                let what = format!("{}{of_member}{}", step.action, step.member);
+                let what = describe(step.action, &step.member);
                 self.context.progress.warn(&format!("failed to {what}: {reason}"));
             }
             step.outcome = StepOutcome::Failed { reason };
@@ -350,6 +349,13 @@ impl<'a> Session<'a> {
     fn state(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock()
     }
+}
+
+fn describe(action: DriverAction, member: &str) -> String {
+    if member.is_empty() {
+        return action.to_string();
+    }
+    format!("{action} of {member}")
 }
 
 /// The end of the observation of a step: the watch may report a reaction late.

@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     Dial, MemberWay,
-    ask::{Asker, Clean, unreadable},
+    sample::{Asker, Clean, unreadable},
 };
 use crate::{
     clock::Clock,

@@ -18,8 +18,8 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Dial, Members,
-    ask::{Asker, Clean},
     credentials::config_of,
+    sample::{Asker, Clean},
 };
 use crate::{
     clock::Clock,

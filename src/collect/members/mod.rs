@@ -3,11 +3,10 @@
 //! Members are asked in parallel, each within a budget; a member that fails leaves a gap of its own. Only gets, lists and
 //! self reviews are sent. What a member says when it refuses is not kept: it may repeat the credential.
 
-mod ask;
 mod credentials;
 pub(super) mod endpoints;
-mod look;
 mod poll;
+mod sample;
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -19,9 +19,8 @@ use tokio::{
 
 use super::{
     MemberWay, Members,
-    ask::{Asker, NOT_ACCEPTED},
     credentials::{describe, id, list_ways, may_succeed_later, unknown_profile},
-    look::{look, no_way},
+    sample::{Asker, NOT_ACCEPTED, look, no_way},
 };
 use crate::{
     clock::Clock,

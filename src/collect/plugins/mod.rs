@@ -16,6 +16,7 @@ use std::{
 
 use evidence::{LARGEST_TEXT, read_text, user_file};
 use futures::future::BoxFuture;
+use kube::config::ExecInteractiveMode;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -77,18 +78,11 @@ pub struct PluginConfig {
     /// Variables in addition to the runner's own environment; of two with one name, the last counts.
     env: Option<Vec<Variable>>,
     install_hint: Option<String>,
+    /// No mode makes a difference: the suite gives plugins no terminal.
     #[serde(rename = "interactiveMode")]
-    _interactive_mode: Option<InteractiveMode>,
+    _interactive_mode: Option<ExecInteractiveMode>,
     /// Whether the plugin gets the cluster.
     provide_cluster_info: Option<bool>,
-}
-
-/// No mode makes a difference: the suite gives plugins no terminal.
-#[derive(Clone, Deserialize)]
-enum InteractiveMode {
-    Never,
-    IfAvailable,
-    Always,
 }
 
 #[derive(Clone, Deserialize)]

@@ -3,7 +3,7 @@
 use std::{fmt::Display, future::pending};
 
 use evidence::{
-    Asked, Driver, Gap, Kind, Scope, Settled, Tracked, Window,
+    Asked, Driver, Kind, Scope, Settled, Tracked, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
@@ -414,28 +414,8 @@ impl Run<'_> {
             );
             return;
         };
-        if let Some(full) = recorded.full {
-            let reason = format!("the consumer floods its members: calls after {full} are not recorded");
-            for kind in [Kind::MemberCalls, Kind::PluginCalls] {
-                let gap = Gap::of(kind, reason.clone());
-                let gap = Gap {
-                    from: Some(full),
-                    ..gap
-                };
-                self.evidence.gaps.push(gap);
-            }
-        }
-        if let Some(reason) = recorded.unread {
-            self.gap(Kind::Outputs, reason);
-        }
-        if let Some(reason) = recorded.ended_early {
-            self.gap(Kind::Testbed, reason);
-        }
-        let (mentions, missing) = recorded.mentions;
-        if let Some(reason) = missing {
-            self.gap(Kind::Mentions, reason);
-        }
-        self.evidence.mentions = Some(mentions);
+        self.evidence.gaps.extend(recorded.gaps);
+        self.evidence.mentions = Some(recorded.mentions);
         self.evidence.testbed = Some(recorded.testbed);
         self.evidence.member_calls = Some(recorded.member_calls);
         self.evidence.plugin_calls = Some(recorded.plugin_calls);

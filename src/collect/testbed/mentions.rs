@@ -13,7 +13,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::{
-    Mention, MentionLocation, Mentions, Reason,
+    Mention, MentionLocation, Mentions,
     api::{ObjectKind, names},
 };
 use serde_json::Value;
@@ -67,7 +67,7 @@ struct Search {
 }
 
 /// Reads events, objects, and the log. Also returns why something could not be read.
-pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reason>) {
+pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<String>) {
     let mut search = Search::new(player.name(""), Arc::clone(&player.plan.calls));
     let mut missing = None;
     for namespace in player.plan.namespaces() {
@@ -109,7 +109,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Reas
     if search.known.len() > MOST_MENTIONS {
         missing.get_or_insert(format!("only {MOST_MENTIONS} mentions by the consumer were kept"));
     }
-    (search.mentions, missing.map(Reason::from))
+    (search.mentions, missing)
 }
 
 impl Search {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evidence::{
-    ConsumerSpec, DriverAction, HookCall, Log, MemberCall, Mentions, OutputSnapshot, PluginCall, Reason,
+    ConsumerSpec, DriverAction, Gap, HookCall, Kind, Log, MemberCall, Mentions, OutputSnapshot, PluginCall,
     ScenarioRun, Testbed,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -40,14 +40,10 @@ pub(crate) struct TestbedRecord {
     pub testbed: Testbed,
     pub member_calls: Log<MemberCall>,
     pub plugin_calls: Log<PluginCall>,
-    /// What the consumer reported, and why something could not be read.
-    pub mentions: (Mentions, Option<Reason>),
-    /// Since when calls are not recorded, because there were too many.
-    pub full: Option<Timestamp>,
-    /// Why outputs could not be read.
-    pub unread: Option<String>,
-    /// Why the run ended before the last scenario.
-    pub ended_early: Option<String>,
+    /// What the consumer reported.
+    pub mentions: Mentions,
+    /// What is missing, and why.
+    pub gaps: Vec<Gap>,
 }
 
 /// Runs the scenarios, and deletes what it published, also when `stop` is cancelled.
@@ -66,17 +62,34 @@ pub(crate) async fn run_testbed(
     player.testbed.addresses = plan.calls.addresses();
     player.testbed.settle_seconds = player.settle_seconds();
     let (member_calls, plugin_calls) = plan.calls.logs(from);
-    let mentions = Box::pin(read_mentions(&player)).await;
+    let (mentions, unread_mentions) = Box::pin(read_mentions(&player)).await;
     player.clean_up().await;
+    let mut gaps = Vec::new();
+    if let Some(full) = plan.calls.full() {
+        gaps.extend([Kind::MemberCalls, Kind::PluginCalls].map(|kind| Gap {
+            from: Some(full),
+            ..Gap::of(kind, flood(full))
+        }));
+    }
+    for (kind, reason) in [
+        (Kind::Outputs, player.unread),
+        (Kind::Testbed, ended_early),
+        (Kind::Mentions, unread_mentions),
+    ] {
+        gaps.extend(reason.map(|reason| Gap::of(kind, reason)));
+    }
     TestbedRecord {
         testbed: player.testbed,
         member_calls,
         plugin_calls,
         mentions,
-        full: plan.calls.full(),
-        unread: player.unread,
-        ended_early,
+        gaps,
     }
+}
+
+/// Why calls are missing since then.
+fn flood(full: Timestamp) -> String {
+    format!("the consumer floods its members: calls after {full} are not recorded")
 }
 
 /// Takes the steps of scenarios.
@@ -412,9 +425,7 @@ impl<'a> Player<'a> {
     /// Why the other scenarios cannot be judged.
     fn reason_to_end(&self) -> Option<String> {
         if let Some(full) = self.plan.calls.full() {
-            return Some(format!(
-                "the consumer floods its members: calls after {full} are not recorded"
-            ));
+            return Some(flood(full));
         }
         let scenarios = self.testbed.scenarios.iter().rev();
         let uncalled = scenarios.take_while(|run| run.called_at.is_none()).count();

@@ -57,52 +57,43 @@ async fn says_what_is_wrong_and_nothing_secret() {
     let path = folder.file("one", ONE);
     let (_, source, _) = connect(&options(&path, None)).await.expect("a client");
     assert_eq!(source, "context first");
-
-    let error = refusal(&path, Some("secund")).await;
-    assert!(error.contains("did you mean `second`?"), "{error}");
-    assert!(error.contains("`first`, `second`"), "{error}");
-    let error = refusal(&path, Some("second")).await;
-    assert!(
-        error.contains("failed to load the cluster of context: gone"),
-        "{error}"
-    );
-    let error = refusal(&folder.0.path().join("none"), None).await;
-    assert!(error.contains("none: "), "{error}");
-    let broken = folder.file("broken", "users:\n- {name: u, user: {token: \"CANARY}}\n");
-    let error = refusal(&broken, None).await;
-    assert!(error.starts_with("failed to parse the kubeconfig"), "{error}");
-    let shape = folder.file("shape", "users: CANARY\n");
-    let error = refusal(&shape, None).await;
-    assert!(error.contains("(line 1)"), "{error}");
-    let unset = folder.file("unset", &ONE.replace("current-context: first", ""));
-    let error = refusal(&unset, None).await;
-    assert!(
-        error.contains("sets no current-context; its contexts: `first`"),
-        "{error}"
-    );
-    let key = folder.file(
-        "key",
-        &ONE.replace(
-            "token: CANARY",
-            "client-key-data: 'CANARY!', client-certificate-data: YQ==",
+    let user = |user: &str| ONE.replace("token: CANARY", user);
+    let key_file = |value: &str| user(&format!("client-key: {value}, client-certificate-data: YQ=="));
+    let unreadable = "its client-key: the file cannot be read: ";
+    for (text, context, expected) in [
+        (
+            ONE,
+            Some("secund"),
+            ": did you mean `second`?; its contexts: `first`, `second`",
         ),
-    );
-    let error = refusal(&key, None).await;
-    assert!(error.contains("context `first`"), "{error}");
-
-    let key_file = |value: &str| {
-        let user = format!("client-key: {value}, client-certificate-data: YQ==");
-        folder.file("key-file", &ONE.replace("token: CANARY", &user))
-    };
-    // The key itself may be in the place of its path.
-    for key in ["keys/gone.key", "LS0tLS1CRUdJTiBDQU5BUlk", &"CANARY".repeat(20)] {
-        let error = refusal(&key_file(key), None).await;
-        assert!(
-            error.contains("its client-key: the file cannot be read: "),
-            "{error}"
-        );
+        (ONE, Some("second"), "failed to load the cluster of context: gone"),
+        (
+            "users:\n- {name: u, user: {token: \"CANARY}}\n",
+            None,
+            "failed to parse the kubeconfig",
+        ),
+        ("users: CANARY\n", None, "(line 1)"),
+        (
+            &ONE.replace("current-context: first", ""),
+            None,
+            "no current-context; its contexts: `first`",
+        ),
+        (
+            &user("client-key-data: 'CANARY!', client-certificate-data: YQ=="),
+            None,
+            "context `first`",
+        ),
+        // The key itself may be in the place of its path.
+        (&key_file("keys/gone.key"), None, unreadable),
+        (&key_file("LS0tLS1CRUdJTiBDQU5BUlk"), None, unreadable),
+        (&key_file(&"CANARY".repeat(20)), None, unreadable),
+    ] {
+        let error = refusal(&folder.file("other", text), context).await;
+        assert!(error.contains(expected), "{error}");
         assert!(!error.contains("LS0t") && !error.contains("keys/"), "{error}");
     }
+    let error = refusal(&folder.0.path().join("none"), None).await;
+    assert!(error.contains("none: "), "{error}");
 }
 
 #[test]
