@@ -90,18 +90,19 @@ impl Failure {
 
     /// Whether the hub has a new history.
     pub fn is_restored(&self) -> bool {
-        matches!(
-            self,
-            Failure::NoAnswer {
-                how: How::Restored,
-                ..
-            }
-        )
+        self.how() == Some(How::Restored)
     }
 
     /// Whether nothing came for too long.
     pub fn is_silence(&self) -> bool {
-        matches!(self, Failure::NoAnswer { how: How::Silent, .. })
+        self.how() == Some(How::Silent)
+    }
+
+    fn how(&self) -> Option<How> {
+        match self {
+            Failure::Status { .. } => None,
+            Failure::NoAnswer { how, .. } => Some(*how),
+        }
     }
 
     /// HTTP status code; 0 where there was no answer.
@@ -114,7 +115,7 @@ impl Failure {
 
     /// Whether there is no connection, or it broke off.
     pub fn is_cut_off(&self) -> bool {
-        matches!(self, Failure::NoAnswer { how: How::CutOff, .. })
+        self.how() == Some(How::CutOff)
     }
 
     /// Whether the same request may succeed a moment later. One that has used all its time is not sent again.

@@ -71,7 +71,14 @@ pub struct Connection {
 impl Connection {
     /// A connection by that client to a hub that other programs cannot reach.
     pub fn new(client: Client, source: impl Into<String>) -> Self {
-        Self::by(client, source.into(), None)
+        Self {
+            client,
+            source: source.into(),
+            request_timeout: REQUEST_TIMEOUT,
+            access: None,
+            cost: Arc::default(),
+            seed: 0,
+        }
     }
 
     /// Connects to the hub of a kubeconfig or, where there is none, of the pod that this runs in. Sends nothing yet, but
@@ -81,21 +88,12 @@ impl Connection {
     /// When there is no such hub or the way to it is not usable.
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
         let (client, source, access) = kubeconfig::connect(options).await?;
-        let mut connection = Self::by(client, source, Some(access));
-        connection.seed = RandomState::new().hash_one(0);
-        connection.request_timeout = options.request_timeout();
-        Ok(connection)
-    }
-
-    fn by(client: Client, source: String, access: Option<HubAccess>) -> Self {
-        Self {
-            client,
-            source,
-            request_timeout: REQUEST_TIMEOUT,
-            access,
-            cost: Arc::default(),
-            seed: 0,
-        }
+        Ok(Self {
+            request_timeout: options.request_timeout(),
+            access: Some(access),
+            seed: RandomState::new().hash_one(0),
+            ..Self::new(client, source)
+        })
     }
 
     /// Lets each answer take that long until its end, instead of 30 s; zero: as long as it takes. A list may take as long

@@ -17,9 +17,10 @@ use serde::{Deserialize, Deserializer, de::Error};
 use super::{
     MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
     consumer_file::ConsumerFile,
-    hooks::{PREFIX, UNDONE_BY, profile_key},
+    hooks::{PREFIX, UNDONE_BY},
 };
 use crate::{
+    hub::profile_key,
     plugins::{NoProgram, find_program},
     testbed::OutputPlace,
 };

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{OwnMember, file::DriverFile, journal::create_private_file};
 use crate::{
     connect::{HubAccess, own_credentials::credentials_in},
+    hub::profile_key,
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 
@@ -198,19 +199,6 @@ pub(super) async fn call_undo(
         ..Call::of(action)
     };
     hooks.call(&call, CancellationToken::new()).await
-}
-
-/// Reads `namespace/name`, where the name may be a label's value.
-pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
-    let (namespace, name) = text.trim().split_once('/')?;
-    let is_name = |part: &str| {
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-        !part.is_empty() && part.len() <= 253 && part.chars().all(is_allowed)
-    };
-    (is_name(namespace) && is_name(name)).then(|| ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    })
 }
 
 /// The hooks of a driver file.

@@ -11,7 +11,7 @@ pub(crate) mod target;
 
 /// The plan names no audit log: the same as for a dump.
 pub(crate) use evidence::dump::NO_AUDIT_LOG;
-use evidence::{Asked, Gap, Kind, Reason, ReasonId};
+use evidence::{Asked, Gap, Kind, ObjectKey, Reason, ReasonId};
 
 /// The hub is listed once, so that there is no timeline.
 pub(crate) const ONE_LOOK: Reason =
@@ -81,4 +81,17 @@ impl Wish {
             Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
         }
     }
+}
+
+/// Reads `namespace/name`, where the name may be a label's value.
+pub(crate) fn profile_key(text: &str) -> Option<ObjectKey> {
+    let (namespace, name) = text.trim().split_once('/')?;
+    let is_name = |part: &str| {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        !part.is_empty() && part.len() <= 253 && part.chars().all(is_allowed)
+    };
+    (is_name(namespace) && is_name(name)).then(|| ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
 }

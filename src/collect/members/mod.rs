@@ -24,6 +24,7 @@ pub(super) use self::poll::{MemberPoll, Sources};
 pub use self::poll::{Reached, reach_members};
 use crate::{
     connect::{self, ClientError},
+    hub::profile_key,
     plugins::Plugins,
 };
 
@@ -150,7 +151,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
     let mut read: HashMap<PathBuf, Kubeconfig> = HashMap::new();
     let mut ways = Vec::new();
     for (name, MemberEntry { kubeconfig, context }) in entries {
-        let profile = profile(&name);
+        let profile = profile_key(&name);
         let profile =
             profile.ok_or_else(|| malformed(format!("`{name}` is not namespace/name of a profile")))?;
         let failed = |error| unusable(format!("{name}: {error}"));
@@ -172,13 +173,4 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
 /// The JSON Schema of such a file: ways by the profiles' `namespace/name`.
 pub fn members_schema() -> Schema {
     evidence::json_schema::read::<BTreeMap<String, MemberEntry>>()
-}
-
-fn profile(name: &str) -> Option<ObjectKey> {
-    let (namespace, name) = name.split_once('/')?;
-    let is_whole = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
-    is_whole.then(|| ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    })
 }
