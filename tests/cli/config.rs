@@ -31,7 +31,7 @@ fn assert_lacks(text: &str, parts: &[&str]) {
 fn flags_replace_keys_of_the_file() {
     let folder = Folder::new();
     let config = folder.config(
-        "hub: lab\nmanager: reference=identity/manager-label-matches\nobserve: 7m\nfilters: [identity/]\n\
+        "hub: lab\nmanager: reference=identity/manager-label-matches\nobserve: 7m\ndriver: none\nfilters: [identity/]\n\
          json: report.json\nimplementation: {organization: Example, project: hangar, contact: ['@h']}",
     );
     let judged_in = |report: &Value, suite: &str| {
@@ -190,7 +190,7 @@ fn errors_of_the_configuration_name_the_line() {
     );
     refused(run, &["is both an input and an output"]);
     // A file in the current folder is not read by itself.
-    let mut run = command("run --hub lab --manager reference identity/");
+    let mut run = command(format!("run --from {ROOT}/tests/cli/conforming.yaml identity/"));
     assert_eq!(done(run.current_dir(folder.path(""))).code, Some(0));
 }
 

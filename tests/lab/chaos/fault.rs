@@ -63,7 +63,7 @@ pub enum Act {
     Says(u16, &'static str),
     /// Success, the first text, and then the second one without end, each half second. `PROFILE` is ever another profile.
     Repeats(&'static str, &'static str),
-    /// Success, then bookmarks without end as fast as they are read, and ever another profile.
+    /// Success, then bookmarks without end as fast as they are read, and a profile now and then.
     Floods,
     /// No answer.
     Hangs,

@@ -135,8 +135,9 @@ impl Proxy {
                 Response::new(boxed(slowly(pieces)))
             }
             Act::Floods => {
+                let event = ADDED.replace("PROFILE", &profile("flood").to_string());
                 let bookmarks = with_version(BOOKMARK, uri).repeat(999);
-                Response::new(boxed(repeated("", &(ADDED.to_owned() + &bookmarks))))
+                Response::new(boxed(repeated("", &(event + &bookmarks))))
             }
             Act::Hangs => pending().await,
             Act::Resets => return Err(reset()),
