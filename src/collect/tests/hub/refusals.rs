@@ -1,6 +1,7 @@
 //! Hubs that do not let us, and what the user is told.
 
 use apiserver::{AccessRule, User};
+use collect::connect::{Connection, KubeconfigOptions};
 use evidence::Asked;
 
 use super::*;
@@ -168,4 +169,45 @@ async fn a_run_that_is_stopped_at_once_has_no_evidence() {
     let world = World::new().await;
     let outcome = world.collect_until(&plan(60), async {}, future::ready(())).await;
     assert!(matches!(outcome, Err(CollectError::Stopped)));
+}
+
+/// In real time, as a socket is involved.
+#[tokio::test]
+async fn says_when_nobody_listens_and_when_it_is_no_tls() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = ApiServer::new(apiserver::Clock::system());
+    let serving = tokio::spawn(async move { server.serve(listener).await });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config");
+    for (url, expected) in [
+        (
+            "https://127.0.0.1:1".to_owned(),
+            "failed to reach the hub (context c): ",
+        ),
+        (
+            format!("https://{address}"),
+            "failed to connect to the hub (context c) securely: ",
+        ),
+    ] {
+        let kubeconfig = json!({
+            "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": {"token": "CANARY"}}],
+        });
+        std::fs::write(&path, kubeconfig.to_string()).expect("written");
+        let options = KubeconfigOptions {
+            path: Some(path.clone()),
+            ..KubeconfigOptions::default()
+        };
+        let hub = Connection::from_kubeconfig(&options).await.expect("a client");
+        let error = collect(&hub, &plan(0), Clock::system(), &Quiet, CancellationToken::new())
+            .await
+            .expect_err("no hub");
+        assert!(error.to_string().starts_with(expected), "{error}");
+        assert!(!format!("{error} {error:?}").contains("CANARY"));
+    }
+    serving.abort();
 }
