@@ -260,20 +260,14 @@ impl<T> Version<T> {
 impl<T> History<T> {
     /// The last version seen.
     pub fn last(&self) -> &T {
-        &self
-            .versions
-            .last()
-            .expect("a history holds at least one version")
-            .object
+        let last = self.versions.last();
+        &last.expect("a history holds at least one version").object
     }
 
     /// The first version seen.
     pub fn first(&self) -> &T {
-        &self
-            .versions
-            .first()
-            .expect("a history holds at least one version")
-            .object
+        let first = self.versions.first();
+        &first.expect("a history holds at least one version").object
     }
 
     /// The last version, unless the object was deleted.
@@ -305,8 +299,8 @@ impl<T: Tracked> History<T> {
 impl ProfileHistory {
     /// The last version, unless the profile was deleted or is terminating.
     pub fn live(&self) -> Option<&ClusterProfile> {
-        self.current()
-            .filter(|profile| profile.metadata.deletion_timestamp.is_none())
+        let is_live = |profile: &&ClusterProfile| profile.metadata.deletion_timestamp.is_none();
+        self.current().filter(is_live)
     }
 }
 

@@ -17,7 +17,6 @@ pub struct Address<'a> {
     pub port: Option<&'a str>,
     /// The rest: path, query and fragment.
     pub path: &'a str,
-    /// True if the host is in brackets.
     bracketed: bool,
 }
 
@@ -211,7 +210,6 @@ pub fn without_path(text: &str) -> &str {
     }
 }
 
-/// Host, port, and whether the host is in brackets.
 fn split_port(authority: &str) -> (&str, Option<&str>, bool) {
     if let Some(rest) = authority.strip_prefix('[')
         && let Some((host, after)) = rest.split_once(']')
@@ -249,7 +247,6 @@ fn is_ip(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok() || inner.parse::<Ipv6Addr>().is_ok()
 }
 
-/// A scheme as RFC 3986 defines it.
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text
@@ -276,7 +273,6 @@ fn is_host(text: &str) -> bool {
     name.len() <= 253 && !ends_in_number && name.chars().all(may_stand) && name.split('.').all(is_label)
 }
 
-/// Returns `true` if a name is this domain, or in it.
 fn is_domain_or_below(name: &str, domain: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let before = name.strip_suffix(domain);

@@ -69,7 +69,6 @@ pub fn fault(endpoint: &str) -> Option<Fault> {
 pub struct Place {
     /// A name, or an address without brackets.
     host: String,
-    /// The port, if known.
     port: Option<String>,
     /// Begins with a slash; empty for none.
     path: String,

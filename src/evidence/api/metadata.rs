@@ -93,11 +93,8 @@ impl Metadata {
 fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>, D::Error> {
     let labels: Option<BTreeMap<String, Option<String>>> = Option::deserialize(deserializer)?;
     let labels = labels.unwrap_or_default().into_iter();
-    Ok(Arc::new(
-        labels
-            .map(|(key, value)| (key, value.unwrap_or_default()))
-            .collect(),
-    ))
+    let labels = labels.map(|(key, value)| (key, value.unwrap_or_default()));
+    Ok(Arc::new(labels.collect()))
 }
 
 /// Reads annotations. In a dump, a value without quotes is read as text, so that its profile is not lost.
@@ -109,16 +106,14 @@ fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>
         other => other.to_string(),
     };
     let annotations = annotations.unwrap_or_default().into_iter();
-    Ok(Arc::new(
-        annotations.map(|(key, value)| (key, text(value))).collect(),
-    ))
+    let annotations = annotations.map(|(key, value)| (key, text(value)));
+    Ok(Arc::new(annotations.collect()))
 }
 
 /// The tree of `fieldsV1`, two levels deep.
 type OwnedFields = BTreeMap<String, Option<BTreeMap<String, Value>>>;
 
 impl<'de> Deserialize<'de> for Writer {
-    /// Reads an entry of the hub (`fieldsV1`) or of the evidence file (`owns`).
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

@@ -182,10 +182,8 @@ pub struct Extension {
 impl ClusterProfile {
     /// The name of the manager in the spec; empty when there is none.
     pub fn manager(&self) -> &str {
-        self.spec
-            .cluster_manager
-            .as_ref()
-            .map_or("", |manager| &manager.name)
+        let manager = self.spec.cluster_manager.as_ref();
+        manager.map_or("", |manager| &manager.name)
     }
 
     /// A label's value.
@@ -195,26 +193,20 @@ impl ClusterProfile {
 
     /// The first property of that name.
     pub fn property(&self, name: &str) -> Option<&Property> {
-        self.status
-            .properties
-            .iter()
-            .find(|property| &*property.name == name)
+        let mut properties = self.status.properties.iter();
+        properties.find(|property| &*property.name == name)
     }
 
     /// The first condition of that type.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
-        self.status
-            .conditions
-            .iter()
-            .find(|condition| &*condition.kind == kind)
+        let mut conditions = self.status.conditions.iter();
+        conditions.find(|condition| &*condition.kind == kind)
     }
 
     /// Access providers, then the deprecated list. Both count; the first of a name wins.
     pub fn access(&self) -> impl Iterator<Item = &AccessProvider> {
-        self.status
-            .access_providers
-            .iter()
-            .chain(self.status.credential_providers.iter())
+        let deprecated = self.status.credential_providers.iter();
+        self.status.access_providers.iter().chain(deprecated)
     }
 
     /// Shares every part that equals the one in `previous`, which may be another profile.
@@ -245,19 +237,13 @@ impl Status {
             share(&mut own.message, &previous.message);
             share_some(&mut own.last_transition_time, &previous.last_transition_time);
         });
-        share_list(
-            &mut self.access_providers,
-            &previous.access_providers,
-            |own, previous| {
-                share(&mut own.name, &previous.name);
-            },
-        );
+        let share_name =
+            |own: &mut AccessProvider, previous: &AccessProvider| share(&mut own.name, &previous.name);
+        share_list(&mut self.access_providers, &previous.access_providers, share_name);
         share_list(
             &mut self.credential_providers,
             &previous.credential_providers,
-            |own, previous| {
-                share(&mut own.name, &previous.name);
-            },
+            share_name,
         );
     }
 }

@@ -27,7 +27,6 @@ const LARGEST_EXPANDED: usize = 4 * LARGEST_OBJECT;
 /// The size of the buffer between the source and serde_json, in bytes.
 const PIECE: usize = 1024;
 
-/// What is wrong with an item without a kind in a list whose own kind comes later, if at all.
 const NO_KIND: &str =
     " has no kind, nor has its list before the items: dump with `kubectl get clusterprofiles -A -o json`";
 
@@ -174,12 +173,10 @@ struct Reading<'r, 'd> {
     progress: &'r Progress,
     /// The line at which it begins, if the parser reads ahead of what it hands over.
     begins: Option<usize>,
-    /// The number of lists around it.
     depth: usize,
 }
 
 impl Reading<'_, '_> {
-    /// Reads a document, and hands its objects to the gatherer.
     fn document<'de, P: Part, D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
         let content = Content::<P> {
             reading: &mut self,
@@ -404,7 +401,6 @@ impl Object {
     }
 }
 
-/// A part of a document as JSON.
 trait Part: DeserializeOwned {
     /// Whether a document that ends in the middle can be valid.
     const CAN_BE_CUT: bool;

@@ -20,7 +20,6 @@ use crate::{
 /// The largest number of gaps for lists that are only a part.
 const PARTIAL: usize = 1000;
 
-/// The kinds of evidence that lists of objects are.
 const LISTS: [(&str, Kind); 4] = [
     (names::KIND, Kind::Inventory),
     (names::PLACEMENT_KIND, Kind::PlacementDecisions),
@@ -34,15 +33,12 @@ pub(super) struct Gatherer<'d> {
     pub limits: Limits,
     file: Arc<str>,
     objects: HashMap<Key, KnownVersion>,
-    /// The versions of the API that the profiles and the slices are in.
     versions: [BTreeSet<String>; 2],
     /// The number of documents and objects, and of YAML documents.
     pub count: usize,
     pub documents: usize,
     ignored: Counts,
-    /// The kinds of evidence that the dump has.
     contents: BTreeSet<Kind>,
-    /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
     /// The first part of the dump that cannot be used.
     failure: Option<InputError>,

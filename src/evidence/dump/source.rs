@@ -10,7 +10,6 @@ use crate::{InputError, LimitError, Limits, read::input::FilePlace};
 /// The largest part of a line that is read at once, in bytes.
 const PIECE: u64 = 1024;
 
-/// What is wrong with a file whose last line this is.
 pub(super) const CUT_SHORT: &str = " ends in the middle: was kubectl interrupted? dump again";
 
 /// Some programs write a byte order mark before text.
@@ -26,11 +25,9 @@ pub(super) struct Source<'f, R> {
     piece: Vec<u8>,
     /// How much of the piece was handed out.
     at: usize,
-    /// True if the piece begins a line.
     begins_line: bool,
     /// The first bytes of a character that goes on in the next piece.
     split: Vec<u8>,
-    /// The first piece of the next document.
     next: Option<Vec<u8>>,
     is_read: bool,
     /// True if nothing but white space was read.
@@ -41,7 +38,6 @@ pub(super) struct Source<'f, R> {
     pub failure: Option<InputError>,
 }
 
-/// How far a file was read.
 #[derive(Default)]
 pub(super) struct Progress {
     /// The line breaks before the present piece.

@@ -27,19 +27,18 @@ const NO_MEMBER: &str = "`memberSample` without a `member` with a sample above i
 const LATEST: i64 = 4_102_444_800;
 
 const AUDIT_LOG: &str = "what the audit log covers";
+const MEMBERS_LOG: &str = "the time of the members' log";
+const PLUGIN_LOG: &str = "the time of the plugin's log";
 
 #[derive(Default)]
 pub(super) struct Gathered {
     evidence: Evidence,
-    /// What was seen after the window.
     later: Evidence,
     /// The profiles that the run waited for in vain when the window ended.
     missing: BTreeSet<ObjectKey>,
-    /// The last section that the file has so far.
     section: usize,
     /// True once the mark of a whole file was read.
     is_whole: bool,
-    /// Skipped records of unknown kinds.
     unknown: Counts,
     /// True if the header has no window: the evidence is a dump's.
     is_dump: bool,
@@ -154,19 +153,11 @@ impl Gathered {
             }
             Record::PlacementDecisionRequest(request) => add_event(&mut evidence.slice_requests, request)?,
             Record::MemberCalls(covers) => {
-                begin_log(
-                    &mut evidence.member_calls,
-                    &covers,
-                    "the time of the members' log",
-                )?;
+                begin_log(&mut evidence.member_calls, &covers, MEMBERS_LOG)?;
             }
             Record::MemberCall(call) => add_event(&mut evidence.member_calls, call)?,
             Record::PluginCalls(covers) => {
-                begin_log(
-                    &mut evidence.plugin_calls,
-                    &covers,
-                    "the time of the plugin's log",
-                )?;
+                begin_log(&mut evidence.plugin_calls, &covers, PLUGIN_LOG)?;
             }
             Record::PluginCall(call) => add_event(&mut evidence.plugin_calls, call)?,
             Record::Mentions(mentions) => evidence.mentions = Some(*mentions),
@@ -216,7 +207,6 @@ impl Gathered {
     }
 }
 
-/// Adds a version to the last history.
 fn add_version<T: Tracked + Serialize>(evidence: &mut Evidence, patch: Patch<'_>) -> Result<(), String> {
     let history = T::histories_mut(evidence).last_mut().ok_or(NO_OBJECT)?;
     let mut object: T = patched(history.last(), patch.object.into_owned())?;

@@ -60,7 +60,6 @@ fn no_header(place: FilePlace<'_>) -> InputError {
 
 struct RawLine<'a> {
     text: &'a [u8],
-    /// True if the file ends before the line does.
     cut: bool,
 }
 

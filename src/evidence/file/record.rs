@@ -18,7 +18,6 @@ use crate::{
     lenient::{self, without_values},
 };
 
-/// A line of the file.
 #[expect(
     clippy::large_enum_variant,
     reason = "one line at a time, which is taken apart at once"
@@ -178,7 +177,6 @@ impl<'a, T: Tracked> First<'a, T> {
 }
 
 impl Record<'_> {
-    /// Whether there are records of that kind.
     fn is_kind(kind: &str) -> bool {
         let read = Record::deserialize(StrDeserializer::<serde::de::value::Error>::new(kind));
         !read.is_err_and(|error| error.to_string().starts_with("unknown variant"))

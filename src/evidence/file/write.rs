@@ -29,7 +29,6 @@ pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::R
     })
 }
 
-/// Runs `write` with a writer for a file named `path`: a packing one if the name says so.
 fn packed<T>(
     path: &Path,
     mut into: impl Write,
@@ -103,7 +102,6 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
 
 struct Lines<W: Write> {
     writer: BufWriter<W>,
-    /// Whether the records are of the time after the window.
     are_after_window: bool,
 }
 

@@ -120,11 +120,9 @@ pub struct Gaps {
     index: OnceLock<BTreeMap<Kind, OfKind>>,
 }
 
-/// The places of the gaps of a kind in the list.
 #[derive(Clone, Debug, Default)]
 struct OfKind {
     all: Vec<usize>,
-    /// The gaps that concern no single object.
     whole: Vec<usize>,
     /// The gaps of single objects, by namespace and name.
     own: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
@@ -222,10 +220,8 @@ impl Gaps {
     /// The gaps of one object, in their order.
     pub fn of_object(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> + use<'_> {
         let named = self.of(kind).own.get(namespace);
-        self.at(named
-            .and_then(|named| named.get(name))
-            .map(Vec::as_slice)
-            .unwrap_or_default())
+        let places = named.and_then(|named| named.get(name));
+        self.at(places.map(Vec::as_slice).unwrap_or_default())
     }
 
     /// When the gaps of a kind are, whatever they concern.

@@ -359,14 +359,10 @@ pub struct About {
 impl About {
     /// Overrides what was said with what is said now.
     pub fn update(&mut self, now: &Self) {
-        fn update<T: Clone>(old: &mut Option<T>, new: &Option<T>) {
-            if new.is_some() {
-                old.clone_from(new);
-            }
-        }
-        update(&mut self.implementation, &now.implementation);
-        update(&mut self.submitted_by, &now.submitted_by);
-        update(&mut self.environment, &now.environment);
+        let now = now.clone();
+        self.implementation = now.implementation.or(self.implementation.take());
+        self.submitted_by = now.submitted_by.or(self.submitted_by.take());
+        self.environment = now.environment.or(self.environment.take());
     }
 }
 

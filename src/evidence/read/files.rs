@@ -147,7 +147,6 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// The first bytes of each file of gzip (RFC 1952, 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 
-/// Unpacks what begins with a zstd frame.
 pub(crate) fn unpacked(
     mut plain: Box<dyn Read + Send>,
     limits: &Limits,
@@ -200,7 +199,6 @@ impl<R: Read> Read for Counted<R> {
 struct Bounded {
     content: Box<dyn Read + Send>,
     size: u64,
-    /// The size of what was unpacked so far.
     packed: Option<Arc<AtomicU64>>,
     limits: Limits,
 }
@@ -209,20 +207,15 @@ impl Read for Bounded {
     fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(piece)?;
         self.size += read as u64;
-        let Limits {
-            whole,
-            ratio,
-            any_ratio,
-            ..
-        } = self.limits;
-        if self.size > whole {
-            return Err(io::Error::other(LimitError::Whole(whole)));
+        let limits = &self.limits;
+        if self.size > limits.whole {
+            return Err(io::Error::other(LimitError::Whole(limits.whole)));
         }
         if let Some(packed) = &self.packed
-            && self.size > any_ratio
-            && self.size > packed.load(Ordering::Relaxed).saturating_mul(ratio)
+            && self.size > limits.any_ratio
+            && self.size > packed.load(Ordering::Relaxed).saturating_mul(limits.ratio)
         {
-            return Err(io::Error::other(LimitError::Ratio(ratio)));
+            return Err(io::Error::other(LimitError::Ratio(limits.ratio)));
         }
         Ok(read)
     }

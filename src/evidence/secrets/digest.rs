@@ -107,16 +107,10 @@ impl Digester {
 
     /// Reads a Secret from the hub or a dump. [`Secret::kubeconfig_error`] reports a bad `Config`.
     pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
-        let object = ObjectRef {
-            kind: "Secret".to_owned(),
-            ..ObjectRef::of_value(value, "Secret")
-        };
-        self.digested(value, &object).map_err(|error| {
-            Box::new(Unreadable {
-                object,
-                message: error.to_string(),
-            })
-        })
+        let mut object = ObjectRef::of_value(value, "Secret");
+        "Secret".clone_into(&mut object.kind);
+        let digested = self.digested(value, &object);
+        digested.map_err(|SecretError(message)| Box::new(Unreadable { object, message }))
     }
 
     fn digested(&self, value: &Value, object: &ObjectRef) -> Result<Secret, SecretError> {
@@ -129,16 +123,14 @@ impl Digester {
         let string_data = entries(&value["stringData"], "stringData")?;
         let keys: BTreeSet<&str> = data.keys().chain(string_data.keys()).copied().collect();
         let config = decoded(names::SECRET_CONFIG_KEY, &data, &string_data);
-        let (kubeconfig, kubeconfig_error) = match config.map(|text| self.kubeconfig(&Zeroizing::new(text?)))
-        {
-            Some(Ok(kubeconfig)) => (Some(kubeconfig), None),
-            Some(Err(error)) => (None, Some(error.to_string())),
-            None => (None, None),
+        let kubeconfig = config.map(|text| self.kubeconfig(&Zeroizing::new(text?)));
+        let (kubeconfig, kubeconfig_error) = match kubeconfig.transpose() {
+            Ok(kubeconfig) => (kubeconfig, None),
+            Err(SecretError(message)) => (None, Some(message)),
         };
         // Only a valid time: arbitrary text stays out.
-        let created = metadata["creationTimestamp"]
-            .as_str()
-            .filter(|text| parse_time(text).is_some());
+        let created = metadata["creationTimestamp"].as_str();
+        let created = created.filter(|text| parse_time(text).is_some());
         Ok(Secret {
             namespace: object.namespace.clone(),
             name: object.name.clone(),

@@ -39,7 +39,6 @@ pub fn redact_value(value: &mut Value) -> bool {
     redact(None, value)
 }
 
-/// Redacts a value of that name.
 fn redact(name: Option<&str>, value: &mut Value) -> bool {
     let is_named = match value {
         Value::String(text) => name.is_some_and(|name| named(name, text).is_some()),

@@ -394,7 +394,6 @@ impl PlacementRequest {
             .collect()
     }
 
-    /// Whether a slice names it, or has the key that the hook reported.
     fn names(&self, slice: &PlacementDecision) -> bool {
         names_placement(slice, &self.name) || self.has_reported_key(slice)
     }
@@ -415,7 +414,6 @@ impl PlacementRequest {
         count == self.clusters && (count == 0 || !slices.iter().any(is_needless))
     }
 
-    /// Whether a slice is of the decision that the hook reported.
     fn has_reported_key(&self, slice: &PlacementDecision) -> bool {
         self.decision.as_ref().is_some_and(|decision| {
             *decision.namespace == *slice.metadata.namespace

@@ -46,7 +46,6 @@ fn decoded(value: &str) -> Option<Vec<u8>> {
     engine.decode(value).ok()
 }
 
-/// A credential in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Find {
     /// Its bytes, and those of other finds that it replaces.
@@ -212,7 +211,6 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
     }
 }
 
-/// The content of a header, without its name.
 fn from_scheme(found: &Captures) -> Range<usize> {
     let start = found.name("scheme").map_or(0, |scheme| scheme.start());
     start..found.get_match().end()

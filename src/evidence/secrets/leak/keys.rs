@@ -27,7 +27,6 @@ const ENDINGS: &str = "\
     token jwt password passwd passphrase pwd pin secret secretid secret_id secret-id credential cookie \
     authorization auth certificate cert crt key data";
 
-/// What a field's name suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
     Token,
@@ -257,7 +256,6 @@ fn words(name: &str) -> Vec<String> {
 /// The longest beginning of a value that is rated, as the text behind a rejected value's name is searched again.
 const LONGEST_RATED: usize = 512;
 
-/// Returns the part of a value that is enough to rate it.
 fn beginning(value: &str) -> &str {
     let end = value.char_indices().nth(LONGEST_RATED);
     end.map_or(value, |(end, _)| &value[..end])

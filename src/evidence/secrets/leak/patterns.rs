@@ -51,7 +51,6 @@ pub(super) static BEARER: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The header of basic authentication.
 pub(super) static BASIC: LazyLock<Regex> = LazyLock::new(|| {
     constant(
         r"(?i:authorization\W{1,5}(?:value\W{1,5})?(?<scheme>basic))[ :=]+(?<value>[A-Za-z0-9+/=_-]{4,})",
@@ -137,7 +136,6 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     rows.chain([own]).map(format).collect()
 });
 
-/// Texts of which every credential with a format of its own holds one.
 fn hints() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().flat_map(|format| format.hints.iter().copied())
 }

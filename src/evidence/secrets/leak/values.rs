@@ -7,7 +7,6 @@ const NOTHING: &str = "\
     - absent disabled enabled expired false hidden invalid missing n/a nil no none null off omitted on \
     optional present prompt redacted required set true undefined unknown unset valid yes";
 
-/// Returns `true` for one of some words, in any case.
 pub(super) fn is_one_of(word: &str, words: &str) -> bool {
     words.split(' ').any(|known| known.eq_ignore_ascii_case(word))
 }
@@ -39,7 +38,6 @@ pub(super) fn looks_random(value: &str) -> bool {
     has_run || of_all_kinds
 }
 
-/// How digests and references begin.
 const BEGINNINGS: &str = "arn: md5: op: projects/ ref+ sha1: sha256: sha512: urn: vault:";
 
 /// Returns `true` for a digest, a URL or another reference: it names a thing and is not the thing.
@@ -50,7 +48,6 @@ fn is_reference(value: &str) -> bool {
         || value.contains("://")
 }
 
-/// Returns `true` for a reference or a file's path.
 pub(super) fn is_location(value: &str) -> bool {
     let value = value.trim();
     let is_path = value.starts_with(['/', '~']) || value.starts_with("./");
