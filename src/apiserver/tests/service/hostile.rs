@@ -7,47 +7,32 @@ use serde_json::{Value, json};
 use super::{Hub, WIDGETS, widget};
 
 const JSON_PATCH: &str = "application/json-patch+json";
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-const PATHS: [&str; 15] = [
-    WIDGETS,
-    "/apis/fidelity.example/v1/namespaces/default/widgets/a",
-    "/apis/fidelity.example/v1/namespaces/default/widgets/a/status",
-    "/apis/fidelity.example/v1/namespaces/default/widgets/a/scale",
-    "/apis/fidelity.example/v1/widgets",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.fidelity.example",
-    "/api/v1/namespaces",
-    "/api/v1/namespaces/default",
-    "/api/v1/namespaces/default/secrets",
-    "/api/v1/namespaces/default/configmaps/a",
-    "/apis",
-    "/api/v2",
-    "/readyz/etcd",
-    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-];
-const TYPES: [&str; 7] = [
-    "application/json",
-    "application/merge-patch+json",
-    "application/json-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-    "application/yaml",
-    "application/vnd.kubernetes.protobuf",
-];
-const PARAMETERS: [&str; 12] = [
-    "watch",
-    "timeoutSeconds",
-    "limit",
-    "continue",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "sendInitialEvents",
-    "labelSelector",
-    "fieldSelector",
-    "dryRun",
-    "fieldValidation",
-    "propagationPolicy",
-];
+const METHODS: &str = "GET HEAD POST PUT PATCH DELETE OPTIONS";
+const PATHS: &str = "
+/apis/fidelity.example/v1/namespaces/default/widgets /apis/fidelity.example/v1/namespaces/default/widgets/a
+/apis/fidelity.example/v1/namespaces/default/widgets/a/status
+/apis/fidelity.example/v1/namespaces/default/widgets/a/scale /apis/fidelity.example/v1/widgets
+/apis/apiextensions.k8s.io/v1/customresourcedefinitions
+/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.fidelity.example
+/api/v1/namespaces /api/v1/namespaces/default /api/v1/namespaces/default/secrets
+/api/v1/namespaces/default/configmaps/a /apis /api/v2 /readyz/etcd
+/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const TYPES: &str = "
+application/json application/merge-patch+json application/json-patch+json application/strategic-merge-patch+json
+application/apply-patch+yaml application/yaml application/vnd.kubernetes.protobuf";
+const PARAMETERS: &str = "
+watch timeoutSeconds limit continue resourceVersion resourceVersionMatch sendInitialEvents labelSelector
+fieldSelector dryRun fieldValidation propagationPolicy";
+/// The places of a valid object where a value of any type may be put.
+const PLACES: &str = "
+/kind /apiVersion /metadata /metadata/name /metadata/labels /metadata/finalizers /metadata/ownerReferences
+/metadata/managedFields /metadata/resourceVersion /spec /spec/names /spec/versions /spec/versions/0/schema
+/spec/versions/0/schema/openAPIV3Schema /spec/versions/0/schema/openAPIV3Schema/properties/spec
+/spec/versions/0/subresources /spec/versions/0/selectableFields /status";
+
+fn one_of(words: &'static str) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(words.split_whitespace().collect::<Vec<_>>())
+}
 
 /// A value of any type, valid or not.
 fn scrap() -> impl Strategy<Value = Value> {
@@ -68,40 +53,16 @@ fn scrap() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The places of a valid object where such a value may be put.
-fn places() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec![
-        "/kind",
-        "/apiVersion",
-        "/metadata",
-        "/metadata/name",
-        "/metadata/labels",
-        "/metadata/finalizers",
-        "/metadata/ownerReferences",
-        "/metadata/managedFields",
-        "/metadata/resourceVersion",
-        "/spec",
-        "/spec/names",
-        "/spec/versions",
-        "/spec/versions/0/schema",
-        "/spec/versions/0/schema/openAPIV3Schema",
-        "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
-        "/spec/versions/0/subresources",
-        "/spec/versions/0/selectableFields",
-        "/status",
-    ])
-}
-
 fn body() -> impl Strategy<Value = Vec<u8>> {
     let definition = super::widget_definition();
-    let spoiled = (any::<bool>(), places(), scrap()).prop_map(move |(small, place, scrap)| {
+    let spoiled = (any::<bool>(), one_of(PLACES), scrap()).prop_map(move |(small, place, scrap)| {
         let mut object = if small { widget("a") } else { definition.clone() };
         if let Some(value) = object.pointer_mut(place) {
             *value = scrap;
         }
         object.to_string().into_bytes()
     });
-    let patch = (places(), scrap()).prop_map(|(path, value)| {
+    let patch = (one_of(PLACES), scrap()).prop_map(|(path, value)| {
         json!([{"op": "add", "path": path, "value": value}, {"op": "move", "from": path, "path": "/spec"}])
             .to_string()
             .into_bytes()
@@ -121,10 +82,10 @@ proptest! {
     fn every_request_is_answered(
         requests in prop::collection::vec(
             (
-                prop::sample::select(METHODS.to_vec()),
-                prop::sample::select(PATHS.to_vec()),
-                prop::collection::vec((prop::sample::select(PARAMETERS.to_vec()), "[a-zA-Z0-9=,!%() -]{0,6}"), 0..3),
-                prop::sample::select(TYPES.to_vec()),
+                one_of(METHODS),
+                one_of(PATHS),
+                prop::collection::vec((one_of(PARAMETERS), "[a-zA-Z0-9=,!%() -]{0,6}"), 0..3),
+                one_of(TYPES),
                 body(),
             ),
             1..12,

@@ -284,21 +284,17 @@ fn items(key: &'static str, all: Vec<Value>, rest: BoxedStrategy<Value>) -> Boxe
 fn spec() -> BoxedStrategy<Value> {
     let text = || text().boxed();
     let null_or = |other: BoxedStrategy<Value>| prop_oneof![1 => Just(Value::Null), 5 => other].boxed();
+    let weight = Just(json!(2)).boxed();
     let tags = some(
         vec![
             ("value", text()),
-            ("weight", Just(json!(2)).boxed()),
+            ("weight", weight),
             ("tags", texts(&["s", "t"])),
         ],
         0.4,
     );
-    let protocol = some(
-        vec![
-            ("protocol", select(vec![json!("TCP"), json!("UDP")]).boxed()),
-            ("name", text()),
-        ],
-        0.4,
-    );
+    let name = select(vec![json!("TCP"), json!("UDP")]).boxed();
+    let protocol = some(vec![("protocol", name), ("name", text())], 0.4);
     let pair = || some(vec![("a", text()), ("b", text())], 0.6);
     let anything = prop_oneof![
         text(),
@@ -307,58 +303,36 @@ fn spec() -> BoxedStrategy<Value> {
         Just(json!({"x": 1})),
         Just(json!({"x": {"y": [1]}, "z": null})),
     ];
-    some(
-        vec![
-            ("text", null_or(text())),
-            ("number", select(vec![json!(1), json!(2)]).boxed()),
-            ("port", select(vec![json!(80), json!("http")]).boxed()),
-            ("kept", null_or(text())),
-            ("mode", text()),
-            ("plain", texts(&["a", "b"])),
-            ("set", null_or(texts(&["x", "y", "z"]))),
-            (
-                "numbers",
-                subsequence(vec![1, 2, 10], 0..=3)
-                    .prop_shuffle()
-                    .prop_map(|all| json!(all))
-                    .boxed(),
-            ),
-            (
-                "parts",
-                items("name", vec![json!("p"), json!("q"), json!("r")], tags),
-            ),
-            ("ports", items("port", vec![json!(1), json!(2)], protocol)),
-            (
-                "loose",
-                null_or(some(
-                    vec![("k", text()), ("l", null_or(text())), ("m", text())],
-                    0.5,
-                )),
-            ),
-            ("nested", some(vec![("x", pair()), ("y", pair())], 0.6)),
-            ("tight", pair()),
-            (
-                "block",
-                some(
-                    vec![
-                        ("a", text()),
-                        ("b", text()),
-                        ("inner", some(vec![("c", text())], 0.7)),
-                    ],
-                    0.5,
-                ),
-            ),
-            ("rock", pair()),
-            (
-                "free",
-                some(
-                    vec![("a", anything.clone().boxed()), ("b", anything.boxed())],
-                    0.5,
-                ),
-            ),
-        ],
-        0.25,
-    )
+    let numbers = subsequence(vec![1, 2, 10], 0..=3).prop_shuffle();
+    let parts = vec![json!("p"), json!("q"), json!("r")];
+    let loose = some(vec![("k", text()), ("l", null_or(text())), ("m", text())], 0.5);
+    let inner = some(vec![("c", text())], 0.7);
+    let free = some(
+        vec![("a", anything.clone().boxed()), ("b", anything.boxed())],
+        0.5,
+    );
+    let fields = vec![
+        ("text", null_or(text())),
+        ("number", select(vec![json!(1), json!(2)]).boxed()),
+        ("port", select(vec![json!(80), json!("http")]).boxed()),
+        ("kept", null_or(text())),
+        ("mode", text()),
+        ("plain", texts(&["a", "b"])),
+        ("set", null_or(texts(&["x", "y", "z"]))),
+        ("numbers", numbers.prop_map(|all| json!(all)).boxed()),
+        ("parts", items("name", parts, tags)),
+        ("ports", items("port", vec![json!(1), json!(2)], protocol)),
+        ("loose", null_or(loose)),
+        ("nested", some(vec![("x", pair()), ("y", pair())], 0.6)),
+        ("tight", pair()),
+        (
+            "block",
+            some(vec![("a", text()), ("b", text()), ("inner", inner)], 0.5),
+        ),
+        ("rock", pair()),
+        ("free", free),
+    ];
+    some(fields, 0.25)
 }
 
 /// Metadata without empty maps: the real hub's apply stores them, and its next write drops them, which makes that write
@@ -370,14 +344,12 @@ fn metadata() -> BoxedStrategy<Value> {
         map.prop_filter("an entry", is_full).boxed()
     };
     let finalizers = texts(&["x.io/a", "x.io/b"]);
-    some(
-        vec![
-            ("labels", pair()),
-            ("annotations", pair()),
-            ("finalizers", finalizers),
-        ],
-        0.15,
-    )
+    let fields = vec![
+        ("labels", pair()),
+        ("annotations", pair()),
+        ("finalizers", finalizers),
+    ];
+    some(fields, 0.15)
 }
 
 fn status() -> BoxedStrategy<Value> {
@@ -387,18 +359,9 @@ fn status() -> BoxedStrategy<Value> {
 }
 
 fn operations() -> BoxedStrategy<Value> {
-    let paths = select(vec![
-        "/spec/text",
-        "/spec/loose",
-        "/spec/loose/k",
-        "/spec/set/0",
-        "/spec/set/-",
-        "/spec/parts/0",
-        "/spec/block/a",
-        "/metadata/labels",
-        "/metadata/labels/k",
-        "/status/phase",
-    ]);
+    let paths = "/spec/text /spec/loose /spec/loose/k /spec/set/0 /spec/set/- /spec/parts/0 /spec/block/a \
+                 /metadata/labels /metadata/labels/k /status/phase";
+    let paths = select(paths.split(' ').collect::<Vec<_>>());
     let operation = (select(vec!["add", "replace", "remove"]), paths).prop_map(|(op, path)| {
         let value = match path {
             "/spec/loose" | "/metadata/labels" => json!({"j": "1"}),
