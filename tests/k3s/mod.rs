@@ -15,6 +15,10 @@ use std::{
 use lab::hub::{Hub, HubError};
 use libtest_mimic::{Completion, Trial};
 use serde_json::Value;
+use tokio::{
+    runtime::Runtime,
+    time::{sleep, timeout},
+};
 
 use crate::{
     command::{self, Done, Folder, assert_contains, done, signal},
@@ -169,9 +173,14 @@ impl Engine {
         let mut run = command(&folder, &self.host, RUN);
         let run = run.stdout(Stdio::piped()).stderr(Stdio::piped());
         let run = run.spawn().expect("it runs");
-        while self.containers().is_empty() {
-            thread::sleep(Duration::from_millis(20));
-        }
+        let starting = async {
+            while self.containers().is_empty() {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let runtime = Runtime::new().expect("a runtime");
+        let started = runtime.block_on(async { timeout(Duration::from_secs(60), starting).await });
+        started.expect("it starts a container");
         signal(&run, "-INT");
         let output = run.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -201,7 +210,7 @@ impl Engine {
 
     /// Also where the process fails.
     fn a_container_goes_with_the_process(&self) {
-        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let runtime = Runtime::new().expect("a runtime");
         let version = runtime.block_on(async {
             let hub = Hub::k3s_with(&[]).await?;
             assert_eq!(self.containers().len(), 1);
