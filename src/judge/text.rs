@@ -91,15 +91,22 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
         .any(|placeholder| placeholder.eq_ignore_ascii_case(value))
 }
 
-/// The defined name that a name differs from by at most two edits: a likely misspelling.
+/// The defined name that a name differs from by one or two edits: a likely misspelling. Defined names are ASCII.
 pub(crate) fn misspelled(name: &str, defined: &[&'static str]) -> Option<&'static str> {
-    // Two edits change at most two characters, of at most four bytes each.
-    let candidates = defined
-        .iter()
-        .filter(|defined| defined.len().abs_diff(name.len()) <= 8);
+    if defined.contains(&name) {
+        return None;
+    }
+    let candidates = defined.iter().filter(|defined| has_part_of(name, defined));
     let distances = candidates.map(|defined| (strsim::levenshtein(defined, name), *defined));
     let (distance, nearest) = distances.min()?;
-    (1..=2).contains(&distance).then_some(nearest)
+    (distance <= 2).then_some(nearest)
+}
+
+/// Whether a name contains a third of a defined one: two edits leave one of three unchanged. Most names are unlike all.
+fn has_part_of(name: &str, defined: &str) -> bool {
+    let (first, rest) = defined.split_at(defined.len() / 3);
+    let (second, third) = rest.split_at(rest.len() / 2);
+    [first, second, third].into_iter().any(|part| name.contains(part))
 }
 
 /// Decodes base64, which may be broken into lines.
