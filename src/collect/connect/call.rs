@@ -3,6 +3,7 @@
 use std::{cell::Cell, future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use evidence::Limits;
 use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited, combinators::UnsyncBoxBody};
 use kube::client::{Body, Client};
@@ -39,6 +40,10 @@ pub(crate) struct TimedClient {
     pub request_timeout: Duration,
     /// How long a list may take until the end of its last page.
     pub list_timeout: Duration,
+    /// How many bytes a list may have in all.
+    pub most_of_list: u64,
+    /// How many bytes another answer may have.
+    pub most_of_answer: usize,
     /// Counts and spaces the requests.
     pub cost: Arc<RequestCost>,
     /// The credentials that no answer may show.
@@ -54,6 +59,8 @@ impl TimedClient {
             client,
             request_timeout,
             list_timeout: request_timeout,
+            most_of_list: Limits::default().whole,
+            most_of_answer: LARGEST,
             cost,
             own: OwnCredentials::default(),
             seed,
@@ -64,6 +71,20 @@ impl TimedClient {
     pub fn with_list_timeout(mut self, least: Duration) -> Self {
         self.list_timeout = self.list_timeout.max(least);
         self
+    }
+
+    /// Checks how many bytes of a list have come, so that one without an end does not take all memory.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn check_list(&self, bytes: u64) -> Result<(), Failure> {
+        if bytes > self.most_of_list {
+            let most = self.most_of_list >> 20;
+            return Err(Failure::broken(format!(
+                "the list is too large: more than {most} MiB"
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -115,7 +136,7 @@ pub(crate) async fn send(
     let body = within(
         REASON.min(client.request_timeout),
         NO_WHOLE_ANSWER,
-        body(response),
+        body(response, client),
     )
     .await;
     let body = body.unwrap_or_default();
@@ -132,8 +153,9 @@ pub(crate) async fn send(
 const LARGEST: usize = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
-pub(crate) async fn body(response: Response<AnswerBody>) -> Result<Bytes, Failure> {
-    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+pub(crate) async fn body(response: Response<AnswerBody>, client: &TimedClient) -> Result<Bytes, Failure> {
+    let body = Limited::new(response.into_body(), client.most_of_answer);
+    let body = body.collect().await;
     let body = body.map_err(|error| match error.downcast::<kube::Error>() {
         Ok(error) => Failure::from(*error),
         Err(_) => Failure::broken("the answer is too large"),
@@ -223,7 +245,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
     path: &str,
     client: &TimedClient,
 ) -> Result<T, Failure> {
-    let answer = within(client.request_timeout, NO_WHOLE_ANSWER, body(response)).await?;
+    let answer = within(client.request_timeout, NO_WHOLE_ANSWER, body(response, client)).await?;
     let answer = client.own.redaction().redact(&answer).into_owned();
     // The parser's message may quote what it could not read.
     serde_json::from_slice(&answer)

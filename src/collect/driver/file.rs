@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    io,
+    fmt, io,
     path::{Path, PathBuf, absolute},
     str::FromStr as _,
     time::Duration,
@@ -12,7 +12,10 @@ use std::{
 use evidence::{DriverAction, LARGEST_TEXT, ObjectKey, read_text, user_file::UserFileError};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IntoDeserializer as _, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 
 use super::{
     MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
@@ -33,6 +36,7 @@ pub struct DriverFile {
     #[serde(skip)]
     pub path: PathBuf,
     /// The commands, by what they make the implementation do: a program and its arguments.
+    #[serde(deserialize_with = "read_hooks")]
     #[schemars(schema_with = "hooks_schema")]
     pub hooks: BTreeMap<DriverAction, Vec<String>>,
     /// How long a hook may take.
@@ -40,6 +44,7 @@ pub struct DriverFile {
     /// Additional environment variables of every hook.
     pub(super) env: BTreeMap<String, String>,
     /// How long the implementation may take to react.
+    #[serde(deserialize_with = "read_patience")]
     patience: Span,
     /// How long it may take to react to some actions.
     #[schemars(schema_with = "patience_schema")]
@@ -270,6 +275,55 @@ impl<'de> Deserialize<'de> for Span {
             .filter(|duration| !duration.is_zero())
             .map(Span)
             .ok_or_else(|| D::Error::custom("give a duration with its unit, such as 30s, 2m or 1h30m"))
+    }
+}
+
+/// Reads the `patience` of all actions. The error for a map of actions says where those belong.
+fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+    struct SpanVisitor;
+    impl Visitor<'_> for SpanVisitor {
+        type Value = Span;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a duration such as 2m; for single actions use `patienceFor`")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Span, E> {
+            Span::deserialize(text.into_deserializer())
+        }
+    }
+    deserializer.deserialize_any(SpanVisitor)
+}
+
+/// Reads the commands of the hooks. The error for another form says what a command is.
+fn read_hooks<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<DriverAction, Vec<String>>, D::Error> {
+    let hooks = BTreeMap::<DriverAction, Words>::deserialize(deserializer)?;
+    Ok(hooks
+        .into_iter()
+        .map(|(action, words)| (action, words.0))
+        .collect())
+}
+
+/// A program and its arguments.
+struct Words(Vec<String>);
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordsVisitor;
+        impl<'de> Visitor<'de> for WordsVisitor {
+            type Value = Words;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command as a list of words; `timeout` and `env` are keys of the file")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Words, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(words)).map(Words)
+            }
+        }
+        deserializer.deserialize_any(WordsVisitor)
     }
 }
 

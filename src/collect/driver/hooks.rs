@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write as _},
+    mem,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use super::{OwnMember, file::DriverFile, journal::create_private_file};
 use crate::{
     connect::{HubAccess, own_credentials::credentials_in},
-    hub::profile_key,
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 
@@ -213,12 +213,6 @@ pub struct Commands {
     grace: Duration,
 }
 
-/// The object that a hook prints after `prefix`, as `profile: NAMESPACE/NAME`: the last such line counts.
-fn printed_key(output: &str, prefix: &str) -> Option<ObjectKey> {
-    let key = |line: &str| profile_key(line.trim().strip_prefix(prefix)?);
-    output.lines().rev().find_map(key)
-}
-
 impl Commands {
     /// The hooks of that file, for one run on that hub.
     ///
@@ -310,11 +304,13 @@ impl Commands {
             stop: &stop,
         };
         let end = self.subprocesses.run(subprocess).await?;
-        let output = tail.into_inner().finish();
+        let mut tail = tail.into_inner();
+        let printed = mem::take(&mut tail.printed);
+        let output = tail.finish();
         Ok(Called {
             failure: failure(&end, &output),
-            profile: printed_key(&output, "profile:"),
-            decision: printed_key(&output, "decision:"),
+            profile: printed.profile,
+            decision: printed.decision,
             output,
         })
     }

@@ -34,6 +34,10 @@ use crate::{
 const REQUEST: Duration = Duration::from_secs(10);
 /// How often a request is sent to a member that is busy or ailing.
 const ATTEMPTS: u32 = 2;
+/// The largest answer in bytes, the largest list, and the largest list of metadata, whose items are not kept.
+const LARGEST: usize = 1 << 20;
+const LARGEST_LIST: u64 = 4 << 20;
+const LARGEST_METADATA: u64 = 64 << 20;
 
 /// Why a member that does not accept the credential is missing.
 pub(super) const NOT_ACCEPTED: &str =
@@ -41,6 +45,7 @@ pub(super) const NOT_ACCEPTED: &str =
 
 /// A member, as it is asked.
 pub(super) struct Asker {
+    /// For single objects and lists of whole objects.
     pub client: TimedClient,
     pub clean: Clean,
     /// When its credential expires, if that is known.
@@ -50,9 +55,21 @@ pub(super) struct Asker {
 impl Asker {
     pub fn new(client: Client, clean: Clean) -> Self {
         Self {
-            client: TimedClient::new(client, REQUEST, Arc::default(), 0),
+            client: TimedClient {
+                most_of_list: LARGEST_LIST,
+                most_of_answer: LARGEST,
+                ..TimedClient::new(client, REQUEST, Arc::default(), 0)
+            },
             clean,
             expires: None,
+        }
+    }
+
+    /// The client for lists of metadata.
+    fn for_metadata(&self) -> TimedClient {
+        TimedClient {
+            most_of_list: LARGEST_METADATA,
+            ..self.client.clone()
         }
     }
 
@@ -63,7 +80,7 @@ impl Asker {
     pub async fn answer(&self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
         within(REQUEST, NO_WHOLE_ANSWER, async {
             let response = answer(&self.client, request(Method::GET, path)?).await?;
-            Ok((response.status(), body(response).await?))
+            Ok((response.status(), body(response, &self.client).await?))
         })
         .await
     }
@@ -295,13 +312,14 @@ impl Sampling<'_> {
 
     /// Counts the nodes: by one of them and the number of the rest or, if the member does not report that, by a list.
     async fn nodes(&self) -> Result<u64, Failure> {
-        let (head, first) = list_head(&self.asker.client, "/api/v1/nodes").await?;
+        let client = self.asker.for_metadata();
+        let (head, first) = list_head(&client, "/api/v1/nodes").await?;
         match head.remaining_item_count {
             Some(remaining) => Ok(first as u64 + remaining),
             None if head.rest.is_empty() => Ok(first as u64),
             None => {
                 let mut count = 0;
-                list_with(&self.asker.client, "/api/v1/nodes", SMALL, |_| count += 1).await?;
+                list_with(&client, "/api/v1/nodes", SMALL, |_| count += 1).await?;
                 Ok(count)
             }
         }
@@ -345,7 +363,7 @@ impl Sampling<'_> {
                 groups.insert(self.asker.clean.words(group));
             }
         };
-        list_with(&self.asker.client, DEFINITIONS, SMALL_AND_LAST, add).await?;
+        list_with(&self.asker.for_metadata(), DEFINITIONS, SMALL_AND_LAST, add).await?;
         if groups.len() > GROUPS {
             return Err(Failure::broken("there are more groups than are kept"));
         }

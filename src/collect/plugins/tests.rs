@@ -1,6 +1,6 @@
 //! Plugins as small programs, and files that name them.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
 
 use evidence::{LoginOutcome, api::ClusterProfile};
 use serde_json::{Value, json};
@@ -231,6 +231,16 @@ async fn plugins_that_fail_are_told_of_without_a_secret() {
         reason.starts_with("not run: ") && reason.contains("could not be started"),
         "{reason}"
     );
+}
+
+#[tokio::test]
+async fn a_plugin_that_hangs_is_ended() {
+    let folder = Folder::new();
+    let mut plugins = folder.plugins("echo CANARY; exec sleep 60", json!({}), json!({}));
+    plugins.runner = std::sync::Arc::new(Processes::within(Duration::from_millis(300)));
+    let profile = profile(json!({"server": "https://a"}));
+    let flaw = outcome(&plugins, &profile).await.expect_err("no credential");
+    assert_eq!(flaw, "the plugin took longer than 300ms and was ended");
 }
 
 #[test]

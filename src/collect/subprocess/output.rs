@@ -2,11 +2,12 @@
 
 use std::{collections::VecDeque, process::Stdio, sync::Arc};
 
-use evidence::redact::without_credentials;
+use evidence::{ObjectKey, redact::without_credentials};
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 
 use super::End;
+use crate::hub::profile_key;
 
 /// The bytes of a tail that are kept.
 const KEPT: usize = 64 * 1024;
@@ -86,6 +87,25 @@ pub(crate) struct Tail {
     size: usize,
     /// Whether the lines belong to a private key.
     in_key: bool,
+    /// What the lines name, as they were printed.
+    pub printed: Printed,
+}
+
+/// The objects that lines name: of each kind, the last line counts.
+#[derive(Default)]
+pub(crate) struct Printed {
+    /// By `profile: NAMESPACE/NAME`.
+    pub profile: Option<ObjectKey>,
+    /// By `decision: NAMESPACE/KEY`.
+    pub decision: Option<ObjectKey>,
+}
+
+impl Printed {
+    fn read(&mut self, line: &str) {
+        let key = |prefix: &str| profile_key(line.trim().strip_prefix(prefix)?);
+        self.profile = key("profile:").or(self.profile.take());
+        self.decision = key("decision:").or(self.decision.take());
+    }
 }
 
 impl Tail {
@@ -106,6 +126,7 @@ impl Tail {
     fn line(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
+        self.printed.read(line);
         if self.in_key {
             self.in_key = !ends_key(line);
             return;
@@ -164,6 +185,27 @@ mod tests {
         let end = kept(&many);
         assert!(end.len() <= KEPT && end.len() > KEPT - 20, "{}", end.len());
         assert!(end.starts_with("0123456789\n") && end.ends_with("0123456789"));
+    }
+
+    #[test]
+    fn the_last_named_object_of_each_kind_counts() {
+        let read = |text: &str| {
+            let tail = Mutex::new(Tail::without(Arc::new(vec!["CANARY".to_owned()])));
+            let reading = Sink::Tail(&tail).read(Some(text.as_bytes()));
+            futures::executor::block_on(reading).expect("it is not too large");
+            let Printed { profile, decision } = tail.into_inner().printed;
+            let shown = |key: ObjectKey| format!("{}/{}", key.namespace, key.name);
+            [profile, decision].map(|key| key.map_or_else(String::new, shown))
+        };
+        let text = "profile: fleet/a\n  profile: fleet/b  \nprofile: none";
+        assert_eq!(read(text), ["fleet/b", ""]);
+        assert_eq!(read("the profile: fleet/a\nprofile: a b/c"), ["", ""]);
+        // Not as it is kept: redacted, and its end alone.
+        let text = format!(
+            "profile: CANARY/a\ndecision: fleet/CANARY\n{}",
+            "0123456789\n".repeat(10_000)
+        );
+        assert_eq!(read(&text), ["CANARY/a", "fleet/CANARY"]);
     }
 
     #[test]

@@ -127,14 +127,15 @@ async fn pages(
 ) -> Result<String, Failure> {
     let separator = if path.contains('?') { '&' } else { '?' };
     let first = format!("{path}{separator}limit={PAGE}");
-    let (head, mut items) = page(client, &first, headers, &mut each).await?;
+    let mut bytes = 0;
+    let (head, mut items) = page(client, &first, headers, &mut bytes, &mut each).await?;
     let mut rest = head.rest;
     while !rest.is_empty() {
         if items < SMALL_PAGE {
             client.cost.turn().await;
         }
         let next = format!("{first}&continue={}", segment(&rest));
-        let next = page(client, &next, headers, &mut each).await;
+        let next = page(client, &next, headers, &mut bytes, &mut each).await;
         let (next, read) = next.map_err(|failure| match failure.code() {
             // Only a new list can be whole.
             410 => Failure::broken("the list expired before its last page"),
@@ -151,14 +152,15 @@ async fn pages(
 /// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
 pub(crate) async fn list_head(client: &TimedClient, path: &str) -> Result<(ListMetadata, usize), Failure> {
     let path = format!("{path}?limit=1");
-    page(client, &path, SMALL, &mut |_| {}).await
+    page(client, &path, SMALL, &mut 0, &mut |_| {}).await
 }
 
-/// Reads one page. Returns its metadata, and the number of its items.
+/// Reads one page, whose bytes it adds to those of the list. Returns its metadata, and the number of its items.
 async fn page(
     client: &TimedClient,
     path: &str,
     headers: Headers,
+    bytes: &mut u64,
     each: &mut impl FnMut(&[u8]),
 ) -> Result<(ListMetadata, usize), Failure> {
     let mut request = request(Method::GET, path)?;
@@ -167,7 +169,7 @@ async fn page(
             .headers_mut()
             .insert(name, HeaderValue::from_static(value));
     }
-    let body = whole(client, request).await?;
+    let body = whole(client, request, bytes).await?;
     // Bytes that are not UTF-8 spoil the object that they are in, not the list.
     let text = masked(&body);
     let page = Page::read(&text).ok_or_else(|| Failure::broken("the answer cannot be read as a list"))?;
@@ -185,7 +187,7 @@ async fn page(
 }
 
 /// Reads the body of a page.
-async fn whole(client: &TimedClient, request: Request<Body>) -> Result<BytesMut, Failure> {
+async fn whole(client: &TimedClient, request: Request<Body>, bytes: &mut u64) -> Result<BytesMut, Failure> {
     let mut answer = send(client, request).await?.into_body();
     let mut whole = BytesMut::new();
     let limit = client.request_timeout;
@@ -193,6 +195,8 @@ async fn whole(client: &TimedClient, request: Request<Body>) -> Result<BytesMut,
     while let Some(frame) = within(limit, late, async { Ok(answer.frame().await) }).await? {
         consume_budget().await;
         if let Ok(piece) = frame?.into_data() {
+            *bytes += piece.len() as u64;
+            client.check_list(*bytes)?;
             if whole.len() + piece.len() > LARGEST_PAGE {
                 return Err(Failure::broken("a page of the list is too large"));
             }
@@ -229,9 +233,14 @@ pub(super) fn missed_reason(words: String, failure: &Failure) -> Reason {
 
 #[cfg(test)]
 mod tests {
+    use std::{convert::Infallible, sync::Arc};
+
+    use http::Response;
+    use kube::client::Client;
     use serde_json::json;
 
     use super::*;
+    use crate::connect::call::REQUEST_TIMEOUT;
 
     #[test]
     fn only_a_lesser_number_is_a_new_history() {
@@ -244,6 +253,34 @@ mod tests {
             failure.to_string(),
             "the hub's resourceVersion went back from 10 to 9, as after a restored backup"
         );
+    }
+
+    /// A hub whose pages, of a hundred items each, do not end.
+    fn endless() -> TimedClient {
+        let service = tower::service_fn(|asked: Request<Body>| {
+            let items: Vec<_> = (0..100).map(|number| json!({"n": number})).collect();
+            let token = asked.uri().query().map_or(1, str::len) + 1;
+            let page =
+                json!({"metadata": {"continue": "x".repeat(token), "resourceVersion": "1"}, "items": items});
+            async move { Ok::<_, Infallible>(Response::new(Body::from(page.to_string().into_bytes()))) }
+        });
+        let client = Client::new(service, "default");
+        TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_brings_no_more_than_it_may() {
+        let mut hub = endless();
+        hub.most_of_list = 1 << 20;
+        let failure = list(&hub, "/items", |_| {}).await.expect_err("it is too large");
+        assert!(
+            failure
+                .to_string()
+                .contains("the list is too large: more than 1 MiB"),
+            "{failure}"
+        );
+        let read = hub.cost.traffic().bytes;
+        assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&read), "{read}");
     }
 
     #[test]

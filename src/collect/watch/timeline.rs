@@ -393,9 +393,12 @@ impl<T: Tracked> Watch<T> {
         let response = self.open(&path).await?;
         let mut lines = Lines::new(response, self.client.own.clone());
         let pass = self.begin(origin);
+        let mut bytes = 0;
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
+            bytes += line.len() as u64;
+            self.client.check_list(bytes)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();

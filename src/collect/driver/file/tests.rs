@@ -67,7 +67,10 @@ fn flaws_are_reported_with_their_place_and_without_secrets() {
         ),
         ("timeout: CANARY", "give a duration with its unit"),
         ("timeout: 0s", "give a duration with its unit"),
-        ("patience: [CANARY]", "line 2, column 11: expected a string"),
+        (
+            "patience: {default: 3m, heal: 4m}",
+            "line 2, column 11: expected a duration such as 2m; for single actions use `patienceFor`",
+        ),
         ("patience: -5m", "give a duration with its unit"),
         ("standIns: CANARY", "line 2"),
         ("scale: {members: CANARY}", "line 2"),
@@ -99,7 +102,14 @@ fn flaws_are_reported_with_their_place_and_without_secrets() {
 fn hooks_that_cannot_be_called_are_refused() {
     for (hooks, expected) in [
         ("", "there is no hook"),
-        ("join: CANARY, leave: [b]", "line 1, column 15: expected a list"),
+        (
+            "join: CANARY, leave: [b]",
+            "expected a command as a list of words",
+        ),
+        (
+            "join: {command: [./CANARY], timeout: 3m}, leave: [b]",
+            "line 1, column 15: expected a command as a list of words; `timeout` and `env` are keys of the file",
+        ),
         ("join: [], leave: [b]", "hooks.join: its command has no words"),
         (
             "join: [./gone], leave: [b]",

@@ -119,6 +119,16 @@ async fn a_hook_that_fails_says_how() {
 }
 
 #[tokio::test]
+async fn a_hook_that_takes_too_long_is_ended() {
+    let world = world(&[("restart", "exec sleep 60")], "600ms");
+    let called = world.call(DriverAction::Restart, CancellationToken::new()).await;
+    assert_eq!(
+        called.failure.as_deref(),
+        Some("the hook `restart`: it took longer than 600ms and was ended")
+    );
+}
+
+#[tokio::test]
 async fn a_run_that_stops_ends_its_hooks() {
     let world = world(&[("restart", "echo $$ > id; echo waiting; exec sleep 60")], "1m");
     let stop = CancellationToken::new();
@@ -134,19 +144,14 @@ async fn a_run_that_stops_ends_its_hooks() {
     assert!(!runs(&world.read("id")));
 }
 
-#[test]
-fn the_last_printed_line_of_each_kind_counts() {
-    let read = |output: &str| {
-        let keys = ["profile:", "decision:"].map(|prefix| printed_key(output, prefix));
-        keys.map(|key| key.map_or_else(String::new, |key| format!("{}/{}", key.namespace, key.name)))
-    };
-    assert_eq!(
-        read("profile: fleet/a\n  profile: fleet/b  \nprofile: none"),
-        ["fleet/b", ""]
-    );
-    assert_eq!(read("the profile: fleet/a\nprofile: a b/c"), ["", ""]);
-    assert_eq!(
-        read("profile: fleet/a\ndecision: fleet/web"),
-        ["fleet/a", "fleet/web"]
-    );
+#[tokio::test]
+async fn a_printed_object_counts_wherever_it_is() {
+    let script =
+        "echo profile: CANARY-member/lisbon; echo decision: fleet/web; yes 0123456789 | head -n 10000";
+    let world = world(&[("join", script), LEAVE], "1m");
+    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
+    let shown = |key: Option<ObjectKey>| key.map(|key| format!("{}/{}", key.namespace, key.name));
+    assert_eq!(shown(called.profile).as_deref(), Some("CANARY-member/lisbon"));
+    assert_eq!(shown(called.decision).as_deref(), Some("fleet/web"));
+    assert!(!called.output.contains("CANARY"));
 }

@@ -1,7 +1,7 @@
 //! A hub that is restored from a backup: what it shows afterwards is of a new history, whatever its resourceVersions say.
 
 use apiserver::Backup;
-use evidence::ReasonId;
+use evidence::{ReasonId, api::Edition};
 
 use super::*;
 
@@ -105,4 +105,33 @@ async fn the_watch_of_a_namespace_notices_a_restore() {
     let evidence = world.collect(&plan, events).await.expect("evidence");
     let (_, until) = gap_of_restore(&evidence);
     assert_eq!(story(&evidence, "changed"), [format!("Listed v4@0 v1@{until}")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slices_are_listed_again_after_a_restore() {
+    const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
+    let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
+    let slice = |name: &str| slice(name, "default", &[]);
+    world.create(SLICES, slice("old")).await;
+    let backup = world.server.back_up();
+    for name in ["new-1", "new-2", "new-3"] {
+        world.create(SLICES, slice(name)).await;
+    }
+    let events = async {
+        after(60).await;
+        world.server.restore(&backup);
+    };
+    let mut plan = plan(300);
+    plan.claim.edition = Edition::Placement2025M09;
+    let evidence = world.collect(&plan, events).await.expect("evidence");
+    let gaps = gaps(&evidence, Kind::PlacementTimeline);
+    assert!(
+        gaps.iter()
+            .all(|gap| gap.reason.id == Some(ReasonId::HubRestored))
+            && gaps.len() == 1,
+        "{gaps:?}"
+    );
+    let live = evidence.slices.iter().filter(|slice| slice.deleted.is_none());
+    let names: Vec<_> = live.map(|slice| slice.last().metadata.name.to_string()).collect();
+    assert_eq!(names, ["old"]);
 }

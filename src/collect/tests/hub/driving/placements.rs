@@ -236,6 +236,26 @@ async fn the_run_waits_for_a_late_decision() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_missing_right_on_slices_is_the_reason() {
+    let rule = |verbs: &[&str], resource| refusals::rule(verbs, "multicluster.x-k8s.io", resource, "*");
+    let rules = vec![
+        rule(&["get", "list", "watch"], "clusterprofiles"),
+        rule(&["get", "list", "watch", "patch"], "placementdecisions"),
+    ];
+    let world = world().await.with_rules(rules);
+    let scheduler = Scheduler::new(&world, Habits::default(), None).await;
+    let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
+    let lacking = &seen.driver().lacking;
+    assert_eq!(
+        lacking[&DriverAction::DeleteSlice],
+        "the runner may not delete placementdecisions: grant delete on placementdecisions"
+    );
+    assert!(lacking[&DriverAction::PutForeignSlice].contains("may not create placementdecisions"));
+    assert!(!lacking.contains_key(&DriverAction::EmptySlice));
+    assert_eq!(seen.driver().touched_slices.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn placement_hooks_are_unused_if_only_profiles_are_judged() {
     let world = world().await;
     let scheduler = Scheduler::on_members(&world).await;

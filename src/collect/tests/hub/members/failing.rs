@@ -76,6 +76,7 @@ async fn a_slow_member_is_given_up_within_the_budget() {
 async fn one_part_that_fails_spoils_no_other() {
     let world = World::new().await;
     let huge: &str = format!("{{\"items\": [{{\"a\": \"{}", "x".repeat(70 << 20)).leak();
+    let long: &str = "x".repeat(2 << 20).leak();
     let definitions = "/apis/apiextensions.k8s.io";
     let cases = [
         (
@@ -92,6 +93,7 @@ async fn one_part_that_fails_spoils_no_other() {
             MemberPart::Version,
             "302 Found, which is not followed",
         ),
+        ("/version", 200, long, MemberPart::Version, "too large"),
         (
             "/api/v1/nodes",
             200,
