@@ -14,13 +14,17 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
+
+// The variables from which the suite would take a proxy.
+var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
 
 // environment returns the environment of the suite's process. It has no proxy if client-go reaches the hub without one.
 func environment(hasProxy bool) []string {
 	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return !hasProxy && strings.EqualFold(name, "HTTPS_PROXY")
+		return !hasProxy && slices.Contains(proxyVariables, name)
 	}), "NO_COLOR=1")
 }
 
@@ -92,8 +96,15 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 				return "", false, err
 			}
 		}
+		// A plugin may log in through a proxy that the hub does not need. Its own variables come last, and win.
+		env := plugin.Env
+		for _, name := range proxyVariables {
+			if value := os.Getenv(name); value != "" {
+				env = append([]api.ExecEnvVar{{Name: name, Value: value}}, env...)
+			}
+		}
 		user["exec"] = object{
-			"apiVersion": plugin.APIVersion, "command": command, "args": plugin.Args, "env": plugin.Env,
+			"apiVersion": plugin.APIVersion, "command": command, "args": plugin.Args, "env": env,
 			"provideClusterInfo": plugin.ProvideClusterInfo, "interactiveMode": cmp.Or(string(plugin.InteractiveMode), "Never"),
 		}
 		if plugin.Config != nil {

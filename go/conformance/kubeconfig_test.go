@@ -243,7 +243,9 @@ func TestTheSuiteUsesNoProxyWhereClientGoUsesNone(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.example:3128")
 	seen := t.TempDir()
 	useFake(t, fakeSeen+"="+seen, fakeChanges+"="+withoutViolation)
-	cfg := &rest.Config{Host: "https://127.0.0.1:6443"}
+	cfg := &rest.Config{Host: "https://127.0.0.1:6443", ExecProvider: &clientcmdapi.ExecConfig{
+		Command: "login", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+	}}
 	if _, err := conformance.Judge(t.Context(), cfg, conformance.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -253,6 +255,15 @@ func TestTheSuiteUsesNoProxyWhereClientGoUsesNone(t *testing.T) {
 	}
 	if strings.Contains(string(environment), "HTTPS_PROXY=") {
 		t.Error("the suite sees HTTPS_PROXY")
+	}
+	// A plugin that logs in elsewhere still needs it.
+	read, err := clientcmd.BuildConfigFromFlags("", filepath.Join(seen, "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected := []clientcmdapi.ExecEnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy.example:3128"}}
+	if !reflect.DeepEqual(read.ExecProvider.Env, expected) {
+		t.Errorf("expected %v, got %v", expected, read.ExecProvider.Env)
 	}
 }
 
