@@ -129,15 +129,18 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return nil, err
 	}
-	outputs := func(name string) string { return filepath.Join(files, name) }
-	// The report of an earlier run must not pass for this run's.
-	if err := os.RemoveAll(outputs("report.json")); err != nil {
-		return nil, err
-	}
 	// Without --context, a configuration file or the environment could choose a context that this kubeconfig lacks.
-	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--context=" + hubContext,
-		"--json=" + outputs("report.json"), "--html=" + outputs("report.html"),
-		"--report=" + outputs("report.yaml"), "--record=" + outputs("evidence.jsonl.zst")}
+	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--context=" + hubContext}
+	for _, output := range []struct{ flag, name string }{
+		{"--json", "report.json"}, {"--html", "report.html"}, {"--report", "report.yaml"}, {"--record", "evidence.jsonl.zst"},
+	} {
+		path := filepath.Join(files, output.name)
+		// The files of an earlier run must not pass for this run's.
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		arguments = append(arguments, output.flag+"="+path)
+	}
 	if options.Observe != 0 {
 		arguments = append(arguments, "--observe="+max(options.Observe, 0).String())
 	}
@@ -152,7 +155,7 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if code != 0 && code != 1 && code != inconclusive {
 		return nil, fmt.Errorf("the suite could not judge the hub: %w", err)
 	}
-	content, readErr := os.ReadFile(outputs("report.json"))
+	content, readErr := os.ReadFile(filepath.Join(files, "report.json"))
 	if readErr != nil {
 		return nil, fmt.Errorf("the suite wrote no report: %w", errors.Join(err, readErr))
 	}

@@ -35,6 +35,12 @@ func TestOptionsBecomeFlags(t *testing.T) {
 
 func TestJudgeReturnsTheReportWhateverTheDecision(t *testing.T) {
 	folder := t.TempDir()
+	stale := []string{filepath.Join(folder, "report.html"), filepath.Join(folder, "report.yaml")}
+	for _, path := range stale {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	useFake(t, fakeExit+"=1")
 	report, err := conformance.Judge(t.Context(), hub(), conformance.Options{Artifacts: folder})
 	if err != nil {
@@ -49,6 +55,11 @@ func TestJudgeReturnsTheReportWhateverTheDecision(t *testing.T) {
 	err = report.Err()
 	if err == nil || !strings.Contains(err.Error(), "alpha/broken\nfail: [MUST] This is broken") || errors.Is(err, conformance.ErrInconclusive) {
 		t.Errorf("%v", err)
+	}
+	for _, path := range stale {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s of an earlier run is still there: %v", path, err)
+		}
 	}
 }
 
