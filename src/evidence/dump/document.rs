@@ -27,8 +27,11 @@ const LARGEST_EXPANDED: usize = 4 * LARGEST_OBJECT;
 /// The size of the buffer between the source and serde_json, in bytes.
 const PIECE: usize = 1024;
 
-const NO_KIND: &str =
-    " has no kind, nor has its list before the items: dump with `kubectl get clusterprofiles -A -o json`";
+/// How many times the size of the largest object the items of a list may have that wait for the list's type.
+const DEFERRED: usize = 4;
+
+const LATE_TYPE: &str =
+    " is in a large list whose type comes after its items: dump with `kubectl get`, which types each item";
 
 /// Reads a file. Returns its size in bytes, and whether it is blank.
 pub(super) fn read_file(
@@ -195,19 +198,20 @@ impl Reading<'_, '_> {
     }
 
     /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items, if known. Returns
-    /// `false` if the list could have named the kind, and has not by now.
+    /// `false`, and takes nothing, if the list can still tell a part of the object's type.
     fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, InputError> {
         self.gatherer.count += 1;
         let parts = lenient::parts(json);
         let own = Types::of(&parts);
         let is_object = json.trim_ascii_start().starts_with('{');
-        let has_kind = of_list.is_some() || !own.kind.is_empty();
         let items = parts.get("items").map(|items| items.get());
         let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
         if json.trim_ascii_start().starts_with('[') || own.is_list() && has_items {
             self.take_nested(json, line)?;
         } else if own.is_surely_list() {
             self.gatherer.take_malformed_list(line);
+        } else if of_list.is_none() && own.is_incomplete() {
+            return Ok(false);
         } else {
             let types = own.or(of_list);
             if is_object {
@@ -216,7 +220,7 @@ impl Reading<'_, '_> {
                 self.gatherer.not_an_object(&types, line);
             }
         }
-        self.gatherer.check_limits(line).map(|()| has_kind)
+        self.gatherer.check_limits(line).map(|()| true)
     }
 
     fn take_nested(&mut self, json: &str, line: usize) -> Result<(), InputError> {
@@ -255,9 +259,14 @@ struct Content<'v, 'r, 'd, P> {
 }
 
 enum Parsed {
-    /// An object, items, or nothing; with the line of the first item that has no kind, unless the list names it before.
-    Taken(Option<usize>),
+    /// An object, items, or nothing; with the items that are kept back until their list has told its type.
+    Taken(Vec<Deferred>),
     Other,
+}
+
+struct Deferred {
+    json: Box<str>,
+    line: usize,
 }
 
 impl<P: Part> Content<'_, '_, '_, P> {
@@ -271,7 +280,7 @@ impl<P: Part> Content<'_, '_, '_, P> {
         let reading = &mut *self.reading;
         let types = &object.types;
         let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
-        let Some(Parsed::Taken(kindless)) = items else {
+        let Some(Parsed::Taken(deferred)) = items else {
             let whole = format!("{{{}}}", object.fields);
             return reading.take(&whole, Some(&Types::default()), line).map(|_| ());
         };
@@ -279,15 +288,15 @@ impl<P: Part> Content<'_, '_, '_, P> {
             let last = reading.gatherer.place(reading.progress.last_line());
             return Err(last.content(CUT_SHORT));
         }
-        if let Some(line) = kindless.filter(|_| !types.of_items().kind.is_empty()) {
-            return Err(reading.gatherer.place(line).content(NO_KIND));
-        }
-        if types.is_list() {
-            reading.gatherer.take_partial(types, &object.metadata, line);
-        } else {
+        if !types.is_list() {
             reading.gatherer.take_malformed_list(line);
+            return Ok(());
         }
-        Ok(())
+        reading.gatherer.take_partial(types, &object.metadata, line);
+        let of_items = types.of_items();
+        deferred
+            .iter()
+            .try_for_each(|item| reading.take(&item.json, Some(&of_items), item.line).map(|_| ()))
     }
 }
 
@@ -307,7 +316,7 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
     }
 
     fn visit_unit<E>(self) -> Result<Parsed, E> {
-        Ok(Parsed::Taken(None))
+        Ok(Parsed::Taken(Vec::new()))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Parsed, E> {
@@ -332,15 +341,23 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Parsed, A::Error> {
         let types = self.items.take().unwrap_or_else(|| Some(Types::default()));
-        let mut kindless = None;
+        let (mut deferred, mut size) = (Vec::new(), 0);
         loop {
             self.reading.progress.begin_object();
             let Some((json, line)) = items.next_element_seed(Placed::<P>(self.reading, PhantomData))? else {
-                return Ok(Parsed::Taken(kindless));
+                return Ok(Parsed::Taken(deferred));
             };
             match self.reading.take(&json, types.as_ref(), line) {
                 Ok(true) => {}
-                Ok(false) => _ = kindless.get_or_insert(line),
+                Ok(false) => {
+                    size += json.len();
+                    let limits = &self.reading.gatherer.limits;
+                    if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
+                        let why = self.reading.gatherer.place(line).content(LATE_TYPE);
+                        return Err(self.stop(why));
+                    }
+                    deferred.push(Deferred { json, line });
+                }
                 Err(why) => return Err(self.stop(why)),
             }
         }
@@ -358,7 +375,7 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
                 if items.is_some() {
                     return Err(A::Error::custom("duplicate field `items`"));
                 }
-                let types = Some(&object.types).filter(|types| !types.kind.is_empty());
+                let types = Some(&object.types).filter(|types| !types.is_incomplete());
                 let content = Content::<P> {
                     items: Some(types.map(Types::of_items)),
                     reading: &mut *self.reading,
@@ -372,7 +389,7 @@ impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
             }
         }
         self.end(object, items, line).map_err(|why| self.stop(why))?;
-        Ok(Parsed::Taken(None))
+        Ok(Parsed::Taken(Vec::new()))
     }
 }
 

@@ -104,6 +104,11 @@ impl Types {
         }
     }
 
+    /// Returns `true` if a list's type could fill in a part.
+    pub fn is_incomplete(&self) -> bool {
+        self.api_version.is_empty() || self.kind.is_empty()
+    }
+
     /// This type, with the empty parts filled from that of a list's items.
     pub fn or(self, of_list: Option<&Self>) -> Self {
         let either = |own: String, other: &String| if own.is_empty() { other.clone() } else { own };

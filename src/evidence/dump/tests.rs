@@ -124,21 +124,24 @@ fn says_what_a_dump_cannot_tell() {
 fn typed_lists_tell_the_kind_of_their_items() {
     let token = "canary-Gq8Zt";
     let text = r#"
-{"kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha2", "items": [{"metadata": {"name": "a"}}]}
-{"kind": "NamespaceList", "apiVersion": "v1", "items": [{"metadata": {"name": "n"}}]}
-{"kind": "SecretList", "apiVersion": "v1", "items": [
+{"items": [{"metadata": {"name": "a"}}], "kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha2"}
+{"kind": "ClusterProfileList", "items": [{"metadata": {"name": "b"}}], "apiVersion": "multicluster.x-k8s.io/v1alpha2"}
+{"apiVersion": "multicluster.x-k8s.io/v1alpha2", "items": [{"kind": "ClusterProfile", "metadata": {"name": "c"}}],
+ "kind": "ClusterProfileList"}
+{"kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha2", "items": [{"metadata": {"name": "d"}}]}
+{"apiVersion": "v1", "items": [{"metadata": {"name": "n"}}], "kind": "NamespaceList"}
+{"items": [
   {"metadata": {"name": "s", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z",
      "labels": {"x-k8s.io/cluster-profile": "a"}},
    "stringData": {"Config": "users: [{name: u, user: {token: canary-Gq8Zt}}]"}},
-  {"metadata": {"name": "t", "namespace": "n"}}]}
-{"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}]}
-{"kind": "ClusterProfileList", "apiVersion": "example.com/v1", "items": [{"metadata": {"name": "b"}}]}"#;
+  {"metadata": {"name": "t", "namespace": "n"}}], "kind": "SecretList", "apiVersion": "v1"}
+{"items": [{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}], "kind": "PodList", "apiVersion": "v1"}
+{"items": [{"metadata": {"name": "e"}}], "kind": "ClusterProfileList", "apiVersion": "example.com/v1"}"#;
     let input = read(text).expect("reads");
-    assert_eq!(names(&input), ["a"]);
-    assert_eq!(
-        &*input.evidence.profiles[0].last().api_version,
-        "multicluster.x-k8s.io/v1alpha2"
-    );
+    assert_eq!(names(&input), ["a", "b", "c", "d"]);
+    for profile in &input.evidence.profiles {
+        assert_eq!(&*profile.last().api_version, "multicluster.x-k8s.io/v1alpha2");
+    }
     assert_eq!(input.evidence.namespaces.len(), 1);
     let [secret] = &input.evidence.secrets[..] else {
         panic!("one labelled secret")
@@ -219,9 +222,9 @@ fn what_is_no_json_is_refused_with_line_and_column() {
 [{}]|] => 2:1 expected value
 {"é": 1,,} => 1:10 key must be a string
 [| 7, {"a": 1,,}] => 2:13 key must be a string
-{"items": [{"kind": "a"},|{"kind": "b"}], kind} => 2:17 key must be a string
+{"items": [7,|8], kind} => 2:5 key must be a string
 {"items": [], "items": []} => 1:22 duplicate field `items`
-{"items": [{"kind": "List", "items": [], "items": []}]} => 1:37 duplicate field `items`
+{"items": [{"items": [], "items": []}]} => 1:21 duplicate field `items`
 {"items": [|{"kind": "a"},|{"kind": b}]} => 3:10 expected value"#;
     for row in rows.lines().skip(1) {
         let (text, flaw) = row.split_once(" => ").expect("a text and its flaw");
@@ -593,11 +596,11 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         noise.to_string(),
         "x:1 is not UTF-8 text: is this a dump of kubectl?"
     );
-    for (text, line) in [
-        ("items:\n- kind: Pod\n- {}\nkind: ClusterProfileList", 3),
-        (r#"{"items": [{"metadata": {}}], "kind": "NamespaceList"}"#, 1),
-    ] {
-        let expected = format!("x:{line} has no kind, nor has its list before the items: dump with");
+    let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
+    let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));
+    let items = format!("items:\n{}", "- a\n".repeat(1_000));
+    for (text, line) in [(items, 102), (late, 1)] {
+        let expected = format!("x:{line} is in a large list whose type comes after its items: dump with");
         assert!(limited(text.as_bytes()).to_string().starts_with(&expected));
     }
 }
