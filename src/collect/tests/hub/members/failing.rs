@@ -159,6 +159,29 @@ async fn one_part_that_fails_spoils_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_member_s_list_brings_no_more_than_it_may() {
+    let world = World::new().await;
+    let fake = Fake::new(|_, path| match path.strip_prefix("/apis/about.k8s.io") {
+        Some("") => (200, json!({"versions": [{"version": "v1"}]}).to_string()),
+        // Pages without an end, of 2 MiB each.
+        Some(_) => {
+            let rest = json!({"continue": "x".repeat(path.len())});
+            let page = json!({"metadata": rest, "items": [{"a": "x".repeat(2 << 20)}]});
+            (200, page.to_string())
+        }
+        None => well(path),
+    });
+    let evidence = world.ask(0, vec![way("a", fake.client())]).await;
+    let look = &member(&evidence, "a").looks[0];
+    assert_eq!(
+        missed(look, "the list is too large: more than 4 MiB"),
+        [&MemberPart::ClusterProperties],
+        "{:?}",
+        look.missing
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_member_that_is_busy_for_a_moment_is_asked_once_more() {
     let world = World::new().await;
     let busy = Arc::new(Mutex::new(2));
