@@ -310,6 +310,51 @@ async fn it_reads_the_configuration_of_the_run() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unusable_audit_log_is_not_collected() {
+    let (lab, ..) = ServedLab::with_manager().await;
+    let without = lab.diagnosis("conformance", "--observe 0s").await;
+    for (text, part) in [
+        ("this is\nno audit log\n", "is not an audit log"),
+        ("", "holds no event"),
+    ] {
+        let log = lab.folder.write("audit.log", text);
+        let flags = format!("--observe 0s --audit-log {log}");
+        let diagnosis = lab.diagnosis("conformance", &flags).await;
+        assert_checks(&diagnosis, &[("evidence/audit-log", "warn", part)]);
+        assert_eq!(diagnosis["rules"], without["rules"]);
+        let collected = |diagnosis: &Value| {
+            let checks = diagnosis["checks"].as_array().expect("checks").clone();
+            checks
+                .into_iter()
+                .find(|check| check["check"] == "evidence/collected")
+        };
+        assert_eq!(collected(&diagnosis), collected(&without));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_without_a_driver_is_told_what_a_driver_adds() {
+    let (lab, ..) = ServedLab::with_manager().await;
+    let diagnosis = lab.diagnosis("conformance", "--role consumer").await;
+    assert_checks(&diagnosis, &[("rules/judged", "warn", "a run can judge none of")]);
+    let gains = diagnosis["gains"].as_array().expect("gains");
+    let drivers = Vec::from_iter(gains.iter().filter(|gain| gain["with"] == "--driver FILE"));
+    assert_eq!(drivers.len(), 1, "{gains:#?}");
+    let rules = drivers[0]["rules"].as_array().expect("rules").iter();
+    let calls = rules.filter(|rule| {
+        let rule = rules::find(rule.as_str().expect("an id")).expect("a rule");
+        rule.facts.needs.contains(&Kind::PluginCalls) || rule.facts.needs.contains(&Kind::MemberCalls)
+    });
+    assert!(calls.count() > 0, "{gains:#?}");
+    let done = lab.call("conformance", "doctor --role consumer").await;
+    let printed = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_contains(
+        &printed,
+        &["if the consumer claims the features that they need; "],
+    );
+}
+
 /// The log of a consumer is read when the run ends. That it is missing shows before the run begins.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_log_of_the_consumer_is_refused_at_start() {

@@ -161,11 +161,15 @@ pub fn members(plan: &Plan, reached: &[Reached]) -> Vec<Check> {
         return checks;
     }
     let incomplete = reached.iter().filter(|member| !member.look.missing.is_empty());
-    let answering = reached.len() - incomplete.clone().count();
+    let number = incomplete.clone().count();
+    let answering = reached.len() - number;
     let all = count(reached.len(), "member");
-    let fact = format!("{answering} of {all} answer with all that rules need");
+    let mut fact = format!("{answering} of {all} answer with all that rules need");
+    if number > LISTED_MEMBERS {
+        fact += &format!("; the first {LISTED_MEMBERS} of the other {number} follow");
+    }
     checks.push(match answering {
-        0 => Check::warn(MEMBERS, &fact, "fix the members; the first ones are listed below"),
+        0 => Check::warn(MEMBERS, &fact, "fix the members that are listed below"),
         _ => Check::ok(MEMBERS, &fact),
     });
     checks.extend(incomplete.take(LISTED_MEMBERS).map(incomplete_member));

@@ -1,6 +1,10 @@
 //! The diagnosis: checks, as they are printed for people and as JSON.
 
-use evidence::{api::Edition, redact::without_credentials};
+use evidence::{
+    Claim,
+    api::{Edition, Role},
+    redact::without_credentials,
+};
 use owo_colors::Style;
 use report::{count, escape, page::Page};
 use serde::Serialize;
@@ -10,7 +14,7 @@ use super::evidence::{Gain, RuleCounts};
 use crate::command::terminal::exit::{Exit, Failure};
 
 /// The groups of checks, in the order in which they are shown.
-const GROUPS: [&str; 3] = ["hub", "evidence", "files"];
+const GROUPS: [&str; 4] = ["hub", "evidence", "files", "rules"];
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,6 +97,8 @@ impl Check {
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
     edition: Edition,
+    #[serde(skip)]
+    is_consumer: bool,
     /// What is known of the hub.
     pub hub: Value,
     pub checks: Vec<Check>,
@@ -102,9 +108,10 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    pub fn new(edition: Edition, hub: Value) -> Self {
+    pub fn new(claim: &Claim, hub: Value) -> Self {
         Self {
-            edition,
+            edition: claim.edition,
+            is_consumer: claim.edition_of(Role::Consumer).is_some(),
             hub,
             checks: Vec::new(),
             rules: None,
@@ -170,8 +177,13 @@ impl Diagnosis {
             0 => String::new(),
             warnings => format!("; {}", count(warnings, "warning")),
         };
+        let condition = if self.is_consumer {
+            ", if the consumer claims the features that they need"
+        } else {
+            ""
+        };
         let conclusion = format!(
-            "ready: a run can judge {rules} of edition {}{warnings}",
+            "ready: a run can judge {rules} of edition {}{condition}{warnings}",
             self.edition
         );
         (conclusion, State::Ok.shown().1)
@@ -195,7 +207,7 @@ mod tests {
         let hub = Check::error("hub/reached", &Failure::could_not_run(anyhow!("gone")), "wait");
         assert_eq!(hub.remedy.as_deref(), Some("wait"));
         let exit = |checks: &[&Check]| {
-            let mut diagnosis = Diagnosis::new(Edition::default(), Value::Null);
+            let mut diagnosis = Diagnosis::new(&Claim::default(), Value::Null);
             diagnosis.checks = checks.iter().map(|check| (*check).clone()).collect();
             diagnosis.exit()
         };

@@ -90,7 +90,7 @@ impl fmt::Display for Amount {
 
 impl Diagnosis {
     /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports what each
-    /// missing kind of evidence would add. Evidence with an error has no other check.
+    /// missing kind of evidence would add. Evidence with an error or a warning has no other check.
     pub fn add_evidence(&mut self, requested: &Evidence, selection: &Selection, plan: &Plan) {
         let (mut collected, mut missing) = (Vec::new(), Vec::new());
         for kind in Kind::ALL {
@@ -113,8 +113,9 @@ impl Diagnosis {
         let collected = format!("a run collects {}", collected.join(", "));
         self.checks.push(Check::ok("evidence/collected", &collected));
         for (kind, check, with, reason) in missing {
-            let is_error = |one: &Check| one.check == check && one.state == State::Error;
-            if !self.checks.iter().any(is_error) {
+            let is_faulty =
+                |one: &Check| one.check == check && matches!(one.state, State::Warn | State::Error);
+            if !self.checks.iter().any(is_faulty) {
                 self.add_missing(kind, check, with, reason, requested, selection);
             }
         }
@@ -131,7 +132,13 @@ impl Diagnosis {
                 self.add_gain("evidence/features", gain, &fact, &remedy);
             }
         }
-        self.rules = Some(RuleCounts::of(requested, selection));
+        let rules = RuleCounts::of(requested, selection);
+        self.rules = Some(rules);
+        if rules.judged == Amount::default() && rules.selected != Amount::default() {
+            let fact = format!("a run can judge none of {}", rules.selected);
+            let remedy = "add the evidence that is missing above";
+            self.checks.push(Check::warn("rules/judged", &fact, remedy));
+        }
     }
 
     /// Reports a kind of evidence that is missing for that reason. Nothing shows the reason on a hub without profiles.
@@ -154,11 +161,15 @@ impl Diagnosis {
         };
         let mut more = requested.clone();
         request(&mut more, kind);
-        if kind == Kind::Plugins {
+        match kind {
             // A plugin's credential is tried on the member.
-            request(&mut more, Kind::Members);
+            Kind::Plugins => request(&mut more, Kind::Members),
+            Kind::Driver | Kind::Testbed => request_driven(&mut more),
+            _ => {}
         }
-        if !fact.is_empty() {
+        // Two kinds come with a driver.
+        let is_listed = self.gains.iter().any(|gain| gain.with == with);
+        if !fact.is_empty() && !is_listed {
             self.add_gain(check, Gain::of(with, requested, &more, selection), fact, &remedy);
         }
     }
@@ -181,6 +192,15 @@ impl Gain {
             with: with.to_owned(),
             amount: Amount::of(rules.iter().copied(), &more.header.claim),
             rules: rules.iter().map(|rule| rule.id).collect(),
+        }
+    }
+}
+
+/// Adds the evidence that a run with a driver plans only once it is connected.
+pub fn request_driven(evidence: &mut Evidence) {
+    for asked in evidence.header.asked.values_mut() {
+        if matches!(asked, Asked::No(reason) if reason.id == Some(ReasonId::NoDriver)) {
+            *asked = Asked::Yes;
         }
     }
 }

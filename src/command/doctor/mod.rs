@@ -4,9 +4,9 @@ mod checks;
 mod diagnosis;
 mod evidence;
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use ::evidence::{Asked, Evidence, ReasonId};
+use ::evidence::{Gap, Kind};
 use anyhow::anyhow;
 use clap::Args;
 use collect::{
@@ -14,10 +14,11 @@ use collect::{
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
     reach_members,
-    requests::read_audit_log,
+    requests::{AuditLog, RequestsError, read_audit_log},
     survey,
 };
 use serde_json::json;
+use tokio::{task::spawn_blocking, time::timeout};
 
 use self::diagnosis::{Check, Diagnosis};
 use crate::command::{
@@ -36,7 +37,7 @@ use crate::command::{
 
 /// The default limit of a request to the hub.
 const REQUEST: Duration = Duration::from_secs(10);
-/// The survey and the members may each take as long as so many requests.
+/// The survey, the members, and the audit logs may each take as long as so many requests.
 const REQUESTS: u32 = 3;
 
 const EXAMPLES: &str = "\
@@ -94,23 +95,27 @@ impl Doctor {
                 "a test hub needs no doctor: leave out --hub and --manager"
             )));
         };
-        let mut diagnosis = Diagnosis::new(run.plan.claim.edition, json!({"source": run.target.name()}));
+        let mut diagnosis = Diagnosis::new(&run.plan.claim, json!({"source": run.target.name()}));
         diagnosis.checks = errors;
-        let logs = &run.plan.audit_logs;
-        let log = (!logs.is_empty()).then(|| read_audit_log(logs));
-        diagnosis.checks.extend(log.iter().flat_map(checks::audit_log));
-
+        let limit = limit(options);
+        let logs = read_logs(run.plan.audit_logs.clone(), limit);
         let runtime = runtime(&run.target)?;
-        let answers = runtime.block_on(ask(&run, options.clone()));
+        let (answers, log) =
+            runtime.block_on(async { futures::join!(ask(&run, options.clone(), limit), logs) });
         // A credential plugin may hang.
         runtime.shutdown_background();
+        diagnosis.checks.extend(log.iter().flat_map(checks::audit_log));
         let mut permissions = Vec::new();
         match answers {
             Ok((hub, surveyed, reached)) => {
                 if let Some(mut requested) = diagnosis.add_hub(&hub, surveyed) {
                     permissions.clone_from(&requested.header.permissions);
                     if run.driving.is_some() {
-                        request_driven(&mut requested);
+                        evidence::request_driven(&mut requested);
+                    }
+                    if let Some(Err(error)) = &log {
+                        let gap = Gap::of(Kind::Requests, error.to_string());
+                        requested.gaps.push(gap);
                     }
                     diagnosis.add_evidence(&requested, &run.selection, &run.plan);
                     let log = log.as_ref().and_then(|log| log.as_ref().ok());
@@ -148,26 +153,29 @@ fn file_error(flag: &str, failure: &Failure) -> Check {
     Check::error(check, failure, &format!("fix the file, or leave out {flag}"))
 }
 
-/// Adds the evidence that a run with a driver plans only once it is connected.
-fn request_driven(requested: &mut Evidence) {
-    for asked in requested.header.asked.values_mut() {
-        if matches!(asked, Asked::No(reason) if reason.id == Some(ReasonId::NoDriver)) {
-            *asked = Asked::Yes;
-        }
-    }
-}
-
 /// What a run would see first: the hub, and its members.
 type Answers = (Connection, Result<Survey, CollectError>, Vec<Reached>);
 
+/// The limit of what is asked before a run.
+fn limit(options: &KubeconfigOptions) -> Duration {
+    match options.request_timeout.unwrap_or(REQUEST) {
+        Duration::ZERO => Duration::MAX,
+        limit => limit.saturating_mul(REQUESTS),
+    }
+}
+
+/// Reads the audit logs that the user named; `None` without logs, or if that takes longer than the limit.
+async fn read_logs(logs: Vec<PathBuf>, limit: Duration) -> Option<Result<AuditLog, RequestsError>> {
+    if logs.is_empty() {
+        return None;
+    }
+    let reading = spawn_blocking(move || read_audit_log(&logs));
+    timeout(limit, reading).await.ok()?.ok()
+}
+
 /// Asks the hub and the members.
-async fn ask(run: &RunPlan, mut options: KubeconfigOptions) -> Result<Answers, Failure> {
-    let limit = *options.request_timeout.get_or_insert(REQUEST);
-    let limit = if limit.is_zero() {
-        Duration::MAX
-    } else {
-        limit.saturating_mul(REQUESTS)
-    };
+async fn ask(run: &RunPlan, mut options: KubeconfigOptions, limit: Duration) -> Result<Answers, Failure> {
+    options.request_timeout.get_or_insert(REQUEST);
     let hub = Connection::from_kubeconfig(&options)
         .await
         .map_err(Failure::no_connection)?;
