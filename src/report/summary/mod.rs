@@ -53,7 +53,8 @@ pub(crate) fn rank(verdict: Verdict) -> usize {
     place.unwrap_or(WORST_FIRST.len())
 }
 
-/// The verdict as people see it: a rule about a feature that the implementation does not claim does not apply to it.
+/// The verdict as people see it: a rule about a feature that the implementation does not claim does not apply to it, nor
+/// does one about a number of profiles that the user does not expect.
 pub(crate) fn shown_verdict(verdict: &RuleVerdict) -> Verdict {
     let is_unclaimed = verdict.reason_id() == Some(ReasonId::FeatureNotClaimed);
     match verdict.verdict {
