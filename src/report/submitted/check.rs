@@ -117,12 +117,10 @@ impl Check {
                 }
             }
         }
-        if document.contradicts_itself() {
+        if let Some(contradiction) = document.contradiction() {
             (check.fitness, check.reason) = (Fitness::DoesNotHold, "it contradicts itself");
-            let decision = document.decision.name();
-            let problem = format!(
-                "the report contradicts itself: it is {decision}, and MUST rules fail: submit it as the suite wrote it"
-            );
+            let problem =
+                format!("the report contradicts itself: {contradiction}: submit it as the suite wrote it");
             check.problems.insert(0, problem);
         }
         check

@@ -216,15 +216,19 @@ pub(super) fn decision(
     waivers: &[WaiverOutcome],
     strict: bool,
 ) -> Decision {
-    let outcomes = entries.iter().map(|entry| Outcome {
-        level: entry.level,
-        verdict: entry.verdict,
-        reason: entry.reason_id,
-    });
+    let outcomes = entries.iter().map(Entry::outcome);
     decide_with(&outcomes.collect(), extent, waivers, strict)
 }
 
 impl Entry {
+    fn outcome(&self) -> Outcome {
+        Outcome {
+            level: self.level,
+            verdict: self.verdict,
+            reason: self.reason_id,
+        }
+    }
+
     /// Whether it was not judged only because the user deselected it.
     pub(crate) fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reason_id == Some(ReasonId::Deselected)
@@ -250,10 +254,41 @@ impl Document {
         })
     }
 
-    /// Whether it lists MUST rules that fail, and decides otherwise.
-    pub(super) fn contradicts_itself(&self) -> bool {
-        let mut core = self.suites.iter().filter_map(|suite| suite.core.as_ref());
-        self.decision != Decision::NotConformant && core.any(|group| !group.failed_rules.is_empty())
+    /// How its decision contradicts its own verdicts, or its decisions by edition.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let decision = self.decision.name();
+        let follows = self.decision_by_verdicts();
+        if follows != self.decision {
+            return Some(format!(
+                "it is {decision}, and its verdicts make {}",
+                follows.name()
+            ));
+        }
+        let own = self.editions.iter().find(|one| one.edition == self.edition)?;
+        let other = own.decision.filter(|own| *own != self.decision)?;
+        Some(format!(
+            "it is {decision}, and {} by edition {}",
+            other.name(),
+            self.edition
+        ))
+    }
+
+    /// The decision that follows from the rules that it lists, and from whether others passed.
+    fn decision_by_verdicts(&self) -> Decision {
+        let listed = self.listed().map(Entry::outcome);
+        let passed = self.suites.iter().flat_map(|suite| {
+            let groups = [(Level::Must, &suite.core), (Level::Should, &suite.extended)];
+            groups.into_iter().filter_map(|(level, group)| {
+                let passed = group.as_ref()?.statistics.passed;
+                (passed > 0).then_some(Outcome {
+                    level,
+                    verdict: Verdict::Pass,
+                    reason: None,
+                })
+            })
+        });
+        let tally = listed.chain(passed).collect();
+        decide_with(&tally, self.extent(), &self.waivers, self.claim.strict)
     }
 
     /// Whether its edition has a rule with these facts, and its suite had it.

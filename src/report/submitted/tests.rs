@@ -228,6 +228,34 @@ fn every_tampering_is_caught() {
 }
 
 #[test]
+fn a_contradiction_shows_without_evidence() {
+    let fitness = |document: &Document| Check::of(document, &mut Proof::Missing, |_| {}).fitness;
+    assert_eq!(fitness(&document()), Fitness::NotVerified);
+    let core = "/suites/0/core";
+    for (pointer, part) in [
+        ("/decision", json!("conformant")),
+        ("/decision", json!("inconclusive")),
+        ("/editions/0/decision", json!("conformant")),
+        (&format!("{core}/failedRules"), json!([])),
+    ] {
+        let tampered = tampered(pointer, part);
+        assert_eq!(fitness(&tampered), Fitness::DoesNotHold, "{pointer}");
+    }
+    // An inconclusive MUST rule leaves the decision open.
+    let mut open = arbitrary(&[0], "a", 1);
+    open.editions.clear();
+    open.scope.namespaces.clear();
+    open.decision = Decision::Conformant;
+    assert_eq!(fitness(&open), Fitness::NotVerified);
+    let core = open.suites[0].core.as_mut().expect("MUST rules");
+    core.skipped_rules.push(Entry {
+        verdict: Verdict::Inconclusive,
+        ..document().listed().next().expect("a rule").clone()
+    });
+    assert_eq!(fitness(&open), Fitness::DoesNotHold);
+}
+
+#[test]
 fn other_suite_version_is_noted() {
     let older = tampered("/suiteVersion", json!("0.0.1"));
     let check = checked(&older);
