@@ -21,6 +21,9 @@ pub struct Report<'a> {
     pub judged_at: Timestamp,
     /// The file that holds the evidence, if any: the file that was read or recorded.
     pub file: Option<&'a str>,
+    /// Whether the file is all of the evidence, with the claim and the scope by which it was judged. The edition may be
+    /// another.
+    pub is_whole_file: bool,
     /// The decision by every edition of the role ([`by_edition`](crate::by_edition)); empty if it is not known.
     pub editions: &'a [EditionDecision],
     /// What a reader can do about a reason.

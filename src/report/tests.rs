@@ -147,6 +147,7 @@ pub(crate) fn report_of<'a>(
         selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: Some("folder/evidence.jsonl.zst"),
+        is_whole_file: true,
         editions: &[],
         advice: no_advice,
     }

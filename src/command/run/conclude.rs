@@ -23,6 +23,8 @@ pub struct ReadFrom<'a> {
     pub path: &'a Path,
     /// Whether it is all of the evidence.
     pub alone: bool,
+    /// Whether it was judged by the claim and the scope in it. The edition may be another.
+    pub as_claimed: bool,
     /// What bounded it.
     pub limits: Limits,
 }
@@ -48,12 +50,15 @@ pub fn conclude(
     }
     let editions = by_edition(evidence, &judgement, selection, waivers, rules::as_of());
     let file = holder(&outputs, read_from.map(|from| from.path));
+    let is_whole_file =
+        outputs.0.contains_key(&Form::Record) || read_from.is_some_and(|from| from.alone && from.as_claimed);
     let submitted = Report {
         evidence,
         judgement: &judgement,
         selection,
         judged_at,
         file: file.as_deref(),
+        is_whole_file,
         editions: &editions,
         advice: no_advice,
     };
@@ -135,6 +140,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
         selection: &selection,
         judged_at: Clock::system().now(),
         file: None,
+        is_whole_file: false,
         editions: &[],
         advice: advice::flag,
     };

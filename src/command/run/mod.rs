@@ -205,8 +205,8 @@ impl File<'_> {
         let mut inputs: Vec<PathBuf> = named.into_iter().flatten().map(Path::to_owned).collect();
         inputs.extend_from_slice(self.audit_logs);
         let outputs = self.outputs.files.prepare(&inputs)?;
-        let input = match self.read() {
-            Ok(input) => input,
+        let (input, recorded) = match self.read() {
+            Ok(read) => read,
             Err(failure) => {
                 let mut claimed = Claim::default();
                 self.claim.apply(&mut claimed)?;
@@ -219,24 +219,29 @@ impl File<'_> {
         }
         let mut evidence = input.evidence;
         self.config.note_unused(&evidence.header.claim);
+        let scope = evidence.header.scope.clone();
         self.scope.apply(&mut evidence.header.scope);
         self.outputs.check(&evidence.header.claim)?;
         let selection = self.selection.clone().resolve(&evidence.header.claim)?;
         let from = Some(ReadFrom {
             path: self.path,
             alone: self.audit_logs.is_empty(),
+            as_claimed: scope == evidence.header.scope && recorded == evidence.header.claim,
             limits: self.limits,
         });
         let waivers = waivers.as_ref();
         conclude(&mut evidence, &selection, waivers, outputs, from, self.outputs)
     }
 
-    fn read(&self) -> Result<Input, Failure> {
+    /// Reads the evidence, and its own claim with the judged edition.
+    fn read(&self) -> Result<(Input, Claim), Failure> {
         let mut input = read_evidence(self.path, &self.limits).map_err(Failure::usage)?;
+        let mut recorded = input.evidence.header.claim.clone();
         // Before the audit log: the claim decides which of its requests count.
         self.claim.apply(&mut input.evidence.header.claim)?;
+        recorded.edition = input.evidence.header.claim.edition;
         add_audit_logs(&mut input.evidence, self.audit_logs).map_err(Failure::usage)?;
-        Ok(input)
+        Ok((input, recorded))
     }
 }
 

@@ -4,12 +4,12 @@
 
 use std::{fmt::Write as _, io, path::Path};
 
-use judge::{Decision, RuleVerdict, Verdict, rules::Finding};
+use judge::{Decision, RuleVerdict, Selection, Verdict, rules::Finding};
 
 use crate::{
     COMMAND, Report,
     summary::{self, VerdictTable, decision, findings::extent, shown_verdict, sources::cited},
-    text::{count, escape},
+    text::{count, escape, file_argument},
 };
 
 /// The number of findings to show for a rule, and of characters in a table cell.
@@ -204,10 +204,19 @@ fn unjudged(report: &Report) -> String {
     text + "\n</details>\n"
 }
 
-/// The command that judges the evidence again, if a file holds it.
+/// The command that judges the evidence again, if a file and the edition alone give the same report.
 fn reproduce(report: &Report) -> String {
+    let is_selected = *report.selection != Selection::default();
+    let is_dump = report.evidence.header.window.is_none();
+    if !report.is_whole_file || is_dump || is_selected || !report.judgement.waivers.is_empty() {
+        return String::new();
+    }
     // The names of folders may reveal the machine and its user.
-    let Some(file) = report.file.and_then(|file| Path::new(file).file_name()) else {
+    let Some(file) = report
+        .file
+        .filter(is_stored)
+        .and_then(|file| Path::new(file).file_name())
+    else {
         return String::new();
     };
     // The flag names one edition; the evidence has the editions of two roles.
@@ -215,8 +224,14 @@ fn reproduce(report: &Report) -> String {
         None => format!(" --edition {}", report.judgement.edition),
         Some(_) => String::new(),
     };
-    let command = format!("{COMMAND} replay {}{edition}", file.display());
+    let file = file_argument(&file.to_string_lossy());
+    let command = format!("{COMMAND} replay {file}{edition}");
     format!("\n### Reproduce\n\n{}\n", code(&command))
+}
+
+/// Whether a file is no stream.
+fn is_stored(file: &&str) -> bool {
+    *file != "-" && !file.starts_with("/dev/")
 }
 
 /// Formats any text as a code span, also for tables; empty text stays empty.
@@ -256,7 +271,49 @@ pub(crate) fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use evidence::{Evidence, Window};
+    use jiff::Timestamp;
+    use judge::{Waivers, judge};
+
     use super::*;
+    use crate::tests::report_of;
+
+    #[test]
+    fn a_command_reproduces_the_report_or_is_left_out() {
+        let (mut evidence, selection) = (Evidence::default(), Selection::default());
+        let judgement = judge(&evidence, &selection);
+        let dump = report_of(&evidence, &judgement, &selection);
+        assert_eq!(reproduce(&dump), "");
+        evidence.header.window = Some(Window {
+            from: Timestamp::UNIX_EPOCH,
+            until: Timestamp::UNIX_EPOCH,
+        });
+        let report = report_of(&evidence, &judgement, &selection);
+        let of = |file: &str| {
+            let file = Some(file);
+            reproduce(&Report { file, ..report })
+        };
+        assert!(of("a/b.jsonl").contains("replay b.jsonl --edition standard`"));
+        assert!(of("a/my run.jsonl").contains("replay ./'my run.jsonl' --edition"));
+        for stream in ["-", "/dev/stdin"] {
+            assert_eq!(of(stream), "");
+        }
+        let is_whole_file = false;
+        assert_eq!(
+            reproduce(&Report {
+                is_whole_file,
+                ..report
+            }),
+            ""
+        );
+        let mut waived = judgement.clone();
+        let waivers = "waivers: [{rule: identity/manager-label-present, reason: old, link: 'https://a.example/1', \
+                       expires: 2027-01-01}]";
+        let waivers = Waivers::parse(waivers).expect("waivers");
+        waived.waive(&waivers, "2026-06-01".parse().expect("a day"), false);
+        let judgement = &waived;
+        assert_eq!(reproduce(&Report { judgement, ..report }), "");
+    }
 
     #[test]
     fn a_code_span_stays_one() {

@@ -103,6 +103,7 @@ impl Made {
             selection: &selection,
             judged_at: "2026-06-01T10:00:00Z".parse::<Timestamp>().expect("a time"),
             file: Some("evidence.jsonl.zst"),
+            is_whole_file: true,
             editions: &[],
             advice: crate::no_advice,
         };

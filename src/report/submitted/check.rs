@@ -207,6 +207,7 @@ pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&R
         judged_at: document.date,
         // The file may have been renamed: its content identifies it.
         file: document.evidence.as_ref().map(|kept| &*kept.file),
+        is_whole_file: false,
         editions: &editions,
         advice: no_advice,
     };

@@ -10,7 +10,11 @@ use judge::{
 };
 
 use super::document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult};
-use crate::{Coverage, Report, formats::json::API_VERSION, text::count};
+use crate::{
+    Coverage, Report,
+    formats::json::API_VERSION,
+    text::{count, file_argument},
+};
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
@@ -140,18 +144,15 @@ fn covered(report: &Report) -> Covered {
 fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
     // The names of folders may reveal the machine and its user.
     let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | ':' | '@');
-    let quoted = if name.chars().all(is_plain) && !name.starts_with('-') {
-        name.to_string()
-    } else {
-        format!("./'{}'", name.replace('\'', r"'\''"))
-    };
     Kept {
         file: name.to_string(),
         sha256: sum.sha256.clone(),
         bytes: sum.bytes,
         collected_by: collected_by.to_owned(),
-        judge_again: format!("clusterprofile-conformance report verify REPORT {quoted}"),
+        judge_again: format!(
+            "clusterprofile-conformance report verify REPORT {}",
+            file_argument(&name)
+        ),
     }
 }
 

@@ -82,6 +82,7 @@ fn document_of(evidence: &Evidence, selection: &Selection, sum: &Checksum) -> Do
         selection,
         judged_at: "2026-06-01T10:00:00.5Z".parse().expect("a time"),
         file: Some("/home/someone/evidence.jsonl.zst"),
+        is_whole_file: true,
         editions: &editions,
         advice: crate::no_advice,
     };

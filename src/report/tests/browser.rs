@@ -254,6 +254,7 @@ fn with_report<T>(evidence: &Evidence, write: impl FnOnce(&Report) -> T) -> T {
         selection: &selection,
         judged_at: evidence.header.window.expect("it was watched").until,
         file: None,
+        is_whole_file: false,
         editions: &editions,
         advice: report::no_advice,
     })

@@ -5,6 +5,16 @@ pub mod escape;
 pub mod page;
 pub mod yaml;
 
+/// A file of the working folder as an argument of a shell's command.
+pub(crate) fn file_argument(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | ':' | '@');
+    if name.chars().all(is_plain) && !name.starts_with('-') {
+        name.to_owned()
+    } else {
+        format!("./'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
 /// Formats a number with separators: `1,048,576`.
 pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();

@@ -88,6 +88,7 @@ impl Outcome {
             selection: &selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
+            is_whole_file: false,
             editions: &[],
             advice: report::no_advice,
         };

@@ -263,6 +263,7 @@ fn no_format_shows_a_time_of_a_dump() {
             selection: &world.selection,
             judged_at: "2026-06-01T00:00:00Z".parse::<Timestamp>().expect("a time"),
             file: None,
+            is_whole_file: false,
             editions: &[],
             advice: report::no_advice,
         };

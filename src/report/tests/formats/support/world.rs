@@ -84,6 +84,7 @@ impl World {
             selection: &self.selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
+            is_whole_file: false,
             editions: &self.editions,
             advice: report::no_advice,
         })
