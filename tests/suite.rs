@@ -3,6 +3,8 @@
 //! One program, since each links the whole suite: `cargo test --test suite chaos::` runs some of its tests.
 
 mod cli;
+#[path = "../src/report/tests/formats/support/hostile.rs"]
+mod hostile;
 mod lab;
 #[path = "../src/judge/tests/support/seeds.rs"]
 mod seeds;

@@ -2,7 +2,10 @@
 
 use std::{fs::File, os::unix::fs::symlink};
 
+use evidence::file;
+
 use super::{command::Done, *};
+use crate::hostile::{HARMS, LONG, does_no_harm, evidence, harmful, is_annotations, long};
 
 /// Calls the command in a folder.
 fn call_in(folder: &Folder, line: &str) -> Done {
@@ -152,6 +155,42 @@ fn the_summary_of_a_step_is_appended_to_and_other_files_are_replaced() {
     folder.write("report.md", "of yesterday");
     run("report.md");
     assert_eq!(folder.text("report.md"), alone);
+}
+
+#[test]
+fn hostile_text_is_harmless_on_both_streams() {
+    // A line of an evidence file is bounded, and the header repeats the texts many times.
+    let long = long()[..LONG / 4].to_owned();
+    let texts: Vec<String> = HARMS.iter().map(harmful).chain([long]).collect();
+    let folder = Folder::new();
+    let mut written = File::create(folder.path("evidence.jsonl")).expect("a file");
+    file::write_to(&evidence(&texts), &mut written).expect("written");
+    for format in ["pretty", "github"] {
+        let Done { code, out, err } = call_in(&folder, &format!("replay evidence.jsonl --format {format}"));
+        assert_eq!(code, Some(1), "{err}");
+        let (annotations, rest): (Vec<&str>, Vec<&str>) =
+            out.lines().partition(|line| line.starts_with("::"));
+        if format == "github" {
+            let text = annotations.join("\n");
+            is_annotations(&text);
+            assert!((3..=21).contains(&annotations.len()), "{annotations:?}");
+            assert!(out.contains(&text), "another line is between annotations");
+        } else {
+            assert_eq!(annotations, [""; 0]);
+        }
+        // The decision is at the beginning of a line, and no text of the hub is.
+        let is_decision =
+            |line: &&str| line.starts_with("conformant with") || line.starts_with("not conformant");
+        let (decisions, rest): (Vec<&str>, Vec<&str>) = rest.into_iter().partition(is_decision);
+        assert!(decisions.len() <= 1, "{decisions:?}");
+        does_no_harm(format, &rest.join("\n"));
+        does_no_harm("standard error", &err);
+        assert!(
+            out.len() < LONG && err.len() < LONG,
+            "{format}: {} bytes",
+            out.len()
+        );
+    }
 }
 
 /// Paths come from the author of a pull request.

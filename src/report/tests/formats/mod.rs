@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use self::support::{
     SUMMARY, formats,
-    hostile::{HARMS, LONG, does_no_harm, harmful, long, world},
-    world::World,
+    hostile::{HARMS, LONG, does_no_harm, harmful, long},
+    world::{World, hostile_world},
     written, written_as, xml,
 };
 
@@ -26,7 +26,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
     for harm in HARMS {
         let text = harmful(harm);
-        let world = world(std::slice::from_ref(&text));
+        let world = hostile_world(std::slice::from_ref(&text));
         for format in &formats() {
             let output = world.report(|report| written(format, report));
             // What the annotations are made of is checked line by line.
@@ -47,7 +47,7 @@ fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
 
 #[test]
 fn formats_for_people_cut_long_text() {
-    let long = world(&[harmful(&HARMS[0]), long()]);
+    let long = hostile_world(&[harmful(&HARMS[0]), long()]);
     for format in &formats() {
         let output = long.report(|report| written(format, report));
         if format.reader.for_people && format.name != "annotations" {
@@ -69,7 +69,7 @@ fn formats_for_people_cut_long_text() {
 fn a_machine_gets_the_text_as_it_is() {
     for harm in HARMS {
         let text = harmful(harm);
-        let output = world(std::slice::from_ref(&text)).report(|report| written_as("json", report));
+        let output = hostile_world(std::slice::from_ref(&text)).report(|report| written_as("json", report));
         let report: serde_json::Value = serde_json::from_str(&output).expect("JSON");
         assert_eq!(report["verdicts"][0]["findings"][0]["observed"], text);
         assert_eq!(report["verdicts"][3]["reason"], text);
@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn no_text_gets_out_of_its_place(text in r"(?s)([\PC\pC]|[|`\\<>&\]\[:#\n-]|::error::|##\[x\]|\]\]>){0,40}") {
         let text = format!("begin-any {text} end-any");
-        let world = world(std::slice::from_ref(&text));
+        let world = hostile_world(std::slice::from_ref(&text));
         for format in &formats() {
             let output = world.report(|report| written(format, report));
             if format.name != "annotations" {

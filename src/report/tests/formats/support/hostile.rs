@@ -1,4 +1,4 @@
-//! A hostile hub: every text that it can write, in every format.
+//! A hostile hub: every text that it can write, in every format. The tests of the command share it.
 
 use std::fs;
 
@@ -7,10 +7,7 @@ use evidence::{
     LoginOutcome, LoginWith, ObjectRef, PlacementRequest, Scenario, StepOutcome, Unreadable, read_input,
 };
 use jiff::Timestamp;
-use judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers, rules::Finding};
 use serde_json::json;
-
-use super::world::{World, today};
 
 /// What does harm somewhere.
 pub const HARMS: &[(&str, &str)] = &[
@@ -176,64 +173,6 @@ pub fn evidence(texts: &[String]) -> Evidence {
         });
     }
     evidence
-}
-
-/// The same, judged; and whatever rules may make of such texts is in its verdicts, uncut.
-pub fn world(texts: &[String]) -> World {
-    let mut world = World::of(evidence(texts));
-    let rule = "identity/manager-label-present";
-    let waivers = format!(
-        "waivers: [{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2027-01-01}}, {{rule: {rule}, object: '*/*', reason: r, link: 'https://issues.example/2', expires: 2020-01-01}}]"
-    );
-    let waivers = Waivers::parse(&waivers).expect("waivers");
-    world.judgement.waive(&waivers, today(), false);
-    let WaiverOutcome { waiver, .. } = &mut world.judgement.waivers[0];
-    waiver.reason = texts.join(" ");
-    waiver.link = texts.join(" ");
-    let findings = texts.iter().map(|text| {
-        let mut finding = Finding::on(ObjectRef::default(), "");
-        for part in [
-            &mut finding.object.kind,
-            &mut finding.object.namespace,
-            &mut finding.object.name,
-            &mut finding.path,
-            &mut finding.expected,
-            &mut finding.observed,
-            &mut finding.message,
-        ] {
-            part.clone_from(text);
-        }
-        finding
-    });
-    let all: Vec<Finding> = findings.collect();
-    let verdicts = &mut world.judgement.verdicts;
-    // One of each is enough of what is long.
-    let short: Vec<Finding> = all
-        .iter()
-        .filter(|finding| finding.path.len() < LONG)
-        .cloned()
-        .collect();
-    let outcomes = Verdict::ALL
-        .into_iter()
-        .filter(|outcome| *outcome != Verdict::Pass);
-    for (verdict, outcome) in verdicts.iter_mut().zip(outcomes) {
-        let findings = if outcome == Verdict::Fail { &all } else { &short };
-        plant(verdict, outcome, texts, findings);
-    }
-    world
-}
-
-fn plant(verdict: &mut RuleVerdict, outcome: Verdict, texts: &[String], findings: &[Finding]) {
-    verdict.verdict = outcome;
-    verdict.notes = texts.iter().cloned().map(evidence::Reason::from).collect();
-    verdict.reasons.clear();
-    verdict.findings.clear();
-    verdict.waived.clear();
-    match outcome {
-        Verdict::Fail | Verdict::Warn => verdict.findings = findings.to_vec(),
-        Verdict::Waived => verdict.waived = findings.iter().map(|finding| (finding.clone(), 0)).collect(),
-        _ => verdict.reasons = vec![texts.join(" ").into()],
-    }
 }
 
 /// Nothing in it moves a cursor, turns text about, hides or towers, and no line is a command.

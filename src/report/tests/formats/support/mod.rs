@@ -1,4 +1,4 @@
-//! The formats, each with what reads it, and the hubs that they report on. The root package's tests share it.
+//! The formats, each with what reads it, and the hubs that they report on.
 
 pub mod agreement;
 pub mod hostile;

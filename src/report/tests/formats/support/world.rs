@@ -2,10 +2,15 @@
 
 use std::path::Path;
 
-use evidence::{Asked, Digester, Evidence, Gap, Kind, read_input};
+use evidence::{Asked, Digester, Evidence, Gap, Kind, ObjectRef, read_input};
 use jiff::{Timestamp, civil::Date};
-use judge::{Judgement, Selection, Verdict, Waivers, judge, rules};
+use judge::{
+    Judgement, RuleVerdict, Selection, Verdict, WaiverOutcome, Waivers, judge,
+    rules::{self, Finding},
+};
 use report::{EditionDecision, Report, by_edition};
+
+use super::hostile;
 
 /// Evidence with what was judged from it.
 pub struct World {
@@ -88,5 +93,63 @@ impl World {
             editions: &self.editions,
             advice: report::no_advice,
         })
+    }
+}
+
+/// A hostile hub, judged; and whatever rules may make of such texts is in its verdicts, uncut.
+pub fn hostile_world(texts: &[String]) -> World {
+    let mut world = World::of(hostile::evidence(texts));
+    let rule = "identity/manager-label-present";
+    let waivers = format!(
+        "waivers: [{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2027-01-01}}, {{rule: {rule}, object: '*/*', reason: r, link: 'https://issues.example/2', expires: 2020-01-01}}]"
+    );
+    let waivers = Waivers::parse(&waivers).expect("waivers");
+    world.judgement.waive(&waivers, today(), false);
+    let WaiverOutcome { waiver, .. } = &mut world.judgement.waivers[0];
+    waiver.reason = texts.join(" ");
+    waiver.link = texts.join(" ");
+    let findings = texts.iter().map(|text| {
+        let mut finding = Finding::on(ObjectRef::default(), "");
+        for part in [
+            &mut finding.object.kind,
+            &mut finding.object.namespace,
+            &mut finding.object.name,
+            &mut finding.path,
+            &mut finding.expected,
+            &mut finding.observed,
+            &mut finding.message,
+        ] {
+            part.clone_from(text);
+        }
+        finding
+    });
+    let all: Vec<Finding> = findings.collect();
+    let verdicts = &mut world.judgement.verdicts;
+    // One of each is enough of what is long.
+    let short: Vec<Finding> = all
+        .iter()
+        .filter(|finding| finding.path.len() < hostile::LONG)
+        .cloned()
+        .collect();
+    let outcomes = Verdict::ALL
+        .into_iter()
+        .filter(|outcome| *outcome != Verdict::Pass);
+    for (verdict, outcome) in verdicts.iter_mut().zip(outcomes) {
+        let findings = if outcome == Verdict::Fail { &all } else { &short };
+        plant(verdict, outcome, texts, findings);
+    }
+    world
+}
+
+fn plant(verdict: &mut RuleVerdict, outcome: Verdict, texts: &[String], findings: &[Finding]) {
+    verdict.verdict = outcome;
+    verdict.notes = texts.iter().cloned().map(evidence::Reason::from).collect();
+    verdict.reasons.clear();
+    verdict.findings.clear();
+    verdict.waived.clear();
+    match outcome {
+        Verdict::Fail | Verdict::Warn => verdict.findings = findings.to_vec(),
+        Verdict::Waived => verdict.waived = findings.iter().map(|finding| (finding.clone(), 0)).collect(),
+        _ => verdict.reasons = vec![texts.join(" ").into()],
     }
 }
