@@ -4,6 +4,7 @@
 //! [`SECRET`] in it. [`EXPOSED`] stands in profiles, where no credential belongs: the evidence holds profiles as the hub
 //! does, and nothing else may repeat it.
 
+mod credentials;
 mod echoing_member;
 
 use std::{
