@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use apiserver::{AuditLevel, Loopback};
+use apiserver::{ApiServer, AuditLevel, Loopback};
 use collect::clock::Clock;
 use envtest::Assets;
 use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Role, read_input};
@@ -32,6 +32,8 @@ pub fn trials() -> Vec<Trial> {
     vec![
         on_lab("an_implementation_is_driven_by_commands", driven_by_commands),
         on_envtest("an_implementation_is_driven_by_commands", driven_by_commands),
+        on_lab("what_a_hook_prints_shows_no_credential", no_credential_is_shown),
+        on_lab("a_signal_has_everything_undone", a_signal_has_everything_undone),
         on_lab(
             "a_killed_run_is_cleaned_up_after",
             a_killed_run_is_cleaned_up_after,
@@ -264,6 +266,24 @@ fn written(world: &World) -> BTreeSet<String> {
     .collect()
 }
 
+fn no_credential_is_shown(world: World) {
+    let print =
+        "cat \"$CONFORMANCE_HUB_KUBECONFIG\" \"$CONFORMANCE_MEMBER_KUBECONFIG\"; echo printed >&2; exit 7";
+    world.folder.write("join.sh", print);
+    let (evidence, mut all) = world.driven();
+    let driver = evidence.driver.as_ref().expect("a driver");
+    let join = driver.steps_of(DriverAction::Join).next().expect("a join");
+    assert_contains(&join.output, &["printed", "token: …"]);
+    assert_contains(&all, &["failed to join"]);
+    for name in ["evidence.jsonl", "report.json", "report.xml"] {
+        all += &world.folder.text(name);
+    }
+    // The fake members' tokens are made in the same way, by another name.
+    for token in [ApiServer::token("conformance"), ApiServer::token("admin")] {
+        assert!(!all.contains(&token), "{token}");
+    }
+}
+
 /// Starts a run, and returns when it has changed profiles of the hub.
 fn start(world: &World) -> Child {
     // Members break and heal for longer than this test takes.
@@ -283,6 +303,20 @@ fn start(world: &World) -> Child {
     });
     assert!(world.joined() > 0 && world.journals() == 1);
     child
+}
+
+fn a_signal_has_everything_undone(world: World) {
+    let child = start(&world);
+    signal(&child, "-INT");
+    let output = child.wait_with_output().expect("it ends");
+    let printed = printed(&output);
+    assert_contains(&printed, &["undoing changes"]);
+    assert!(output.status.code().is_some_and(|code| code != 130), "{output:?}");
+    assert_eq!((world.joined(), world.journals()), (0, 0), "{printed}");
+    world.until("nothing is left", |world| world.profiles().is_empty());
+    let evidence = world.evidence(&printed);
+    let gap = evidence.gaps(Kind::Driver).next().expect("a gap");
+    assert!(gap.reason.contains("stopped before"), "{gap:?}");
 }
 
 fn a_killed_run_is_cleaned_up_after(world: World) {
