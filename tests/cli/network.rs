@@ -11,13 +11,27 @@ use std::{
     time::Duration,
 };
 
+use apiserver::Identity;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use collect::clock::Clock;
+use flate2::{Compression, write::GzEncoder};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use tokio_rustls::rustls::{
+    ServerConfig, ServerConnection, StreamOwned, crypto::ring, pki_types::PrivateKeyDer,
+};
 
 use super::*;
 
+const HOST: &str = "127.0.0.1";
+
 /// Handles each connection in a thread of its own. Returns a kubeconfig for it.
 fn hub(folder: &Folder, handle: impl Fn(TcpStream) + Clone + Send + 'static) -> String {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    folder.kubeconfig(listen(handle))
+}
+
+/// Handles each connection to the returned port in a thread of its own.
+fn listen(handle: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
+    let listener = TcpListener::bind((HOST, 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -25,7 +39,7 @@ fn hub(folder: &Folder, handle: impl Fn(TcpStream) + Clone + Send + 'static) -> 
             thread::spawn(move || handle(stream));
         }
     });
-    folder.kubeconfig(port)
+    port
 }
 
 /// A hub that answers requests for its version, and no other.
@@ -117,4 +131,99 @@ fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
     assert_contains(&folder.text("report.xml"), &["<error "]);
     refused(format!("{run} --context there"), &["there"]);
     expect_output(4, "run", &["--kubeconfig"]);
+}
+
+/// An identity that was valid once, and is its own CA.
+fn expired() -> Identity {
+    let mut params = CertificateParams::new([HOST.to_owned()]).expect("a name");
+    params.not_after = date_time_ymd(2020, 1, 1);
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("an identity");
+    Identity {
+        ca: certificate.pem(),
+        config,
+    }
+}
+
+/// A version in few bytes that unpack to many, though the client has not asked for that.
+fn compressed() -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    let version = r#"{"gitVersion": "v1.36.1"}"#.to_owned() + &" ".repeat(4 << 20);
+    packed.write_all(version.as_bytes()).expect("packed");
+    let body = packed.finish().expect("packed");
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.into_bytes(), body].concat()
+}
+
+/// What goes wrong with TLS and with heads and encodings of answers, and what is then said.
+#[test]
+fn a_hub_that_breaks_tls_or_http_is_reported_and_sees_no_verdict() {
+    let identity = |host: &str| Identity::new("hub", &[host]).expect("a certificate");
+    let other = Identity::new("other", &[HOST]).expect("a certificate");
+    let of_unknown_ca = Identity {
+        ca: other.ca,
+        ..identity(HOST)
+    };
+    let ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec();
+    let long = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(1 << 20)).into_bytes();
+    for (identity, answer, parts) in [
+        (expired(), Some(ok.clone()), ["securely", "expired"]),
+        (
+            identity("other.example"),
+            Some(ok.clone()),
+            ["securely", "not valid for name"],
+        ),
+        (of_unknown_ca, Some(ok), ["securely", "UnknownIssuer"]),
+        (
+            identity(HOST),
+            None,
+            ["failed to reach the hub", "no answer came for 1 s"],
+        ),
+        (
+            identity(HOST),
+            Some(long),
+            ["failed to reach the hub", "too large"],
+        ),
+        (
+            identity(HOST),
+            Some(compressed()),
+            ["failed to reach the hub", "the answer to /version cannot be read"],
+        ),
+    ] {
+        let config = Arc::new(identity.config);
+        let port = listen(move |mut stream| {
+            let mut request = [0; 4096];
+            let Some(answer) = &answer else {
+                // Until the client closes the connection.
+                while stream.read(&mut request).is_ok_and(|read| read > 0) {}
+                return;
+            };
+            let server = ServerConnection::new(Arc::clone(&config)).expect("a server");
+            let mut stream = StreamOwned::new(server, stream);
+            while stream.read(&mut request).is_ok_and(|read| read > 0) {
+                let _ = stream.write_all(answer);
+            }
+        });
+        let folder = Folder::new();
+        let ca = BASE64_STANDARD.encode(&identity.ca);
+        let cluster = format!("server: 'https://{HOST}:{port}', certificate-authority-data: {ca}");
+        let kubeconfig = folder.kubeconfig_with(&cluster, "token: a-CANARY");
+        let clock = Clock::system();
+        let start = clock.now();
+        let run = format!("run --kubeconfig {kubeconfig} --request-timeout 1s");
+        let printed = expect_output(4, run, &parts);
+        assert!(!printed.contains("CANARY"), "{printed}");
+        let seconds = clock.now().duration_since(start).as_secs();
+        assert!(seconds < 30, "{parts:?}: {seconds} s");
+    }
 }
