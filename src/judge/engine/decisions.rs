@@ -365,9 +365,11 @@ struct DecisionProgress<'e> {
 
 impl<'e> DecisionProgress<'e> {
     fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision]) -> Self {
+        // What is terminating at the beginning may have been so for long.
+        let terminating = slices.iter().filter(|slice| slice.is_terminating());
         Self {
             clusters: clusters(slices),
-            terminating: HashMap::default(),
+            terminating: terminating.map(|slice| (&*slice.metadata.uid, 0)).collect(),
             absent: BTreeMap::new(),
             history: DecisionHistory {
                 id,
