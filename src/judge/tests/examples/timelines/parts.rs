@@ -31,31 +31,16 @@ const KINDS: [Kind; 15] = [
     Kind::Outputs,
 ];
 
-/// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 16] = [
-    // What the only look shows counts as old, though it may have begun just then.
-    (Kind::Timeline, "clustersets/one-set-per-namespace"),
+/// Rules that find a violation only without a kind of evidence.
+const MISSED: [(Kind, &str); 4] = [
+    // What a single list shows counts as old, although it may have begun just then.
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
-    (Kind::Timeline, "identity/manager-label-present"),
-    (Kind::Timeline, "version/reported"),
-    // One id may mean two clusters in two ClusterSets. What has one id is held for one elsewhere, so that it passes.
-    (Kind::Namespaces, "identity/one-profile-per-cluster"),
     // No client has permission for one of the two kinds only.
     (Kind::Secrets, "consumers/secret-labelled"),
-    // Without a log, the restart is the only known cause of what happens to profiles then.
-    (Kind::Requests, "lifecycle/restart-keeps-profiles"),
-    (Kind::Requests, "placement-lifecycle/restart-keeps"),
-    // Only the log or the field managers show the other writers.
-    (Kind::Writers, "updates/status-writes-within-budget"),
+    // Only the field managers show that another client wrote.
+    (Kind::Writers, "conditions/joined-follows-leave"),
     // Without any record of writers, the implementation is the only known one.
     (Kind::Writers, "properties/location-immutable"),
-    (Kind::Requests, "placement-ownership/one-writer"),
-    (Kind::Requests, "placement-references/resolve"),
-    (Kind::Writers, "placement-lifecycle/unplaced"),
-    (Kind::Writers, "placement-slices/cluster-once"),
-    (Kind::Writers, "placement-slices/index-complete"),
-    // Without a server timestamp, a change that arrives late and without a gap counts from its arrival.
-    (Kind::Writers, "placement-references/resolve"),
 ];
 
 /// Whether a run may have such evidence without that kind.
