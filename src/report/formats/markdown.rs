@@ -229,7 +229,7 @@ fn reproduce(report: &Report) -> String {
     format!("\n### Reproduce\n\n{}\n", code(&command))
 }
 
-/// Whether a file is no stream.
+/// Whether the path names a regular file, not a stream.
 fn is_stored(file: &&str) -> bool {
     *file != "-" && !file.starts_with("/dev/")
 }

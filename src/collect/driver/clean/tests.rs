@@ -128,9 +128,9 @@ impl World {
     async fn clean_all(&self, messages: &[&str]) {
         let cleaned = self.clean().await;
         assert_eq!(cleaned.leftovers, [""; 0]);
-        let told = cleaned.messages.join("\n");
+        let output = cleaned.messages.join("\n");
         for message in messages {
-            assert!(told.contains(message), "{message} in {told}");
+            assert!(output.contains(message), "{message} in {output}");
         }
     }
 }

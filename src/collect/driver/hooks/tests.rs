@@ -74,14 +74,14 @@ echo "profile: fleet/b""#;
     let output = &called.output;
     assert!(!output.contains("CANARY"), "{output}");
     let folder = world.folder.path().canonicalize().expect("a path");
-    for told in [
+    for expected in [
         "CONFORMANCE_ACTION=join\nCONFORMANCE_HUB_KUBECONFIG=hub.kubeconfig\nCONFORMANCE_MEMBER=conformance-r4n6d-01\n\
          CONFORMANCE_MEMBER_KUBECONFIG=conformance-r4n6d-01.kubeconfig\nCONFORMANCE_PROFILE=fleet/a\n\
          CONFORMANCE_RUN=r4n6d\n",
         "\nPLACE=file\n",
         &format!("{}\na b\n600\n600\n700\n", folder.display()),
     ] {
-        assert!(output.contains(told), "{told} in {output}");
+        assert!(output.contains(expected), "{expected} in {output}");
     }
     let profile = called.profile.expect("a profile");
     assert_eq!(

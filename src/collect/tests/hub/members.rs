@@ -290,18 +290,21 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         let body = format!(r#"{{"metadata": {metadata}, "items": [{{"metadata": {{"name": "n"}}}}]}}"#);
         Fake::but_for("/api/v1/nodes", 200, body.leak())
     };
-    let told = one_node(r#"{"continue": "x y", "remainingItemCount": 41}"#);
-    let untold = Fake::new(move |_, path| match path.strip_prefix("/api/v1/nodes?limit=") {
+    let counted = one_node(r#"{"continue": "x y", "remainingItemCount": 41}"#);
+    let uncounted = Fake::new(move |_, path| match path.strip_prefix("/api/v1/nodes?limit=") {
         Some("1") => page(1, json!({"continue": "x y"})),
         Some("500") => page(501, json!({"continue": "z"})),
         Some("500&continue=z") => page(3, json!({})),
         Some(other) => panic!("{other}"),
         None => well(path),
     });
-    let ways = vec![way("told", told.client()), way("untold", untold.client())];
+    let ways = vec![
+        way("counted", counted.client()),
+        way("uncounted", uncounted.client()),
+    ];
     let evidence = world.ask(0, ways).await;
     let nodes = |name: &str| member(&evidence, name).looks[0].nodes;
-    assert_eq!((nodes("told"), nodes("untold")), (Some(42), Some(504)));
+    assert_eq!((nodes("counted"), nodes("uncounted")), (Some(42), Some(504)));
 }
 
 #[tokio::test(start_paused = true)]
