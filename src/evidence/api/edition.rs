@@ -239,9 +239,7 @@ mod tests {
              2026-09, placement-2025-09, placement-2026-09, consumer-2026-07, consumer-2026-09)"
         );
         let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
-        assert_eq!(
-            nonsense.to_string(),
-            "unknown feature `zzz` (the features: consumer-secrets)"
-        );
+        let expected = "unknown feature `zzz` (the features: consumer-secrets)";
+        assert_eq!(nonsense.to_string(), expected);
     }
 }

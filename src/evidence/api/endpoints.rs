@@ -183,17 +183,13 @@ mod tests {
     #[test]
     fn an_endpoint_is_called_over_tls_without_what_may_be_secret() {
         let urls = |endpoint: &str| Place::urls(endpoint).unwrap_or_default();
-        assert_eq!(
-            urls("https://u:p@A.example/k8s/?t=x#f"),
-            ["https://a.example:443/k8s"]
-        );
+        let expected = ["https://a.example:443/k8s"];
+        assert_eq!(urls("https://u:p@A.example/k8s/?t=x#f"), expected);
         assert_eq!(urls("a.example.:6443"), ["https://a.example:6443"]);
         assert_eq!(urls("[2001:db8::1]:6443"), ["https://[2001:db8::1]:6443"]);
         assert_eq!(urls("2001:db8::1")[1], "https://[2001:db8::1]:6443");
-        assert_eq!(
-            urls("10.0.0.1"),
-            ["https://10.0.0.1:443", "https://10.0.0.1:6443"]
-        );
+        let expected = ["https://10.0.0.1:443", "https://10.0.0.1:6443"];
+        assert_eq!(urls("10.0.0.1"), expected);
         for endpoint in ["http://a.example", "a.example", "a b", ""] {
             assert_eq!(Place::urls(endpoint), None, "{endpoint}");
         }

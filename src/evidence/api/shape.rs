@@ -146,10 +146,8 @@ mod tests {
 
     #[test]
     fn only_lists_of_strings_are_read() {
-        assert_eq!(
-            strings(" [ \"a\", \"b\\n\" ] \n"),
-            Some(vec!["a".to_owned(), "b\n".to_owned()])
-        );
+        let expected = Some(vec!["a".to_owned(), "b\n".to_owned()]);
+        assert_eq!(strings(" [ \"a\", \"b\\n\" ] \n"), expected);
         assert_eq!(strings("[]"), Some(Vec::new()));
         let others = r#"a|"a"|a,b|[a]|['a']|["a",1]|["a"|{"a":"b"}|["a"]]|"#;
         for other in others.split('|') {

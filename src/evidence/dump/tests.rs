@@ -6,28 +6,17 @@ use crate::{
     Asked, Digester, Input, InputError, Kind, LimitError, Limits, Origin, read_input, read_input_bounded,
 };
 
-fn read(text: &str) -> Result<Input, InputError> {
-    read_from(
-        text.as_bytes(),
-        "dumps/hub.yaml",
-        &Digester::new([7; 32]),
-        &Limits::default(),
-    )
-}
-
-fn read_bytes(bytes: &[u8]) -> Result<Input, InputError> {
-    read_from(bytes, "x", &Digester::new([7; 32]), &Limits::default())
+fn read(text: impl AsRef<[u8]>) -> Result<Input, InputError> {
+    let (digester, limits) = (Digester::new([7; 32]), Limits::default());
+    read_from(text.as_ref(), "dumps/hub.yaml", &digester, &limits)
 }
 
 fn names(input: &Input) -> Vec<&str> {
-    input
-        .evidence
-        .everyone()
-        .map(|profile| &*profile.metadata.name)
-        .collect()
+    let profiles = input.evidence.everyone();
+    profiles.map(|profile| &*profile.metadata.name).collect()
 }
 
-fn refused(text: &str) -> String {
+fn refused(text: impl AsRef<[u8]>) -> String {
     read(text).expect_err("no dump").to_string()
 }
 
@@ -56,42 +45,36 @@ fn yaml_and_json_say_the_same() {
          "status": {"properties": [{"name": "p", "value": "off"}]}},
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "labels": {"x": "y"}}},
     ], "kind": "List"});
-    let from_json = read(&list.to_string()).expect("reads JSON");
-    let pretty = serde_json::to_string_pretty(&list).expect("writes");
+    let from_json = read(list.to_string()).expect("reads JSON");
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {x: y}}\n";
-    let from_yaml = read(&format!(
-        "%YAML 1.2\n---\n# of kubectl\n{}---\n---\r\n{namespace}...\n",
-        profile("a")
-    ));
-    assert_eq!(from_yaml.expect("reads YAML"), from_json);
-    assert_eq!(read(&pretty).expect("reads"), from_json);
-    assert_eq!(
-        read(&list["items"].to_string()).expect("reads an array"),
-        from_json
-    );
-    let several = format!("{}\n{}\n---\n{}", list["items"][0], "", list["items"][1]);
-    assert_eq!(read(&several).expect("reads several values"), from_json);
+    for same in [
+        format!(
+            "%YAML 1.2\n---\n# of kubectl\n{}---\n---\r\n{namespace}...\n",
+            profile("a")
+        ),
+        serde_json::to_string_pretty(&list).expect("writes"),
+        list["items"].to_string(),
+        format!("{}\n\n---\n{}", list["items"][0], list["items"][1]),
+    ] {
+        assert_eq!(read(&same).expect("reads"), from_json, "{same}");
+    }
 
     // YAML 1.1 would take `on`, `yes` and `off` for booleans, and the time for one.
     let profile = &from_json.evidence.profiles[0];
     assert_eq!(profile.origin, Origin::Listed);
     assert_eq!(profile.last().label("on"), Some("yes"));
-    assert_eq!(
-        profile.last().metadata.creation_timestamp.as_deref(),
-        Some("2026-01-01T00:00:00Z")
-    );
+    let created = profile.last().metadata.creation_timestamp.as_deref();
+    assert_eq!(created, Some("2026-01-01T00:00:00Z"));
     assert_eq!(from_json.evidence.namespaces[0].labels["x"], "y");
 }
 
 #[test]
 fn says_what_a_dump_cannot_tell() {
-    let bare = read(&profile("a")).expect("reads").evidence;
+    let bare = read(profile("a")).expect("reads").evidence;
     assert_eq!(bare.header.hub.source, "dump hub.yaml");
     assert_eq!(bare.header.hub.api_version.as_deref(), Some("v1alpha1"));
-    assert_eq!(
-        (bare.header.window, bare.profiles[0].versions[0].at),
-        (None, None)
-    );
+    assert_eq!(bare.header.window, None);
+    assert_eq!(bare.profiles[0].versions[0].at, None);
     assert_eq!(bare.asked(Kind::Inventory), &Asked::Yes);
     for (kind, remedy) in [
         (Kind::Namespaces, "kubectl get namespaces"),
@@ -106,15 +89,11 @@ fn says_what_a_dump_cannot_tell() {
         assert!(reason.contains(remedy), "{kind}: {reason}");
     }
 
-    let owned = profile("a").replace(
-        "labels: {on: yes}",
-        "managedFields: [{manager: m, operation: Update}]",
-    );
+    let fields = "managedFields: [{manager: m, operation: Update}]";
+    let owned = profile("a").replace("labels: {on: yes}", fields);
     let namespace = "---\nkind: Namespace\napiVersion: v1\nmetadata: {name: n}\n";
     let secret = "---\nkind: Secret\napiVersion: v1\nmetadata: {name: s, namespace: n}\n";
-    let full = read(&format!("{owned}{namespace}{secret}"))
-        .expect("reads")
-        .evidence;
+    let full = read(owned + namespace + secret).expect("reads").evidence;
     for kind in [Kind::Namespaces, Kind::Secrets, Kind::Writers] {
         assert_eq!(full.asked(kind), &Asked::Yes, "{kind}");
     }
@@ -159,58 +138,43 @@ fn typed_lists_tell_the_kind_of_their_items() {
 #[test]
 fn an_object_without_a_name_has_a_line() {
     let nameless = format!("{}---\n{}", profile("a"), profile("").replace("namespace: n", ""));
-    let input = read(&nameless).expect("reads");
+    let input = read(nameless).expect("reads");
     assert_eq!(names(&input), ["a"]);
     let unreadable = &input.evidence.unreadable[0];
     assert_eq!(unreadable.message, "metadata.name is missing (dumps/hub.yaml:12)");
-    let null = profile("a").replace(
-        "status:\n  properties:\n  - {name: p, value: off}",
-        "status: null\nspec:",
-    );
-    assert_eq!(names(&read(&null).expect("null is as good as absent")), ["a"]);
+    let status = "status:\n  properties:\n  - {name: p, value: off}";
+    let null = profile("a").replace(status, "status: null\nspec:");
+    assert_eq!(names(&read(null).expect("null is as good as absent")), ["a"]);
 }
+
+/// Dumps with `|` for a line's end, and where the first flaw is: in an object, in a list, behind its items, in an object of
+/// an ignored kind, and before another flaw.
+const NO_YAML: &str = r#"
+kind: Pod|---|kind: ClusterProfile|status: {}|status: {} => 5:1
+apiVersion: v1|items:|- kind: Pod|- kind: "Pod"x|- kind: Pod|kind: List => 4:14
+apiVersion: v1|items:|- kind: Pod|- kind: "Pod"|- kind: Pod|kind: [List => 6:7
+items:|  - kind: Pod|- kind: Pod|kind: List => 3:
+- kind: Pod|kind: List => 2:
+kind: Pod|...|kind: [ => 3:
+kind: Pod|spec: *canary|---|status: {}|status: {} => 2:7"#;
 
 #[test]
 fn what_is_no_yaml_is_refused_with_line_and_column() {
-    let odd = profile("odd") + "status: {}\n";
-    assert_eq!(
-        refused(&format!("{}---\n{odd}", profile("a"))),
-        "dumps/hub.yaml:22:1 is not valid YAML: the key `status` is repeated; correct the file, or dump again"
-    );
-    // Within a list, and behind its items.
-    let list = "apiVersion: v1\nitems:\n- kind: Pod\n- kind: \"Pod\"x\n- kind: Pod\nkind: List\n";
-    let told = refused(list);
-    assert!(
-        told.starts_with("dumps/hub.yaml:4:14 is not valid YAML: "),
-        "{told}"
-    );
-    let told = refused(&list.replace("\"x", "\"").replace("List", "[List"));
-    assert!(
-        told.starts_with("dumps/hub.yaml:6:7 is not valid YAML: "),
-        "{told}"
-    );
-    for (text, line) in [
-        ("items:\n  - kind: Pod\n- kind: Pod\nkind: List\n", 3),
-        ("- kind: Pod\nkind: List\n", 2),
-        ("kind: Pod\n...\nkind: [\n", 3),
-    ] {
-        let message = refused(&format!("{text}---\n{}", profile("a")));
+    for row in NO_YAML.lines().skip(1) {
+        let (text, place) = row.split_once(" => ").expect("a text and its place");
+        let message = refused(format!("{}\n---\n{}", text.replace('|', "\n"), profile("a")));
+        let is_placed = message.starts_with(&format!("dumps/hub.yaml:{place}"));
+        assert!(is_placed && message.contains(" is not valid YAML: "), "{message}");
         assert!(
-            message.starts_with(&format!("dumps/hub.yaml:{line}:")),
+            message.ends_with("; correct the file, or dump again"),
             "{message}"
         );
-        assert!(message.contains(" is not valid YAML: "), "{message}");
+        assert!(!message.contains("canary"), "{message}");
     }
-    // Of an ignored kind, or behind a flaw of another: the first one counts.
-    let told = refused(&format!("kind: Pod\nspec: *canary\n---\n{odd}"));
-    assert_eq!(
-        told,
-        "dumps/hub.yaml:2:7 is not valid YAML: alias references unknown anchor; correct the file, or dump again"
-    );
     for more in [1, 5_000] {
         let more = "- kind: Pod\n".repeat(more);
-        let told = refused(&format!("kind: Pod\nspec: *canary\n---\n{more}---\n[{{}},\n7 7]"));
-        assert!(told.starts_with("dumps/hub.yaml:2:7"), "{told}");
+        let message = refused(format!("kind: Pod\nspec: *canary\n---\n{more}---\n[{{}},\n7 7]"));
+        assert!(message.starts_with("dumps/hub.yaml:2:7"), "{message}");
     }
 }
 
@@ -231,7 +195,7 @@ fn what_is_no_json_is_refused_with_line_and_column() {
         let (place, message) = flaw.split_once(' ').expect("a place");
         let expected =
             format!("dumps/hub.yaml:{place} is not valid JSON: {message}; correct the file, or dump again");
-        assert_eq!(refused(&text.replace('|', "\n")), expected, "{text}");
+        assert_eq!(refused(text.replace('|', "\n")), expected, "{text}");
     }
 }
 
@@ -239,15 +203,13 @@ fn what_is_no_json_is_refused_with_line_and_column() {
 #[test]
 fn a_text_that_looks_like_a_large_number_costs_one_object() {
     let odd = profile("odd").replace("on: yes", "commit: 1e98765");
-    let input = read(&format!("{}---\n{odd}", profile("a"))).expect("reads");
+    let input = read(format!("{}---\n{odd}", profile("a"))).expect("reads");
     assert_eq!(names(&input), ["a"]);
     let told = "ClusterProfile n/odd could not be read: a number in it is out of range";
     assert_eq!(input.evidence.unreadable[0].to_string(), told);
-    let list = format!(
-        "items:\n- {}- kind: Pod\n",
-        odd.replace('\n', "\n  ").trim_end_matches(' ')
-    );
-    let input = read(&format!("{list}---\n{}", profile("a"))).expect("reads");
+    let item = odd.replace('\n', "\n  ");
+    let list = format!("items:\n- {}- kind: Pod\n", item.trim_end_matches(' '));
+    let input = read(format!("{list}---\n{}", profile("a"))).expect("reads");
     assert_eq!((names(&input), input.evidence.unreadable.len()), (vec!["a"], 1));
 }
 
@@ -262,42 +224,45 @@ fn a_json_object_that_repeats_a_key_is_unreadable() {
 
 #[test]
 fn what_is_no_dump_is_refused_with_place_and_remedy() {
-    assert_eq!(
-        refused("  \n"),
-        "dumps/hub.yaml is empty: did the kubectl command that wrote it fail?"
-    );
-    let none =
-        refused("kind: Pod\napiVersion: v1\n---\nkind: Namespace\napiVersion: v1\nmetadata: {name: n}\n");
-    assert!(
-        none.starts_with(
-            "dumps/hub.yaml holds no ClusterProfile (but 1 × Namespace, 1 × Pod): dump with `kubectl get"
+    let pod = b"kind: Pod\napiVersion: v1\n---\nkind: Namespace\napiVersion: v1\nmetadata: {name: n}\n";
+    for (text, start) in [
+        (
+            &b"  \n"[..],
+            " is empty: did the kubectl command that wrote it fail?",
         ),
-        "{none}"
-    );
-    // Of a hub without profiles.
-    let empty = read_bytes(b"items: []\nkind: List\n").expect("an inventory");
-    assert!(empty.evidence.profiles.is_empty());
-    assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is not a Kubernetes object"));
-    assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is not a Kubernetes object"));
-    let latin = read_bytes(b"kind: List\nitems: \xE9\n")
-        .expect_err("no UTF-8")
-        .to_string();
-    assert_eq!(latin, "x:2 is not UTF-8 text: is this a dump of kubectl?");
-    let utf16 = read_bytes(b"\xFF\xFEk\0i\0").expect_err("no UTF-8").to_string();
+        (
+            pod,
+            " holds no ClusterProfile (but 1 × Namespace, 1 × Pod): dump with `kubectl get",
+        ),
+        (b"\n---\nhello\n", ":3 is not a Kubernetes object"),
+        (b"[7]", ":1 is not a Kubernetes object"),
+        (
+            b"kind: List\nitems: \xE9\n",
+            ":2 is not UTF-8 text: is this a dump of kubectl?",
+        ),
+    ] {
+        let message = refused(text);
+        assert!(
+            message.starts_with(&format!("dumps/hub.yaml{start}")),
+            "{message}"
+        );
+    }
+    let utf16 = refused(b"\xFF\xFEk\0i\0");
     assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
+    // Of a hub without profiles.
+    let empty = read("items: []\nkind: List\n").expect("an inventory");
+    assert!(empty.evidence.profiles.is_empty());
     let files = ["a", "b", "c"].map(|name| format!("\u{FEFF}---\n{}...\n", profile(name)));
     let marked = files.concat() + "\u{FEFF}---\n[]\n\u{FEFF}---\n";
-    assert_eq!(names(&read(&marked).expect("byte order marks")), ["a", "b", "c"]);
-    assert_eq!(
-        names(&read(&format!("\u{FEFF}{}", profile("a"))).expect("a byte order mark")),
-        ["a"]
-    );
+    assert_eq!(names(&read(marked).expect("byte order marks")), ["a", "b", "c"]);
+    let marked = format!("\u{FEFF}{}", profile("a"));
+    assert_eq!(names(&read(marked).expect("a byte order mark")), ["a"]);
 }
 
 #[test]
 fn a_version_that_is_repeated_counts_once() {
     let version = profile("a").replace("labels: {on: yes}", "resourceVersion: \"5\"\n  uid: u");
-    let overlap = read(&format!("{version}---\n{version}")).expect("reads");
+    let overlap = read(format!("{version}---\n{version}")).expect("reads");
     assert_eq!(names(&overlap), ["a"]);
 }
 
@@ -305,30 +270,22 @@ fn a_version_that_is_repeated_counts_once() {
 fn a_directory_is_one_dump() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
-    let message = || {
-        read_input(folder.path(), &Digester::new([7; 32]))
-            .expect_err("no dump")
-            .to_string()
-    };
+    let read = |path: &std::path::Path| read_input(path, &Digester::new([7; 32]));
+    let message = |path| read(path).expect_err("no dump").to_string();
     put("notes.txt", "not: a: dump");
-    assert!(
-        message().contains("holds no *.yaml, *.yml or *.json file"),
-        "{}",
-        message()
-    );
+    let none = message(folder.path());
+    assert!(none.contains("holds no *.yaml, *.yml or *.json file"), "{none}");
 
     put("b.yml", &profile("b"));
     put("a.yaml", &profile("a"));
     put("c.json", "");
     std::fs::create_dir(folder.path().join("sub.yaml")).expect("a folder");
-    let input = read_input(folder.path(), &Digester::new([7; 32])).expect("reads");
-    assert_eq!(names(&input), ["a", "b"]);
+    assert_eq!(names(&read(folder.path()).expect("reads")), ["a", "b"]);
 
     put("c.json", "{");
-    assert!(message().contains("c.json:1 ends in the middle"), "{}", message());
-    let missing = read_input(&folder.path().join("none.yaml"), &Digester::new([7; 32]))
-        .expect_err("missing")
-        .to_string();
+    let cut = message(folder.path());
+    assert!(cut.contains("c.json:1 ends in the middle"), "{cut}");
+    let missing = message(&folder.path().join("none.yaml"));
     assert!(
         missing.starts_with("failed to read ") && missing.contains("none.yaml"),
         "{missing}"
@@ -339,7 +296,7 @@ fn a_directory_is_one_dump() {
 fn the_crd_tells_what_is_served() {
     let crd = "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: multicluster.x-k8s.io\n  \
                names: {plural: clusterprofiles}\n  versions: [{name: v1alpha1, served: true, subresources: {status: {}}}]\n";
-    let input = read(&format!("{}{crd}", profile("a"))).expect("reads");
+    let input = read(profile("a") + crd).expect("reads");
     let [served] = &input.evidence.header.hub.served[..] else {
         panic!("one version")
     };
@@ -350,7 +307,7 @@ fn the_crd_tells_what_is_served() {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read_bytes(&bytes);
+        let _ = read(bytes);
     }
 }
 
@@ -362,28 +319,26 @@ fn depth_is_bounded() {
         "a: ".to_owned() + &"[".repeat(100_000),
         "- ".repeat(50_000),
     ] {
-        read(&deep).expect_err("too deep");
-        let closed = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        read(&closed).expect_err("no object");
+        read(deep).expect_err("too deep");
     }
+    let closed = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    read(closed).expect_err("no object");
 }
 
 /// The kinds that a dump is said to hold a part of, each with the reason.
 fn partial(text: &str) -> Vec<(Kind, String)> {
     let gaps = read(text).expect("reads").evidence.gaps;
-    gaps.iter()
-        .map(|gap| (gap.kind, gap.reason.to_string()))
-        .collect()
+    let parts = gaps.iter().map(|gap| (gap.kind, gap.reason.to_string()));
+    parts.collect()
 }
 
 #[test]
 fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
     let list = |kind: &str, metadata: Value, items: &[Value]| {
-        let typed = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1"});
         let api_version = if kind == "ClusterProfileList" {
-            &typed["apiVersion"]
+            "multicluster.x-k8s.io/v1alpha1"
         } else {
-            &json!("v1")
+            "v1"
         };
         json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "items": items})
     };
@@ -404,10 +359,10 @@ fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
     let secrets = (Kind::Secrets, reason.replace(":1 is", ":2 is"));
     assert_eq!(with_profile("SecretList", cut.clone()), [secrets]);
     let reason = "dumps/hub.yaml:2 is only a part of a list: dump the whole list, without a limit";
-    let namespaces = (Kind::Namespaces, reason.to_owned());
+    let namespaces = [(Kind::Namespaces, reason.to_owned())];
     assert_eq!(
         with_profile("NamespaceList", json!({"continue": "x"})),
-        [namespaces]
+        namespaces
     );
     assert_eq!(with_profile("PodList", cut.clone()), []);
     // Of kinds that the dump does not hold, nothing is missing.
@@ -427,12 +382,8 @@ fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
 
 #[test]
 fn profiles_of_conformance_runs_are_left_out_with_a_note() {
-    let input = read(&format!(
-        "{}---\n{}",
-        profile("a"),
-        profile("m-conformance-bcdfg-1")
-    ))
-    .expect("reads");
+    let other = profile("m-conformance-bcdfg-1");
+    let input = read(format!("{}---\n{other}", profile("a"))).expect("reads");
     let judged = input.evidence.inventory().map(|profile| &*profile.metadata.name);
     assert_eq!(judged.collect::<Vec<_>>(), ["a"]);
     let note = "profiles of other conformance runs are not judged: 1, such as n/m-conformance-bcdfg-1";
@@ -442,9 +393,8 @@ fn profiles_of_conformance_runs_are_left_out_with_a_note() {
 #[test]
 fn versions_that_nobody_knows_are_told() {
     let slice = |version: &str| {
-        format!(
-            "apiVersion: multicluster.x-k8s.io/{version}\nkind: PlacementDecision\nmetadata: {{name: web-0}}\n"
-        )
+        let head = format!("apiVersion: multicluster.x-k8s.io/{version}\nkind: PlacementDecision\n");
+        head + "metadata: {name: web-0}\n"
     };
     let notes = |text: &str| read(text).expect("reads").notes;
     assert!(notes(&slice("v1alpha1")).is_empty());
@@ -462,13 +412,12 @@ fn a_large_dump_is_read_in_pieces_with_the_same_outcome() {
     let count = 800;
     // Larger than what is read at once, and than the largest object.
     let annotations = json!({"a": "]} \\\" {[", "note": "x".repeat(400)});
-    let items: Vec<Value> = (0..count)
-        .map(|number| {
-            let mut profile = json_profile(&format!("p{number}"));
-            profile["metadata"]["annotations"] = annotations.clone();
-            profile
-        })
-        .collect();
+    let item = |number| {
+        let mut profile = json_profile(&format!("p{number}"));
+        profile["metadata"]["annotations"] = annotations.clone();
+        profile
+    };
+    let items: Vec<Value> = (0..count).map(item).collect();
     let list = json!({"apiVersion": "v1", "items": items, "kind": "List", "metadata": {}});
     let limits = Limits {
         object: 20_000,
@@ -484,18 +433,14 @@ fn a_large_dump_is_read_in_pieces_with_the_same_outcome() {
     assert_eq!(names(&compact)[count - 1], format!("p{}", count - 1));
     let yaml = |item: &Value| serde_saphyr::to_string(item).expect("YAML");
     let documents: Vec<String> = items.iter().map(yaml).collect();
-    let blocks = documents
-        .iter()
-        .map(|text| format!("- {}\n", text.trim_end().replace('\n', "\n  ")));
+    let blocks = documents.iter().map(|text| text.trim_end().replace('\n', "\n  "));
+    let blocks: String = blocks.map(|text| format!("- {text}\n")).collect();
     let in_a_row: Vec<String> = items.iter().map(ToString::to_string).collect();
     for text in [
         serde_json::to_string_pretty(&list).expect("writes"),
         list["items"].to_string(),
         in_a_row.join("\n"),
-        format!(
-            "apiVersion: v1\nitems:\n{}kind: List\nmetadata: {{}}\n",
-            blocks.collect::<String>()
-        ),
+        format!("apiVersion: v1\nitems:\n{blocks}kind: List\nmetadata: {{}}\n"),
         documents.join("\n---\n"),
     ] {
         assert_eq!(read(&text), compact);
@@ -506,20 +451,13 @@ fn a_large_dump_is_read_in_pieces_with_the_same_outcome() {
 fn a_dump_that_was_cut_short_is_refused() {
     let list = json!({"apiVersion": "v1", "items": [json_profile("a"), json_profile("b")], "kind": "List"});
     let json = list.to_string();
+    let cut = |line| format!("dumps/hub.yaml:{line} ends in the middle: was kubectl interrupted? dump again");
     for end in 1..json.len() {
-        assert_eq!(
-            refused(&json[..end]),
-            "dumps/hub.yaml:1 ends in the middle: was kubectl interrupted? dump again"
-        );
+        assert_eq!(refused(&json[..end]), cut(1));
     }
     let item = |name: &str| format!("- {}\n", profile(name).trim_end().replace('\n', "\n  "));
     let yaml = format!("apiVersion: v1\nitems:\n{}{}kind: List\n", item("a"), item("b"));
-    let in_a_letter = read_bytes(b"kind: List\nitems:\n- kind: \xC3");
-    let told = in_a_letter.expect_err("half a dump").to_string();
-    assert_eq!(
-        told,
-        "x:3 ends in the middle: was kubectl interrupted? dump again"
-    );
+    assert_eq!(refused(b"kind: List\nitems:\n- kind: \xC3"), cut(3));
     let kind_begins = yaml.find("kind: List").expect("the end");
     for end in "apiVersion: v1\nitems".len()..yaml.len() - 1 {
         let message = refused(&yaml[..end]);
@@ -528,32 +466,21 @@ fn a_dump_that_was_cut_short_is_refused() {
             message.contains("was kubectl interrupted?") || message.contains(" is not valid YAML: ");
         // Between two lines, or in the line of the kind.
         let must_name_cut = yaml[..end].ends_with('\n') || end > kind_begins + "kind:".len();
-        assert!(
-            is_middle || names_cut && !must_name_cut,
-            "{message} of {}",
-            &yaml[..end]
-        );
+        let is_cut = is_middle || names_cut && !must_name_cut;
+        assert!(is_cut, "{message} of {}", &yaml[..end]);
     }
-    assert_eq!(
-        refused(&yaml[..kind_begins]),
-        "dumps/hub.yaml:22 ends in the middle: was kubectl interrupted? dump again"
-    );
-    assert_eq!(
-        names(&read(yaml.trim_end()).expect("no line break at the end")),
-        ["a", "b"]
-    );
+    assert_eq!(refused(&yaml[..kind_begins]), cut(22));
+    let no_line_break = read(yaml.trim_end()).expect("a dump");
+    assert_eq!(names(&no_line_break), ["a", "b"]);
 }
 
 #[test]
 fn what_turns_out_to_be_no_list_is_told() {
     let other = json!({"items": [json_profile("a")], "kind": "Other", "apiVersion": "v1"});
-    let input = read(&other.to_string()).expect("reads");
+    let input = read(other.to_string()).expect("reads");
     assert_eq!(names(&input), ["a"]);
-    assert!(
-        input.evidence.unreadable[0]
-            .message
-            .contains("is a malformed list")
-    );
+    let message = &input.evidence.unreadable[0].message;
+    assert!(message.contains("is a malformed list"), "{message}");
 }
 
 fn limited(text: impl std::io::Read) -> InputError {
@@ -592,10 +519,8 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         }
     }
     let noise = limited(std::io::Cursor::new(b"\xC7\x00\x9F".repeat(10_000)));
-    assert_eq!(
-        noise.to_string(),
-        "x:1 is not UTF-8 text: is this a dump of kubectl?"
-    );
+    let expected = "x:1 is not UTF-8 text: is this a dump of kubectl?";
+    assert_eq!(noise.to_string(), expected);
     let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
     let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));
     let items = format!("items:\n{}", "- a\n".repeat(1_000));
@@ -608,11 +533,9 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
 #[test]
 fn an_object_that_is_too_large_is_told_with_its_line() {
     let list = |long: &str| format!("[\n{},\n{{\n\"a\": \"{long}\"}}]", json_profile("a"));
-    let told = limited(list(&"x".repeat(3_000)).as_bytes()).to_string();
-    assert_eq!(
-        told,
-        "x:4: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB"
-    );
+    let message = limited(list(&"x".repeat(3_000)).as_bytes()).to_string();
+    let expected = "x:4: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB";
+    assert_eq!(message, expected);
     let yaml = format!("items:\n- a: 1\n- b: {}\n", "x".repeat(5_000));
     let message = limited(yaml.as_bytes()).to_string();
     assert!(message.starts_with("x:3: an object of more than"), "{message}");
@@ -624,10 +547,8 @@ fn a_file_and_a_directory_are_bounded_as_a_whole() {
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
     put("a.json", &json_profile("a").to_string());
     put("b.yaml", &profile("b"));
-    let size: u64 = ["a.json", "b.yaml"]
-        .map(|name| folder.path().join(name).metadata().expect("a file").len())
-        .iter()
-        .sum();
+    let size = |name: &str| folder.path().join(name).metadata().expect("a file").len();
+    let size = size("a.json") + size("b.yaml");
     let read = |whole: u64| {
         let limits = Limits {
             whole,

@@ -121,10 +121,8 @@ mod tests {
             .expect("read")
             .expect("a file");
         // FIPS 180-2, B.1.
-        assert_eq!(
-            sum.sha256,
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sum.sha256, expected);
         assert_eq!(sum.bytes, 3);
     }
 }

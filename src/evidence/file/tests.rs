@@ -17,18 +17,28 @@ fn written(evidence: &Evidence) -> Vec<u8> {
     bytes
 }
 
+/// The lines of the evidence file.
+fn text(evidence: &Evidence) -> String {
+    String::from_utf8(written(evidence)).expect("text")
+}
+
 fn write_file(evidence: &Evidence, path: &Path) {
     let file = File::create(path).expect("a file");
     write_named(evidence, path, file).expect("writes");
 }
 
-fn read_back(bytes: &[u8]) -> Input {
-    read_from(bytes, "x", &Limits::default()).expect("reads")
+fn open(path: &Path) -> Evidence {
+    let input = read_input(path, &Digester::new([7; 32]));
+    input.expect("reads").evidence
+}
+
+fn read_back(bytes: impl AsRef<[u8]>) -> Input {
+    read_from(bytes.as_ref(), "x", &Limits::default()).expect("reads")
 }
 
 /// Why a file is refused.
-fn refused(bytes: &[u8]) -> String {
-    let refused = read_from(bytes, "x", &Limits::default());
+fn refused(bytes: impl AsRef<[u8]>) -> String {
+    let refused = read_from(bytes.as_ref(), "x", &Limits::default());
     refused.expect_err("it is refused").to_string()
 }
 
@@ -37,7 +47,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read(evidence in evidence()) {
-        let input = read_back(&written(&evidence));
+        let input = read_back(written(&evidence));
         prop_assert!(input.notes.is_empty());
         prop_assert_eq!(input.evidence, evidence);
     }
@@ -126,13 +136,12 @@ fn sample() -> Evidence {
 
 #[test]
 fn a_patch_holds_what_differs_and_shares_the_rest() {
-    let bytes = written(&sample());
-    let text = String::from_utf8(bytes.clone()).expect("text");
+    let text = text(&sample());
     assert_eq!(
         text.lines().nth(2).expect("a patch"),
         r#"{"patch":{"at":"1970-01-01T00:01:00Z","object":{"metadata":{"resourceVersion":"2","writers":[{"manager":"m","operation":"Update","owns":["spec.displayName"],"time":"2026-01-01T00:00:00Z"},{"manager":"m","operation":"Update","owns":["status.conditions"],"subresource":"status","time":"2026-01-01T00:01:00Z"}]},"status":{"properties":[{"name":"p","value":"2"}]}}}}"#
     );
-    let evidence = read_back(&bytes).evidence;
+    let evidence = read_back(text).evidence;
     let [first, next] = &evidence.profiles[0].versions[..] else {
         panic!("two versions")
     };
@@ -142,8 +151,8 @@ fn a_patch_holds_what_differs_and_shares_the_rest() {
     assert!(Arc::ptr_eq(&first.status.conditions, &next.status.conditions));
     let property = |profile: &ClusterProfile| Arc::clone(&profile.status.properties[0].name);
     assert!(Arc::ptr_eq(&property(first), &property(next)));
-    let owns =
-        |profile: &ClusterProfile| Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[1].owns);
+    let writer = |profile: &ClusterProfile| profile.metadata.writers.as_ref().expect("writers")[1].clone();
+    let owns = |profile| writer(profile).owns;
     assert!(Arc::ptr_eq(&owns(first), &owns(next)));
 }
 
@@ -176,9 +185,8 @@ fn a_merge_patch_removes_by_null_and_replaces_lists() {
 
 /// A member with so many groups, and that many looks, a minute apart.
 fn asked(groups: usize, looks: i64) -> Evidence {
-    let groups: Vec<_> = (0..groups)
-        .map(|group| format!("group-{group}.example.com"))
-        .collect();
+    let groups = (0..groups).map(|group| format!("group-{group}.example.com"));
+    let groups: Vec<String> = groups.collect();
     let look = |minute: i64| {
         let at = Timestamp::new(60 * minute, 0).expect("in range");
         json!({
@@ -231,10 +239,8 @@ fn a_sample_without_a_member_is_refused() {
         });
         let end = bytes.len() - "{\"end\":{}}\n".len();
         bytes.splice(end..end, format!("{before}\n{look}\n").into_bytes());
-        assert_eq!(
-            refused(&bytes),
-            "x:3: `memberSample` without a `member` with a sample above it"
-        );
+        let expected = "x:3: `memberSample` without a `member` with a sample above it";
+        assert_eq!(refused(&bytes), expected);
     }
 }
 
@@ -260,12 +266,8 @@ fn files_are_packed_by_name_and_unpacked_by_content() {
 
     let renamed = folder.path().join("renamed");
     std::fs::rename(&packed, &renamed).expect("renames");
-    for path in [&plain, &renamed] {
-        assert_eq!(
-            read_input(path, &Digester::new([7; 32])).expect("reads").evidence,
-            evidence
-        );
-    }
+    assert_eq!(open(&plain), evidence);
+    assert_eq!(open(&renamed), evidence);
 }
 
 #[test]
@@ -273,19 +275,16 @@ fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("e.zst");
     let mut evidence = sample();
-    let mut histories = vec![evidence.profiles[0].clone(); 2_000];
-    for (number, history) in histories.iter_mut().enumerate() {
+    evidence.profiles = vec![evidence.profiles[0].clone(); 2_000];
+    for (number, history) in evidence.profiles.iter_mut().enumerate() {
         for version in &mut history.versions {
             version.object.metadata.uid = number.to_string().into();
         }
     }
-    evidence.profiles = histories;
     write_file(&evidence, &path);
     let bytes = std::fs::read(&path).expect("packed");
     std::fs::write(&path, &bytes[..bytes.len() - 8]).expect("cuts");
-    let cut = read_input(&path, &Digester::new([7; 32]))
-        .expect("reads up to the cut")
-        .evidence;
+    let cut = open(&path);
     assert_eq!(cut.header, evidence.header);
     assert!((1..2_000).contains(&cut.profiles.len()), "{}", cut.profiles.len());
     assert!(cut.gaps(Kind::Inventory).next().is_some());
@@ -294,35 +293,24 @@ fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
 
 #[test]
 fn unknown_records_are_skipped_and_other_formats_refused() {
-    let text = String::from_utf8(written(&sample())).expect("text");
+    let text = text(&sample());
     for (record, kind) in [
         (r#"{"driverStep":{"name":"join"}}"#, "driverStep"),
         (r#"{"driver\u0053tep":1}"#, "driverStep"),
         (r#"{"afterWindow":{"driverStep":{}}}"#, "afterWindow"),
         (r#"{"afterWindow":{"end":{}}}"#, "afterWindow"),
     ] {
-        let newer = text.replacen('\n', &format!("\n{record}\n"), 1);
-        let input = read_back(newer.as_bytes());
-        assert_eq!(
-            input.notes,
-            [format!("skipped records of unknown kinds: 1 × {kind}")]
-        );
+        let input = read_back(text.replacen('\n', &format!("\n{record}\n"), 1));
+        let note = format!("skipped records of unknown kinds: 1 × {kind}");
+        assert_eq!(input.notes, [note]);
         assert_eq!(input.evidence, sample());
     }
-
-    for other in [
-        "conformance.clusterprofile/evidence/v1",
-        "conformance.clusterprofile/evidence/v2",
-        "conformance.clusterprofile/evidence/v3.1",
-        "conformance.clusterprofile/evidence/v30",
-    ] {
-        let newer = text.replacen(FORMAT, other, 1);
-        assert_eq!(
-            refused(newer.as_bytes()),
-            format!(
-                "x:1: the format is `{other}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
-            )
+    for version in ["v1", "v2", "v3.1", "v30"] {
+        let other = format!("conformance.clusterprofile/evidence/{version}");
+        let message = format!(
+            "x:1: the format is `{other}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
         );
+        assert_eq!(refused(text.replacen(FORMAT, &other, 1)), message);
     }
 }
 
@@ -338,7 +326,7 @@ fn a_profile_may_nest_as_deep_as_on_the_hub() {
     let mut evidence = sample();
     for version in [1, 0] {
         evidence.profiles[0].versions[version].object = deepest.clone();
-        assert_eq!(read_back(&written(&evidence)).evidence, evidence);
+        assert_eq!(read_back(written(&evidence)).evidence, evidence);
     }
 }
 
@@ -354,29 +342,28 @@ fn dump() -> Evidence {
 #[test]
 fn a_dump_has_no_time() {
     let evidence = dump();
-    let text = String::from_utf8(written(&evidence)).expect("text");
+    let text = text(&evidence);
     assert!(!text.contains(r#""at""#) && !text.contains("1970"), "{text}");
-    assert_eq!(read_back(text.as_bytes()).evidence, evidence);
+    assert_eq!(read_back(text).evidence, evidence);
 }
 
 /// Rules that need a timeline never meet a version without a time, nor a dump that changes.
 #[test]
 fn a_window_without_times_and_changes_without_a_window_are_refused() {
-    let run = String::from_utf8(written(&sample())).expect("text");
-    let untimed = run.replacen(r#"{"at":"1970-01-01T00:00:00Z","origin""#, r#"{"origin""#, 1);
+    let untimed = text(&sample()).replacen(r#"{"at":"1970-01-01T00:00:00Z","origin""#, r#"{"origin""#, 1);
     assert_eq!(
-        refused(untimed.as_bytes()),
+        refused(untimed),
         "x:2: no `at`: only a dump, whose header has no window, does not say when a version was received"
     );
     let expected = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
-    let dump = String::from_utf8(written(&dump())).expect("text");
+    let dump = text(&dump());
     let (records, end) = dump.split_at(dump.find(r#"{"end""#).expect("an end"));
     for change in [
         r#"{"patch":{"at":"2026-01-01T00:00:00Z","object":{}}}"#,
         r#"{"deleted":{"at":"2026-01-01T00:00:00Z"}}"#,
     ] {
         let changed = format!("{records}{change}\n{end}");
-        assert_eq!(refused(changed.as_bytes()), format!("x:3: {expected}"));
+        assert_eq!(refused(changed), format!("x:3: {expected}"));
     }
 }
 
@@ -385,7 +372,7 @@ fn the_documented_example_is_read() {
     let page = include_str!("../../../docs/evidence.md");
     let (_, example) = page.split_once("```json\n").expect("an example");
     let (example, _) = example.split_once("```").expect("its end");
-    let input = read_back(example.as_bytes());
+    let input = read_back(example);
     assert!(input.notes.is_empty() && input.evidence.gaps.is_empty());
     let [first, next] = &input.evidence.profiles[0].versions[..] else {
         panic!("two versions")
@@ -404,10 +391,10 @@ fn written_kinds() -> Vec<String> {
     let mut kinds = std::collections::BTreeSet::new();
     for _ in 0..64 {
         let evidence = evidence().new_tree(&mut runner).expect("some").current();
-        let text = String::from_utf8(written(&evidence)).expect("text");
+        let text = text(&evidence);
         kinds.extend(
             text.lines()
-                .map(|line| line.split('"').nth(1).expect("a kind").to_owned()),
+                .filter_map(|line| line.split('"').nth(1).map(str::to_owned)),
         );
     }
     kinds.into_iter().collect()
@@ -415,23 +402,26 @@ fn written_kinds() -> Vec<String> {
 
 #[test]
 fn a_spoilt_line_is_named() {
-    let text = String::from_utf8(written(&sample())).expect("text");
+    let text = text(&sample());
     let lines: Vec<&str> = text.lines().collect();
-    let joined = |lines: &[&str]| lines.join("\n") + "\n";
-    let message = |text: &str| refused(text.as_bytes());
-    assert!(message("").starts_with("x:1 is not the header"));
-    assert!(message("kind: List\n").starts_with("x:1 is not the header"));
-    let spoilt = joined(&[lines[0], "{\"gap\":{}}", lines[3]]);
-    assert_eq!(message(&spoilt), "x:2: missing field `kind`");
-    assert_eq!(
-        message(&joined(&[lines[0], lines[2]])),
-        "x:2: `patch` or `deleted` without a `profile` or `placementDecision` above it"
-    );
+    let message = |lines: &[&str]| refused(lines.join("\n") + "\n");
+    for text in ["", "kind: List\n"] {
+        assert!(refused(text).starts_with("x:1 is not the header"));
+    }
     let nameless = lines[1].replacen(r#""metadata":{"#, r#""metadata":[],"x":{"#, 1);
-    assert_eq!(
-        message(&joined(&[lines[0], &nameless])),
-        "x:2: metadata: invalid type: sequence, expected an object"
-    );
+    for (line, flaw) in [
+        ("{\"gap\":{}}", "x:2: missing field `kind`"),
+        (
+            lines[2],
+            "x:2: `patch` or `deleted` without a `profile` or `placementDecision` above it",
+        ),
+        (
+            &nameless,
+            "x:2: metadata: invalid type: sequence, expected an object",
+        ),
+    ] {
+        assert_eq!(message(&[lines[0], line]), flaw);
+    }
     const NO_RECORD: &str = "x:2: expected an object with one key, the record's kind";
     for (line, flaw) in [
         ("{}", NO_RECORD),
@@ -446,30 +436,22 @@ fn a_spoilt_line_is_named() {
         (r#"{"gap":"#, "x:2: EOF while parsing a value"),
         (r#"{"foo":}"#, "x:2: expected value"),
     ] {
-        assert_eq!(message(&joined(&[lines[0], line])), flaw, "{line}");
+        assert_eq!(message(&[lines[0], line]), flaw, "{line}");
     }
-    let mut bytes = text.clone().into_bytes();
+    let mut bytes = text.as_bytes().to_vec();
     bytes[lines[0].len() + 20] = 0xFF;
     assert_eq!(refused(&bytes), "x:2: it is not UTF-8 text");
+    let later = "a record after the end: are these two files in one?";
     for (more, flaw) in [
+        (&[lines[0]][..], "4: a second header: are these two files in one?"),
+        (&[lines[3], lines[1]], &format!("5: {later}")),
+        (&[r#"{"\u0065nd":{}}"#, lines[1]], &format!("5: {later}")),
         (
-            vec![lines[0]],
-            "x:4: a second header: are these two files in one?",
-        ),
-        (
-            vec![lines[3], lines[1]],
-            "x:5: a record after the end: are these two files in one?",
-        ),
-        (
-            vec![r#"{"\u0065nd":{}}"#, lines[1]],
-            "x:5: a record after the end: are these two files in one?",
-        ),
-        (
-            vec![lines[1]],
-            "x:4: a second object with the same name and uid: are these two files in one?",
+            &[lines[1]],
+            "4: a second object with the same name and uid: are these two files in one?",
         ),
     ] {
-        assert_eq!(message(&joined(&[&lines[..3], &more].concat())), flaw);
+        assert_eq!(message(&[&lines[..3], more].concat()), format!("x:{flaw}"));
     }
 }
 
@@ -486,7 +468,7 @@ fn a_window_that_no_run_has_is_refused() {
             until: at(settled),
             ..Settled::at_once(window)
         });
-        let read = read_from(written(&evidence).as_slice(), "x", &Limits::default());
+        let read = read_from(&*written(&evidence), "x", &Limits::default());
         read.err().map(|error| error.to_string()).unwrap_or_default()
     };
     let (early, late, never) = ("2026-11-20", "2026-11-21", "9999-01-01");
@@ -496,10 +478,8 @@ fn a_window_that_no_run_has_is_refused() {
         message(late, early, early),
         "x:1: the window ends before it begins: it is from 2026-11-21T10:00:00Z until 2026-11-20T10:00:00Z"
     );
-    assert_eq!(
-        message(early, never, never),
-        "x:1: the window ends in another age, at 9999-01-01T10:00:00Z: no run has seen that time"
-    );
+    let expected = "x:1: the window ends in another age, at 9999-01-01T10:00:00Z: no run has seen that time";
+    assert_eq!(message(early, never, never), expected);
     let settled = "the time until which the run looked on ends in another age";
     assert!(message(early, late, never).contains(settled));
 }
@@ -512,7 +492,7 @@ fn what_exceeds_a_limit_is_refused_with_its_line() {
         unreadable: 10,
         ..Limits::default()
     };
-    let header = String::from_utf8(written(&Evidence::default())).expect("text");
+    let header = text(&Evidence::default());
     let header = header.lines().next().expect("a header");
     let refused = |line: &str, count: usize| {
         let text = format!("{header}\n{}", format!("{line}\n").repeat(count));
@@ -534,10 +514,8 @@ fn what_exceeds_a_limit_is_refused_with_its_line() {
     assert_eq!(refused(&long(2_001), 1), Some((2, LimitError::Object(2_000))));
     let endless = io::Read::chain(header.as_bytes(), io::repeat(b'x'));
     let endless = read_from(io::BufReader::new(endless), "x", &limits).expect_err("it has no end");
-    assert_eq!(
-        endless.to_string(),
-        "x:1: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB"
-    );
+    let expected = "x:1: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB";
+    assert_eq!(endless.to_string(), expected);
 }
 
 #[test]
@@ -545,9 +523,8 @@ fn a_file_is_bounded_as_a_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("evidence.jsonl.zst");
     write_file(&sample(), &path);
-    let sum = Checksum::of_file(&path, &Limits::default())
-        .expect("read")
-        .expect("a file");
+    let sum = Checksum::of_file(&path, &Limits::default()).expect("read");
+    let sum = sum.expect("a file");
     let limits = |whole: u64| Limits {
         whole,
         ..Limits::default()
@@ -567,8 +544,8 @@ fn a_cut_loses_what_came_after_the_window() {
     let mut evidence = sample();
     evidence.later.profiles = evidence.profiles.clone();
     evidence.later.sort();
-    let text = String::from_utf8(written(&evidence)).expect("text");
-    assert_eq!(read_back(text.as_bytes()).evidence.later, evidence.later);
+    let text = text(&evidence);
+    assert_eq!(read_back(&text).evidence.later, evidence.later);
     let last = text.rfind(r#"{"afterWindow""#).expect("a line");
-    assert!(read_back(&text.as_bytes()[..last]).evidence.later.is_empty());
+    assert!(read_back(&text[..last]).evidence.later.is_empty());
 }
