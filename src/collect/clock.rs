@@ -4,6 +4,8 @@
 //! tokio says has passed. Under tokio's paused clock, half an hour of observation so takes milliseconds and still
 //! carries honest, evenly spaced timestamps.
 
+use std::time::Duration;
+
 use http::{HeaderMap, header};
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822::DateTimeParser};
 use tokio::time::Instant;
@@ -34,8 +36,7 @@ impl Clock {
 
     /// The present moment.
     pub fn now(&self) -> Timestamp {
-        let elapsed = SignedDuration::try_from(self.started.elapsed()).unwrap_or(SignedDuration::MAX);
-        self.base.saturating_add(elapsed).unwrap_or(Timestamp::MAX)
+        later(self.base, self.started.elapsed())
     }
 
     /// This clock, running `by` ahead (behind, when negative): for worlds whose clocks disagree.
@@ -45,6 +46,11 @@ impl Clock {
             ..*self
         }
     }
+}
+
+/// That much later, or the end of time.
+pub(crate) fn later(moment: Timestamp, duration: Duration) -> Timestamp {
+    moment.saturating_add(duration).unwrap_or(Timestamp::MAX)
 }
 
 /// The bounds of how far the hub's clock runs ahead, by all answers so far.
@@ -87,8 +93,6 @@ impl Skew {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]

@@ -34,8 +34,8 @@ mod watch;
 pub use hub::{
     Wish,
     error::CollectError,
+    listed::new_digester,
     rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest},
-    secrets::new_digester,
 };
 pub use members::{
     Dial, MemberWay, Members, MembersError, Network, Reached, members_schema, reach_members, read_members,

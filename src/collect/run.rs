@@ -9,7 +9,7 @@ mod window;
 
 use std::{future::Future, time::Duration};
 
-use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window};
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window, api::ObjectKind};
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -20,31 +20,25 @@ use tokio_util::sync::CancellationToken;
 use self::{
     plan::{Plan, header},
     settle::follow,
-    window::{AllWatches, Watches, watched_namespaces},
+    window::{AllWatches, Watches},
 };
 use crate::{
     clock::Clock,
-    connect::{Connection, call::TimedClient, failure::Failure},
+    connect::{Connection, Failure, TimedClient},
     driver::Touched,
     hub::{
-        NO_NAMESPACES,
-        error::CollectError,
-        namespaces,
-        permissions::Permissions,
-        probe, secrets,
-        target::{Target, target},
+        CollectError, NO_CLAIM, NO_DRY_RUN, NO_NAMESPACES, NO_SECRETS, Permissions, Target,
+        may_read_namespaces, places, probe, secret_places, target,
     },
     members::MemberPoll,
     progress::Progress,
-    watch::timeline::{self, Watch},
+    watch::{Watch, timeline},
 };
 
-/// Interval of progress reports.
 const TICK: Duration = Duration::from_secs(1);
 /// How often a list besides the profiles is tried.
 const ATTEMPTS: u32 = 3;
 
-/// What a run waits for besides its longest list.
 const BESIDE_LISTS: Duration = Duration::from_secs(20);
 
 /// How long a run that was stopped reads the hub a last time.
@@ -84,7 +78,6 @@ pub async fn collect(
     Ok(run.finish(stopped, hub.traffic().since(before)))
 }
 
-/// One run of one plan.
 pub(crate) struct Run<'a> {
     pub(crate) hub: &'a Connection,
     pub(crate) plan: &'a Plan,
@@ -99,15 +92,11 @@ pub(crate) struct Run<'a> {
     /// Whether the profiles could not be listed at the end of the window.
     is_stale: bool,
     pub(crate) patience: Patience,
-    /// The watches that go on after the window.
     left: Option<AllWatches>,
 }
 
 impl<'a> Run<'a> {
     /// Asks the hub what it serves and allows. `writes` says whether the run may write to it.
-    ///
-    /// # Errors
-    /// When it does not say, or serves nothing that can be judged.
     pub(crate) async fn prepare(
         hub: &'a Connection,
         plan: &'a Plan,
@@ -172,9 +161,11 @@ impl Run<'_> {
     fn ask_for_allowed(&mut self) {
         let (plan, permissions) = (self.plan, &self.permissions);
         let scope = &plan.scope.namespaces;
-        let (secrets, no_secrets) = secrets::asked(&plan.secrets, permissions, scope);
-        let (probe, no_probe) = probe::asked(&plan.probe, permissions, scope);
-        let namespaces = if namespaces::allowed(permissions, scope) {
+        let may_read_secrets = !secret_places(permissions, scope).is_empty();
+        let (secrets, no_secrets) = plan.secrets.asked(may_read_secrets, Kind::Secrets, NO_SECRETS);
+        let may_probe = probe::is_allowed(permissions, scope);
+        let (probe, no_probe) = plan.probe.asked(may_probe, Kind::Probe, NO_DRY_RUN);
+        let namespaces = if may_read_namespaces(permissions, scope) {
             Asked::Yes
         } else {
             Asked::No(NO_NAMESPACES)
@@ -182,7 +173,8 @@ impl Run<'_> {
         self.evidence.header.asked.extend([
             (Kind::Namespaces, namespaces),
             (Kind::Secrets, secrets),
-            (Kind::UnlabelledSecrets, secrets::unlabelled_asked(&plan.secrets)),
+            // Those may belong to anyone.
+            (Kind::UnlabelledSecrets, plan.secrets.asked_explicitly(NO_CLAIM)),
             (Kind::Probe, probe),
         ]);
         self.evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
@@ -195,23 +187,25 @@ impl Run<'_> {
 
     /// The namespaces whose Secrets the runner may list; an empty name stands for all.
     fn secret_places(&self) -> Vec<String> {
-        secrets::places(&self.permissions, &self.plan.scope.namespaces)
+        secret_places(&self.permissions, &self.plan.scope.namespaces)
     }
 
-    /// The client for the hub.
     pub(crate) fn client(&self) -> TimedClient {
-        self.hub.timed().with_list_timeout(self.patience.list)
+        let mut client = self.hub.timed();
+        client.list_timeout = client.list_timeout.max(self.patience.list);
+        client
     }
 
-    /// The watches of one kind of objects, whose collections are at `path`. Without `streams` they begin with a plain list.
-    fn watches<T: Tracked>(&self, streams: bool, path: impl Fn(Option<&str>) -> String) -> Watches<T> {
+    /// The watches of one kind of objects. Without `streams` they begin with a plain list.
+    fn watches<T: Tracked>(&self, kind: ObjectKind, streams: bool) -> Watches<T> {
         let record = timeline::Shared::default();
-        let watch = |namespace: Option<&str>| {
-            let name = namespace.map(str::to_owned);
+        let watch = |namespace: &str| {
+            let path = self.target.collection(kind, namespace);
+            let name = Some(namespace.to_owned()).filter(|name| !name.is_empty());
             let record = timeline::Shared::clone(&record);
-            Watch::new(self.client(), self.clock, record, path(namespace), name, streams)
+            Watch::new(self.client(), self.clock, record, path, name, streams)
         };
-        let namespaces = watched_namespaces(&self.plan.scope).into_iter();
+        let namespaces = places(&self.plan.scope.namespaces).into_iter();
         let watches: Vec<Watch<T>> = namespaces.map(watch).collect();
         self.client().cost.allow(watches.len());
         Watches::new(record, watches)
@@ -233,7 +227,6 @@ impl Run<'_> {
         self.stop.is_cancelled()
     }
 
-    /// The evidence, when there is nothing more to read.
     fn finish(mut self, stopped: bool, traffic: Traffic) -> Evidence {
         if stopped {
             self.evidence.header.cut_short = Some("it was stopped".to_owned());
@@ -262,16 +255,12 @@ pub(crate) struct Patience {
     stop: CancellationToken,
 }
 
-/// Why there is no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unfinished {
-    /// The caller has ended the run.
     #[error("the run was stopped before it was read")]
     Stopped,
-    /// The hub took longer than that.
     #[error("the hub did not finish its answer within {} s", .0.as_secs())]
     Late(Duration),
-    /// The time was used up by earlier answers.
     #[error("no time was left: earlier answers of the hub took too long")]
     NoTime,
 }
@@ -293,17 +282,11 @@ impl Patience {
     }
 
     /// What comes of `work` within that time.
-    ///
-    /// # Errors
-    /// When the time is over, or the caller ends the run.
     pub async fn within<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
         self.until(self.stop.cancelled(), most, work).await
     }
 
     /// The same for what confirms all that was seen: it gets a moment although the caller ends the run.
-    ///
-    /// # Errors
-    /// When the time is over, or that moment.
     pub async fn at_last<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
         let stopped = async {
             self.stop.cancelled().await;

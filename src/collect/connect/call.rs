@@ -29,10 +29,8 @@ pub(crate) const NO_WHOLE_ANSWER: &str = "no whole answer came";
 /// Attempts until a hub that is busy or ailing counts as not answering.
 pub(crate) const ATTEMPTS: u32 = 5;
 
-/// The body of the hub's answer, which counts what is read of it.
 pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
 
-/// A client for the hub, how long its answers may take, and what they cost the hub.
 #[derive(Clone)]
 pub(crate) struct TimedClient {
     pub client: Client,
@@ -44,7 +42,6 @@ pub(crate) struct TimedClient {
     pub most_of_list: u64,
     /// How many bytes another answer may have.
     pub most_of_answer: usize,
-    /// Counts and spaces the requests.
     pub cost: Arc<RequestCost>,
     /// The credentials that no answer may show.
     pub own: OwnCredentials,
@@ -53,7 +50,6 @@ pub(crate) struct TimedClient {
 }
 
 impl TimedClient {
-    /// Limits the requests of a client, and counts them.
     pub fn new(client: Client, request_timeout: Duration, cost: Arc<RequestCost>, seed: u64) -> Self {
         Self {
             client,
@@ -67,16 +63,7 @@ impl TimedClient {
         }
     }
 
-    /// Lets lists take at least that long.
-    pub fn with_list_timeout(mut self, least: Duration) -> Self {
-        self.list_timeout = self.list_timeout.max(least);
-        self
-    }
-
     /// Checks how many bytes of a list have come, so that one without an end does not take all memory.
-    ///
-    /// # Errors
-    /// When there are too many.
     pub fn check_list(&self, bytes: u64) -> Result<(), Failure> {
         if bytes > self.most_of_list {
             let most = self.most_of_list >> 20;
@@ -117,9 +104,7 @@ pub(crate) async fn answer(
 }
 
 /// Sends a request and waits for the head of the answer.
-///
-/// # Errors
-/// Anything but success, the body then read as a `metav1.Status` where it is one.
+/// Another status than success is a failure, with the `metav1.Status` of the body.
 pub(crate) async fn send(
     client: &TimedClient,
     request: Request<Body>,
@@ -130,15 +115,9 @@ pub(crate) async fn send(
     }
     let code = response.status().as_u16();
     let after = response.headers().get(header::RETRY_AFTER);
-    let after = after
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.trim().parse().ok());
-    let body = within(
-        REASON.min(client.request_timeout),
-        NO_WHOLE_ANSWER,
-        body(response, client),
-    )
-    .await;
+    let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let limit = REASON.min(client.request_timeout);
+    let body = within(limit, NO_WHOLE_ANSWER, body(response, client)).await;
     let body = body.unwrap_or_default();
     let text = client.own.redaction().redact_message(&body);
     let mut status = Box::new(read_status(&text));
@@ -218,7 +197,6 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     .await
 }
 
-/// Sends a request with a small answer, once.
 pub(crate) async fn once<T: DeserializeOwned>(
     client: &TimedClient,
     method: Method,
@@ -226,15 +204,12 @@ pub(crate) async fn once<T: DeserializeOwned>(
     content_type: &'static str,
     sent: Option<&Value>,
 ) -> Result<T, Failure> {
-    let body_sent = sent
-        .map(|value| value.to_string().into_bytes())
-        .unwrap_or_default();
     let mut request = request(method, path)?;
-    if sent.is_some() {
+    if let Some(sent) = sent {
         let content_type = header::HeaderValue::from_static(content_type);
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        *request.body_mut() = Body::from(sent.to_string().into_bytes());
     }
-    *request.body_mut() = Body::from(body_sent);
     let whole = async { read(send(client, request).await?, path, client).await };
     within(client.request_timeout, NO_WHOLE_ANSWER, whole).await
 }
@@ -261,9 +236,6 @@ pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -
 }
 
 /// A request without a body.
-///
-/// # Errors
-/// When the path is too long to be one: names and versions in it are the hub's.
 pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, Failure> {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
@@ -279,7 +251,6 @@ pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, Failu
 /// What is escaped in a part of a path or query: all that servers might read in another way.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// Escapes a name for a path or query.
 pub(crate) fn segment(name: &str) -> String {
     utf8_percent_encode(name, ESCAPED).to_string()
 }

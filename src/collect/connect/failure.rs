@@ -10,33 +10,26 @@ use serde_json::{Map, Value};
 /// The longest wait before a request is sent again.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
-/// Why a request had no good answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// The hub refused the request.
     Status {
-        /// Why, with the HTTP status code.
         status: Box<Status>,
         /// How long the hub wants to be left alone.
         retry_after: Option<Duration>,
     },
-    /// There was no answer, or it broke off.
     NoAnswer {
         /// What happened, in words that hold no secret.
         cause: String,
-        /// In which way.
         how: How,
     },
 }
 
-/// The ways of not answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     /// The answer makes no sense, or the request could not be sent.
     Broken,
     /// There is no connection, or it broke off.
     CutOff,
-    /// No secure connection could be made.
     Insecure,
     /// Nothing came for too long.
     Silent,
@@ -44,7 +37,6 @@ pub(crate) enum How {
     Restored,
 }
 
-/// How many characters of each of the hub's texts are kept.
 const LONGEST_TEXT: usize = 2000;
 
 /// Reads a `metav1.Status`, each of its texts as one redacted line; the default if it is not one. Admission webhooks may
@@ -341,7 +333,6 @@ pub(crate) fn one_line(text: &str, longest: usize) -> String {
     cut(without_credentials(text).replace(['\n', '\r'], " "), longest)
 }
 
-/// Cuts a text after `longest` characters.
 pub(crate) fn cut(text: String, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &text[..end]),

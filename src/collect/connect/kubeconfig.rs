@@ -23,9 +23,7 @@ use super::{
     failure::{ClientError, ConnectError, ConnectFault},
 };
 
-/// Where a pod finds its service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// The number of contexts that an error lists.
 const SHOWN: usize = 12;
 
 /// Which kubeconfig, which of its contexts, and how patient to be with its hub.
@@ -40,7 +38,6 @@ pub struct KubeconfigOptions {
 }
 
 impl KubeconfigOptions {
-    /// How long a request may take.
     pub(super) fn request_timeout(&self) -> Duration {
         match self.request_timeout {
             None => REQUEST_TIMEOUT,
@@ -50,7 +47,6 @@ impl KubeconfigOptions {
     }
 }
 
-/// The parts of the environment that decide where a kubeconfig is.
 struct Environment {
     kubeconfig: Option<OsString>,
     home: Option<PathBuf>,
@@ -59,9 +55,6 @@ struct Environment {
 
 /// A client for the hub that the options and the environment lead to, its name for people, and the way to it for
 /// other programs. Sends nothing yet, but runs the context's credential plugin.
-///
-/// # Errors
-/// When there is no such hub, or its context or credential plugin is not usable.
 pub(super) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
@@ -207,7 +200,6 @@ pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
     }
 }
 
-/// The context of that name or, if none is given, the current one.
 fn existing_context(
     kubeconfig: &Kubeconfig,
     place: &str,
@@ -246,9 +238,7 @@ fn existing_context(
 
 /// Checks that the files which the kubeconfig of one context names can be read and have an end: the client library knows
 /// no bound, and does not name the field.
-///
-/// # Errors
-/// Which field, and why. The path of a key or a token is not shown: it may be the key itself.
+/// The error does not show the path of a key or a token: it may be the key itself.
 fn check_files(one: &Kubeconfig) -> Result<(), String> {
     let cluster = one.clusters.first().and_then(|named| named.cluster.clone());
     let user = one.auth_infos.first().and_then(|named| named.auth_info.clone());
@@ -314,7 +304,6 @@ impl HubAccess {
         Self::new(config, &serde_json::to_value(one).unwrap_or_default())
     }
 
-    /// The service account of the pod that this runs in.
     fn of_pod(config: &Config) -> Self {
         let file = |name: &str| format!("{SERVICE_ACCOUNT}/{name}");
         let context = json!({"cluster": "hub", "user": "hub", "namespace": config.default_namespace});

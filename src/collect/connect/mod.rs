@@ -22,10 +22,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use self::{
-    call::{REQUEST_TIMEOUT, TimedClient},
-    exec::Hidden,
-    own_credentials::OwnCredentials,
+pub(crate) use self::{
+    call::{
+        ATTEMPTS, AnswerBody, NO_WHOLE_ANSWER, REQUEST_TIMEOUT, TimedClient, ailing_or_cut_off_once, answer,
+        ask, body, call, get, once, request, retry, segment, send, within,
+    },
+    exec::{ExecCredential, Hidden, run_plugin},
+    failure::{Failure, How, LONGEST_WAIT, code_name, cut, one_line, read_status},
+    own_credentials::{OwnCredentials, Redaction, credentials_in, secrets_in},
 };
 pub use self::{
     failure::{ClientError, ConnectError, ConnectFault, cause, root},
@@ -104,7 +108,6 @@ impl Connection {
         self
     }
 
-    /// The client, with the time that its requests may take.
     pub(crate) fn timed(&self) -> TimedClient {
         let cost = Arc::clone(&self.cost);
         let access = self.access.as_ref();
@@ -147,7 +150,6 @@ struct Pace {
     /// The time that the requests so far would have taken, less what has passed.
     owed: Duration,
     at: Option<Instant>,
-    /// Watches beyond the first.
     more_watches: u32,
 }
 

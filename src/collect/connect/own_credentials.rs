@@ -7,10 +7,10 @@ use evidence::{LARGEST_CREDENTIAL, leak::OWN_CREDENTIAL, read_text};
 use memchr::memmem::Finder;
 use serde_json::Value;
 
+use crate::subprocess::without;
+
 /// Shorter credentials are not redacted: they would hide too much other text.
 const SHORTEST: usize = 6;
-/// Replaces a credential in messages.
-const TAKEN: &str = "…";
 
 /// The credentials that the runner shows a hub. Every reader of an answer redacts them.
 #[derive(Clone, Default)]
@@ -25,7 +25,6 @@ pub(crate) struct Redaction {
 }
 
 impl OwnCredentials {
-    /// The credentials of a kubeconfig.
     pub fn of(kubeconfig: &str) -> Self {
         Self {
             kubeconfig: Some(kubeconfig.into()),
@@ -40,7 +39,6 @@ impl OwnCredentials {
 }
 
 impl Redaction {
-    /// Redacts the secrets in objects, and all credentials in messages.
     fn of(secrets: &[String], credentials: &[String]) -> Self {
         let telling = secrets.iter().filter(|secret| is_telling(secret));
         let mut in_objects: Vec<String> = telling.flat_map(|secret| forms(secret)).collect();
@@ -72,9 +70,7 @@ impl Redaction {
 
     /// Replaces all that the kubeconfig gives to a hub or a plugin in a hub's message.
     pub fn redact_message(&self, message: &[u8]) -> String {
-        let message = String::from_utf8_lossy(message).into_owned();
-        let forms = self.in_messages.iter();
-        forms.fold(message, |message, form| message.replace(form, TAKEN))
+        without(&String::from_utf8_lossy(message), &self.in_messages)
     }
 }
 

@@ -13,19 +13,11 @@ use evidence::{
     runs::LABEL_RUN,
 };
 
-use super::{
-    file::DriverFile,
-    hooks::{Commands, call_undo},
-    journal::{Journal, UndoEntry},
-    writes::{Touched, Writes, list_labelled},
-};
+use super::{Commands, DriverFile, Journal, Touched, UndoEntry, Writes, call_undo, list_labelled};
 use crate::{
     clock::Clock,
     connect::{Connection, HubAccess},
-    hub::{
-        error::CollectError,
-        target::{Target, target},
-    },
+    hub::{CollectError, Target, target},
 };
 
 /// The result of cleaning up, in lines for a person.
@@ -92,10 +84,8 @@ async fn clean_target(
         source,
     })?;
     let mut cleaned = Cleaned::default();
-    for run in &active {
-        let message = format!("run {run} is still going on: it is left alone");
-        cleaned.messages.push(message);
-    }
+    let left_alone = |run: &String| format!("run {run} is still going on: it is left alone");
+    cleaned.messages.extend(active.iter().map(left_alone));
     // Runs that are reported already.
     let mut known: BTreeSet<String> = active.into_iter().collect();
     for journal in unfinished {
@@ -122,7 +112,6 @@ async fn clean_target(
     Ok(cleaned)
 }
 
-/// Undoes the pending changes of a run, the last first.
 async fn undo_all(
     access: &HubAccess,
     hub: &Connection,
@@ -159,7 +148,6 @@ async fn undo_all(
     }
 }
 
-/// Calls a hook of the driver file for a member or a placement of a killed run.
 async fn call_hook(
     access: &HubAccess,
     run: &str,

@@ -15,7 +15,6 @@ use serde::Deserialize;
 use super::file::check;
 use crate::testbed::OutputPlace;
 
-/// The versions of the plugin's protocol.
 const EXEC_API_VERSIONS: [&str; 2] = [
     "client.authentication.k8s.io/v1",
     "client.authentication.k8s.io/v1beta1",

@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    fmt, io,
+    io,
     path::{Path, PathBuf, absolute},
     str::FromStr as _,
     time::Duration,
@@ -12,14 +12,10 @@ use std::{
 use evidence::{DriverAction, LARGEST_TEXT, ObjectKey, read_text, user_file::UserFileError};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, IntoDeserializer as _, SeqAccess, Visitor, value::SeqAccessDeserializer},
-};
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
-    MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
-    consumer_file::ConsumerFile,
+    ConsumerFile, MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
     hooks::{PREFIX, UNDONE_BY},
 };
 use crate::{
@@ -128,7 +124,6 @@ impl DriverFile {
         }
     }
 
-    /// How long a hook may take.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout.0
     }
@@ -254,7 +249,6 @@ impl DriverFile {
     }
 }
 
-/// The message of the first problem that exists.
 pub(super) fn check(problems: &[(bool, &str)]) -> Result<(), String> {
     let problem = problems.iter().find(|(exists, _)| *exists);
     problem.map_or(Ok(()), |(_, message)| Err((*message).to_owned()))
@@ -268,63 +262,51 @@ impl Default for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let span = SignedDuration::from_str(&text).ok();
+        Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl Span {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let span = SignedDuration::from_str(text).ok();
         let duration = span.and_then(|span| Duration::try_from(span).ok());
-        duration
-            .filter(|duration| !duration.is_zero())
-            .map(Span)
-            .ok_or_else(|| D::Error::custom("give a duration with its unit, such as 30s, 2m or 1h30m"))
+        let duration = duration.filter(|duration| !duration.is_zero());
+        let malformed = "give a duration with its unit, such as 30s, 2m or 1h30m";
+        duration.map(Span).ok_or(malformed)
     }
 }
 
 /// Reads the `patience` of all actions. The error for a map of actions says where those belong.
 fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-    struct SpanVisitor;
-    impl Visitor<'_> for SpanVisitor {
-        type Value = Span;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a duration such as 2m; for single actions use `patienceFor`")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Span, E> {
-            Span::deserialize(text.into_deserializer())
-        }
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected a duration such as 2m; for single actions use `patienceFor`"
+    )]
+    enum AllActions {
+        Text(String),
     }
-    deserializer.deserialize_any(SpanVisitor)
+    let AllActions::Text(text) = AllActions::deserialize(deserializer)?;
+    Span::parse(&text).map_err(D::Error::custom)
 }
 
-/// Reads the commands of the hooks. The error for another form says what a command is.
+/// A program and its arguments. The error for another form says what a command is.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a command as a list of words; `timeout` and `env` are keys of the file"
+)]
+enum HookCommand {
+    Words(Vec<String>),
+}
+
 fn read_hooks<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<DriverAction, Vec<String>>, D::Error> {
-    let hooks = BTreeMap::<DriverAction, Words>::deserialize(deserializer)?;
+    let hooks = BTreeMap::<DriverAction, HookCommand>::deserialize(deserializer)?.into_iter();
     Ok(hooks
-        .into_iter()
-        .map(|(action, words)| (action, words.0))
+        .map(|(action, HookCommand::Words(words))| (action, words))
         .collect())
-}
-
-/// A program and its arguments.
-struct Words(Vec<String>);
-
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WordsVisitor;
-        impl<'de> Visitor<'de> for WordsVisitor {
-            type Value = Words;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a command as a list of words; `timeout` and `env` are keys of the file")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Words, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(words)).map(Words)
-            }
-        }
-        deserializer.deserialize_any(WordsVisitor)
-    }
 }
 
 /// Reads a profile as NAMESPACE/NAME.

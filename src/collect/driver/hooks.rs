@@ -15,13 +15,12 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-use super::{OwnMember, file::DriverFile, journal::create_private_file};
+use super::{DriverFile, OwnMember, create_private_file};
 use crate::{
-    connect::{HubAccess, own_credentials::credentials_in},
+    connect::{HubAccess, credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 
-/// How the names of the variables begin that the run sets for hooks.
 pub(super) const PREFIX: &str = "CONFORMANCE_";
 /// How long a hook has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
@@ -54,7 +53,6 @@ pub struct Call<'a> {
     pub placement: Option<&'a PlacementRequest>,
 }
 
-/// Hooks, each with the hook that undoes it.
 pub(super) const UNDONE_BY: [(DriverAction, DriverAction); 5] = [
     (DriverAction::Join, DriverAction::Leave),
     (DriverAction::Break, DriverAction::Heal),
@@ -208,7 +206,6 @@ pub struct Commands {
     /// Has the kubeconfigs for hooks; only this user may read it. Removed even if this process is killed.
     folder: TempDir,
     subprocesses: Subprocesses,
-    /// What no output may show.
     secrets: Mutex<Arc<Vec<String>>>,
     grace: Duration,
 }

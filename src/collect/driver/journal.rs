@@ -51,13 +51,18 @@ pub struct Head {
 #[serde(rename_all = "camelCase", tag = "undo")]
 pub(crate) enum UndoEntry {
     /// Call a hook for a member or a placement; an empty name is the whole implementation.
-    Hook { action: DriverAction, name: String },
-    /// Restore a field of a profile.
+    Hook {
+        action: DriverAction,
+        name: String,
+    },
     Field(FieldChange),
     /// Delete the objects with the label of the run in these namespaces.
-    Objects { namespaces: Vec<String> },
-    /// Delete a namespace that the run has created.
-    Namespace { name: String },
+    Objects {
+        namespaces: Vec<String>,
+    },
+    Namespace {
+        name: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,9 +137,6 @@ impl Journal {
 
     /// Finds the journals in that folder of runs that ended without cleaning up, oldest first, and the ids of active
     /// runs. Ignores files that are not journals, and a missing folder.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub(super) fn unfinished(folder: &Path) -> io::Result<(Vec<Journal>, Vec<String>)> {
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
@@ -156,16 +158,12 @@ impl Journal {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
-        unfinished.sort_by(|one: &Journal, other| {
-            (one.head.began, &one.head.run).cmp(&(other.head.began, &other.head.run))
-        });
+        unfinished.sort_by_key(|journal: &Journal| (journal.head.began, journal.head.run.clone()));
         Ok((unfinished, active))
     }
 
     /// Records how to undo a change before it is made.
-    ///
-    /// # Errors
-    /// When it cannot be written: the change must not be made then.
+    /// If this fails, the change must not be made.
     pub(crate) fn record_undo(&self, entry: UndoEntry) -> io::Result<()> {
         let mut pending = self.pending.lock();
         if let Some((_, file)) = &self.file {
@@ -249,9 +247,6 @@ pub fn replace_private_file(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Creates a file that only this user may read.
-///
-/// # Errors
-/// When the file exists, or it cannot be written.
 pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true);

@@ -1,52 +1,33 @@
 //! A member for one scenario: it joins, gets its profile, and always leaves.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use evidence::{
-    DriverAction, DriverStep, ObjectKey, ObjectRef, ProfileHistory, Scenario, Scope, StepOutcome,
+    DriverAction, DriverStep, ObjectKey, ObjectRef, ProfileHistory, Scenario, StepOutcome,
     api::{ClusterProfile, Edition, names},
-    runs::{member_name, mentions, of_other_runs},
+    runs::of_other_runs,
 };
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::{Notify, SemaphorePermit};
+use tokio::sync::SemaphorePermit;
 
 use super::{
-    DriverPlan, Fleet, OwnMember,
-    hooks::{Call, Called, Member, MemberKubeconfig, OfferError, Offered},
-    journal::UndoEntry,
-    session::{RunContext, STOPPED, Session, fail, late_deadline},
-    writes::FIELD_MANAGER,
+    Call, Called, FIELD_MANAGER, Fleet, Member, MemberKubeconfig, OfferError, Offered, OwnMember, RunContext,
+    STOPPED, Session, Traits, UndoEntry, late_deadline, session::fail,
 };
 use crate::{
-    hub::{
-        Wish,
-        secrets::{places, selected},
-    },
-    watch::{
-        list::{METADATA, list_with},
-        record::Record,
-    },
+    hub::{Wish, secret_places, secrets_path},
+    watch::{METADATA, Record, list_with},
 };
 
-/// Interval between checks whether the Secrets of a member are gone.
 const SECRETS_TICK: Duration = Duration::from_secs(5);
 
-/// A member for one scenario.
 pub(super) struct ScenarioMember {
     scenario: Scenario,
     member: Member,
     own: OwnMember,
     fake: Option<Box<dyn Offered>>,
     traits: Traits,
-    /// Number of profiles before it joined.
     profiles_before: usize,
     uid: Option<Arc<str>>,
     /// Whether the implementation may have joined it.
@@ -70,12 +51,11 @@ impl ScenarioMember {
             (None, Some(path)) => MemberKubeconfig::File(path.clone()),
             (None, None) => MemberKubeconfig::Unknown,
         };
+        let mut traits = Traits::of(&own.name, server.as_deref());
+        traits.profile.clone_from(&own.profile);
         Ok(Self {
             scenario,
-            traits: Traits {
-                profile: own.profile.clone(),
-                ..Traits::of(&own.name, server.as_deref())
-            },
+            traits,
             member: Member {
                 name: own.name.clone(),
                 kubeconfig,
@@ -113,17 +93,14 @@ impl ScenarioMember {
         session.turns.acquire().await.ok()
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.member.name
     }
 
-    /// Begins a step with this member.
     pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
         session.begin(self.scenario, action, self.name(), self.profile_ref(session))
     }
 
-    /// Ends a step with this member.
     pub fn end(&self, session: &Session<'_>, mut step: DriverStep) {
         step.profile_after = self.profile_ref(session);
         session.end(step);
@@ -167,7 +144,7 @@ impl ScenarioMember {
     /// Fails the step if a new profile may be the member's: unless the profiles of the implementation are known to show
     /// their member, the result is unknown.
     fn check_new_profiles(&self, session: &Session<'_>, step: &mut DriverStep) {
-        if self.traits.profile.is_some() || session.profiles_name_members() {
+        if self.traits.profile.is_some() || session.state.lock().profiles_name_members {
             return;
         }
         let record = session.record();
@@ -266,7 +243,7 @@ impl ScenarioMember {
             session.pool.give_back(self.own);
         } else {
             session.pool.lose();
-            session.keep_stuck(self);
+            session.state.lock().stuck.push(self);
         }
     }
 
@@ -338,7 +315,6 @@ pub(super) fn is_healthy(profile: &ClusterProfile) -> bool {
     is_true(profile, names::CONDITION_HEALTHY)
 }
 
-/// Whether a scheduler may select the member: it is joined and healthy.
 pub(super) fn is_selectable(profile: &ClusterProfile) -> bool {
     is_true(profile, names::CONDITION_JOINED) && is_healthy(profile)
 }
@@ -354,7 +330,7 @@ fn is_true(profile: &ClusterProfile, condition: &str) -> bool {
 
 /// The number of consumers' Secrets for a profile, by their metadata; none if they cannot be read, or are not requested.
 async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<usize> {
-    let places = places(context.permissions, &context.scope.namespaces);
+    let places = secret_places(context.permissions, &context.scope.namespaces);
     if places.is_empty() || matches!(context.secrets, Wish::No(_)) {
         return None;
     }
@@ -368,243 +344,8 @@ async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<
             let is_of_profile = label.is_null() || *label == *profile.namespace;
             count += usize::from(is_of_profile);
         };
-        let listed = list_with(context.client, &selected(&place, &selector), METADATA, each).await;
+        let listed = list_with(context.client, &secrets_path(&place, &selector), METADATA, each).await;
         listed.ok()?;
     }
     Some(count)
-}
-
-/// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.
-pub(super) struct MemberPool {
-    run: String,
-    next: AtomicUsize,
-    /// None unless they are the implementer's own.
-    own: Option<Mutex<OwnMembers>>,
-    /// Wakes the scenarios that wait for members.
-    changed: Notify,
-}
-
-/// The implementer's own members.
-struct OwnMembers {
-    /// Members that no scenario has. The last is taken first.
-    free: Vec<OwnMember>,
-    /// Number of members that have not failed to leave.
-    usable: usize,
-}
-
-impl MemberPool {
-    /// All members of a plan.
-    pub fn new(plan: &DriverPlan) -> Self {
-        let own = match &plan.fleet {
-            Fleet::Own(own) => Some(Mutex::new(OwnMembers {
-                free: own.iter().rev().cloned().collect(),
-                usable: own.len(),
-            })),
-            Fleet::Fake(_) | Fleet::MadeByHook => None,
-        };
-        Self {
-            run: plan.run.clone(),
-            next: AtomicUsize::new(1),
-            own,
-            changed: Notify::new(),
-        }
-    }
-
-    /// Takes that many members together, once they are free. The error says why that is impossible.
-    pub async fn take(&self, count: usize) -> Result<Vec<OwnMember>, String> {
-        let Some(own) = &self.own else {
-            return Ok((0..count).map(|_| named(self.name())).collect());
-        };
-        loop {
-            let changed = self.changed.notified();
-            if let Some(outcome) = own.lock().take(count) {
-                return outcome;
-            }
-            changed.await;
-        }
-    }
-
-    /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
-    pub fn similar(&self) -> Vec<OwnMember> {
-        if self.own.is_some() {
-            return Vec::new();
-        }
-        let name = self.name();
-        vec![named(name.clone()), named(format!("{name}-b"))]
-    }
-
-    /// Returns a member that has left.
-    pub fn give_back(&self, member: OwnMember) {
-        if let Some(own) = &self.own {
-            own.lock().free.push(member);
-            self.changed.notify_waiters();
-        }
-    }
-
-    /// Records that a member has failed to leave: no other scenario can take it.
-    pub fn lose(&self) {
-        if let Some(own) = &self.own {
-            own.lock().usable -= 1;
-            self.changed.notify_waiters();
-        }
-    }
-
-    /// A name that nothing else of the run has.
-    pub fn name(&self) -> String {
-        member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-impl OwnMembers {
-    /// Takes that many members if they are free. Returns an error if there are too few usable ones.
-    fn take(&mut self, count: usize) -> Option<Result<Vec<OwnMember>, String>> {
-        if self.usable < count {
-            let usable = self.usable;
-            return Some(Err(format!(
-                "too few members: {count} needed, {usable} usable; the others failed to leave"
-            )));
-        }
-        let left = self.free.len().checked_sub(count)?;
-        Some(Ok(self.free.split_off(left)))
-    }
-}
-
-fn named(name: String) -> OwnMember {
-    OwnMember {
-        name,
-        ..OwnMember::default()
-    }
-}
-
-/// The facts by which a member's profile is recognized: managers put its name or its address into the profile.
-#[derive(Clone, Debug, Default)]
-struct Traits {
-    name: String,
-    /// Host and port of its API server.
-    authority: Option<String>,
-    /// Its profile, if the hook or the driver file names it: no other profile counts.
-    profile: Option<ObjectKey>,
-}
-
-impl Traits {
-    fn of(name: &str, server: Option<&str>) -> Self {
-        let authority = server.map(|server| {
-            let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
-            rest.split(['/', '?', '#']).next().unwrap_or_default().to_owned()
-        });
-        Self {
-            name: name.to_owned(),
-            authority: authority.filter(|authority| !authority.is_empty()),
-            profile: None,
-        }
-    }
-
-    /// The member's profile among these: the best match, and of several the oldest.
-    fn find<'a>(
-        &self,
-        histories: impl Iterator<Item = &'a ProfileHistory>,
-        scope: &Scope,
-    ) -> Option<&'a ClusterProfile> {
-        let current = histories.filter_map(ProfileHistory::current);
-        current
-            .filter(|profile| scope.holds(profile))
-            .filter_map(|profile| Some((self.match_quality(profile)?, profile)))
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })
-            .map(|(_, profile)| profile)
-    }
-
-    /// How well a profile matches; none if it does not.
-    fn match_quality(&self, profile: &ClusterProfile) -> Option<u8> {
-        let (namespace, name) = (&*profile.metadata.namespace, &*profile.metadata.name);
-        if let Some(key) = &self.profile {
-            return (*key.namespace == *namespace && *key.name == *name).then_some(3);
-        }
-        let display_name = profile.spec.display_name.as_deref();
-        let id = profile.label(names::LABEL_MEMBER_ID);
-        let texts = [Some(name), display_name, id].into_iter().flatten();
-        let by_name = texts.filter_map(|text| {
-            if text == self.name {
-                Some(3)
-            } else {
-                mentions(text, &self.name).then_some(2)
-            }
-        });
-        by_name.max().or_else(|| self.is_at_address(profile).then_some(1))
-    }
-
-    fn is_at_address(&self, profile: &ClusterProfile) -> bool {
-        let Some(authority) = &self.authority else {
-            return false;
-        };
-        let access = profile.access();
-        let servers = access.filter_map(|provider| provider.cluster.server.as_deref());
-        let endpoints = profile.property(names::PROPERTY_ENDPOINTS);
-        let endpoints = endpoints.map(|property| &*property.value);
-        servers.chain(endpoints).any(|text| mentions(text, authority))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use evidence::{Origin, Version};
-    use serde_json::json;
-
-    use super::*;
-
-    fn history(profile: Value) -> ProfileHistory {
-        ProfileHistory {
-            origin: Origin::Created,
-            versions: vec![Version {
-                at: Some(jiff::Timestamp::UNIX_EPOCH),
-                object: serde_json::from_value(profile).expect("a profile"),
-            }],
-            deleted: None,
-            deleted_version: None,
-        }
-    }
-
-    fn find(traits: &Traits, profiles: &[Value]) -> Option<String> {
-        let histories: Vec<_> = profiles.iter().cloned().map(history).collect();
-        let profile = traits.find(histories.iter(), &Scope::default());
-        profile.map(|profile| profile.metadata.name.to_string())
-    }
-
-    #[test]
-    fn a_profile_is_known_by_name_or_address() {
-        let traits = Traits::of("conformance-r4n6d-1", Some("https://127.0.0.1:3456/"));
-        let by_name = json!({"metadata": {"name": "m-conformance-r4n6d-1"}});
-        let longer = json!({"metadata": {"name": "m-conformance-r4n6d-12"}});
-        let by_display = json!({"metadata": {"name": "x1"}, "spec": {"displayName": "conformance-r4n6d-1"}});
-        let id = json!({"metadata": {"name": "x2", "labels": {"multicluster.x-k8s.io/inventory-member-id": "conformance-r4n6d-1"}}});
-        let server = json!({"metadata": {"name": "x3"}, "status": {"accessProviders": [
-            {"name": "p", "cluster": {"server": "https://127.0.0.1:3456"}}]}});
-        let endpoint = json!({"metadata": {"name": "x4"}, "status": {"properties": [
-            {"name": "cluster-endpoints.k8s.io", "value": "[\"127.0.0.1:3456\"]"}]}});
-        let other = json!({"metadata": {"name": "x5"}, "status": {"properties": [
-            {"name": "cluster-endpoints.k8s.io", "value": "[\"127.0.0.1:34567\"]"}]}});
-        for profile in [&by_name, &by_display, &id, &server, &endpoint] {
-            assert_eq!(
-                find(&traits, std::slice::from_ref(profile)).as_deref(),
-                profile["metadata"]["name"].as_str()
-            );
-        }
-        assert_eq!(find(&traits, &[longer.clone(), other.clone()]), None);
-        let all = [longer, other, endpoint, by_name, by_display];
-        assert_eq!(find(&traits, &all).as_deref(), Some("x1"));
-    }
-
-    #[test]
-    fn a_profile_that_the_hook_prints_is_the_only_one() {
-        let traits = Traits {
-            profile: Some(ObjectKey {
-                namespace: "fleet".to_owned(),
-                name: "other".to_owned(),
-            }),
-            ..Traits::of("a", None)
-        };
-        let alike = json!({"metadata": {"namespace": "fleet", "name": "a"}});
-        let right = json!({"metadata": {"namespace": "fleet", "name": "other"}});
-        assert_eq!(find(&traits, std::slice::from_ref(&alike)), None);
-        assert_eq!(find(&traits, &[alike, right]).as_deref(), Some("other"));
-    }
 }

@@ -13,6 +13,8 @@ mod hooks;
 mod journal;
 mod member;
 mod placement;
+mod pool;
+mod recognition;
 mod scenario;
 mod session;
 mod writes;
@@ -33,7 +35,6 @@ use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::file::profile_key_text;
 pub(crate) use self::writes::Touched;
 pub use self::{
     clean::{CleanError, Cleaned, clean},
@@ -42,16 +43,24 @@ pub use self::{
     hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered},
     journal::{Head, Journal, replace_private_file},
 };
+use self::{
+    file::profile_key_text,
+    hooks::{call_undo, undoes},
+    journal::{FieldChange, create_private_file},
+    member::{ScenarioMember, is_healthy, is_selectable},
+    placement::ScenarioPlacement,
+    pool::MemberPool,
+    recognition::Traits,
+    session::{STOPPED, Session, late_deadline},
+    writes::kind_of,
+};
 pub(super) use self::{
     journal::UndoEntry,
     scenario::drive,
     session::RunContext,
     writes::{FIELD_MANAGER, Writes, list_labelled},
 };
-use crate::hub::{
-    NO_MUTATIONS,
-    permissions::{Permissions, places},
-};
+use crate::hub::{NO_MUTATIONS, Permissions, places};
 
 /// How long the implementation may take to react, unless the driver file says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -167,7 +176,6 @@ impl DriverPlan {
         self.has_fake_members() && is_on_fake_member
     }
 
-    /// The implementer's own members.
     fn own_members(&self) -> &[OwnMember] {
         match &self.fleet {
             Fleet::Own(own) => own,
@@ -194,32 +202,22 @@ pub fn new_run_id() -> String {
         .collect()
 }
 
-/// The actions that a run can do.
-#[derive(Clone, Debug, Default)]
-struct Capabilities {
-    pub supported: BTreeSet<DriverAction>,
-    /// Why it cannot do the others.
-    pub missing: BTreeMap<DriverAction, Reason>,
-}
-
-impl Capabilities {
-    /// Finds out what the plan can do with those permissions, for the roles that are judged.
-    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String], roles: &[Role]) -> Self {
-        let mut capabilities = Self::default();
-        for action in roles.iter().copied().flat_map(DriverAction::of) {
-            let lacking = || needed_hooks(action, plan).find_map(|hook| plan.hooks.lacking(hook));
-            match forbidden(action, plan, permissions, scope).or_else(|| lacking().map(Reason::from)) {
-                None => _ = capabilities.supported.insert(action),
-                Some(reason) => _ = capabilities.missing.insert(action, reason),
-            }
+/// The actions that the run can do for these roles, and why it cannot do the others.
+fn capabilities(
+    plan: &DriverPlan,
+    permissions: &Permissions,
+    scope: &[String],
+    roles: &[Role],
+) -> (BTreeSet<DriverAction>, BTreeMap<DriverAction, Reason>) {
+    let (mut supported, mut missing) = (BTreeSet::new(), BTreeMap::new());
+    for action in roles.iter().copied().flat_map(DriverAction::of) {
+        let lacking = || needed_hooks(action, plan).find_map(|hook| plan.hooks.lacking(hook));
+        match forbidden(action, plan, permissions, scope).or_else(|| lacking().map(Reason::from)) {
+            None => _ = supported.insert(action),
+            Some(reason) => _ = missing.insert(action, reason),
         }
-        capabilities
     }
-
-    /// Whether the run can do all of these.
-    pub fn support(&self, actions: &[DriverAction]) -> bool {
-        actions.iter().all(|action| self.supported.contains(action))
-    }
+    (supported, missing)
 }
 
 /// The hooks without which an action is impossible: those that make its member or placement, and its own.
@@ -237,7 +235,6 @@ fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item =
     actors.iter().copied().chain(own)
 }
 
-/// Why the run may not do an action; none if it may.
 fn forbidden(
     action: DriverAction,
     plan: &DriverPlan,
@@ -283,7 +280,6 @@ fn forbidden(
     Some(Reason::of(id, reason))
 }
 
-/// Why the run cannot delete a namespace; none if it can.
 fn no_namespace(own: Option<&String>, scope: &[String]) -> Option<Reason> {
     let reason = match own {
         None => "the driver file has no `ownNamespace`",

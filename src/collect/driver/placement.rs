@@ -5,24 +5,17 @@ use evidence::{
     api::{ObjectKind, PlacementDecision},
 };
 
-use super::{
-    hooks::Call,
-    journal::UndoEntry,
-    session::{STOPPED, Session},
-};
+use super::{Call, STOPPED, Session, UndoEntry};
 
-/// A placement for one scenario.
 pub(super) struct ScenarioPlacement {
     scenario: Scenario,
     request: PlacementRequest,
-    /// Number of slices before the request.
     slices_before: usize,
     /// Whether the scheduler may know it.
     is_requested: bool,
 }
 
 impl ScenarioPlacement {
-    /// A placement that is not requested yet.
     pub fn new(session: &Session<'_>, scenario: Scenario) -> Self {
         Self {
             scenario,
@@ -35,7 +28,6 @@ impl ScenarioPlacement {
         }
     }
 
-    /// Begins a step with this placement.
     pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
         let mut step = session.begin(self.scenario, action, "", None);
         step.placement = Some(self.request.clone());
@@ -142,7 +134,6 @@ impl ScenarioPlacement {
         Some(slice)
     }
 
-    /// Reads its current slices.
     fn with_slices<R>(&self, session: &Session<'_>, read: impl FnOnce(&[&PlacementDecision]) -> R) -> R {
         let record = session.slices();
         let slices = self.request.slices(record.after(0), session.context.scope);

@@ -14,7 +14,6 @@ use futures::{
     FutureExt as _,
     future::{BoxFuture, join_all},
 };
-use jiff::Timestamp;
 use tokio::select;
 use tokio_util::sync::CancellationToken;
 
@@ -23,16 +22,12 @@ use self::{
     table::{Actors, FEW, Line, Order, Past, Requires, SCENARIOS, ScenarioSpec, Until},
 };
 use super::{
-    DriverPlan, OwnMember,
-    hooks::undoes,
-    journal::UndoEntry,
-    member::{ScenarioMember, is_healthy, is_selectable},
-    placement::ScenarioPlacement,
-    session::{RunContext, STOPPED, Session, late_deadline},
+    DriverPlan, OwnMember, RunContext, STOPPED, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
+    is_healthy, is_selectable, late_deadline, undoes,
 };
+use crate::clock::later;
 
 const NO_PROFILE: &str = "no profile of the member was found";
-/// The panic if the table is wrong.
 const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
 
 /// Runs the scenarios of the plan and undoes their changes, also when `stop` is cancelled. Returns the steps, and
@@ -48,17 +43,12 @@ pub(crate) async fn drive(
     (session.finish().await, is_complete)
 }
 
-/// Runs all scenarios that the run can do.
 async fn run_all(session: &Session<'_>) {
     let others_ended = CancellationToken::new();
     let in_order = |order| -> Vec<BoxFuture<'_, ()>> {
         let specs = SCENARIOS.iter().filter(move |spec| spec.order == order);
         specs
-            .map(|spec| {
-                DriverScenario::new(session, spec, others_ended.clone())
-                    .run()
-                    .boxed()
-            })
+            .map(|spec| run_scenario(session, spec, others_ended.clone()).boxed())
             .collect()
     };
     let others = async {
@@ -85,42 +75,35 @@ struct DriverScenario<'s, 'a> {
     changes: Vec<UndoEntry>,
 }
 
-impl<'s, 'a> DriverScenario<'s, 'a> {
-    fn new(session: &'s Session<'a>, spec: &'static ScenarioSpec, others_ended: CancellationToken) -> Self {
-        Self {
-            session,
-            spec,
-            others_ended,
-            member: None,
-            fleet: Vec::new(),
-            placement: None,
-            foreign: None,
-            past: Past::default(),
-            changes: Vec::new(),
-        }
+/// Runs a scenario if the run can do it, and undoes what it did.
+async fn run_scenario(session: &Session<'_>, spec: &'static ScenarioSpec, others_ended: CancellationToken) {
+    let has_members = matches!(
+        spec.actors,
+        Actors::Member | Actors::MemberInOwnNamespace | Actors::SimilarMembers | Actors::Fleet
+    );
+    if !session.can(spec.needs) || (has_members && !session.judges(Role::Manager)) {
+        return;
     }
-
-    /// Runs the scenario if the run can do it, and undoes what it did.
-    async fn run(mut self) {
-        if !self.is_supported() {
-            return;
-        }
-        if self.join().await {
-            self.take_steps().await;
-        }
-        // The session tries again, and reports what is left.
-        let _ = self.session.undo(&self.changes, self.member.as_slice()).await;
-        self.leave().await;
+    let mut scenario = DriverScenario {
+        session,
+        spec,
+        others_ended,
+        member: None,
+        fleet: Vec::new(),
+        placement: None,
+        foreign: None,
+        past: Past::default(),
+        changes: Vec::new(),
+    };
+    if scenario.join().await {
+        scenario.take_steps().await;
     }
+    // The session tries again, and reports what is left.
+    let _ = session.undo(&scenario.changes, scenario.member.as_slice()).await;
+    scenario.leave().await;
+}
 
-    fn is_supported(&self) -> bool {
-        let has_members = matches!(
-            self.spec.actors,
-            Actors::Member | Actors::MemberInOwnNamespace | Actors::SimilarMembers | Actors::Fleet
-        );
-        self.session.can(self.spec.needs) && (!has_members || self.session.judges(Role::Manager))
-    }
-
+impl DriverScenario<'_, '_> {
     /// Has the actors join. Returns `false` if the steps cannot be taken.
     async fn join(&mut self) -> bool {
         let session = self.session;
@@ -190,22 +173,17 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     async fn join_in_own_namespace(&mut self) -> bool {
         let session = self.session;
         let name = self.own_namespace();
-        let outcome = match session.record_undo(UndoEntry::Namespace { name: name.clone() }) {
-            Ok(_) => {
-                let created = session.writes.create_namespace(&name, &session.plan.run).await;
-                created
-                    .map_err(|failure| format!("failed to create the run's own namespace {name}: {failure}"))
-            }
-            Err(reason) => Err(reason),
+        let creating = async {
+            session.record_undo(UndoEntry::Namespace { name: name.clone() })?;
+            let created = session.writes.create_namespace(&name, &session.plan.run).await;
+            created.map_err(|failure| format!("failed to create the run's own namespace {name}: {failure}"))
         };
-        match outcome {
-            Ok(()) => self.join_member(Some(name)).await,
-            Err(reason) => {
-                let step = session.begin(self.spec.scenario, DriverAction::DeleteNamespace, "", None);
-                session.skip_step(step, reason);
-                false
-            }
+        if let Err(reason) = creating.await {
+            let step = session.begin(self.spec.scenario, DriverAction::DeleteNamespace, "", None);
+            session.skip_step(step, reason);
+            return false;
         }
+        self.join_member(Some(name)).await
     }
 
     async fn join_fleet(&mut self, members: usize) -> bool {
@@ -376,8 +354,7 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
             }
             Until::Placed => self.placement().observe_restored(session, step).await,
             Until::Deadline(more) => {
-                let longest = step.deadline().saturating_add(more).unwrap_or(Timestamp::MAX);
-                let deadline = deadline.max(longest);
+                let deadline = deadline.max(later(step.deadline(), more));
                 session.observe(step, deadline, || false).await;
             }
             Until::OthersEnd => {
@@ -408,7 +385,6 @@ impl<'s, 'a> DriverScenario<'s, 'a> {
     }
 }
 
-/// How many clusters a scheduler may select.
 fn selectable_members(session: &Session<'_>) -> usize {
     let scope = session.context.scope;
     let record = session.record();

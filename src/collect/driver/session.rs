@@ -1,41 +1,40 @@
 //! State that all scenarios of a run share: capabilities, steps taken, changes to undo, and what the watch has brought.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    mem,
+    sync::Arc,
+    time::Duration,
+};
 
 use evidence::{
-    Claim, Driver, DriverAction, DriverStep, ObjectRef, Scenario, Scope, StepOutcome, Tracked,
+    Claim, Driver, DriverAction, DriverStep, ObjectRef, Reason, Scenario, Scope, StepOutcome, Tracked,
     api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, sync::Semaphore, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Capabilities, DriverPlan,
-    hooks::{Call, Called, call_undo, undoes},
-    journal::UndoEntry,
-    member::{MemberPool, ScenarioMember},
-    writes::{Touched, Writes, kind_of},
+    Call, Called, DriverPlan, MemberPool, ScenarioMember, Touched, UndoEntry, Writes, call_undo,
+    capabilities, kind_of, undoes,
 };
 use crate::{
-    clock::Clock,
-    connect::call::TimedClient,
-    hub::{Wish, permissions::Permissions, target::Target},
+    clock::{Clock, later},
+    connect::TimedClient,
+    hub::{Permissions, Target, Wish},
     progress::Progress,
-    watch::{record::Record, timeline},
+    watch::{Record, timeline},
 };
 
-/// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";
-/// Interval between checks of what the watch has brought.
 const TICK: Duration = Duration::from_millis(250);
 /// Part of the timeout for which a step continues after the reaction: 2 s of 2 min.
 const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
 
-/// What a run lends to its driver.
 pub(crate) struct RunContext<'a> {
     pub client: &'a TimedClient,
     pub clock: Clock,
@@ -45,7 +44,6 @@ pub(crate) struct RunContext<'a> {
     pub secrets: &'a Wish,
     pub target: &'a Target,
     pub permissions: &'a Permissions,
-    /// What the run has written to.
     pub touched: Touched,
     /// The profiles that the watch has brought so far.
     pub record: timeline::Shared,
@@ -53,40 +51,42 @@ pub(crate) struct RunContext<'a> {
     pub slices: timeline::Shared<PlacementDecision>,
 }
 
-/// What all scenarios of a run share.
 pub(super) struct Session<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
     roles: Vec<Role>,
-    pub capabilities: Capabilities,
+    supported: BTreeSet<DriverAction>,
+    /// Why the run cannot do the other actions.
+    missing: BTreeMap<DriverAction, Reason>,
     pub stop: CancellationToken,
     pub pool: MemberPool,
     /// For the hooks of a fleet that may run at the same time.
     pub turns: Semaphore,
     pub writes: Writes<'a>,
-    state: Mutex<SessionState>,
+    pub state: Mutex<SessionState>,
 }
 
 #[derive(Default)]
-struct SessionState {
+pub(super) struct SessionState {
     steps: Vec<DriverStep>,
     /// The uids of profiles that are known to be a member's of the run.
     claimed: HashSet<Arc<str>>,
     /// Whether one of these was recognized by its content.
-    profiles_name_members: bool,
-    /// Members that failed to leave, with their API servers.
-    stuck: Vec<ScenarioMember>,
+    pub profiles_name_members: bool,
+    /// Members that failed to leave, with their API servers: their hooks are called again at the end of the run.
+    pub stuck: Vec<ScenarioMember>,
 }
 
 impl<'a> Session<'a> {
-    /// A session without steps.
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
-        let serves = |role: &Role| *role == Role::Manager || context.target.placements.is_some();
+        let serves = |role: &Role| *role == Role::Manager || context.target.placement_version.is_some();
         let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
+        let (supported, missing) = capabilities(plan, context.permissions, scope, &roles);
         let at_once = plan.scale.at_once;
         Self {
-            capabilities: Capabilities::of(plan, context.permissions, scope, &roles),
+            supported,
+            missing,
             roles,
             pool: MemberPool::new(plan),
             turns: Semaphore::new(at_once.min(Semaphore::MAX_PERMITS)),
@@ -98,23 +98,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The present time.
     pub fn now(&self) -> Timestamp {
         self.context.clock.now()
     }
 
-    /// That much later than now.
     pub fn after(&self, duration: Duration) -> Timestamp {
-        let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
-        self.now().saturating_add(duration).unwrap_or(Timestamp::MAX)
+        later(self.now(), duration)
     }
 
-    /// The profiles that the watch has brought so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.context.record.lock()
     }
 
-    /// The slices that the watch has brought so far.
     pub fn slices(&self) -> MutexGuard<'_, Record<PlacementDecision>> {
         self.context.slices.lock()
     }
@@ -124,12 +119,10 @@ impl<'a> Session<'a> {
         self.roles.contains(&role)
     }
 
-    /// Whether the run can do all of these.
     pub fn can(&self, actions: &[DriverAction]) -> bool {
-        self.capabilities.support(actions)
+        actions.iter().all(|action| self.supported.contains(action))
     }
 
-    /// Begins a step.
     pub fn begin(
         &self,
         scenario: Scenario,
@@ -137,15 +130,13 @@ impl<'a> Session<'a> {
         member: &str,
         profile: Option<ObjectRef>,
     ) -> DriverStep {
-        let what = describe(action, member);
-        self.context
-            .progress
-            .step(&format!("{}: {what}", scenario.name()));
-        let patience = SignedDuration::try_from(self.plan.patience.with(action));
+        let message = format!("{}: {}", scenario.name(), describe(action, member));
+        self.context.progress.step(&message);
+        let patience = self.plan.patience.with(action).as_secs();
         DriverStep {
             member: member.to_owned(),
             profile,
-            patience_seconds: patience.unwrap_or(SignedDuration::MAX).as_secs(),
+            patience_seconds: patience.try_into().unwrap_or(i64::MAX),
             ..DriverStep::new(scenario, action, self.now())
         }
     }
@@ -164,12 +155,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Records a step that has ended.
     pub fn end(&self, step: DriverStep) {
-        self.state().steps.push(step);
+        self.state.lock().steps.push(step);
     }
 
-    /// Records a step that cannot be taken.
     pub fn skip_step(&self, mut step: DriverStep, reason: impl ToString) {
         fail(&mut step, reason);
         self.end(step);
@@ -187,7 +176,8 @@ impl<'a> Session<'a> {
         }
         let called = self.plan.hooks.call(&call, stop).await;
         if called.failure.is_none() {
-            self.hook_undone(call.action, call.name());
+            let undone = UndoEntry::hook(call.action, call.name());
+            self.plan.journal.undone(&undone);
         }
         called
     }
@@ -218,8 +208,7 @@ impl<'a> Session<'a> {
             if is_met() {
                 return true;
             }
-            let left = deadline.duration_since(self.now());
-            let left = Duration::try_from(left).unwrap_or_default();
+            let left = Duration::try_from(deadline.duration_since(self.now())).unwrap_or_default();
             if left.is_zero() || self.stop.is_cancelled() {
                 return false;
             }
@@ -227,7 +216,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lets time pass, unless the run stops.
     pub async fn pause(&self, duration: Duration) {
         select! {
             () = self.stop.cancelled() => {}
@@ -247,19 +235,13 @@ impl<'a> Session<'a> {
 
     /// Records that a profile is a member's, so that no other member gets it, and whether its content shows that.
     pub fn claim(&self, uid: &Arc<str>, names_member: bool) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.claimed.insert(Arc::clone(uid));
         state.profiles_name_members |= names_member;
     }
 
-    /// Whether the profiles of the implementation are known to show their member.
-    pub fn profiles_name_members(&self) -> bool {
-        self.state().profiles_name_members
-    }
-
-    /// Whether a profile is known to be a member's of the run.
     pub fn is_claimed(&self, uid: &str) -> bool {
-        self.state().claimed.contains(uid)
+        self.state.lock().claimed.contains(uid)
     }
 
     /// Whether the run's own namespace has a profile of a member that the run did not join.
@@ -276,16 +258,6 @@ impl<'a> Session<'a> {
     pub fn record_undo(&self, entry: UndoEntry) -> Result<(), String> {
         let recorded = self.plan.journal.record_undo(entry);
         recorded.map_err(|error| format!("failed to write down how to undo it: {error}"))
-    }
-
-    /// Records that this hook has undone what another one did, if it did.
-    pub fn hook_undone(&self, action: DriverAction, name: &str) {
-        self.plan.journal.undone(&UndoEntry::hook(action, name));
-    }
-
-    /// Keeps a member that failed to leave: its hook is called again at the end of the run.
-    pub fn keep_stuck(&self, member: ScenarioMember) {
-        self.state().stuck.push(member);
     }
 
     /// Undoes those of these changes that are pending, the last first. A hook gets what is known of its member if that is
@@ -324,7 +296,7 @@ impl<'a> Session<'a> {
 
     /// Undoes all that is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
-        let stuck = std::mem::take(&mut self.state().stuck);
+        let stuck = mem::take(&mut self.state.lock().stuck);
         let left = self.undo(&self.plan.journal.pending(), &stuck).await;
         for reason in &left {
             self.context.progress.warn(reason);
@@ -338,16 +310,12 @@ impl<'a> Session<'a> {
             run: self.plan.run.clone(),
             stand_ins: self.plan.has_fake_members()
                 && steps.iter().any(|step| step.action == DriverAction::Join),
-            able: self.capabilities.supported,
-            lacking: self.capabilities.missing,
+            able: self.supported,
+            lacking: self.missing,
             steps,
             touched: self.context.touched.of(ObjectKind::ClusterProfile),
             touched_slices: self.context.touched.of(ObjectKind::PlacementDecision),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock()
     }
 }
 
@@ -360,11 +328,9 @@ fn describe(action: DriverAction, member: &str) -> String {
 
 /// The end of the observation of a step: the watch may report a reaction late.
 pub(super) fn late_deadline(step: &DriverStep) -> Timestamp {
-    let late = step.deadline().saturating_add(timeline::BRIEF);
-    late.unwrap_or(Timestamp::MAX)
+    later(step.deadline(), timeline::BRIEF.unsigned_abs())
 }
 
-/// Whether the watch has shown that version of an object.
 fn shows<T: Tracked>(record: &Record<T>, object: &ObjectRef) -> bool {
     record.history(&object.uid).is_some_and(|history| {
         let mut versions = history.versions.iter().rev();
@@ -372,7 +338,6 @@ fn shows<T: Tracked>(record: &Record<T>, object: &ObjectRef) -> bool {
     })
 }
 
-/// Records that a step cannot be taken.
 pub(super) fn fail(step: &mut DriverStep, reason: impl ToString) {
     step.outcome = StepOutcome::Failed {
         reason: reason.to_string(),

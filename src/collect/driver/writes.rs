@@ -21,21 +21,17 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::journal::{FieldChange, UndoEntry};
+use super::{FieldChange, UndoEntry};
 use crate::{
-    connect::{
-        call::{ATTEMPTS, TimedClient, call, get, once, retry, segment},
-        failure::Failure,
-    },
-    hub::target::Target,
-    watch::list::fold_list,
+    connect::{ATTEMPTS, Failure, TimedClient, call, get, once, retry, segment},
+    hub::Target,
+    watch::fold_list,
 };
 
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
 pub(crate) const FIELD_MANAGER: &str = "clusterprofile-conformance";
 /// How long clients that set finalizers may take to remove them, for all deleted objects together.
 const FINALIZER_PATIENCE: Duration = Duration::from_secs(10);
-/// Interval between checks whether a deleted object is gone.
 const FINALIZER_TICK: Duration = Duration::from_millis(500);
 
 /// The objects that a run wrote to or created. A clone shares them.
@@ -43,13 +39,11 @@ const FINALIZER_TICK: Duration = Duration::from_millis(500);
 pub(crate) struct Touched(Arc<Mutex<BTreeMap<ObjectKind, BTreeSet<ObjectKey>>>>);
 
 impl Touched {
-    /// Those of one kind.
     pub fn of(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
         self.0.lock().get(&kind).cloned().unwrap_or_default()
     }
 }
 
-/// A deleted object, and the finalizers that the run removed from it.
 pub(crate) struct Deleted {
     object: ObjectRef,
     pub finalizers: Vec<String>,
@@ -120,7 +114,6 @@ impl<'a> Writes<'a> {
         Ok(created)
     }
 
-    /// Deletes an object.
     pub async fn delete(&self, object: &ObjectRef) -> Result<(), Failure> {
         self.claim(object)?;
         self.delete_at(&self.path(object), &object.uid).await
@@ -211,7 +204,7 @@ impl<'a> Writes<'a> {
                         continue;
                     }
                     Err(failure) => {
-                        failed = failed.or(Some(failure));
+                        failed.get_or_insert(failure);
                         continue;
                     }
                 };
@@ -220,7 +213,7 @@ impl<'a> Writes<'a> {
                     self.allow(&object);
                     match self.delete(&object).await {
                         Ok(()) => waiting.push(object),
-                        Err(failure) => failed = failed.or(Some(failure)),
+                        Err(failure) => _ = failed.get_or_insert(failure),
                     }
                 }
             }
@@ -231,7 +224,7 @@ impl<'a> Writes<'a> {
         for object in waiting {
             match self.wait_for_finalizers(&object, is_over).await {
                 Ok(finalizers) => deleted.push(Deleted { object, finalizers }),
-                Err(failure) => failed = failed.or(Some(failure)),
+                Err(failure) => _ = failed.get_or_insert(failure),
             }
         }
         (deleted, failed.map_or(Ok(()), Err))
@@ -282,8 +275,8 @@ impl<'a> Writes<'a> {
             "metadata": {"name": name, "labels": {LABEL_RUN: run}},
         });
         let path = format!("/api/v1/namespaces?fieldManager={FIELD_MANAGER}");
-        let created: Result<Value, _> = call(self.client, Method::POST, &path, Some(&namespace)).await;
-        created.map(|_| ())
+        let created = call::<Value>(self.client, Method::POST, &path, Some(&namespace));
+        created.await.map(drop)
     }
 
     /// Deletes a namespace with all that is in it, if it exists and has the label of the run.
@@ -368,7 +361,6 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// The kind of an object that the run writes to.
 pub(super) fn kind_of(object: &ObjectRef) -> ObjectKind {
     if object.kind == ObjectKind::PlacementDecision.name() {
         ObjectKind::PlacementDecision
@@ -386,19 +378,16 @@ pub(crate) async fn list_labelled(
     namespace: &str,
     run: Option<&str>,
 ) -> Result<Vec<Value>, Failure> {
-    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-    let path = match (kind, &target.placements) {
-        (ObjectKind::ClusterProfile, _) => target.profiles(namespace),
-        (ObjectKind::PlacementDecision, Some(placements)) => placements.slices(namespace),
-        (ObjectKind::PlacementDecision, None) => return Ok(Vec::new()),
-    };
+    if kind == ObjectKind::PlacementDecision && target.placement_version.is_none() {
+        return Ok(Vec::new());
+    }
+    let path = target.collection(kind, namespace);
     let selector = run.map_or_else(|| LABEL_RUN.to_owned(), |run| format!("{LABEL_RUN}={run}"));
     let path = format!("{path}?labelSelector={}", segment(&selector));
     let add = |objects: &mut Vec<Value>, json: &[u8]| objects.extend(serde_json::from_slice::<Value>(json));
     fold_list(client, &path, add).await
 }
 
-/// The subresource of a field, with its slash.
 fn subresource(pointer: &str) -> &'static str {
     if pointer.starts_with("/status") {
         "/status"

@@ -6,7 +6,7 @@ use evidence::{
 };
 
 use super::rbac::Grants;
-use crate::connect::failure::{Failure, How};
+use crate::connect::{Failure, How};
 
 /// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
 #[derive(Debug, thiserror::Error)]

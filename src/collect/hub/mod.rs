@@ -2,60 +2,55 @@
 //! it is missing. Callers may add what to do about it.
 
 pub(crate) mod error;
-pub(crate) mod namespaces;
+pub(crate) mod listed;
 pub(crate) mod permissions;
 pub(crate) mod probe;
 pub(crate) mod rbac;
-pub(crate) mod secrets;
 pub(crate) mod target;
+
+pub(crate) use self::{
+    error::CollectError,
+    listed::{may_read_namespaces, secret_places, secrets_path},
+    permissions::{Permissions, places},
+    target::{Target, target},
+};
 
 /// The plan names no audit log: the same as for a dump.
 pub(crate) use evidence::dump::NO_AUDIT_LOG;
 use evidence::{Asked, Gap, Kind, ObjectKey, Reason, ReasonId};
 
-/// The hub is listed once, so that there is no timeline.
 pub(crate) const ONE_LOOK: Reason =
     Reason::known(ReasonId::SingleSnapshot, "the hub was looked at only once");
-/// The plan names no way to any member.
 pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was contacted");
-/// The plan names no credential plugin.
 pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no credential plugin was run");
-/// The plan has no driver.
 pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
-/// The plan has no testbed for a consumer.
 pub(crate) const NO_STAGE: Reason =
     Reason::known(ReasonId::NoDriver, "no profile was published for a consumer");
-/// The plan does not say where a consumer makes something.
 pub(crate) const NO_OUTPUTS: Reason = Reason::known(
     ReasonId::NoDriver,
     "it was not said where the consumer makes something of profiles",
 );
 /// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
-const NO_CLAIM: Reason = Reason::known(
+pub(crate) const NO_CLAIM: Reason = Reason::known(
     ReasonId::NoClaim,
     "consumers' Secrets without the label are read only where consumer-secrets is claimed",
 );
-/// The plan has a driver, but no watch that would see what comes of it.
 pub(crate) const NO_WATCH: Reason = Reason::known(
     ReasonId::NoWatch,
     "a single look does not see what the implementation does",
 );
-/// The plan has a driver that must not write to the hub.
 pub(crate) const NO_MUTATIONS: Reason =
     Reason::known(ReasonId::NoMutations, "the run may not write to the hub");
 
-/// The runner may not list Namespaces.
 pub(crate) const NO_NAMESPACES: Reason = Reason::known(
     ReasonId::ReadForbidden,
     "the runner may not read Namespaces: grant list on namespaces",
 );
-/// The runner may not list Secrets.
 pub(crate) const NO_SECRETS: Reason = Reason::known(
     ReasonId::ReadForbidden,
     "the runner may not list Secrets: grant list on secrets",
 );
-/// The runner may not send dry-run writes.
-const NO_DRY_RUN: Reason = Reason::known(
+pub(crate) const NO_DRY_RUN: Reason = Reason::known(
     ReasonId::ReadForbidden,
     "the runner may not change ClusterProfiles, not even in a dry run: grant patch on clusterprofiles",
 );
@@ -79,6 +74,15 @@ impl Wish {
             Wish::Asked if !is_allowed => (Asked::Yes, Some(Gap::of(kind, not_allowed))),
             Wish::IfAllowed if !is_allowed => (Asked::No(not_allowed), None),
             Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
+        }
+    }
+
+    /// Whether a kind of evidence is requested explicitly; `otherwise` is why it is missing by default.
+    pub(crate) fn asked_explicitly(&self, otherwise: Reason) -> Asked {
+        match self {
+            Wish::No(reason) => Asked::No(reason.clone()),
+            Wish::Asked => Asked::Yes,
+            Wish::IfAllowed => Asked::No(otherwise),
         }
     }
 }

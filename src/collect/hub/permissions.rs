@@ -6,23 +6,21 @@ use evidence::{
     Permission,
     api::{ObjectKind, Role, names},
 };
-use futures::{StreamExt as _, stream};
+use futures::{StreamExt as _, future::ready, stream};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::connect::call::{TimedClient, ask};
+use crate::connect::{TimedClient, ask};
 
-/// The hub's answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Permissions(Vec<Permission>);
 
-/// How many questions are asked at a time.
 const AT_ONCE: usize = 32;
 /// How long the answers may take: in all, and more for each question, as a scope may have hundreds.
 const ANSWERS: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_millis(50);
 
-const CRD_GROUP: &str = "apiextensions.k8s.io";
+pub(crate) const CRD_GROUP: &str = "apiextensions.k8s.io";
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl Permissions {
@@ -36,21 +34,19 @@ impl Permissions {
             question("get", CRD_GROUP, "customresourcedefinitions", ""),
         ];
         for namespace in places(namespaces) {
+            let mut add = |verb: &str, resource: &str| {
+                questions.push(question(verb, names::GROUP, resource, namespace));
+            };
             for verb in ["get", "list", "watch", "patch"] {
-                questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
+                add(verb, names::PLURAL);
             }
-            for role in written {
-                let plural = role.objects().plural();
-                for verb in ["create", "delete"] {
-                    questions.push(question(verb, names::GROUP, plural, namespace));
+            for kind in written.iter().map(|role| role.objects()) {
+                add("create", kind.plural());
+                add("delete", kind.plural());
+                match kind {
+                    ObjectKind::ClusterProfile => add("patch", &format!("{}/status", kind.plural())),
+                    ObjectKind::PlacementDecision => add("patch", kind.plural()),
                 }
-                questions.push(match role.objects() {
-                    ObjectKind::ClusterProfile => {
-                        let status = format!("{plural}/status");
-                        question("patch", names::GROUP, &status, namespace)
-                    }
-                    ObjectKind::PlacementDecision => question("patch", names::GROUP, plural, namespace),
-                });
             }
             if !namespace.is_empty() {
                 questions.push(question("get", "", "namespaces", namespace));
@@ -59,13 +55,11 @@ impl Permissions {
         }
         let count = u32::try_from(questions.len()).unwrap_or(u32::MAX);
         let mut answers = Vec::new();
-        let mut asking =
-            stream::iter(questions.into_iter().map(|question| answer(client, question))).buffered(AT_ONCE);
-        let asking = async {
-            while let Some(answer) = asking.next().await {
-                answers.extend(answer);
-            }
-        };
+        let asking = stream::iter(questions).map(|question| answer(client, question));
+        let asking = asking.buffered(AT_ONCE).for_each(|answer| {
+            answers.extend(answer);
+            ready(())
+        });
         // What is answered in time counts.
         let _ = timeout(ANSWERS + ANSWER.saturating_mul(count), asking).await;
         Self(answers)
@@ -83,12 +77,6 @@ impl Permissions {
         exactly.or(everywhere).map(|answer| answer.allowed)
     }
 
-    /// Whether the runner may read the CRDs of profiles and slices; true if the hub did not say.
-    pub fn may_read_definitions(&self) -> bool {
-        self.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false)
-    }
-
-    /// All answers, for the evidence.
     pub fn into_inner(self) -> Vec<Permission> {
         self.0
     }

@@ -3,24 +3,20 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Asked, Gap, Kind, ObjectRef, Probe, ProbeMethod, ProbeOutcome,
-    api::{ClusterProfile, names},
+    ObjectRef, Probe, ProbeMethod, ProbeOutcome,
+    api::{ClusterProfile, ObjectKind, names},
 };
 use http::Method;
 use kube::core::{Status, response::StatusCause};
 use serde_json::{Value, json};
 
 use super::{
-    NO_DRY_RUN, Wish,
     permissions::{Permissions, places},
     target::Target,
 };
 use crate::{
     clock::Clock,
-    connect::{
-        call::{TimedClient, once, segment},
-        failure::Failure,
-    },
+    connect::{Failure, TimedClient, once, segment},
 };
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.
@@ -30,19 +26,16 @@ const QUERY: &str = "dryRun=All&fieldManager=clusterprofile-conformance";
 /// The names that a profile's manager is changed to: the first that is not its own. Nothing but the change can be wrong.
 const OTHER_MANAGERS: [&str; 2] = ["conformance-probe", "conformance-probe-2"];
 
-/// Whether to make the probe, and what of it is unavailable.
-pub(crate) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
-    // Only where the hub says so: a probe that RBAC refuses shows nothing.
+/// Whether the runner may try the change. Only if the hub says so: a probe that RBAC refuses shows nothing.
+pub(crate) fn is_allowed(permissions: &Permissions, scope: &[String]) -> bool {
     let mut places = places(scope).into_iter();
-    let allowed = places.any(|namespace| may_patch(permissions, namespace));
-    wish.asked(allowed, Kind::Probe, NO_DRY_RUN)
+    places.any(|namespace| may_patch(permissions, namespace))
 }
 
 fn may_patch(permissions: &Permissions, namespace: &str) -> bool {
     permissions.allows("patch", names::GROUP, names::PLURAL, namespace) == Some(true)
 }
 
-/// Probes one profile of each manager.
 pub(crate) async fn probe<'a>(
     client: &TimedClient,
     clock: Clock,
@@ -61,7 +54,7 @@ pub(crate) async fn probe<'a>(
         if !chosen {
             continue;
         }
-        let collection = target.profiles(Some(&metadata.namespace));
+        let collection = target.collection(ObjectKind::ClusterProfile, &metadata.namespace);
         let path = format!("{collection}/{}?{QUERY}", segment(&metadata.name));
         let mut others = OTHER_MANAGERS.into_iter();
         let manager = others

@@ -11,12 +11,15 @@ use http::Method;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{error::CollectError, permissions::Permissions};
+use super::{
+    error::CollectError,
+    permissions::{CRD_GROUP, Permissions},
+};
 use crate::{
     clock::{Clock, Skew},
     connect::{
-        call::{ATTEMPTS, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send},
-        failure::{Failure, one_line},
+        ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, call::read, get, one_line, request, retry,
+        segment, send,
     },
 };
 
@@ -29,76 +32,49 @@ const LONGEST_VERSION: usize = 63;
 /// What is known of the hub before anything is listed.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// The API server's version, if it reports it.
     pub server_version: Option<String>,
     /// The version of ClusterProfile to read, for example `v1alpha1`.
     pub version: String,
-    /// What the CRD says of the versions; empty where it may not be read.
+    /// The versions in its CRD; empty if that may not be read.
     pub served: Vec<ServedVersion>,
-    /// How far the clocks are apart.
+    /// The version of PlacementDecision to read; none if they are not wanted, or not served.
+    pub placement_version: Option<String>,
+    /// The versions in its CRD; empty if that may not be read.
+    pub placement_served: Vec<ServedVersion>,
     pub skew: Skew,
-    /// How the hub serves PlacementDecisions; none if they are not wanted, or not served.
-    pub placements: Option<PlacementTarget>,
-}
-
-/// How the hub serves PlacementDecisions.
-#[derive(Clone, Debug)]
-pub(crate) struct PlacementTarget {
-    /// The version to read.
-    pub version: String,
-    /// What the CRD says of the versions; empty where it may not be read.
-    pub served: Vec<ServedVersion>,
 }
 
 impl Target {
-    /// The path of the profiles, of one namespace or of all.
-    pub fn profiles(&self, namespace: Option<&str>) -> String {
-        path(&self.version, namespace, ObjectKind::ClusterProfile)
-    }
-
     /// Reads the CRDs, where the runner may.
     pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
-        if permissions.may_read_definitions() {
+        if permissions.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false) {
             self.served = served_by_crd(client, ObjectKind::ClusterProfile).await;
-            if let Some(placements) = &mut self.placements {
-                placements.served = served_by_crd(client, ObjectKind::PlacementDecision).await;
+            if self.placement_version.is_some() {
+                self.placement_served = served_by_crd(client, ObjectKind::PlacementDecision).await;
             }
         }
     }
 
-    /// The path of a kind's objects in a namespace.
+    /// The path of a kind's objects in a namespace, or in all if it is empty.
     pub fn collection(&self, kind: ObjectKind, namespace: &str) -> String {
-        path(self.version_of(kind), Some(namespace), kind)
+        let namespace = match namespace {
+            "" => String::new(),
+            name => format!("namespaces/{}/", segment(name)),
+        };
+        let version = self.version_of(kind);
+        format!("/apis/{}/{version}/{namespace}{}", names::GROUP, kind.plural())
     }
 
     /// The version to read a kind's objects in. Both kinds are served in versions of the same names.
     pub fn version_of(&self, kind: ObjectKind) -> &str {
-        let placements = self
-            .placements
-            .as_ref()
-            .filter(|_| kind == ObjectKind::PlacementDecision);
-        placements.map_or(&self.version, |target| &target.version)
+        let of_slices = self.placement_version.as_ref();
+        let of_slices = of_slices.filter(|_| kind == ObjectKind::PlacementDecision);
+        of_slices.unwrap_or(&self.version)
     }
-}
-
-impl PlacementTarget {
-    /// The path of the slices, of one namespace or of all.
-    pub fn slices(&self, namespace: Option<&str>) -> String {
-        path(&self.version, namespace, ObjectKind::PlacementDecision)
-    }
-}
-
-fn path(version: &str, namespace: Option<&str>, kind: ObjectKind) -> String {
-    let namespace = namespace.map(|name| format!("namespaces/{}/", segment(name)));
-    let namespace = namespace.unwrap_or_default();
-    format!("/apis/{}/{version}/{namespace}{}", names::GROUP, kind.plural())
 }
 
 /// Asks the hub for its version and for the API versions that it serves. [`Target::describe`] reads the CRDs.
-///
-/// # Errors
-/// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do; or no
-/// PlacementDecisions where only these are judged, or nothing can be judged without them.
+/// Fails if the hub serves no ClusterProfiles in a usable version, or no PlacementDecisions although they are needed.
 pub(crate) async fn target(
     client: &TimedClient,
     clock: Clock,
@@ -108,13 +84,13 @@ pub(crate) async fn target(
     api_version: Option<&str>,
 ) -> Result<Target, CollectError> {
     let failed =
-        |failure: &Failure| CollectError::of(failure, hub, "ask the hub which API versions it serves");
+        |failure: Failure| CollectError::of(&failure, hub, "ask the hub which API versions it serves");
     let mut skew = Skew::default();
     let server_version = match timed(client, clock, "/version", &mut skew).await {
         Ok(version) => version["gitVersion"].as_str().map(str::to_owned),
         // Some hubs do not show their version.
         Err(failure) if matches!(failure.code(), 403 | 404) => None,
-        Err(failure) => return Err(failed(&failure)),
+        Err(failure) => return Err(failed(failure)),
     };
     let missing = |kind| CollectError::NotServed {
         hub: hub.to_owned(),
@@ -124,52 +100,49 @@ pub(crate) async fn target(
     let group = match timed(client, clock, &group, &mut skew).await {
         Ok(group) => group,
         Err(failure) if failure.code() == 404 => return Err(missing(ObjectKind::ClusterProfile)),
-        Err(failure) => return Err(failed(&failure)),
+        Err(failure) => return Err(failed(failure)),
     };
     let listed: Vec<String> = texts(&group["versions"], "version").map(str::to_owned).collect();
     let profiles = ObjectKind::ClusterProfile;
     let wanted = candidates(&listed, api_version, claim.edition);
     let version = first_served(client, &wanted, profiles).await;
-    let Some(version) = version.map_err(|failure| failed(&failure))? else {
+    let Some(version) = version.map_err(failed)? else {
         // Other APIs have versions in this group, too.
         let others: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
         let others = others.into_iter().filter(|version| !wanted.contains(version));
         let mut served = Vec::new();
         for version in others.take(OTHER_VERSIONS) {
-            let serves = serves(client, version, profiles).await;
-            if serves.map_err(|failure| failed(&failure))? {
+            if serves(client, version, profiles).await.map_err(failed)? {
                 served.push(one_line(version, LONGEST_VERSION));
             }
         }
-        return Err(if served.is_empty() {
-            missing(profiles)
-        } else {
-            not_served(served, api_version)
+        if served.is_empty() {
+            return Err(missing(profiles));
+        }
+        return Err(CollectError::VersionNotServed {
+            wanted: api_version.map_or_else(|| names::VERSIONS.join(" or "), str::to_owned),
+            served,
+            requested: api_version.is_some(),
         });
     };
     let are_judged = claim.edition_of(Role::Scheduler).is_some();
     let are_needed = claim.edition.role() == Role::Scheduler || (placements.is_some() && !are_judged);
-    let placements = match placements {
-        Some(edition) => {
-            let wanted = candidates(&listed, api_version, edition);
-            let version = first_served(client, &wanted, ObjectKind::PlacementDecision).await;
-            version.map_err(|failure| failed(&failure))?
-        }
-        None => None,
-    };
-    let placements = placements.map(|version| PlacementTarget {
-        version,
-        served: Vec::new(),
-    });
-    if placements.is_none() && are_needed {
+    let mut placement_version = None;
+    if let Some(edition) = placements {
+        let wanted = candidates(&listed, api_version, edition);
+        let served = first_served(client, &wanted, ObjectKind::PlacementDecision).await;
+        placement_version = served.map_err(failed)?;
+    }
+    if placement_version.is_none() && are_needed {
         return Err(missing(ObjectKind::PlacementDecision));
     }
     Ok(Target {
         server_version,
         version,
         served: Vec::new(),
+        placement_version,
+        placement_served: Vec::new(),
         skew,
-        placements,
     })
 }
 
@@ -210,13 +183,11 @@ async fn serves(client: &TimedClient, version: &str, kind: ObjectKind) -> Result
     }
 }
 
-/// The texts of a field in a list of objects.
 fn texts<'v>(list: &'v Value, field: &'static str) -> impl Iterator<Item = &'v str> {
     let items = list.as_array().into_iter().flatten();
     items.filter_map(move |item| item[field].as_str())
 }
 
-/// Reads an object, and notes the hub's clock.
 async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) -> Result<Value, Failure> {
     let (object, noted) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
         let (asked, mut noted) = (clock.now(), *skew);
@@ -232,34 +203,15 @@ async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) 
 
 /// Of the versions that the hub lists for the group, those that would do, the best one first.
 fn candidates<'a>(listed: &'a [String], wanted: Option<&str>, edition: Edition) -> Vec<&'a str> {
-    let is_listed = |version: &str| {
-        listed
-            .iter()
-            .map(String::as_str)
-            .find(|listed| *listed == version)
-    };
-    match wanted {
-        Some(wanted) => is_listed(wanted).into_iter().collect(),
-        None => readable(edition).filter_map(is_listed).collect(),
-    }
-}
-
-fn not_served(served: Vec<String>, wanted: Option<&str>) -> CollectError {
-    CollectError::VersionNotServed {
-        wanted: wanted.map_or_else(|| names::VERSIONS.join(" or "), str::to_owned),
-        served,
-        requested: wanted.is_some(),
-    }
-}
-
-/// The versions that the suite can read, the edition's own first: the older editions know v1alpha1, which has a list
-/// (`credentialProviders`) that v1alpha2 does not show.
-fn readable(edition: Edition) -> impl Iterator<Item = &'static str> {
-    let mut versions = names::VERSIONS;
+    let mut readable = names::VERSIONS;
+    // The older editions know v1alpha1, which has a list (`credentialProviders`) that v1alpha2 does not show.
     if !matches!(edition, Edition::Y2026M09 | Edition::Placement2026M09) {
-        versions.reverse();
+        readable.reverse();
     }
-    versions.into_iter()
+    let candidates = wanted.as_ref().map_or(&readable[..], std::slice::from_ref);
+    let is_listed = |version: &&str| listed.iter().find(|listed| listed == version);
+    let listed = candidates.iter().filter_map(is_listed);
+    listed.map(String::as_str).collect()
 }
 
 #[cfg(test)]

@@ -23,17 +23,11 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{
-        ClientError, alone,
-        call::{TimedClient, retry},
-        exec::{self, Hidden},
-        failure::Failure,
-    },
+    connect::{ClientError, Failure, Hidden, TimedClient, alone, exec, retry},
     plugins::{Plugins, Request},
-    watch::list::fold_list,
+    watch::fold_list,
 };
 
-/// How often a list is tried.
 const ATTEMPTS: u32 = 3;
 const WHO_AM_I: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -48,24 +42,18 @@ const FILE: &str = "the kubeconfig names a file, which is not read";
 /// Where access to a member comes from. It can be opened repeatedly.
 #[derive(Clone)]
 pub(super) enum AccessSource {
-    /// A client that is ready.
     Client(Client),
-    /// A kubeconfig of the user, which may name a credential plugin.
     Config(Box<Config>),
-    /// A consumer's Secret.
     Secret {
         secret: ObjectRef,
         /// Its kubeconfig, or why it holds none.
         kubeconfig: Result<Arc<Hidden>, String>,
     },
-    /// The plugin of an access provider.
     Plugin(Arc<Request>),
 }
 
 /// Lists what is at these paths on the hub, and returns the ways that `read` finds in it, sorted by their descriptions.
-///
-/// # Errors
-/// When the hub refuses or does not answer. No message holds anything of a Secret.
+/// No failure holds anything of a Secret.
 pub(super) async fn list_ways(
     hub: &TimedClient,
     paths: &[String],
@@ -94,20 +82,14 @@ pub(super) fn id(login: &Login) -> (String, ObjectKey) {
 }
 
 impl MemberWay {
-    fn by_credential(profile: ObjectKey, source: AccessSource) -> Self {
-        let mut way = Self {
-            profile,
-            description: String::new(),
-            source,
-        };
-        way.description = way.credential().as_ref().map(describe_source).unwrap_or_default();
-        way
-    }
-
     /// The plugin to run for a profile; none if it has no access provider with one.
     pub(super) fn by_plugin(profile: &ClusterProfile, plugins: &Plugins) -> Option<Self> {
-        let source = AccessSource::Plugin(Arc::new(plugins.request(profile)?));
-        Some(Self::by_credential(ObjectKey::of(profile), source))
+        let request = plugins.request(profile)?;
+        Some(Self {
+            profile: ObjectKey::of(profile),
+            description: describe_source(&LoginWith::Plugin(request.provider.clone())),
+            source: AccessSource::Plugin(Arc::new(request)),
+        })
     }
 
     /// What a labelled Secret holds. The profile is without a namespace if the Secret does not name it.
@@ -118,18 +100,19 @@ impl MemberWay {
             namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE).unwrap_or_default(),
             name: label(names::LABEL_SECRET_PROFILE)?,
         };
-        let source = AccessSource::Secret {
-            secret: ObjectRef::of_value(&object.0, "Secret"),
-            kubeconfig: match kubeconfig_in_clear(&object.0) {
-                Some(Ok(kubeconfig)) => Ok(Arc::new(Hidden(kubeconfig))),
-                Some(Err(error)) => Err(format!("the Secret holds no kubeconfig: {error}")),
-                None => Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY)),
-            },
+        let secret = ObjectRef::of_value(&object.0, "Secret");
+        let kubeconfig = match kubeconfig_in_clear(&object.0) {
+            Some(Ok(kubeconfig)) => Ok(Arc::new(Hidden(kubeconfig))),
+            Some(Err(error)) => Err(format!("the Secret holds no kubeconfig: {error}")),
+            None => Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY)),
         };
-        Some(Self::by_credential(profile, source))
+        Some(Self {
+            profile,
+            description: describe_source(&LoginWith::Secret(secret.clone())),
+            source: AccessSource::Secret { secret, kubeconfig },
+        })
     }
 
-    /// Identifies it among others.
     pub(super) fn id(&self) -> (String, ObjectKey) {
         (self.description.clone(), self.profile.clone())
     }
@@ -154,25 +137,19 @@ impl MemberWay {
         let at = clock.now();
         let (outcome, member) = match self.open(dial, clock).await {
             Err(outcome) => (outcome, None),
-            Ok(member) => {
-                let outcome = log_in(&member).await;
-                let is_accepted = matches!(outcome, LoginOutcome::Accepted { .. });
-                (outcome, is_accepted.then_some(member))
-            }
+            Ok(member) => (log_in(&member).await, Some(member)),
         };
+        let is_accepted = matches!(outcome, LoginOutcome::Accepted { .. });
         let login = Login {
             at,
             profile: unknown_profile(&self.profile),
             with,
             outcome,
         };
-        (login, member)
+        (login, member.filter(|_| is_accepted))
     }
 
     /// Prepares to ask the member, which may run a plugin.
-    ///
-    /// # Errors
-    /// Why there is nothing to try.
     pub(super) async fn open(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Result<Asker, LoginOutcome> {
         let member = match &self.source {
             AccessSource::Client(client) => Ok(Asker::new(client.clone(), Clean::default())),
@@ -195,13 +172,10 @@ fn connect(config: Config, dial: &dyn Dial) -> Result<Asker, String> {
 }
 
 fn asker(connected: Result<Client, ClientError>, clean: Clean) -> Result<Asker, String> {
-    match connected {
-        Ok(client) => Ok(Asker::new(client, clean)),
-        Err(error) => Err(clean.words(&error.to_string())),
-    }
+    let client = connected.map_err(|error| clean.words(&error.to_string()))?;
+    Ok(Asker::new(client, clean))
 }
 
-/// Connects by a user's kubeconfig, which may run a credential plugin.
 async fn open_kubeconfig(config: &Config, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
     let (clean, dial) = (Clean::of(&config.auth_info), Arc::clone(dial));
     let connected = exec::connect(config.clone(), exec::PATIENCE, async |config| {
@@ -260,9 +234,7 @@ fn check_server(server: &str, what: &str) -> Result<(), String> {
 }
 
 /// The configuration of a Secret's kubeconfig: its current context, or its only one.
-///
-/// # Errors
-/// Why there is no credential in it to try; quotes nothing of it.
+/// The error quotes nothing of it.
 fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, String> {
     let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig.0.clone()).map_err(|_| MALFORMED)?;
     let current = match (&kubeconfig.current_context, &kubeconfig.contexts[..]) {
@@ -309,9 +281,7 @@ fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, String> {
 }
 
 /// The configuration of a cluster and, if given, a user in the format of a kubeconfig.
-///
-/// # Errors
-/// What is wrong with it; quotes nothing of it.
+/// The error quotes nothing of it.
 pub(super) fn config_of(cluster: &Value, user: Option<&Value>) -> Result<Config, &'static str> {
     let user = user.cloned().unwrap_or_else(|| json!({}));
     let mut kubeconfig = Hidden(json!({
@@ -357,18 +327,18 @@ async fn log_in(asker: &Asker) -> LoginOutcome {
         }
         // Older members do not have this API, and some do not let every user call it. They report the rights of users that
         // they know.
-        Err(failure) if matches!(failure.code(), 403 | 404) => match everything(asker).await {
-            Ok(everything) => LoginOutcome::Accepted {
+        Err(failure) if matches!(failure.code(), 403 | 404) => {
+            let accepted = |everything| LoginOutcome::Accepted {
                 user: UNKNOWN.to_owned(),
                 everything: Some(everything),
-            },
-            Err(failure) => no_login(asker, &failure),
-        },
+            };
+            let everything = everything(asker).await.map(accepted);
+            everything.unwrap_or_else(|failure| no_login(asker, &failure))
+        }
         Err(failure) => no_login(asker, &failure),
     }
 }
 
-/// Whether the user may do everything to everything.
 async fn everything(asker: &Asker) -> Result<bool, Failure> {
     let question: Value = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
@@ -426,82 +396,4 @@ pub(super) fn describe(login: &Login) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn hidden(cluster: Value, user: Value) -> Hidden {
-        Hidden(json!({
-            "contexts": [{"name": "x", "context": {"cluster": "m", "user": "me"}}],
-            "clusters": [{"name": "m", "cluster": cluster}], "users": [{"name": "me", "user": user}],
-        }))
-    }
-
-    #[test]
-    fn only_what_is_in_the_kubeconfig_itself_is_used() {
-        let server = json!({"server": "https://m.example:6443"});
-        let token = json!({"token": "CANARY"});
-        let config = config_of_secret(&hidden(server.clone(), token.clone())).expect("a way");
-        assert_eq!(config.cluster_url, "https://m.example:6443/");
-        let capitals = json!({"server": "HTTPS://m.example:6443"});
-        let config = config_of_secret(&hidden(capitals, token.clone())).expect("a way");
-        assert_eq!(config.cluster_url, "https://m.example:6443/");
-        assert!(config.auth_info.exec.is_none() && config.auth_info.token.is_some());
-        let cases = [
-            (server.clone(), json!({"exec": {"command": "CANARY"}}), "a plugin"),
-            (
-                server.clone(),
-                json!({"token": "t", "auth-provider": {"name": "gcp", "config": {"cmd-path": "CANARY"}}}),
-                "an auth-provider",
-            ),
-            (server.clone(), json!({"tokenFile": "/CANARY"}), "a file"),
-            (
-                server.clone(),
-                json!({"client-certificate-data": "YQ==", "client-key": "/CANARY"}),
-                "a file",
-            ),
-            (
-                json!({"server": "https://m", "certificate-authority": "/CANARY"}),
-                token.clone(),
-                "a file",
-            ),
-            (server.clone(), json!({"token": ["CANARY"]}), "malformed"),
-            (
-                server.clone(),
-                json!({"username": "n", "token": ""}),
-                "no credential",
-            ),
-            (
-                json!({"server": "http://m.example"}),
-                token.clone(),
-                "not reached over TLS",
-            ),
-            (
-                json!({"server": "https://u:CANARY@m.example"}),
-                token.clone(),
-                "a user's name",
-            ),
-            (
-                json!({"server": "https://m.example", "proxy-url": "CANARY //"}),
-                token.clone(),
-                "malformed",
-            ),
-            (
-                json!({"server": "https://m.example", "certificate-authority-data": "CANARY!"}),
-                token.clone(),
-                "malformed",
-            ),
-            (
-                json!({"server": "https://m.example", "insecure-skip-tls-verify": "CANARY"}),
-                token,
-                "malformed",
-            ),
-        ];
-        for (cluster, user, expected) in cases {
-            let flaw = config_of_secret(&hidden(cluster, user)).expect_err("no way");
-            assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
-        }
-        let nowhere = Hidden(json!({"current-context": "CANARY", "contexts": []}));
-        let flaw = config_of_secret(&nowhere).expect_err("no way");
-        assert!(flaw.contains("leads to no cluster"), "{flaw}");
-    }
-}
+mod tests;

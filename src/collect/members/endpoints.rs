@@ -10,7 +10,11 @@ use evidence::{
         names::PROPERTY_ENDPOINTS,
     },
 };
-use futures::{StreamExt as _, stream};
+use futures::{
+    StreamExt as _,
+    future::{join_all, ready},
+    stream,
+};
 use http::{HeaderValue, Method, header};
 use kube::Config;
 use serde_json::{Value, json};
@@ -23,21 +27,18 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::call::{answer, request},
+    connect::{answer, request},
 };
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;
 const EACH: usize = 10;
-/// How many profiles are called at a time.
 const AT_ONCE: usize = 64;
 /// How often a profile is called of which no endpoint answers, and how long lies between.
 const ATTEMPTS: usize = 2;
 const BETWEEN: Duration = Duration::from_secs(5);
-/// How long all calls may take together.
 const ALL: Duration = Duration::from_secs(180);
 
-/// The endpoints of one profile.
 struct Target {
     profile: ObjectRef,
     endpoints: Vec<Endpoint>,
@@ -65,14 +66,11 @@ pub(crate) async fn call<'a>(
         .take(PROFILES)
         .collect();
     let mut calls = Vec::new();
-    let calling = async {
-        let mut answered = stream::iter(&targets)
-            .map(|target| target.call(dial, clock))
-            .buffered(AT_ONCE);
-        while let Some(more) = answered.next().await {
-            calls.extend(more);
-        }
-    };
+    let calling = stream::iter(&targets).map(|target| target.call(dial, clock));
+    let calling = calling.buffered(AT_ONCE).for_each(|answered| {
+        calls.extend(answered);
+        ready(())
+    });
     // Those that were called by then are what there is.
     let _ = timeout(ALL, calling).await;
     calls
@@ -82,10 +80,8 @@ impl Target {
     fn of(profile: &ClusterProfile) -> Option<Self> {
         let property = profile.property(PROPERTY_ENDPOINTS)?;
         let endpoints = Endpoints::read(&property.value);
-        let usable = endpoints
-            .entries()
-            .iter()
-            .filter(|endpoint| fault(endpoint).is_none());
+        let endpoints = endpoints.entries().iter();
+        let usable = endpoints.filter(|endpoint| fault(endpoint).is_none());
         let endpoints = usable.take(EACH).map(|endpoint| Endpoint::of(endpoint, profile));
         Some(Self {
             profile: ObjectRef::from(profile),
@@ -100,9 +96,9 @@ impl Target {
             if attempt > 0 {
                 sleep(BETWEEN).await;
             }
-            let endpoints = self.endpoints.iter();
-            let outcomes = endpoints.map(|endpoint| self.call_one(endpoint, dial, clock));
-            calls = futures::future::join_all(outcomes).await;
+            let outcomes = self.endpoints.iter();
+            let outcomes = outcomes.map(|endpoint| self.call_one(endpoint, dial, clock));
+            calls = join_all(outcomes).await;
             if calls.is_empty() || calls.iter().any(|call: &EndpointCall| call.code.is_some()) {
                 break;
             }

@@ -113,7 +113,6 @@ impl Default for Members {
     }
 }
 
-/// An example for error messages.
 const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
                        `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`";
 

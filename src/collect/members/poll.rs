@@ -7,14 +7,15 @@ use std::{
 
 use evidence::{
     Evidence, Gap, Kind, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey, ObjectRef,
-    ProfileHistory, Reason, Scope, api::ClusterProfile,
+    ProfileHistory, Reason, Scope,
+    api::{ClusterProfile, names},
 };
 use futures::{StreamExt as _, future::join_all, stream};
 use parking_lot::Mutex;
 use tokio::{
     select,
     sync::{Semaphore, SemaphorePermit, watch},
-    time::{Instant, sleep_until, timeout_at},
+    time::{Instant, sleep_until, timeout},
 };
 
 use super::{
@@ -24,18 +25,16 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::call::TimedClient,
-    hub::{NO_SECRETS, secrets},
+    connect::TimedClient,
+    hub::{NO_SECRETS, secrets_path},
 };
 
-/// How many members are asked at a time.
 const AT_ONCE: usize = 64;
 /// How often members are asked, in short windows and in long ones.
 const OFTEN: Duration = Duration::from_secs(30);
 const SELDOM: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
 
-/// The members of one run.
 pub(crate) struct MemberPoll {
     clock: Clock,
     members: Members,
@@ -55,13 +54,10 @@ pub(crate) struct MemberPoll {
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     pub hub: &'a TimedClient,
-    /// Paths of the lists of profiles.
     pub profiles: &'a [String],
-    /// Namespaces of the Secrets.
     pub places: &'a [String],
 }
 
-/// The samples of one member so far.
 #[derive(Default)]
 struct MemberRecord {
     /// The way, for people; empty if there is none.
@@ -131,7 +127,7 @@ impl MemberPoll {
         let is_unread = self.unread.is_some();
         if let Some(plugins) = &self.members.plugins {
             let of_plugins = profiles.filter_map(|profile| MemberWay::by_plugin(profile, plugins));
-            attempts.extend(of_plugins.filter(|attempt| self.holds(attempt)));
+            attempts.extend(of_plugins.filter(|attempt| self.members.hold(&attempt.profile)));
         }
         let mut settled = self.tried.lock().clone();
         settled.retain(|login| {
@@ -151,7 +147,6 @@ impl MemberPoll {
         self.not_run = None;
     }
 
-    /// The Secrets to be tried.
     async fn secret_attempts(&mut self, from: Sources<'_>) -> Vec<MemberWay> {
         if !self.members.from_secrets {
             return Vec::new();
@@ -160,8 +155,10 @@ impl MemberPoll {
             self.unread = Some(NO_SECRETS);
             return Vec::new();
         }
-        let paths: Vec<String> = from.places.iter().map(|place| secrets::path(place)).collect();
-        let read = |json: &[u8]| MemberWay::by_secret(json).filter(|attempt| self.holds(attempt));
+        let path = |place: &String| secrets_path(place, names::LABEL_SECRET_PROFILE);
+        let paths: Vec<String> = from.places.iter().map(path).collect();
+        let is_called = |attempt: &MemberWay| self.members.hold(&attempt.profile);
+        let read = |json: &[u8]| MemberWay::by_secret(json).filter(is_called);
         let attempts = list_ways(from.hub, &paths, read).await;
         attempts.unwrap_or_else(|failure| {
             self.unread = Some(failure.to_string().into());
@@ -178,17 +175,12 @@ impl MemberPoll {
             // The inventory reports what is not a profile.
             let profile: ClusterProfile = serde_json::from_slice(json).ok()?;
             let attempt = MemberWay::by_plugin(&profile, plugins)?;
-            (self.scope.holds(&profile) && self.holds(&attempt)).then_some(attempt)
+            (self.scope.holds(&profile) && self.members.hold(&attempt.profile)).then_some(attempt)
         };
         match list_ways(from.hub, from.profiles, read).await {
             Ok(attempts) => (attempts, None),
             Err(failure) => (Vec::new(), Some(failure.to_string())),
         }
-    }
-
-    /// Whether the credential of that member is tried.
-    fn holds(&self, attempt: &MemberWay) -> bool {
-        self.members.hold(&attempt.profile)
     }
 
     /// Adds the members and the logins to the evidence, with gaps for what is missing.
@@ -354,13 +346,11 @@ impl MemberPoll {
         record.looks.push(look);
     }
 
-    /// Waits for a turn: members are many.
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.turns.acquire().await.ok()
     }
 }
 
-/// Why the member could not be asked.
 fn not_opened(way: &MemberWay, outcome: LoginOutcome) -> String {
     let reason = match outcome {
         LoginOutcome::NoCredential { reason } => reason,
@@ -387,7 +377,7 @@ pub struct Reached {
 /// Samples the members in scope once before a run, in parallel and at most for `limit` in all; in the order of the ways. Reads
 /// no Secret and runs no plugin of an access provider; a kubeconfig may run one of its own.
 pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit: Duration) -> Vec<Reached> {
-    let deadline = Instant::now().checked_add(limit);
+    let began = Instant::now();
     let ways = members.ways.iter();
     let ways = ways.filter(|way| scope.holds_namespace(&way.profile.namespace));
     let looks = ways.map(|way| async move {
@@ -397,16 +387,12 @@ pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit
                 Err(outcome) => no_way(clock, &not_opened(way, outcome)),
             }
         };
-        let look = match deadline {
-            Some(deadline) => timeout_at(deadline, sampling).await.unwrap_or_else(|_| {
-                no_way(clock, &format!("it did not answer within {} s", limit.as_secs()))
-            }),
-            None => sampling.await,
-        };
+        let look = timeout(limit.saturating_sub(began.elapsed()), sampling).await;
+        let late = |_| no_way(clock, &format!("it did not answer within {} s", limit.as_secs()));
         Reached {
             profile: way.profile.clone(),
             way: way.description.clone(),
-            look,
+            look: look.unwrap_or_else(late),
         }
     });
     stream::iter(looks).buffered(AT_ONCE).collect().await

@@ -21,13 +21,11 @@ use zeroize::Zeroizing;
 use crate::{
     clock::{Clock, date},
     connect::{
-        call::{
-            NO_WHOLE_ANSWER, TimedClient, answer, body, once, read, request, retry, segment, send, within,
-        },
-        failure::{Failure, How, code_name, one_line},
-        own_credentials::secrets_in,
+        Failure, How, NO_WHOLE_ANSWER, TimedClient, answer, body, call::read, code_name, once, one_line,
+        request, retry, secrets_in, segment, send, within,
     },
-    watch::list::{SMALL, SMALL_AND_LAST, list, list_head, list_with},
+    subprocess::without,
+    watch::{SMALL, SMALL_AND_LAST, list, list_head, list_with},
 };
 
 /// How long a request may take in all.
@@ -43,7 +41,6 @@ const LARGEST_METADATA: u64 = 64 << 20;
 pub(super) const NOT_ACCEPTED: &str =
     "the member answered 401 Unauthorized: it does not accept the credential";
 
-/// A member, as it is asked.
 pub(super) struct Asker {
     /// For single objects and lists of whole objects.
     pub client: TimedClient,
@@ -65,7 +62,6 @@ impl Asker {
         }
     }
 
-    /// The client for lists of metadata.
     fn for_metadata(&self) -> TimedClient {
         TimedClient {
             most_of_list: LARGEST_METADATA,
@@ -74,9 +70,6 @@ impl Asker {
     }
 
     /// Gets what is at `path`, whatever the member answers.
-    ///
-    /// # Errors
-    /// When there is no whole answer.
     pub async fn answer(&self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
         within(REQUEST, NO_WHOLE_ANSWER, async {
             let response = answer(&self.client, request(Method::GET, path)?).await?;
@@ -85,10 +78,6 @@ impl Asker {
         .await
     }
 
-    /// Reads the object at `path`, with the headers of the answer.
-    ///
-    /// # Errors
-    /// When there is none.
     pub async fn get(&self, path: &str) -> Result<(Value, HeaderMap), Failure> {
         let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
             let response = send(&self.client, request(Method::GET, path)?).await?;
@@ -100,9 +89,6 @@ impl Asker {
     }
 
     /// Asks a question about oneself, which stores nothing.
-    ///
-    /// # Errors
-    /// When it is not answered.
     pub async fn review(&self, path: &str, review: &Value) -> Result<Value, Failure> {
         let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
             let answer: Map<String, Value> =
@@ -137,7 +123,6 @@ impl Asker {
     }
 }
 
-/// The answer makes no sense.
 pub(super) fn unreadable() -> Failure {
     Failure::broken("what the member answered cannot be read")
 }
@@ -153,7 +138,6 @@ const LONGEST_WORDS: usize = 200;
 pub(super) struct Clean(Zeroizing<Vec<String>>);
 
 impl Clean {
-    /// Redacts the credentials of a kubeconfig's user.
     pub fn of(user: &AuthInfo) -> Self {
         let kubeconfig = Zeroizing::new(json!({"users": [{"user": user}]}).to_string());
         // What rules compare may contain a region or a profile's name, which a kubeconfig may also give to a plugin.
@@ -167,18 +151,14 @@ impl Clean {
         one_line(&self.value(text), LONGEST_WORDS)
     }
 
-    /// A value without the credentials.
     pub fn value(&self, text: &str) -> String {
-        let secrets = self.0.iter();
-        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+        without(text, &self.0)
     }
 }
 
 /// How long a sample may take in all.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
-/// How many failing checks are reported.
 const CHECKS: usize = 20;
-/// How many groups of custom resources are kept.
 const GROUPS: usize = 5000;
 
 /// The leases that a control plane renews while it runs.
@@ -196,17 +176,15 @@ const PARTS: [MemberPart; 6] = [
     MemberPart::CustomResourceGroups,
 ];
 
-/// Takes a sample of a member.
 pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
-    let mut sampling = Sampling {
-        asker,
-        clock,
-        deadline: Instant::now() + LOOK,
-        look: nothing(clock, BTreeMap::new()),
-    };
+    let deadline = Instant::now() + LOOK;
+    let mut look = Look::without_answers(clock.now(), BTreeMap::new());
     let mut missing = BTreeMap::new();
     for part in PARTS {
-        let Err(failure) = sampling.ask(part).await else {
+        let asked = timeout_at(deadline, asker.ask(part, clock, &mut look)).await;
+        let no_time = format!("no time was left: a sample takes at most {} s", LOOK.as_secs());
+        let asked = asked.unwrap_or_else(|_| Err(Failure::broken(no_time)));
+        let Err(failure) = asked else {
             continue;
         };
         let reason = asker.describe(&failure, right(part));
@@ -220,89 +198,63 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     Look {
         until: clock.now(),
         missing: Arc::new(missing),
-        ..sampling.look
+        ..look
     }
 }
 
-/// The sample of a member that cannot be opened.
 pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
-    nothing(clock, all_missing(&cause.to_owned().into()))
+    Look::without_answers(clock.now(), all_missing(&cause.to_owned().into()))
 }
 
 fn all_missing(reason: &Reason) -> BTreeMap<MemberPart, Reason> {
     MemberPart::ALL.map(|part| (part, reason.clone())).into()
 }
 
-fn nothing(clock: Clock, missing: BTreeMap<MemberPart, Reason>) -> Look {
-    Look::without_answers(clock.now(), missing)
-}
-
-/// A sample so far.
-struct Sampling<'a> {
-    asker: &'a Asker,
-    clock: Clock,
-    deadline: Instant,
-    look: Look,
-}
-
-impl Sampling<'_> {
-    /// Asks for one part, within the time that is left.
-    async fn ask(&mut self, part: MemberPart) -> Result<(), Failure> {
-        let deadline = self.deadline;
-        let asking = async {
-            match part {
-                MemberPart::Readyz => self.look.readyz = Some(Arc::new(self.readyz().await?)),
-                MemberPart::Version => self.look.version = Some(self.version().await?),
-                MemberPart::Leases => self.look.leases = Some(self.leases().await?),
-                MemberPart::Nodes => self.look.nodes = Some(self.nodes().await?),
-                MemberPart::ClusterProperties => {
-                    self.look.cluster_properties = Some(self.cluster_properties().await?);
-                }
-                MemberPart::CustomResourceGroups => {
-                    self.look.custom_resource_groups = Some(self.custom_resource_groups().await?);
-                }
+impl Asker {
+    async fn ask(&self, part: MemberPart, clock: Clock, look: &mut Look) -> Result<(), Failure> {
+        match part {
+            MemberPart::Readyz => look.readyz = Some(Arc::new(self.readyz().await?)),
+            MemberPart::Version => look.version = Some(self.version().await?),
+            MemberPart::Leases => look.leases = Some(self.leases(clock).await?),
+            MemberPart::Nodes => look.nodes = Some(self.nodes().await?),
+            MemberPart::ClusterProperties => look.cluster_properties = Some(self.cluster_properties().await?),
+            MemberPart::CustomResourceGroups => {
+                look.custom_resource_groups = Some(self.custom_resource_groups().await?);
             }
-            Ok::<(), Failure>(())
-        };
-        let late = |_| {
-            Failure::broken(format!(
-                "no time was left: a sample takes at most {} s",
-                LOOK.as_secs()
-            ))
-        };
-        timeout_at(deadline, asking).await.map_err(late)?
+        }
+        Ok(())
     }
 
     async fn readyz(&self) -> Result<Readyz, Failure> {
-        let (status, body) = self.asker.answer("/readyz?verbose").await?;
-        readyz(status, &body, self.asker)
+        let (status, body) = self.answer("/readyz?verbose").await?;
+        readyz(status, &body, self)
     }
 
     async fn version(&self) -> Result<Arc<str>, Failure> {
-        let (version, _) = self.asker.get("/version").await?;
+        let (version, _) = self.get("/version").await?;
         let version = version["gitVersion"].as_str().ok_or_else(unreadable)?;
-        Ok(self.asker.clean.words(version).into())
+        Ok(self.clean.words(version).into())
     }
 
-    async fn leases(&self) -> Result<Arc<[Lease]>, Failure> {
+    async fn leases(&self, clock: Clock) -> Result<Arc<[Lease]>, Failure> {
         let mut leases = Vec::new();
         for name in LEASES {
-            leases.extend(self.lease(name).await?);
+            leases.extend(self.lease(name, clock).await?);
         }
         Ok(leases.into())
     }
 
     /// A lease with its age by the member's clock, if its answer has a Date: clocks need not agree.
-    async fn lease(&self, name: &str) -> Result<Option<Lease>, Failure> {
+    async fn lease(&self, name: &str, clock: Clock) -> Result<Option<Lease>, Failure> {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
-        let (lease, headers) = match self.asker.get(&path).await {
+        let (lease, headers) = match self.get(&path).await {
             Ok(found) => found,
             Err(failure) if failure.code() == 404 => return Ok(None),
             Err(failure) => return Err(failure),
         };
         let lease: v1::Lease = serde_json::from_value(lease).map_err(|_| unreadable())?;
         let spec = lease.spec.unwrap_or_default();
-        let now = date(&headers).unwrap_or_else(|| self.clock.now());
+        let now = date(&headers).unwrap_or_else(|| clock.now());
         Ok(spec.renew_time.map(|renewed| Lease {
             name: name.to_owned(),
             age_seconds: now.duration_since(renewed.0).as_secs(),
@@ -312,7 +264,7 @@ impl Sampling<'_> {
 
     /// Counts the nodes: by one of them and the number of the rest or, if the member does not report that, by a list.
     async fn nodes(&self) -> Result<u64, Failure> {
-        let client = self.asker.for_metadata();
+        let client = self.for_metadata();
         let (head, first) = list_head(&client, "/api/v1/nodes").await?;
         match head.remaining_item_count {
             Some(remaining) => Ok(first as u64 + remaining),
@@ -327,7 +279,7 @@ impl Sampling<'_> {
 
     /// The ClusterProperties in a version that the member serves; none where it serves none.
     async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, Failure> {
-        let group = match self.asker.get(ABOUT).await {
+        let group = match self.get(ABOUT).await {
             Ok((group, _)) => group,
             Err(failure) if failure.code() == 404 => return Ok(Arc::from([])),
             Err(failure) => return Err(failure),
@@ -338,8 +290,8 @@ impl Sampling<'_> {
         for version in versions.take(CHECKS) {
             let path = format!("{ABOUT}/{}/clusterproperties", segment(version));
             let mut properties = Vec::new();
-            let read = |json: &[u8]| properties.extend(cluster_property(json, self.asker));
-            match list(&self.asker.client, &path, read).await {
+            let read = |json: &[u8]| properties.extend(cluster_property(json, self));
+            match list(&self.client, &path, read).await {
                 Ok(_) => {
                     properties.sort_by(|one: &ClusterProperty, other| one.name.cmp(&other.name));
                     return Ok(properties.into());
@@ -360,10 +312,10 @@ impl Sampling<'_> {
             if let Some((_, group)) = name.split_once('.')
                 && groups.len() <= GROUPS
             {
-                groups.insert(self.asker.clean.words(group));
+                groups.insert(self.clean.words(group));
             }
         };
-        list_with(&self.asker.for_metadata(), DEFINITIONS, SMALL_AND_LAST, add).await?;
+        list_with(&self.for_metadata(), DEFINITIONS, SMALL_AND_LAST, add).await?;
         if groups.len() > GROUPS {
             return Err(Failure::broken("there are more groups than are kept"));
         }

@@ -21,10 +21,7 @@ use tokio::{process::Command, sync::Semaphore, time::timeout};
 use super::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner};
 use crate::{
     clock::Clock,
-    connect::{
-        exec::{ExecCredential, run_plugin},
-        failure::cut,
-    },
+    connect::{ExecCredential, cut, run_plugin},
     subprocess::{Sink, Subprocesses, Tail, with_last_words},
 };
 
@@ -34,7 +31,6 @@ const CONFIG: &str = "client.authentication.k8s.io/exec";
 const ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
 /// The extension with further variables (the same section).
 const ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
-/// The variable with the ExecCredential that the plugin reads.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 /// The clock skew up to which a credential does not count as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -47,9 +43,7 @@ const CLUSTER_FIELDS: [&str; 6] = [
     "proxy-url",
     "disable-compression",
 ];
-/// How long a plugin may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many run at a time.
 const AT_ONCE: usize = 16;
 /// How long a plugin waits for its turn. If most of them hang, the run still ends.
 const QUEUE: Duration = Duration::from_secs(300);
@@ -61,10 +55,8 @@ const LINES: usize = 3;
 const LONGEST: usize = 300;
 /// From this length on, a word counts as a credential.
 const LIKE_A_TOKEN: usize = 20;
-/// Replaces a credential.
 const TAKEN: &str = "…";
 
-/// A request for a credential for one profile's member.
 pub(crate) struct Request {
     /// The access provider's name.
     pub provider: String,
@@ -96,9 +88,7 @@ impl Plugins {
 
 impl Request {
     /// Runs the plugin.
-    ///
-    /// # Errors
-    /// Why there is no credential; quotes nothing that may be one.
+    /// The error quotes nothing that may be a credential.
     pub async fn run(&self, clock: Clock) -> Result<ExecCredential, LoginOutcome> {
         let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
         let call = self.call.as_ref().map_err(|flaw| no_credential(flaw.clone()))?;
@@ -114,9 +104,7 @@ impl Request {
 }
 
 /// Reads an answer in that version of the protocol, which must not have expired.
-///
-/// # Errors
-/// What is wrong with it; goes on after "the plugin's answer".
+/// The error goes on after "the plugin's answer".
 fn read(output: &[u8], protocol: Protocol, now: Timestamp) -> Result<ExecCredential, String> {
     let credential = ExecCredential::read(output, Some(protocol.api_version()))?;
     let age = credential.expires.map(|expires| now.duration_since(expires));
@@ -129,9 +117,6 @@ fn read(output: &[u8], protocol: Protocol, now: Timestamp) -> Result<ExecCredent
 
 impl Call {
     /// Prepares the call of the provider's plugin for that cluster.
-    ///
-    /// # Errors
-    /// When a consumer could not use what the profile adds.
     fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, String> {
         let config = &provider.exec_config;
         let mut args = config.args.clone().unwrap_or_default();
@@ -185,7 +170,6 @@ fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form:
         .map_err(|_| format!("its extension {name} is not a {form}"))
 }
 
-/// The ExecCredential that the plugin reads.
 fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     let mut spec = json!({"interactive": false});
     if provider.exec_config.provide_cluster_info == Some(true) {

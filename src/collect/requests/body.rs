@@ -6,7 +6,7 @@ use evidence::{
     RequestBody,
     api::{ObjectKind, names},
 };
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 /// Reads a body: an object, a merge patch or an apply patch, or the operations of a JSON patch. None when it is of
 /// another shape.
@@ -16,13 +16,11 @@ pub(super) fn read(body: &Value, verb: &str, kind: ObjectKind) -> Option<Request
         note_references(body, &mut parts);
     }
     let object = match body {
-        Value::Object(object) => {
-            note_parts(object, verb == "patch", &mut parts);
-            body.clone()
-        }
-        Value::Array(operations) => read_operations(operations, &mut parts),
+        Value::Object(_) => body.clone(),
+        Value::Array(operations) => as_merge_patch(operations),
         _ => return None,
     };
+    note_parts(&object, verb == "patch", &mut parts);
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Some(RequestBody {
@@ -51,103 +49,66 @@ fn note_references(body: &Value, parts: &mut BTreeSet<String>) {
 
 /// Notes the parts that an object holds. Clients write empty structs and nulls of what they do not mean to set; only
 /// in a patch does a null say something.
-fn note_parts(object: &Map<String, Value>, is_patch: bool, parts: &mut BTreeSet<String>) {
+fn note_parts(object: &Value, is_patch: bool, parts: &mut BTreeSet<String>) {
     let says_something = |value: &Value| match value {
         Value::Null => is_patch,
         Value::Object(fields) => !fields.is_empty(),
         _ => true,
     };
-    for (key, value) in object {
+    for (key, value) in object.as_object().into_iter().flatten() {
         match (key.as_str(), value) {
             ("apiVersion" | "kind", _) => {}
             ("metadata", Value::Object(metadata)) => {
                 let said = metadata.iter().filter(|(_, value)| says_something(value));
                 parts.extend(said.map(|(key, _)| format!("metadata.{key}")));
             }
-            _ if says_something(value) => {
-                parts.insert(key.clone());
-            }
+            _ if says_something(value) => _ = parts.insert(key.clone()),
             _ => {}
         }
     }
 }
 
-/// Notes the parts that a JSON patch's operations touch, and gathers what it sets as an object.
-fn read_operations(operations: &[Value], parts: &mut BTreeSet<String>) -> Value {
+/// A merge patch of what a JSON patch touches. Null is also in the place of values that no rule needs.
+fn as_merge_patch(operations: &[Value]) -> Value {
     let mut object = Value::Null;
     for operation in operations {
-        let verb = operation["op"].as_str().unwrap_or_default();
-        let path = operation["path"].as_str().unwrap_or_default();
-        let value = &operation["value"];
-        match verb {
-            "test" => {}
-            "move" => {
-                note_pointer(operation["from"].as_str().unwrap_or_default(), value, parts);
-                note_pointer(path, value, parts);
+        let text = |field: &str| operation[field].as_str();
+        let (path, from) = (text("path"), text("from"));
+        match text("op") {
+            Some("test") => {}
+            Some("add" | "replace") => put(&mut object, path, &operation["value"]),
+            Some("move") => {
+                put(&mut object, from, &Value::Null);
+                put(&mut object, path, &Value::Null);
             }
-            "add" | "replace" => {
-                note_pointer(path, value, parts);
-                put(&mut object, path, value);
-            }
-            _ => note_pointer(path, value, parts),
+            _ => put(&mut object, path, &Value::Null),
         }
     }
     object
 }
 
-/// Notes the part that a JSON pointer leads into.
-fn note_pointer(pointer: &str, value: &Value, parts: &mut BTreeSet<String>) {
-    let mut steps = steps(pointer);
-    match (steps.next().as_deref(), steps.next(), value) {
-        (Some("apiVersion" | "kind"), _, _) => {}
-        (Some("metadata"), Some(key), _) => {
-            parts.insert(format!("metadata.{key}"));
-        }
-        (Some("metadata"), None, value @ Value::Object(_)) => {
-            note_parts(
-                &Map::from_iter([("metadata".to_owned(), value.clone())]),
-                true,
-                parts,
-            );
-        }
-        (Some(key), _, _) => {
-            parts.insert(key.to_owned());
-        }
-        (None, _, Value::Object(whole)) => note_parts(whole, true, parts),
-        (None, _, _) => {}
-    }
-}
-
 /// The manager's name and its label lie three steps deep; deeper ones are of no use here.
 const DEEPEST: usize = 3;
 
-/// Puts a value where a JSON pointer leads.
-fn put(object: &mut Value, pointer: &str, value: &Value) {
-    if steps(pointer).count() > DEEPEST {
-        return;
-    }
+/// Puts a value where a JSON pointer (RFC 6901) leads.
+fn put(object: &mut Value, pointer: Option<&str>, value: &Value) {
+    let mut steps = pointer.unwrap_or_default().split('/').skip(1);
     let mut place = object;
-    for step in steps(pointer) {
+    for step in steps.by_ref().take(DEEPEST) {
         if !place.is_object() {
-            *place = Value::Object(Map::new());
+            *place = json!({});
         }
-        place = &mut place[step];
+        place = &mut place[step.replace("~1", "/").replace("~0", "~")];
     }
-    *place = value.clone();
-}
-
-/// The steps of a JSON pointer (RFC 6901).
-fn steps(pointer: &str) -> impl Iterator<Item = String> {
-    pointer
-        .split('/')
-        .skip(1)
-        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+    let is_there = steps.next().is_none();
+    // An object that a patch sets is set, even to an empty one.
+    if is_there && *value != json!({}) {
+        *place = value.clone();
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn parts(body: Value, verb: &str) -> Vec<String> {

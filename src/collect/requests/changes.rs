@@ -24,7 +24,6 @@ struct Write<'a> {
     creates: bool,
     /// The version that it was made upon: the hub refuses it for any other.
     before: Option<&'a str>,
-    /// The version in the answer.
     after: Option<&'a str>,
 }
 

@@ -14,19 +14,15 @@ const SILENCE: SignedDuration = SignedDuration::from_secs(60);
 /// The longest silence of a log that is being written to, as one is whose last line is not ended.
 const BUSY: SignedDuration = SignedDuration::from_secs(5);
 
-/// The time that one file covers.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) covers: Window,
     pub(super) end: End,
 }
 
-/// How a file ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// With a whole line.
     Whole,
-    /// Within a line.
     HalfLine,
     /// The rest cannot be read, for this reason.
     Lost(String),
@@ -111,7 +107,6 @@ fn uncovered(log: &AuditLog, window: Window) -> Vec<Gap> {
     gaps
 }
 
-/// A gap in the requests.
 pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &str) -> Gap {
     Gap {
         from,

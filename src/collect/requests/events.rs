@@ -21,31 +21,25 @@ use super::{body, changes::tell_changes, coverage::gap};
 /// How long the hub may take to answer: a request is given up after 60 s.
 const ANSWERED_WITHIN: SignedDuration = SignedDuration::from_secs(90);
 
-/// The levels of an audit policy.
 const LEVELS: [&str; 3] = ["Metadata", "Request", "RequestResponse"];
 
 /// A write that the hub has answered, with what shows whether it changed anything.
 pub(super) struct Answered {
-    /// The kind of the object that it wrote.
     pub(super) kind: ObjectKind,
-    /// When the hub had answered.
     pub(super) done: Timestamp,
     pub(super) request: Request,
     /// The resourceVersion that the request was based upon.
     pub(super) based_on: Option<String>,
 }
 
-/// What was taken so far.
 #[derive(Default)]
 pub(super) struct Events {
     answered: Vec<Answered>,
     /// The ids of requests that were answered.
     seen: HashSet<String>,
-    /// Writes that were received, by their ids.
     received: HashMap<String, Timestamp>,
     /// Shares names between events: a log has few different ones.
     names: HashMap<String, Arc<str>>,
-    /// The kinds of objects that any event is about.
     pub(super) known: HashSet<ObjectKind>,
     /// The levels of the writes on profiles.
     pub(super) levels: BTreeSet<String>,
@@ -53,7 +47,6 @@ pub(super) struct Events {
     pub(super) readers: HashSet<Arc<str>>,
 }
 
-/// What was taken from a line.
 #[derive(Default)]
 pub(super) struct Taken {
     /// When its events were logged.
@@ -123,24 +116,28 @@ impl Events {
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
-        let sent: Value = object(event.request_object);
-        let stored: Head = object(event.response_object);
-        let target = event.object_ref.as_ref();
-        let is_there = |text: &&str| !text.is_empty();
-        let name = target
-            .and_then(|target| target.name.as_deref())
-            .filter(is_there)
-            .or_else(|| sent["metadata"]["name"].as_str().filter(is_there))
-            .or(stored.metadata.name.as_deref())
-            .unwrap_or_default();
+        let sent = object(event.request_object);
+        let stored = object(event.response_object);
+        let nothing = Target::default();
+        let target = event.object_ref.as_ref().unwrap_or(&nothing);
+        let part = |part: &Option<String>| part.clone().unwrap_or_default();
+        let in_object = |object: &Value, field: &str| {
+            let text = object["metadata"][field].as_str();
+            text.unwrap_or_default().to_owned()
+        };
+        let names = [
+            part(&target.name),
+            in_object(&sent, "name"),
+            in_object(&stored, "name"),
+        ];
+        let name = names.into_iter().find(|name| !name.is_empty());
         // The reference has the version of an object that was sent; a patch has its own.
-        let based_on = sent["metadata"]["resourceVersion"]
-            .as_str()
-            .or_else(|| target?.resource_version.as_deref())
-            .filter(|version| !matches!(*version, "" | "0"));
-        let part = |part: Option<&str>| part.unwrap_or_default().to_owned();
-        let namespace = part(target.and_then(|target| target.namespace.as_deref()));
-        let subresource = part(target.and_then(|target| target.subresource.as_deref()));
+        let versions = [
+            in_object(&sent, "resourceVersion"),
+            part(&target.resource_version),
+        ];
+        let based_on = versions.into_iter().find(|version| !version.is_empty());
+        let code = event.response_status.as_ref().and_then(|status| status.code);
         Answered {
             kind,
             done,
@@ -149,20 +146,16 @@ impl Events {
                 verb: self.shared(verb),
                 user: self.shared(event.username()),
                 user_agent: self.shared(event.user_agent.as_deref().unwrap_or_default()),
-                namespace: self.shared(&namespace),
-                name: self.shared(name),
-                subresource: self.shared(&subresource),
-                code: event
-                    .response_status
-                    .as_ref()
-                    .and_then(|status| status.code)
-                    .unwrap_or_default(),
+                namespace: self.shared(&part(&target.namespace)),
+                name: self.shared(&name.unwrap_or_default()),
+                subresource: self.shared(&part(&target.subresource)),
+                code: code.unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
-                resource_version: stored.metadata.resource_version.map(Into::into),
+                resource_version: stored["metadata"]["resourceVersion"].as_str().map(Into::into),
                 body: body::read(&sent, verb, kind),
             },
-            based_on: based_on.map(str::to_owned),
+            based_on: based_on.filter(|version| version != "0"),
         }
     }
 
@@ -214,7 +207,6 @@ fn without_tokens(name: &str) -> Cow<'_, str> {
 }
 
 impl Taken {
-    /// Nothing, for this reason.
     pub(super) fn bad(message: &str) -> Self {
         Self {
             logged: None,
@@ -289,7 +281,6 @@ pub(super) struct User {
     pub username: Option<String>,
 }
 
-/// What a request is about.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Target {
@@ -322,33 +313,17 @@ fn is_audit(api_version: &Option<String>) -> bool {
     group.starts_with("audit.k8s.io/")
 }
 
-/// What is asked of an object in an answer.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Head {
-    pub metadata: HeadMetadata,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct HeadMetadata {
-    pub name: Option<String>,
-    pub resource_version: Option<String>,
-}
-
-/// An object of an event; the type's default where there is none or it cannot be read.
-pub(super) fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+/// An object of an event; null where there is none or it cannot be read.
+fn object(raw: Option<&RawValue>) -> Value {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or_default()
 }
 
 impl Event<'_> {
-    /// Whether it is an audit event at all.
     pub fn is_audit(&self) -> bool {
         is_audit(&self.api_version) && self.kind.as_deref() == Some("Event")
     }
 
-    /// Whether it is a list of audit events, as a webhook gets them.
     pub fn is_list(&self) -> bool {
         is_audit(&self.api_version) && self.kind.as_deref() == Some("EventList")
     }
@@ -363,7 +338,6 @@ impl Event<'_> {
         ObjectKind::ALL.into_iter().find(|kind| kind.plural() == resource)
     }
 
-    /// Whether it is about a request that writes.
     pub fn is_write(&self) -> bool {
         let verb = self.verb.as_deref().unwrap_or_default();
         matches!(
@@ -372,7 +346,6 @@ impl Event<'_> {
         )
     }
 
-    /// Whether it is about a request that reads.
     pub fn is_read(&self) -> bool {
         matches!(self.verb.as_deref(), Some("get" | "list" | "watch"))
     }

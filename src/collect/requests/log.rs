@@ -19,12 +19,10 @@ use super::{
 
 /// The longest line, in bytes. A log with the bodies of lists has lines as long as the lists.
 const LONGEST: usize = 256 << 20;
-/// The bytes that a gzip file begins with.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 /// How many lines a file may begin with that are not events: a log that was cut out of a longer one begins within an
 /// event. A file without any event is not an audit log.
 const LEAD: usize = 100;
-/// The number of gaps of one file that are kept apart.
 const GAPS: usize = 20;
 
 /// Why an audit log could not be read. Quotes nothing of it.
@@ -148,7 +146,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What was read so far.
 #[derive(Default)]
 struct Reading {
     events: Events,
@@ -251,7 +248,6 @@ impl Reading {
         Ok(())
     }
 
-    /// The whole log; none if there was no event.
     fn finish(mut self) -> Option<AuditLog> {
         let silence = self.silences.bearable();
         let mut gaps = self.gaps;

@@ -1,24 +1,22 @@
 //! What a run reads besides profiles and slices: members while it watches, Namespaces before and after, and the rest once
 //! the window is over.
 
-use evidence::{Asked, Kind};
+use evidence::{Asked, Kind, api::ObjectKind};
 use futures::try_join;
 use tokio::{select, sync::watch};
 
-use super::{ATTEMPTS, Run, Unfinished, window::watched_namespaces};
+use super::{ATTEMPTS, Run, Unfinished};
 use crate::{
-    connect::{call::retry, failure::Failure},
-    hub::{NO_SECRETS, Wish, error::CollectError, namespaces, probe, secrets},
+    connect::{Failure, retry},
+    hub::{CollectError, NO_SECRETS, Wish, listed, places, probe},
     members::{MemberPoll, Sources, endpoints},
 };
 
 /// In how many consumers' namespaces Secrets without the label are looked for.
 const MOST_CONSUMERS: usize = 100;
-/// Why Secrets are not compared with profiles.
 const STALE: &str = "the profiles could not be listed at the end of the window, so Secrets were not compared";
 
 impl Run<'_> {
-    /// Reads it all, one after the other.
     pub(super) async fn after_window(&mut self, asking: MemberPoll) {
         self.secrets().await;
         self.unlabelled_secrets().await;
@@ -26,7 +24,6 @@ impl Run<'_> {
         self.members(asking).await;
     }
 
-    /// Lists the consumers' Secrets.
     async fn secrets(&mut self) {
         if !self.reads(Kind::Secrets) {
             return;
@@ -38,15 +35,14 @@ impl Run<'_> {
         }
         self.progress.phase("reading consumers' Secrets");
         let (client, places) = (&self.client(), self.secret_places());
-        let reading = retry(ATTEMPTS, Failure::may_pass, || secrets::secrets(client, &places));
+        let reading = retry(ATTEMPTS, Failure::may_pass, || listed::secrets(client, &places));
         let read = self.patience.within(self.patience.list, reading).await;
         if let Some(Ok(found)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
-            self.evidence.secrets = found.secrets;
+            self.evidence.secrets = found.objects;
             self.evidence.unreadable.extend(found.unreadable);
         }
     }
 
-    /// Looks in consumers' namespaces for Secrets that lack the label.
     async fn unlabelled_secrets(&mut self) {
         if !self.reads(Kind::UnlabelledSecrets) {
             return;
@@ -68,7 +64,7 @@ impl Run<'_> {
                 return;
             }
             let reading = retry(ATTEMPTS, Failure::may_pass, || {
-                secrets::unlabelled(client, namespace)
+                listed::unlabelled_secrets(client, namespace)
             });
             let read = self.patience.within(self.patience.list / 2, reading).await;
             match self.finished(Kind::UnlabelledSecrets, &self.plan.secrets, read) {
@@ -79,7 +75,6 @@ impl Run<'_> {
         }
     }
 
-    /// Tries to change profiles' managers by dry runs.
     async fn probe(&mut self) {
         if !self.reads(Kind::Probe) {
             return;
@@ -138,17 +133,16 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// Watches the hub and asks the members, side by side.
     pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
-        let places = self.secret_places();
-        let namespaces = watched_namespaces(&self.plan.scope).into_iter();
-        let profiles: Vec<String> = namespaces
-            .map(|namespace| self.target.profiles(namespace))
+        let path = |namespace| self.target.collection(ObjectKind::ClusterProfile, namespace);
+        let profiles: Vec<String> = places(&self.plan.scope.namespaces)
+            .into_iter()
+            .map(path)
             .collect();
         let from = Sources {
             hub: &self.client(),
             profiles: &profiles,
-            places: &places,
+            places: &self.secret_places(),
         };
         let (stop, progress) = (self.stop.clone(), self.progress);
         let (over, is_over) = watch::channel(false);
@@ -191,12 +185,12 @@ impl Run<'_> {
     async fn namespaces(&mut self) -> Result<(), String> {
         let (client, scope) = (&self.client(), &self.plan.scope.namespaces);
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
-            namespaces::namespaces(client, &self.permissions, scope)
+            listed::namespaces(client, &self.permissions, scope)
         });
         let read = self.patience.within(self.patience.list / 3, listing).await;
         let listed = read.map_err(|unfinished| unfinished.to_string())?;
         let found = listed.map_err(|failure| failure.to_string())?;
-        self.evidence.namespaces = found.namespaces;
+        self.evidence.namespaces = found.objects;
         // Of two looks, the last one counts.
         let unreadable = &mut self.evidence.unreadable;
         unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");

@@ -11,8 +11,8 @@ use crate::{
     connect::Connection,
     driver::DriverPlan,
     hub::{
-        NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_STAGE, NO_WATCH, ONE_LOOK, Wish,
-        target::Target,
+        NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_STAGE, NO_WATCH, ONE_LOOK, Target,
+        Wish,
     },
     members::Members,
     testbed::TestbedPlan,
@@ -67,7 +67,6 @@ impl Plan {
         }
     }
 
-    /// The id of the run, if it writes to the hub.
     pub(super) fn run_id(&self) -> Option<&str> {
         let driver = self.driver.as_ref().map(|driver| &*driver.run);
         driver.or(self.testbed.as_ref().map(|testbed| &*testbed.run))
@@ -86,7 +85,6 @@ impl Plan {
         roles
     }
 
-    /// Whether decisions are staged for a consumer.
     pub(super) fn stages_placements(&self) -> bool {
         let testbed = self.testbed.as_ref();
         testbed.is_some_and(|testbed| testbed.claims.reads_placements())
@@ -103,12 +101,12 @@ impl Plan {
 
 /// Builds the evidence header, without the window and the permissions.
 pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
-    let placements = target.placements.as_ref();
+    let has_placements = target.placement_version.is_some();
     let mut claim = plan.claim.clone();
     // What the hub does not serve is not judged, unless nothing else is.
-    claim.also = claim.also.filter(|_| placements.is_some());
+    claim.also = claim.also.filter(|_| has_placements);
     let mut asked = plan.asked();
-    if placements.is_none() {
+    if !has_placements {
         asked.remove(&Kind::PlacementDecisions);
         asked.remove(&Kind::PlacementTimeline);
     }
@@ -121,8 +119,8 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             server_version: target.server_version.clone(),
             api_version: Some(target.version.clone()),
             served: target.served.clone(),
-            placement_version: placements.map(|target| target.version.clone()),
-            placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
+            placement_version: target.placement_version.clone(),
+            placement_served: target.placement_served.clone(),
         },
         scope: plan.scope.clone(),
         clock_skew_ms: target.skew.millis(),

@@ -22,7 +22,6 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// Asking takes at most one part in so many of the time.
 const SHARE: u32 = 20;
 
-/// What the run keeps watching for.
 pub(super) struct Open {
     watches: AllWatches,
     seen: Seen,
@@ -74,7 +73,6 @@ impl Seen {
         later
     }
 
-    /// The number of changes.
     fn new_versions(&self) -> u64 {
         self.profiles.lock().new_versions + self.slices.lock().new_versions
     }
@@ -89,7 +87,6 @@ impl Seen {
         }
     }
 
-    /// The same for all of its objects.
     fn settled_all(&self, until: Timestamp) -> Settled {
         self.settled(until, &self.awaited)
     }
@@ -198,7 +195,6 @@ impl Run<'_> {
         slices.finish(ended);
     }
 
-    /// Puts what was seen so far into the evidence.
     fn add_later(&mut self, seen: &Seen, settled: Settled) {
         self.evidence.later = seen.later(settled.until);
         self.evidence.header.settled = Some(settled);

@@ -5,22 +5,17 @@ use evidence::{
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs::of_other_runs,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::Run;
 use crate::{
-    hub::{ONE_LOOK, Wish},
-    watch::{
-        record::add_watched,
-        timeline::{self, gap},
-    },
+    clock::later,
+    hub::ONE_LOOK,
+    watch::{add_watched, gap, timeline},
 };
 
-/// Why the evidence ends early.
 const CUT_SHORT: &str = "it did not end by itself: this is the copy of its evidence that it kept on the way";
-/// Why the timeline ends where it does.
 const NOT_WATCHED: &str = "the run did not end by itself: what came after its last copy is unknown";
-/// Why evidence that comes last is missing.
 const NOT_READ: &str = "the run ended before it was read";
 /// The evidence that the first list gives.
 const LISTED: [Kind; 3] = [Kind::Inventory, Kind::PlacementDecisions, Kind::Writers];
@@ -43,7 +38,6 @@ const WITH_WINDOW: [Kind; 6] = [
     Kind::Outputs,
 ];
 
-/// What the watches of a run bring.
 pub(super) struct Watched {
     pub from: Timestamp,
     pub profiles: timeline::Shared,
@@ -64,9 +58,7 @@ impl Run<'_> {
             from: watched.from,
             until: self.clock.now(),
         };
-        let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
-        let planned_end = window.from.saturating_add(observe).unwrap_or(Timestamp::MAX);
-        let end = planned_end.max(window.until);
+        let end = later(window.from, self.plan.observe).max(window.until);
         let (profiles, heard) = {
             let record = watched.profiles.lock();
             (record.copy(), record.known_until().unwrap_or(window.until))
@@ -82,7 +74,7 @@ impl Run<'_> {
         });
         // What a watch has not heard of by now is unknown: its connection may be dead.
         evidence.gaps.push(gap::<ClusterProfile>(heard, end, NOT_WATCHED));
-        let slices = self.target.placements.as_ref().map(|_| {
+        let slices = self.target.placement_version.as_ref().map(|_| {
             let record = watched.slices.lock();
             let heard = record.known_until().unwrap_or(window.until);
             evidence
@@ -119,16 +111,12 @@ impl Run<'_> {
         let mut evidence = self.evidence.clone();
         evidence.header.cut_short = Some(CUT_SHORT.to_owned());
         evidence.header.permissions = self.permissions.clone().into_inner();
-        let wished = |wish: &Wish| match wish {
-            Wish::Asked => Asked::Yes,
-            Wish::IfAllowed => Asked::No(NOT_READ.into()),
-            Wish::No(reason) => Asked::No(reason.clone()),
-        };
-        let secrets = wished(&self.plan.secrets);
+        let secrets = self.plan.secrets.asked_explicitly(NOT_READ.into());
+        let probe = self.plan.probe.asked_explicitly(NOT_READ.into());
         evidence.header.asked.extend([
             (Kind::Secrets, secrets.clone()),
             (Kind::UnlabelledSecrets, secrets),
-            (Kind::Probe, wished(&self.plan.probe)),
+            (Kind::Probe, probe),
         ]);
         lack(&mut evidence, &READ_LAST);
         evidence

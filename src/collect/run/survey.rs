@@ -3,7 +3,7 @@
 //! It sends what a run sends first, and one question more: who asks. It watches nothing, reads no Secret and stores
 //! nothing.
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
 use evidence::{
     Evidence, Kind,
@@ -12,19 +12,18 @@ use evidence::{
     runs::is_of_a_run,
 };
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{Run, plan::Plan};
 use crate::{
     clock::Clock,
-    connect::{Connection, call::ask, failure::Failure},
-    hub::{error::CollectError, permissions::places},
+    connect::{Connection, Failure, ask},
+    hub::{CollectError, places},
     progress::Quiet,
-    watch::record::asked_for_writers,
+    watch::asked_for_writers,
 };
 
-/// Where the hub reports the user of a request.
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 /// What a run on the hub would begin with.
@@ -61,15 +60,15 @@ pub async fn survey(
     clock: Clock,
     limit: Duration,
 ) -> Result<Survey, CollectError> {
-    let deadline = Instant::now().checked_add(limit);
-    let late = || CollectError::of(&Failure::silent("no whole answer came", limit), &hub.source, "");
+    let began = Instant::now();
+    let late = |_| CollectError::of(&Failure::silent("no whole answer came", limit), &hub.source, "");
     let preparing = async {
         let stop = CancellationToken::new();
         let run = Run::prepare(hub, plan, writes, clock, &Quiet, stop).await?;
         Ok((run, user(hub).await))
     };
-    let (mut run, user) = within(deadline, preparing).await.ok_or_else(late)??;
-    let listed = run.list(deadline).await;
+    let (mut run, user) = timeout(limit, preparing).await.map_err(late)??;
+    let listed = run.list(limit.saturating_sub(began.elapsed())).await;
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(Survey {
         user,
@@ -87,22 +86,18 @@ async fn user(hub: &Connection) -> Option<String> {
 }
 
 impl Run<'_> {
-    /// Lists the profiles.
-    async fn list(&mut self, deadline: Option<Instant>) -> Result<Listed, CollectError> {
+    async fn list(&mut self, limit: Duration) -> Result<Listed, CollectError> {
         let scope = &self.plan.scope;
-        let mut listed = self.watches(false, |namespace| self.target.profiles(namespace));
-        let started = within(deadline, listed.start(&self.patience)).await;
-        let is_whole = started.is_some() && listed.unlisted.is_none();
-        if let Some(Err(failure)) = started {
-            return Err(self.list_error(ObjectKind::ClusterProfile, &failure));
+        let kind = ObjectKind::ClusterProfile;
+        let mut listed = self.watches(kind, false);
+        let started = timeout(limit, listed.start(&self.patience)).await;
+        let is_whole = started.is_ok() && listed.unlisted.is_none();
+        if let Ok(Err(failure)) = started {
+            return Err(self.list_error(kind, &failure));
         }
         if self.may_not_watch() {
             let message = "the runner may list them, but not watch them".to_owned();
-            return Err(CollectError::forbidden(
-                ObjectKind::ClusterProfile,
-                message,
-                &scope.namespaces,
-            ));
+            return Err(CollectError::forbidden(kind, message, &scope.namespaces));
         }
         if is_whole {
             self.check_scope(&listed, None)?;
@@ -128,13 +123,5 @@ impl Run<'_> {
         };
         let mut places = places(&self.plan.scope.namespaces).into_iter();
         !self.plan.observe.is_zero() && places.any(|namespace| allows(namespace) == Some(false))
-    }
-}
-
-/// The outcome of `work` before the deadline; none if it takes longer.
-async fn within<T>(deadline: Option<Instant>, work: impl Future<Output = T>) -> Option<T> {
-    match deadline {
-        Some(deadline) => timeout_at(deadline, work).await.ok(),
-        None => Some(work.await),
     }
 }

@@ -1,9 +1,9 @@
 //! The window: the profiles are listed and watched, the slices next to them, while the driver or the testbed acts.
 
-use std::{fmt::Display, future::pending};
+use std::{fmt::Display, future::pending, time::Duration};
 
 use evidence::{
-    Asked, Driver, Kind, Scope, Settled, Tracked, Window,
+    Asked, Driver, Evidence, Kind, Scope, Settled, Tracked, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
@@ -12,7 +12,7 @@ use futures::{
     future::{join, join_all, join3, ready},
     stream,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::{
     select,
     time::{Instant, sleep},
@@ -20,26 +20,15 @@ use tokio::{
 
 use super::{Patience, Run, TICK, snapshot::Watched};
 use crate::{
-    connect::{call::TimedClient, failure::Failure},
+    clock::later,
+    connect::{Failure, TimedClient},
     driver::{RunContext, drive},
-    hub::error::CollectError,
-    testbed::{TestbedRecord, run_testbed},
-    watch::{
-        record::add_watched,
-        timeline::{self, Watch, gap},
-    },
+    hub::CollectError,
+    testbed::run_testbed,
+    watch::{Watch, add_watched, gap, timeline},
 };
 
-/// How many lists are read at a time.
 const AT_ONCE: usize = 16;
-
-/// The namespaces of the scope, each for a watch of its own. `None` stands for the whole hub.
-pub(super) fn watched_namespaces(scope: &Scope) -> Vec<Option<&str>> {
-    match scope.namespaces.as_slice() {
-        [] => vec![None],
-        namespaces => namespaces.iter().map(|name| Some(&**name)).collect(),
-    }
-}
 
 /// The watches of objects of one kind, and what they have brought. By default none.
 pub(crate) struct Watches<T: Tracked = ClusterProfile> {
@@ -56,7 +45,6 @@ impl<T: Tracked> Default for Watches<T> {
 }
 
 impl<T: Tracked> Watches<T> {
-    /// Watches that share a record.
     pub fn new(record: timeline::Shared<T>, watches: Vec<Watch<T>>) -> Self {
         Self {
             record,
@@ -66,9 +54,6 @@ impl<T: Tracked> Watches<T> {
     }
 
     /// Lists the objects for the first time. What a list without an end has shown is worth to be judged.
-    ///
-    /// # Errors
-    /// When the hub refuses.
     pub async fn start(&mut self, patience: &Patience) -> Result<(), Failure> {
         let start = stream::iter(self.watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
@@ -87,7 +72,6 @@ impl<T: Tracked> Watches<T> {
         watched.any(|watched| watched.is_none_or(|name| name == namespace))
     }
 
-    /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) {
         if self.watches.is_empty() || self.unlisted.is_some() {
             // Nothing can change, but the window has its length.
@@ -139,14 +123,12 @@ impl<T: Tracked> Watches<T> {
     }
 }
 
-/// All watches of a run.
 pub(super) struct AllWatches {
     pub profiles: Watches,
     pub slices: Watches<PlacementDecision>,
 }
 
 impl AllWatches {
-    /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) {
         join(self.profiles.follow(), self.slices.follow()).await;
     }
@@ -160,7 +142,7 @@ impl Run<'_> {
         let from = self.clock.now();
         let slices = Box::pin(self.slices()).await?;
         let streams = !observe.is_zero();
-        let mut profiles = self.watches(streams, |namespace| self.target.profiles(namespace));
+        let mut profiles = self.watches(ObjectKind::ClusterProfile, streams);
         let started = profiles.start(&self.patience).await;
         started.map_err(|failure| self.list_error(ObjectKind::ClusterProfile, &failure))?;
         let unlisted = profiles.unlisted.clone();
@@ -208,9 +190,9 @@ impl Run<'_> {
         if let Some(others) = left_out(&self.evidence.header.other_runs) {
             self.progress.warn(&others);
         }
-        let placements = self.target.placements.as_ref();
         let slices = &watches.slices;
-        let recorded_slices = placements.map(|_| (slices.record.lock().take(), slices.unlisted.as_deref()));
+        let has_slices = self.target.placement_version.is_some();
+        let recorded_slices = has_slices.then(|| (slices.record.lock().take(), slices.unlisted.as_deref()));
         add_watched(&mut self.evidence, recorded, recorded_slices, window);
         if unlisted.is_none() && !observe.is_zero() {
             self.evidence.header.settled = Some(Settled::at_once(window));
@@ -230,14 +212,13 @@ impl Run<'_> {
         CollectError::of_list(kind, failure, &self.hub.source, &self.plan.scope.namespaces)
     }
 
-    /// Lists the slices, if decisions are judged.
     async fn slices(&self) -> Result<Watches<PlacementDecision>, CollectError> {
-        let Some(target) = &self.target.placements else {
+        if self.target.placement_version.is_none() {
             return Ok(Watches::default());
-        };
+        }
         self.progress.phase("listing placement decisions");
         let streams = !self.plan.observe.is_zero();
-        let mut slices = self.watches(streams, |namespace| target.slices(namespace));
+        let mut slices = self.watches(ObjectKind::PlacementDecision, streams);
         let started = slices.start(&self.patience).await;
         started.map_err(|failure| self.list_error(ObjectKind::PlacementDecision, &failure))?;
         Ok(slices)
@@ -263,7 +244,7 @@ impl Run<'_> {
             // The run makes the profiles that it reads.
             Role::Consumer => false,
         };
-        let is_served = |role: &Role| *role != Role::Scheduler || self.target.placements.is_some();
+        let is_served = |role: &Role| *role != Role::Scheduler || self.target.placement_version.is_some();
         let judged: Vec<Role> = self.plan.claim.roles().filter(is_served).collect();
         for role in &judged {
             if scope.publisher(*role).is_some() && lacks(*role, scope) {
@@ -290,7 +271,6 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the driver, if the plan has one.
     async fn drive(
         &self,
         record: &timeline::Shared,
@@ -362,15 +342,13 @@ impl Run<'_> {
         self.lose_timelines(window, reason);
     }
 
-    /// Nothing is known of the timelines during that time.
     fn lose_timelines(&mut self, lost: Window, reason: String) {
-        if self.target.placements.is_some() {
+        if self.target.placement_version.is_some() {
             self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
         }
         self.gap_within(Kind::Timeline, lost, reason);
     }
 
-    /// The caller has ended the run early.
     fn cut_short(&mut self, from: Timestamp, until: Timestamp, listed: bool) {
         if !listed {
             self.gap(
@@ -378,24 +356,23 @@ impl Run<'_> {
                 "the run was stopped before all profiles were listed".to_owned(),
             );
         }
-        let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
-        let seen = until.duration_since(from).as_secs();
+        let (seen, observe) = (until.duration_since(from), self.plan.observe);
         // A driver may go on after the time was over.
-        if seen >= observe.as_secs() {
+        if Duration::try_from(seen).is_ok_and(|seen| seen.as_secs() >= observe.as_secs()) {
             return;
         }
-        let reason = format!("the run was cut short after {seen} s of {} s", observe.as_secs());
+        let (seen, planned) = (seen.as_secs(), observe.as_secs());
+        let reason = format!("the run was cut short after {seen} s of {planned} s");
         let lost = Window {
             from: until,
-            until: from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until),
+            until: later(from, observe).max(until),
         };
         self.lose_timelines(lost, reason);
     }
 }
 
 impl Run<'_> {
-    /// Runs the testbed, if the plan has one.
-    pub(super) async fn run_testbed(&self, record: &timeline::Shared) -> Option<TestbedRecord> {
+    pub(super) async fn run_testbed(&self, record: &timeline::Shared) -> Option<Evidence> {
         let plan = self.plan.testbed.as_ref()?;
         let client = self.client();
         let context = self.context(&client, record, &timeline::Shared::default());
@@ -403,21 +380,21 @@ impl Run<'_> {
     }
 
     /// Adds what the testbed recorded to the evidence, with a gap for what is missing.
-    pub(super) fn add_testbed(&mut self, recorded: Option<TestbedRecord>) {
+    pub(super) fn add_testbed(&mut self, recorded: Option<Evidence>) {
         if self.plan.testbed.is_none() {
             return;
         }
-        let Some(recorded) = recorded else {
+        let Some(mut recorded) = recorded else {
             self.gap(
                 Kind::Testbed,
                 "the profiles could not be watched, so the run published nothing",
             );
             return;
         };
-        self.evidence.gaps.extend(recorded.gaps);
-        self.evidence.mentions = Some(recorded.mentions);
-        self.evidence.testbed = Some(recorded.testbed);
-        self.evidence.member_calls = Some(recorded.member_calls);
-        self.evidence.plugin_calls = Some(recorded.plugin_calls);
+        self.evidence.gaps.append(&mut recorded.gaps);
+        self.evidence.mentions = recorded.mentions;
+        self.evidence.testbed = recorded.testbed;
+        self.evidence.member_calls = recorded.member_calls;
+        self.evidence.plugin_calls = recorded.plugin_calls;
     }
 }

@@ -30,7 +30,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::output::{Sink, Tail};
+pub(crate) use self::output::{Sink, Tail, without};
 
 /// How long to wait for output after the end of a program: what it left running may hold the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
@@ -42,34 +42,24 @@ pub(crate) struct Subprocesses {
     reaper: Option<Reaper>,
 }
 
-/// A program to run, and its limits.
 pub(crate) struct Subprocess<'a> {
-    /// The program with its arguments, environment and folder.
     pub command: Command,
     /// Whether it may prompt at the terminal: it gets our standard input, and stays in our process group.
     pub is_interactive: bool,
-    /// Where its standard output goes.
     pub stdout: Sink<'a>,
-    /// Where its standard error goes.
     pub stderr: Sink<'a>,
-    /// How long it may take.
     pub limit: Duration,
     /// How long it has to end after SIGTERM, before it is killed; zero: it is killed immediately.
     pub grace: Duration,
-    /// Ends it early.
     pub stop: &'a CancellationToken,
 }
 
-/// How a subprocess came to its end.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// By itself.
     By(ExitStatus),
-    /// It took too long, and was ended.
     Late(Duration),
     /// It printed more than that many bytes, and was ended.
     TooMuch(usize),
-    /// It was stopped.
     Stopped,
 }
 
@@ -82,9 +72,6 @@ impl Subprocesses {
     }
 
     /// Ends them with this process, and then removes that folder.
-    ///
-    /// # Errors
-    /// When there is no shell for that.
     pub fn removing(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             reaper: Some(Reaper::new(Some(folder))?),
@@ -92,9 +79,6 @@ impl Subprocesses {
     }
 
     /// Runs a subprocess to its end. Dropping the future kills it and its process group.
-    ///
-    /// # Errors
-    /// When it cannot be started, or its end cannot be observed.
     pub async fn run(&self, subprocess: Subprocess<'_>) -> io::Result<End> {
         let Subprocess {
             mut command,
@@ -180,7 +164,6 @@ where
     }
 }
 
-/// Waits a moment for the rest of the output.
 async fn rest<R>(reading: Pin<&mut R>) -> Result<(), End>
 where
     R: FusedFuture<Output = Result<((), ()), End>>,
@@ -195,7 +178,6 @@ where
 }
 
 impl End {
-    /// Whether the program succeeded.
     pub fn is_success(&self) -> bool {
         matches!(self, End::By(status) if status.success())
     }
@@ -219,7 +201,6 @@ impl fmt::Display for End {
     }
 }
 
-/// Adds the end of a program's output to a reason.
 pub(crate) fn with_last_words(reason: String, last: &str) -> String {
     if last.is_empty() {
         reason
@@ -236,7 +217,6 @@ struct ProcessGroup<'a> {
 }
 
 impl<'a> ProcessGroup<'a> {
-    /// The group of a child that has just started.
     pub fn new(id: Option<u32>, reaper: Option<&'a Reaper>) -> Self {
         let group = Self { id, reaper };
         group.order("watch");
@@ -249,12 +229,10 @@ impl<'a> ProcessGroup<'a> {
         }
     }
 
-    /// Asks the processes to end.
     pub fn terminate(&self) {
         signal(self.id, false);
     }
 
-    /// Kills the processes.
     pub fn kill(&self) {
         signal(self.id, true);
     }
@@ -311,9 +289,6 @@ struct Reaper(Mutex<std::process::Child>);
 
 impl Reaper {
     /// Starts it, with a folder to remove in the end.
-    ///
-    /// # Errors
-    /// When the system has no shell.
     pub fn new(folder: Option<&Path>) -> io::Result<Self> {
         let mut command = std::process::Command::new("sh");
         command

@@ -13,25 +13,23 @@ use crate::hub::profile_key;
 const KEPT: usize = 64 * 1024;
 /// A longer line is not kept at all: cut, it could begin or end within a credential.
 const LONGEST: usize = 16 * 1024;
-/// Replaces a line that is not kept.
 const TOO_LONG: &str = "(a line that is too long to be kept)";
-/// Replaces a credential.
-const TAKEN: &str = "…";
 
-/// Where an output goes.
+/// The text without these secrets.
+pub(crate) fn without(text: &str, secrets: &[String]) -> String {
+    let secrets = secrets.iter();
+    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+}
+
 pub(crate) enum Sink<'a> {
     /// Into memory. A subprocess that prints more than `most` bytes is ended.
     Whole {
-        /// Keeps what is printed.
         into: &'a mut Vec<u8>,
-        /// The largest output.
         most: usize,
     },
     /// Into memory: its end, redacted.
     Tail(&'a Mutex<Tail>),
-    /// To our own output.
     Ours,
-    /// Nowhere.
     Nowhere,
 }
 
@@ -45,9 +43,7 @@ impl Sink<'_> {
     }
 
     /// Reads an output to its end. What was read before a failure counts.
-    ///
-    /// # Errors
-    /// As soon as it is too large.
+    /// Fails as soon as it is too large.
     pub(super) async fn read(self, output: Option<impl AsyncRead + Unpin>) -> Result<(), End> {
         let Some(output) = output else {
             return Ok(());
@@ -117,7 +113,6 @@ impl Tail {
         }
     }
 
-    /// The kept lines.
     pub fn finish(self) -> String {
         Vec::from(self.lines).join("\n")
     }
@@ -132,12 +127,7 @@ impl Tail {
             return;
         }
         self.in_key = begins_key(line) && !ends_key(line);
-        let mut clean = line.to_owned();
-        for secret in self.secrets.iter() {
-            if clean.contains(secret) {
-                clean = clean.replace(secret, TAKEN);
-            }
-        }
+        let clean = without(line, &self.secrets);
         self.keep(without_credentials(&clean).into_owned());
     }
 

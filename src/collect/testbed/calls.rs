@@ -247,7 +247,6 @@ impl Calls {
         }
     }
 
-    /// When a connection to a member first succeeded.
     pub(super) fn first_call(&self, member: &str) -> Option<Timestamp> {
         let state = self.state.lock();
         let mut calls = state.members.iter();
@@ -255,7 +254,6 @@ impl Calls {
         first.map(|call| call.at)
     }
 
-    /// When a connection to any member last succeeded.
     pub(super) fn last_call(&self) -> Option<Timestamp> {
         let state = self.state.lock();
         let mut calls = state.members.iter().rev();
@@ -289,7 +287,6 @@ impl Calls {
 }
 
 impl CallsState {
-    /// Keeps a call, unless there are too many.
     fn keep(&mut self, call: MemberCall) {
         if self.members.len() < MOST_CALLS {
             self.members.push(call);

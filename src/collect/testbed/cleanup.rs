@@ -9,11 +9,12 @@ use evidence::{
 use serde_json::Value;
 
 use super::{
-    player::{Player, TICK, after},
+    player::{Player, TICK},
     publish::Deletion,
 };
 use crate::{
-    connect::failure::Failure,
+    clock::later,
+    connect::Failure,
     driver::{UndoEntry, list_labelled},
 };
 
@@ -33,7 +34,7 @@ impl Player<'_> {
         let Some(object) = self.profiles.get(key).map(|profile| profile.object()) else {
             return;
         };
-        self.undecide_first(&ObjectKey::from(&object)).await;
+        self.undecide_first(key).await;
         let is_deleted = self.delete_object(&object).await;
         let answered = self.now();
         let Some(profile) = self.profiles.get_mut(key) else {
@@ -68,7 +69,7 @@ impl Player<'_> {
 
     /// Waits for the settle time until deleted profiles are gone, and records which are.
     pub(super) async fn wait_for_deletions(&mut self) {
-        let deadline = after(self.now(), self.settle());
+        let deadline = later(self.now(), self.settle());
         while self.are_terminating().await && self.now() < deadline && !self.is_stopped() {
             self.pause(TICK).await;
         }
@@ -76,21 +77,20 @@ impl Player<'_> {
 
     /// Whether finalizers hold deleted profiles. Records which are gone.
     async fn are_terminating(&mut self) -> bool {
-        let terminating = self.profiles.iter();
-        let terminating = terminating.filter(|(_, profile)| profile.deletion == Deletion::Terminating);
-        let terminating: Vec<_> = terminating
-            .map(|(key, profile)| (key.clone(), profile.object()))
-            .collect();
         let mut are_held = false;
-        for (key, object) in &terminating {
-            let sent = self.now();
-            if !matches!(self.writes.finalizers(object).await, Ok(None)) {
+        for key in self.profiles.keys().cloned().collect::<Vec<_>>() {
+            let profile = &self.profiles[&key];
+            if profile.deletion != Deletion::Terminating {
+                continue;
+            }
+            let (object, sent) = (profile.object(), self.now());
+            if !matches!(self.writes.finalizers(&object).await, Ok(None)) {
                 are_held = true;
                 continue;
             }
-            self.record(ObjectKey::from(object), sent, Published::Deleted {});
+            self.record(ObjectKey::from(&object), sent, Published::Deleted {});
             let gone_at = self.now();
-            if let Some(profile) = self.profiles.get_mut(key) {
+            if let Some(profile) = self.profiles.get_mut(&key) {
                 profile.deletion = Deletion::Deleted(gone_at);
             }
         }

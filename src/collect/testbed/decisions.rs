@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     sync::Arc,
 };
 
@@ -23,12 +24,8 @@ use crate::driver::FIELD_MANAGER;
 
 const KIND: ObjectKind = ObjectKind::PlacementDecision;
 
-/// The slices on the hub, and what the first one names.
-#[derive(Default)]
-pub(super) struct Slices {
-    stored: BTreeMap<ObjectKey, (ObjectRef, PlacementDecision)>,
-    first: Vec<ObjectKey>,
-}
+/// The slices on the hub.
+pub(super) type Slices = BTreeMap<ObjectKey, (ObjectRef, PlacementDecision)>;
 
 impl Player<'_> {
     fn decision(&self, id: DecisionId) -> Option<(String, String)> {
@@ -53,33 +50,28 @@ impl Player<'_> {
     /// Names a profile in the first slice, if the consumer reads decisions and selects the profile. False if the API server
     /// refuses that.
     pub(super) async fn decide_first(&mut self, key: &str) -> bool {
-        let Some(profile) = self.profiles.get(key) else {
+        let Some(profile) = self.profiles.get_mut(key) else {
             return false;
         };
         let is_decided = profile.is_selected() && !profile.template.undecided;
-        if !self.plan.claims.reads_placements() || !is_decided {
-            return true;
-        }
-        let profile = profile.key();
-        if !self.slices.first.contains(&profile) {
-            self.slices.first.push(profile);
-        }
-        self.write_first().await
+        profile.is_decided = self.plan.claims.reads_placements() && is_decided;
+        !profile.is_decided || self.write_first().await
     }
 
     /// Writes the first slice again. It is empty when it is created.
     pub(super) async fn write_first(&mut self) -> bool {
-        let profiles = self.slices.first.clone();
+        let decided = self.profiles.values().filter(|profile| profile.is_decided);
+        let decided: Vec<ObjectKey> = decided.map(PublishedProfile::key).collect();
         let key = self.slice_key(DecisionId::Own, 0);
-        let exists = key.is_some_and(|key| self.slices.stored.contains_key(&key));
+        let exists = key.is_some_and(|key| self.slices.contains_key(&key));
         (exists || self.write_slice(DecisionId::Own, 0, &[]).await)
-            && self.write_slice(DecisionId::Own, 0, &profiles).await
+            && self.write_slice(DecisionId::Own, 0, &decided).await
     }
 
     /// Takes a profile out of the first slice before the run deletes it.
-    pub(super) async fn undecide_first(&mut self, profile: &ObjectKey) {
-        if self.slices.first.contains(profile) {
-            self.slices.first.retain(|other| other != profile);
+    pub(super) async fn undecide_first(&mut self, key: &str) {
+        let profile = self.profiles.get_mut(key);
+        if profile.is_some_and(|profile| mem::take(&mut profile.is_decided)) {
             self.write_first().await;
         }
     }
@@ -116,7 +108,7 @@ impl Player<'_> {
             .collect();
         let before = self.decided_profiles();
         let sent = self.now();
-        let written = match self.slices.stored.get(&key) {
+        let written = match self.slices.get(&key) {
             Some((object, _)) => self.writes.decide(object, &decisions).await,
             None => {
                 let labels = json!({
@@ -148,7 +140,7 @@ impl Player<'_> {
         let Ok(slice) = serde_json::from_value::<PlacementDecision>(stored) else {
             return false;
         };
-        self.slices.stored.insert(key.clone(), (object, slice.clone()));
+        self.slices.insert(key.clone(), (object, slice.clone()));
         self.record(key, sent, Published::Slice(Box::new(slice)));
         self.change_decided(&before, sent);
         true
@@ -162,12 +154,12 @@ impl Player<'_> {
         let is_own = |(_, slice): &&(ObjectRef, PlacementDecision)| {
             *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
         };
-        let own: Vec<_> = self.slices.stored.values().filter(is_own).cloned().collect();
+        let own: Vec<_> = self.slices.values().filter(is_own).cloned().collect();
         for (object, _) in own {
             let before = self.decided_profiles();
             let sent = self.now();
             if self.delete_object(&object).await {
-                self.slices.stored.remove(&ObjectKey::from(&object));
+                self.slices.remove(&ObjectKey::from(&object));
                 self.change_decided(&before, sent);
             }
         }
@@ -175,7 +167,7 @@ impl Player<'_> {
 
     /// The profiles that the slices name which the consumer reads.
     fn decided_profiles(&self) -> BTreeSet<ObjectKey> {
-        let slices = self.slices.stored.values().map(|(_, slice)| slice);
+        let slices = self.slices.values().map(|(_, slice)| slice);
         let read = slices.filter(|slice| self.plan.claims.reads_slice(slice));
         let references = read.flat_map(PlacementDecision::references);
         references

@@ -14,7 +14,6 @@ const ANOTHER_CLIENT: &str = "another client changed the profile";
 const HELD: &str = "finalizers hold the deleted profile";
 
 impl Player<'_> {
-    /// Opens the expectations of a scenario on the profiles that were published.
     pub(super) fn open_expectations(&mut self, rows: &[ExpectationRow]) {
         let rows = rows.iter().filter(|row| self.has_all(&row.needs));
         let opened: Vec<Expectation> = rows.filter_map(|row| self.expectation(row)).collect();
@@ -87,7 +86,6 @@ impl Player<'_> {
         self.close_expectations_at(key, self.now());
     }
 
-    /// Ends the periods of a profile at that time.
     pub(super) fn close_expectations_at(&mut self, key: &str, at: Timestamp) {
         self.open_on(key).for_each(|expectation| expectation.until = at);
     }

@@ -24,11 +24,9 @@ use super::{
     player::Player,
     plugin::{TOKEN_LENGTH, TOKEN_PREFIX},
 };
-use crate::{connect::call::segment, watch::list::list};
+use crate::{connect::segment, watch::list};
 
-/// The most mentions that are kept.
 const MOST_MENTIONS: usize = 2_000;
-/// The most bytes of a file of a log.
 const LARGEST_LOG: u64 = 256 << 20;
 
 /// Reads the log of a consumer as it is now, and passes each line on.

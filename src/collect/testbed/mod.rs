@@ -25,7 +25,7 @@ use evidence::{ConsumerSpec, MemberAddress};
 use futures::future::BoxFuture;
 pub use mentions::{ConsumerLog, log_files};
 pub use outputs::OutputPlace;
-pub(super) use player::{TestbedRecord, run_testbed};
+pub(super) use player::run_testbed;
 pub use plugin::{PluginReply, PluginRun, Recorder, report_plugin_run};
 pub use publish::is_profile_variable;
 

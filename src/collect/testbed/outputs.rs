@@ -8,18 +8,16 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use evidence::{LARGEST_KUBECONFIG, MemberAddress, Output, OutputReader, read_text};
+use evidence::{LARGEST_KUBECONFIG, MemberAddress, Output, OutputReader, OutputSnapshot, read_text};
 use http::{Uri, uri::PathAndQuery};
+use jiff::Timestamp;
 use kube::{Config, config::Kubeconfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
-use crate::connect::{
-    Connection,
-    call::{TimedClient, get, segment},
-    client,
-};
+use super::player::Player;
+use crate::connect::{Connection, TimedClient, client, get, segment};
 
 /// Selects the cluster Secrets of Argo CD.
 const ARGOCD_SELECTOR: &str = "argocd.argoproj.io/secret-type=cluster";
@@ -84,9 +82,6 @@ impl OutputPlace {
     }
 
     /// Reads the outputs that name these addresses.
-    ///
-    /// # Errors
-    /// When they cannot be read; the reason has no text of the outputs.
     pub(super) async fn read(
         &self,
         hub: &TimedClient,
@@ -122,6 +117,47 @@ impl OutputPlace {
             object,
             servers: matching(|address| &address.url),
             members: matching(|address| &address.member),
+        }
+    }
+}
+
+impl Player<'_> {
+    /// When an output names a member, if one does now.
+    pub(super) async fn output_names(&mut self, member: &str) -> Option<Timestamp> {
+        let snapshot = self.snapshot().await;
+        let addresses = self.plan.calls.addresses();
+        let is_named = snapshot.outputs.iter().any(|output| {
+            let mut own = addresses.iter().filter(|address| address.member == member);
+            output.members.contains(member) || own.any(|address| output.servers.contains(&address.url))
+        });
+        is_named.then_some(snapshot.at)
+    }
+
+    /// Reads the outputs of the consumer, if any are declared, and records them. A consumer that does not run may serve none.
+    pub(super) async fn read_outputs(&mut self) {
+        if !self.plan.outputs.is_empty() && self.is_running() && !self.is_stopped() {
+            let snapshot = self.snapshot().await;
+            self.testbed.outputs.push(snapshot);
+        }
+    }
+
+    /// Reads the outputs of the consumer. Reports once what cannot be read.
+    async fn snapshot(&mut self) -> OutputSnapshot {
+        let addresses = self.plan.calls.addresses();
+        let mut outputs = Vec::new();
+        for place in &self.plan.outputs {
+            match place.read(self.context.client, &addresses).await {
+                Ok(read) => outputs.extend(read),
+                Err(reason) if self.unread.is_none() => {
+                    self.warn(&reason);
+                    self.unread = Some(reason);
+                }
+                Err(_) => {}
+            }
+        }
+        OutputSnapshot {
+            at: self.now(),
+            outputs,
         }
     }
 }
@@ -194,7 +230,6 @@ fn read_kubeconfig(path: &Path) -> Result<Vec<OutputText>, String> {
     Ok(clusters.collect())
 }
 
-/// Reads all texts of a part of a JSON page.
 async fn read_page(url: &Uri, pointer: &str) -> Result<Vec<OutputText>, String> {
     let path = url.path_and_query().map_or("/", |path| path.as_str());
     let mut base = url.clone().into_parts();

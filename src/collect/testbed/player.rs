@@ -5,11 +5,8 @@ use std::{
     time::Duration,
 };
 
-use evidence::{
-    ConsumerSpec, DriverAction, Gap, HookCall, Kind, Log, MemberCall, Mentions, OutputSnapshot, PluginCall,
-    ScenarioRun, Testbed,
-};
-use jiff::{SignedDuration, Timestamp};
+use evidence::{ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, ScenarioRun, Testbed};
+use jiff::Timestamp;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -20,15 +17,16 @@ use super::{
     publish::PublishedProfile,
     scenarios::{Need, ProfileTemplate, TestbedScenario, TestbedStep, Wait, scenarios},
 };
-use crate::driver::{Call, Called, Member, RunContext, Writes};
+use crate::{
+    clock::later,
+    driver::{Call, Called, Member, RunContext, Writes},
+};
 
-/// Interval of looking for a call.
 pub(super) const TICK: Duration = Duration::from_millis(250);
-/// Interval of reading outputs while the run waits for a control.
 const OUTPUTS_TICK: Duration = Duration::from_secs(2);
 const BETWEEN_WRITES: Duration = Duration::from_secs(3);
 /// A second has just begun.
-const EARLY: SignedDuration = SignedDuration::from_millis(300);
+const EARLY: Duration = Duration::from_millis(300);
 /// The consumer may take this many times what it took for the slowest control.
 const SETTLE_FACTOR: u64 = 3;
 /// The settle time is at least this long, in seconds. Failed connections are often tried again after 5 s.
@@ -36,22 +34,13 @@ const LEAST_SETTLE: u64 = 10;
 /// The run ends when so many controls in a row were not called.
 const MOST_UNCALLED: usize = 2;
 
-pub(crate) struct TestbedRecord {
-    pub testbed: Testbed,
-    pub member_calls: Log<MemberCall>,
-    pub plugin_calls: Log<PluginCall>,
-    /// What the consumer reported.
-    pub mentions: Mentions,
-    /// What is missing, and why.
-    pub gaps: Vec<Gap>,
-}
-
-/// Runs the scenarios, and deletes what it published, also when `stop` is cancelled.
+/// Runs the scenarios, and deletes what it published, also when `stop` is cancelled. Returns what was recorded as evidence,
+/// with gaps for what is missing.
 pub(crate) async fn run_testbed(
     context: RunContext<'_>,
     plan: &TestbedPlan,
     stop: CancellationToken,
-) -> TestbedRecord {
+) -> Evidence {
     let mut player = Player::new(context, plan, stop);
     let from = player.now();
     let ended_early = match plan.journal.record_undo(player.undo_entry()) {
@@ -78,21 +67,20 @@ pub(crate) async fn run_testbed(
     ] {
         gaps.extend(reason.map(|reason| Gap::of(kind, reason)));
     }
-    TestbedRecord {
-        testbed: player.testbed,
-        member_calls,
-        plugin_calls,
-        mentions,
-        gaps,
+    Evidence {
+        testbed: Some(player.testbed),
+        member_calls: Some(member_calls),
+        plugin_calls: Some(plugin_calls),
+        mentions: Some(mentions),
+        gaps: gaps.into(),
+        ..Evidence::default()
     }
 }
 
-/// Why calls are missing since then.
 fn flood(full: Timestamp) -> String {
     format!("the consumer floods its members: calls after {full} are not recorded")
 }
 
-/// Takes the steps of scenarios.
 pub(super) struct Player<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a TestbedPlan,
@@ -103,7 +91,7 @@ pub(super) struct Player<'a> {
     pub profiles: BTreeMap<String, PublishedProfile>,
     pub slices: Slices,
     pub missing_namespaces: BTreeSet<String>,
-    unread: Option<String>,
+    pub unread: Option<String>,
 }
 
 impl<'a> Player<'a> {
@@ -194,8 +182,8 @@ impl<'a> Player<'a> {
         });
         if let Some(called_at) = called_at {
             let settle = self.settle();
-            self.pause_until(after(called_at, settle * times.min(1))).await;
-            self.pause_until(after(from, settle * times)).await;
+            self.pause_until(later(called_at, settle * times.min(1))).await;
+            self.pause_until(later(from, settle * times)).await;
         }
         self.read_outputs().await;
         let until = self.now();
@@ -307,7 +295,6 @@ impl<'a> Player<'a> {
         is_done
     }
 
-    /// Gives the consumer work on these profiles.
     pub(super) async fn work_on(&mut self, keys: &[String]) {
         for key in keys {
             self.work(key).await;
@@ -349,10 +336,10 @@ impl<'a> Player<'a> {
             Wait::PluginHangs => self.pause(self.hang()).await,
             Wait::Seconds(seconds) => self.pause(Duration::from_secs(*seconds)).await,
             Wait::NextSecond => {
-                let fraction = SignedDuration::from_nanos(self.now().subsec_nanosecond().into());
+                let fraction = self.now().subsec_nanosecond().unsigned_abs();
+                let fraction = Duration::from_nanos(fraction.into());
                 if fraction > EARLY {
-                    let next = SignedDuration::from_secs(1) - fraction;
-                    self.pause(Duration::try_from(next).unwrap_or_default()).await;
+                    self.pause(Duration::from_secs(1) - fraction).await;
                 }
             }
         }
@@ -367,13 +354,13 @@ impl<'a> Player<'a> {
 
     /// Waits until a member was called, or an output names it. Returns when.
     async fn wait_for_call(&mut self, member: &str, patience: Duration) -> Option<Timestamp> {
-        let deadline = after(self.now(), patience);
+        let deadline = later(self.now(), patience);
         let mut next_read = self.now();
         loop {
             let mut called = self.plan.calls.first_call(member);
             if called.is_none() && !self.plan.outputs.is_empty() && self.now() >= next_read {
                 called = self.output_names(member).await;
-                next_read = after(self.now(), OUTPUTS_TICK);
+                next_read = later(self.now(), OUTPUTS_TICK);
             }
             let is_over = self.now() >= deadline || self.is_stopped() || self.plan.calls.full().is_some();
             if called.is_some() || is_over {
@@ -383,46 +370,6 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// When an output names a member, if one does now.
-    async fn output_names(&mut self, member: &str) -> Option<Timestamp> {
-        let snapshot = self.snapshot().await;
-        let addresses = self.plan.calls.addresses();
-        let is_named = snapshot.outputs.iter().any(|output| {
-            let mut own = addresses.iter().filter(|address| address.member == member);
-            output.members.contains(member) || own.any(|address| output.servers.contains(&address.url))
-        });
-        is_named.then_some(snapshot.at)
-    }
-
-    /// Reads the outputs of the consumer, if any are declared, and records them. A consumer that does not run may serve none.
-    async fn read_outputs(&mut self) {
-        if !self.plan.outputs.is_empty() && self.is_running() && !self.is_stopped() {
-            let snapshot = self.snapshot().await;
-            self.testbed.outputs.push(snapshot);
-        }
-    }
-
-    /// Reads the outputs of the consumer. Reports once what cannot be read.
-    async fn snapshot(&mut self) -> OutputSnapshot {
-        let addresses = self.plan.calls.addresses();
-        let mut outputs = Vec::new();
-        for place in &self.plan.outputs {
-            match place.read(self.context.client, &addresses).await {
-                Ok(read) => outputs.extend(read),
-                Err(reason) if self.unread.is_none() => {
-                    self.warn(&reason);
-                    self.unread = Some(reason);
-                }
-                Err(_) => {}
-            }
-        }
-        OutputSnapshot {
-            at: self.now(),
-            outputs,
-        }
-    }
-
-    /// Why the other scenarios cannot be judged.
     fn reason_to_end(&self) -> Option<String> {
         if let Some(full) = self.plan.calls.full() {
             return Some(flood(full));
@@ -512,7 +459,7 @@ impl<'a> Player<'a> {
         Some(last.action)
     }
 
-    fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         let last = self.last_hook();
         !matches!(last, Some(DriverAction::Stop | DriverAction::Uninstall))
     }
@@ -524,9 +471,4 @@ impl<'a> Player<'a> {
     pub(super) fn now(&self) -> Timestamp {
         self.context.clock.now()
     }
-}
-
-pub(super) fn after(moment: Timestamp, duration: Duration) -> Timestamp {
-    let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
-    moment.saturating_add(duration).unwrap_or(Timestamp::MAX)
 }

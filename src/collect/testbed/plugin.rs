@@ -34,12 +34,10 @@ const RANDOM_BYTES: usize = 24;
 const LIFETIME: u32 = 600;
 /// The version in which the plugin answers if the consumer names none.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
-/// No client can read it as a credential.
 const GARBAGE: &str = "this is not a credential";
 const ADDRESS: &str = "127.0.0.1";
 /// The most bytes of a message. An environment variable has fewer.
 const LARGEST_MESSAGE: u64 = 1 << 20;
-/// How long a message may take to arrive.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A run of the credential plugin.
@@ -68,7 +66,6 @@ pub enum PluginReply {
     Hang(Duration),
 }
 
-/// The credentials that were issued, and how the plugin behaves for each member.
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
     /// By member: what the plugin does, and how long it hangs.
@@ -148,7 +145,6 @@ impl Credentials {
     }
 }
 
-/// Random letters and digits, for a secret.
 fn random_text() -> String {
     let mut random = [0; RANDOM_BYTES];
     SystemRandom::new()

@@ -19,7 +19,7 @@ use super::{
     scenarios::{AccessTemplate, Letter, ProfileLocation, ProfileTemplate},
 };
 use crate::{
-    connect::failure::Failure,
+    connect::Failure,
     driver::{FIELD_MANAGER, OfferError},
 };
 
@@ -29,7 +29,6 @@ const VARIABLES: &str = "CONFORMANCE_TESTBED_";
 const UNKNOWN_PROVIDER: &str = "unknown.conformance.example";
 /// The member that has the other authority.
 const AUTHORITY: &str = "authority";
-/// More properties than any other profile has.
 const MANY_PROPERTIES: usize = 150;
 const UNPROCESSABLE: u16 = 422;
 const NOT_FOUND: u16 = 404;
@@ -56,6 +55,8 @@ pub(super) struct PublishedProfile {
     /// When the API server answered the last write that changes what the consumer should do with it.
     pub changed_at: Timestamp,
     pub deletion: Deletion,
+    /// Whether the first slice of the decision names it.
+    pub is_decided: bool,
 }
 
 struct OpenAddress {
@@ -63,7 +64,6 @@ struct OpenAddress {
     proxy: Option<String>,
 }
 
-/// Whether a published profile was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deletion {
     NotDeleted,
@@ -74,7 +74,6 @@ pub(super) enum Deletion {
 }
 
 impl PublishedProfile {
-    /// The profile on the hub.
     pub(super) fn object(&self) -> ObjectRef {
         ObjectRef::of_value(&self.stored, ObjectKind::ClusterProfile.name())
     }
@@ -108,7 +107,6 @@ impl PublishedProfile {
         self.addresses.get(&letter)?.proxy.clone()
     }
 
-    /// The status, as the API has it.
     fn status(&self, provider: &str) -> Value {
         let since = self.created_at();
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "Published", "message": "", "lastTransitionTime": since});
@@ -235,6 +233,7 @@ impl Player<'_> {
             rewrites: Vec::new(),
             changed_at: created,
             deletion: Deletion::NotDeleted,
+            is_decided: false,
         };
         self.profiles.insert(key.clone(), profile);
         self.record_profile(key, created)

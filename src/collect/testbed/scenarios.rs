@@ -6,7 +6,6 @@ use evidence::{DriverAction, Expect};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Reads the scenarios, in their order.
 pub(super) fn scenarios() -> Vec<TestbedScenario> {
     // The file is compiled in, and a test parses it.
     serde_saphyr::from_str(include_str!("scenarios.yaml")).expect("scenarios.yaml is valid")
@@ -19,7 +18,6 @@ pub(super) fn scenarios() -> Vec<TestbedScenario> {
 pub(super) struct TestbedScenario {
     /// The name of the scenario. The control is named after it.
     pub name: String,
-    /// What the scenario requires.
     pub needs: Vec<Need>,
     /// The scenario lasts this many settle times, at least; 1 by default.
     pub settle_times: Option<u32>,
@@ -27,11 +25,8 @@ pub(super) struct TestbedScenario {
     pub may_delay: bool,
     /// Whether no control is published.
     pub without_control: bool,
-    /// What the run does first.
     pub steps: Vec<TestbedStep>,
-    /// What an honest consumer does.
     pub expectations: Vec<ExpectationRow>,
-    /// What the run does at the end.
     pub after: Vec<TestbedStep>,
 }
 
@@ -125,19 +120,19 @@ pub(super) enum TestbedStep {
     WhileStopped(Vec<TestbedStep>),
     /// Uninstalls the consumer.
     Uninstall,
-    /// Waits.
     Wait(Wait),
     /// Takes these steps if the requirement is met.
-    If { need: Need, steps: Vec<TestbedStep> },
+    If {
+        need: Need,
+        steps: Vec<TestbedStep>,
+    },
 }
 
-/// What the plugin does for a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum PluginBehavior {
     /// It issues credentials that expire after this number of seconds.
     Expires(u32),
-    /// It fails.
     Fails,
     /// It prints invalid output.
     PrintsGarbage,
@@ -145,7 +140,6 @@ pub(super) enum PluginBehavior {
     Hangs,
 }
 
-/// What the run waits for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Wait {
@@ -153,11 +147,8 @@ pub(super) enum Wait {
     Called(String),
     /// The consumer calls the member of this profile after its start, when it begins with all other profiles.
     CalledAfterStart(String),
-    /// The settle time.
     Settled,
-    /// The time that a plugin hangs.
     PluginHangs,
-    /// A fixed time.
     Seconds(u64),
     /// The beginning of a second: creation timestamps have whole seconds.
     NextSecond,
@@ -184,7 +175,6 @@ pub(super) struct ProfileTemplate {
     pub key: String,
     /// The name of the profile, if it is not the key.
     pub name: Option<String>,
-    /// Where it is published.
     pub location: ProfileLocation,
     /// Its identity (`inventory-member-id`).
     pub identity: Option<String>,
@@ -267,19 +257,15 @@ pub(super) enum Letter {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ExpectationRow {
-    /// The rule.
     pub rule: String,
-    /// The profile.
     pub profile: String,
     /// The letter of its address.
     #[serde(default)]
     pub address: Letter,
     /// What the consumer does. The run fills in URLs and times, and replaces the key of another profile by its name.
     pub expect: Expect,
-    /// What the row requires.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// What begins the period.
     #[serde(default)]
     pub since: Since,
     /// Whether another behavior is at most a warning.

@@ -12,10 +12,7 @@ use super::{
     lines::{Event, Lines},
     record::Record,
 };
-use crate::connect::{
-    call::{REQUEST_TIMEOUT, TimedClient},
-    own_credentials::OwnCredentials,
-};
+use crate::connect::{OwnCredentials, REQUEST_TIMEOUT, TimedClient};
 
 /// Reads a list of one page.
 pub async fn list(body: &[u8]) {

@@ -10,11 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::task::coop::consume_budget;
 
-use crate::connect::{
-    call::{AnswerBody, within},
-    failure::{Failure, read_status},
-    own_credentials::{OwnCredentials, Redaction},
-};
+use crate::connect::{AnswerBody, Failure, OwnCredentials, Redaction, read_status, within};
 
 /// The longest line: an event holds one object.
 const LONGEST: usize = evidence::LARGEST_OBJECT;
@@ -63,9 +59,7 @@ impl Lines {
     }
 
     /// The next line, without its end; none where the hub has ended the watch. May be cancelled and called again.
-    ///
-    /// # Errors
-    /// When the connection breaks, or brings no whole line for longer than `patience`. Empty lines are none.
+    /// Fails if no whole line comes for longer than `patience`. Empty lines do not count.
     pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, Failure> {
         within(patience, "nothing came from the watch", self.whole()).await
     }
@@ -128,9 +122,6 @@ fn is_failure(line: &[u8]) -> bool {
 
 impl<'a> Event<'a> {
     /// Reads one line.
-    ///
-    /// # Errors
-    /// When the hub reports an error instead, or the line is not an event.
     pub fn read(line: &'a [u8]) -> Result<Self, Failure> {
         #[derive(Deserialize)]
         struct Raw<'a> {

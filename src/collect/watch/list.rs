@@ -13,10 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use tokio::task::coop::consume_budget;
 
-use crate::connect::{
-    call::{ATTEMPTS, TimedClient, request, retry, segment, send, within},
-    failure::Failure,
-};
+use crate::connect::{ATTEMPTS, Failure, TimedClient, request, retry, segment, send, within};
 
 /// How many items a page has at most, as with kubectl. Servers may send smaller ones.
 const PAGE: usize = 500;
@@ -83,9 +80,7 @@ pub(crate) struct ListMetadata {
 
 /// Lists what is at `path`, and hands each item's JSON to `each`. Returns the list's resourceVersion, from which a watch
 /// goes on.
-///
-/// # Errors
-/// When there is no whole list within the client's time. Items may have been handed on by then.
+/// Items may have been handed on before a failure.
 pub(crate) async fn list(
     client: &TimedClient,
     path: &str,
@@ -106,9 +101,7 @@ pub(crate) async fn fold_list<A: Default>(
 }
 
 /// Lists what is at `path` by requests with these headers.
-///
-/// # Errors
-/// When there is no whole list within the client's time. Items may have been handed on by then.
+/// Items may have been handed on before a failure.
 pub(crate) async fn list_with(
     client: &TimedClient,
     path: &str,

@@ -90,7 +90,7 @@ impl<T: Tracked> Record<T> {
                 if pass.is_of_new_history {
                     self.put_back(&profile, at);
                 }
-                self.put_version(profile, pass.origin, at, pass.is_of_new_history);
+                self.put(profile, pass.origin, at, pass.is_of_new_history);
                 object
             }
             Err(object) => object,
@@ -127,7 +127,7 @@ impl<T: Tracked> Record<T> {
         match self.read(json, at) {
             Ok(profile) => {
                 let resource_version = profile.metadata().resource_version.clone();
-                self.put(profile, origin, at);
+                self.put(profile, origin, at, false);
                 resource_version
             }
             Err(object) => object.resource_version,
@@ -172,7 +172,7 @@ impl<T: Tracked> Record<T> {
             |version: &Version<T>| version.object.metadata().resource_version == object.resource_version;
         self.unreadable.contains_key(&whole_key(object))
             || self
-                .by_key(&self.key_of(object))
+                .history(&self.key_of(object))
                 .is_some_and(|history| history.versions.iter().rev().any(is_it))
     }
 
@@ -188,17 +188,17 @@ impl<T: Tracked> Record<T> {
 
     /// Whether the profile of that key is deleted, or unreadable now.
     pub fn is_deleted(&self, key: &str) -> bool {
-        self.by_key(key).is_none_or(|history| history.deleted.is_some())
+        self.history(key).is_none_or(|history| history.deleted.is_some())
     }
 
     /// When the last version of an object was recorded.
     pub fn last_seen(&self, object: &ObjectRef) -> Option<Timestamp> {
-        let versions = &self.by_key(&self.key_of(object))?.versions;
+        let versions = &self.history(&self.key_of(object))?.versions;
         versions.last()?.at
     }
 
-    /// The history of that key.
-    pub fn by_key(&self, key: &str) -> Option<&History<T>> {
+    /// The history of that key: the uid, unless two objects have the same one.
+    pub fn history(&self, key: &str) -> Option<&History<T>> {
         self.places.get(key).map(|place| &self.histories[place.index])
     }
 
@@ -213,7 +213,7 @@ impl<T: Tracked> Record<T> {
         let pass = self.begin(Origin::Listed);
         for history in histories.filter(|history| history.deleted.is_none()) {
             if let Some(last) = history.versions.last() {
-                self.put(last.object.clone(), pass.origin, last.received());
+                self.put(last.object.clone(), pass.origin, last.received(), false);
             }
         }
         for unreadable in unreadable.filter(|unreadable| unreadable.object.kind == T::KIND) {
@@ -227,9 +227,7 @@ impl<T: Tracked> Record<T> {
     }
 
     /// Reads a profile. Notes one that does not fit the type.
-    ///
-    /// # Errors
-    /// The identity of an object that does not fit.
+    /// The error is the identity of an object that does not fit.
     fn read(&mut self, json: &[u8], at: Timestamp) -> Result<T, ObjectRef> {
         T::read(json).map_err(|unreadable| {
             let object = ObjectRef {
@@ -312,13 +310,9 @@ impl<T: Tracked> Record<T> {
         }
     }
 
-    /// Adds a version to its profile's history, unless the history has it.
-    fn put(&mut self, object: T, origin: Origin, at: Timestamp) {
-        self.put_version(object, origin, at, false);
-    }
-
-    /// Does the same. In a new history, a known resourceVersion does not identify the version.
-    fn put_version(&mut self, mut object: T, origin: Origin, at: Timestamp, is_of_new_history: bool) {
+    /// Adds a version to its profile's history, unless the history has it. In a new history of the hub, a known resourceVersion
+    /// does not identify the version.
+    fn put(&mut self, mut object: T, origin: Origin, at: Timestamp, is_of_new_history: bool) {
         let key = self.key(&object);
         if !self.unreadable.is_empty() {
             self.missed(&object.object_ref(), at);

@@ -26,10 +26,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{
-        call::{ATTEMPTS, AnswerBody, TimedClient, request, segment, send, within},
-        failure::{Failure, LONGEST_WAIT},
-    },
+    connect::{ATTEMPTS, AnswerBody, Failure, LONGEST_WAIT, TimedClient, request, segment, send, within},
 };
 
 /// The `timeoutSeconds` of a watch: the hub ends it then, which reveals dead connections.
@@ -143,9 +140,6 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Lists the profiles for the first time.
-    ///
-    /// # Errors
-    /// When the hub refuses the list, or fails repeatedly.
     pub async fn start(&mut self) -> Result<(), Failure> {
         let mut failures = 0;
         while let Err(failure) = self.look(Origin::Listed).await {

@@ -9,11 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    connect::{
-        Connection,
-        call::{call, get, once},
-    },
-    driver::journal::{FieldChange, Head},
+    connect::{Connection, call, get, once},
+    driver::{FieldChange, Head},
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";

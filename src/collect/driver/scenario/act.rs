@@ -12,15 +12,11 @@ use serde_json::{Value, json};
 
 use super::{DriverScenario, NO_ACTOR, NO_PROFILE, table::ProfileField};
 use crate::{
-    connect::failure::Failure,
+    connect::Failure,
     driver::{
-        hooks::{Call, Called, undone_by},
-        journal::{FieldChange, UndoEntry},
-        member::version,
-        session::Session,
-        writes::FIELD_MANAGER,
+        Call, Called, FIELD_MANAGER, FieldChange, Session, UndoEntry, hooks::undone_by, member::version,
     },
-    watch::record::Record,
+    watch::Record,
 };
 
 /// Interval between attempts to create a namespace that is still terminating.
@@ -97,7 +93,6 @@ impl DriverScenario<'_, '_> {
         Ok((called, None))
     }
 
-    /// Changes a field of the member's profile, or of the profile of another manager.
     async fn set_field(
         &mut self,
         field: &'static ProfileField,
@@ -222,7 +217,6 @@ fn written(outcome: Result<Option<ObjectRef>, Failure>) -> Taken {
     }
 }
 
-/// An object of another implementation.
 pub(super) struct ForeignObject {
     kind: ObjectKind,
     /// Its namespace has an object of the judged implementation. Its name is also the display name of a profile.

@@ -10,7 +10,7 @@ use evidence::{
     },
 };
 
-use crate::driver::member::{is_healthy, version};
+use crate::driver::{is_healthy, member::version};
 
 pub(super) struct ScenarioSpec {
     pub scenario: Scenario,
@@ -26,15 +26,12 @@ pub(super) struct ScenarioSpec {
 pub(super) enum Order {
     SideBySide,
     AfterOthers,
-    /// From the beginning until all others have ended.
     UntilOthersEnd,
 }
 
-/// What takes part in a scenario.
 #[derive(Clone, Copy)]
 pub(super) enum Actors {
     Member,
-    /// A member whose profile is in the run's own namespace.
     MemberInOwnNamespace,
     SimilarMembers,
     Fleet,
@@ -61,7 +58,6 @@ pub(super) enum Line {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requires {
     Nothing,
-    /// The profile of the member.
     Profile,
     /// A profile that reports a healthy member within the time for a join.
     Healthy,
@@ -91,7 +87,6 @@ pub(super) struct Past {
     pub value: Option<String>,
 }
 
-/// A field of a profile that the run changes.
 pub(super) struct ProfileField {
     pub path: &'static str,
     /// RFC 6901.
@@ -107,7 +102,6 @@ pub(super) struct ProfileField {
 pub(super) const FEW: usize = 3;
 /// Number of members beyond those of the largest request: a scheduler may have reasons not to select some.
 const SPARE: usize = 3;
-/// How long all members of the scale scenario stay.
 const FLEET_STAYS: Duration = Duration::from_secs(60);
 /// How long the implementation stays cut off beyond its time to react: a lease may have to expire first.
 const CUT_OFF: Duration = Duration::from_secs(120);
@@ -205,7 +199,6 @@ static DISPLAY_NAME: ProfileField = ProfileField {
 };
 
 impl ProfileField {
-    /// The field that an action changes, if it changes one.
     pub fn changed_by(action: DriverAction) -> Option<&'static Self> {
         match action {
             DriverAction::TamperStatus => Some(&VERSION),

@@ -56,11 +56,6 @@ impl<T: Tracked> Record<T> {
         self.histories.get(count..).unwrap_or_default()
     }
 
-    /// The history of the profile with that uid.
-    pub fn history(&self, uid: &str) -> Option<&History<T>> {
-        self.by_key(uid)
-    }
-
     /// The number of profiles that exist now.
     pub fn alive(&self) -> usize {
         self.alive

@@ -15,10 +15,7 @@ use tokio::{
 
 use super::{LAST_WORD, QUIET, Shared, Watch, gap};
 use crate::{
-    connect::{
-        call::{TimedClient, retry},
-        failure::Failure,
-    },
+    connect::{Failure, TimedClient, retry},
     watch::{
         lines::Lines,
         list::{check_newer, list, missed_reason},
@@ -53,7 +50,7 @@ impl Unseen {
     fn known_until(&self, record: &Record<impl Tracked>) -> Option<Timestamp> {
         let versions = self.versions.iter().map(|object| record.last_seen(object));
         let deletions = self.deletions.iter().map(|key| {
-            let versions = &record.by_key(key)?.versions;
+            let versions = &record.history(key)?.versions;
             versions.last()?.at
         });
         // None is the least: the record knows nothing of that object.
@@ -65,7 +62,7 @@ impl Unseen {
         let deleted = || {
             Some(
                 record
-                    .by_key(self.deletions.first()?)?
+                    .history(self.deletions.first()?)?
                     .last()
                     .object_ref()
                     .to_string(),

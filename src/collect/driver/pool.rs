@@ -1,0 +1,108 @@
+//! The members that scenarios can take.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use evidence::runs::member_name;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::{DriverPlan, Fleet, OwnMember};
+
+/// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.
+pub(super) struct MemberPool {
+    run: String,
+    next: AtomicUsize,
+    /// None unless they are the implementer's own.
+    own: Option<Mutex<OwnMembers>>,
+    /// Wakes the scenarios that wait for members.
+    changed: Notify,
+}
+
+struct OwnMembers {
+    /// Members that no scenario has. The last is taken first.
+    free: Vec<OwnMember>,
+    /// Number of members that have not failed to leave.
+    usable: usize,
+}
+
+impl MemberPool {
+    pub fn new(plan: &DriverPlan) -> Self {
+        let own = match &plan.fleet {
+            Fleet::Own(own) => Some(Mutex::new(OwnMembers {
+                free: own.iter().rev().cloned().collect(),
+                usable: own.len(),
+            })),
+            Fleet::Fake(_) | Fleet::MadeByHook => None,
+        };
+        Self {
+            run: plan.run.clone(),
+            next: AtomicUsize::new(1),
+            own,
+            changed: Notify::new(),
+        }
+    }
+
+    /// Takes that many members together, once they are free. The error says why that is impossible.
+    pub async fn take(&self, count: usize) -> Result<Vec<OwnMember>, String> {
+        let Some(own) = &self.own else {
+            return Ok((0..count).map(|_| named(self.name())).collect());
+        };
+        loop {
+            let changed = self.changed.notified();
+            if let Some(outcome) = own.lock().take(count) {
+                return outcome;
+            }
+            changed.await;
+        }
+    }
+
+    /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
+    pub fn similar(&self) -> Vec<OwnMember> {
+        if self.own.is_some() {
+            return Vec::new();
+        }
+        let name = self.name();
+        vec![named(name.clone()), named(format!("{name}-b"))]
+    }
+
+    pub fn give_back(&self, member: OwnMember) {
+        if let Some(own) = &self.own {
+            own.lock().free.push(member);
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Records that a member has failed to leave: no other scenario can take it.
+    pub fn lose(&self) {
+        if let Some(own) = &self.own {
+            own.lock().usable -= 1;
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// A name that nothing else of the run has.
+    pub fn name(&self) -> String {
+        member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl OwnMembers {
+    /// Takes that many members if they are free. Returns an error if there are too few usable ones.
+    fn take(&mut self, count: usize) -> Option<Result<Vec<OwnMember>, String>> {
+        if self.usable < count {
+            let usable = self.usable;
+            return Some(Err(format!(
+                "too few members: {count} needed, {usable} usable; the others failed to leave"
+            )));
+        }
+        let left = self.free.len().checked_sub(count)?;
+        Some(Ok(self.free.split_off(left)))
+    }
+}
+
+fn named(name: String) -> OwnMember {
+    OwnMember {
+        name,
+        ..OwnMember::default()
+    }
+}
