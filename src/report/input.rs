@@ -30,6 +30,27 @@ pub struct Report<'a> {
     pub advice: Advice,
 }
 
+impl<'a> Report<'a> {
+    /// A report on evidence that is in no file, by one edition, without advice.
+    pub fn new(
+        evidence: &'a Evidence,
+        judgement: &'a Judgement,
+        selection: &'a Selection,
+        judged_at: Timestamp,
+    ) -> Self {
+        Self {
+            evidence,
+            judgement,
+            selection,
+            judged_at,
+            file: None,
+            is_whole_file: false,
+            editions: &[],
+            advice: no_advice,
+        }
+    }
+}
+
 /// What a reader can do about a reason of that sort, to be added to its words: it begins with a space or a colon. Empty
 /// if there is nothing. The rule is the one that the reason keeps from a verdict, if it is about one.
 pub type Advice = fn(ReasonId, Option<&Rule>) -> String;

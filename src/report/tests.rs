@@ -2,7 +2,8 @@
 
 use anstream::adapter::strip_str;
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window,
+    About, Asked, Environment, Evidence, Implementation, Kind, ObjectRef, Origin, ProfileHistory, Realness,
+    Submitter, Unreadable, Version, Window,
     api::{ClusterProfile, Condition, Edition, Feature},
 };
 use jiff::Timestamp;
@@ -10,6 +11,7 @@ use judge::{
     Decision, Judgement, RuleVerdict, Selection, Tally, Verdict, judge,
     rules::{Facts, Finding, Rule, example::Example},
 };
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -117,10 +119,8 @@ fn evidence() -> Evidence {
     });
     evidence.header.asked.insert(Kind::Inventory, Asked::Yes);
     evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
-    evidence
-        .header
-        .asked
-        .insert(Kind::Requests, Asked::No("give --audit-log FILE".into()));
+    let unasked = Asked::No("give --audit-log FILE".into());
+    evidence.header.asked.insert(Kind::Requests, unasked);
     let mut object = ClusterProfile::default();
     object.status.conditions = [Condition::default()].into();
     evidence.profiles.push(ProfileHistory {
@@ -135,21 +135,53 @@ fn evidence() -> Evidence {
     evidence
 }
 
-/// A report at the beginning of time, without a file, editions, and advice.
+#[track_caller]
+pub(crate) fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+/// The implementation that a submitted report is about, and who submits it.
+pub(crate) fn about(project: &str, version: &str) -> About {
+    About {
+        implementation: Some(Implementation {
+            organization: "Example".to_owned(),
+            project: project.to_owned(),
+            url: "https://fleet.example".to_owned(),
+            version: version.to_owned(),
+            contact: vec!["@someone".to_owned()],
+        }),
+        submitted_by: Some(Submitter {
+            organization: "Example".to_owned(),
+            url: "https://fleet.example/conformance".to_owned(),
+        }),
+        environment: Some(Environment {
+            hub: Some(Realness::Real),
+            members: Some(Realness::Imitated("API servers without nodes".to_owned())),
+            agents: Some(Realness::Real),
+            no_audit_log: Some("the provider keeps it".to_owned()),
+        }),
+    }
+}
+
+/// The evidence of an example's world.
+pub(crate) fn world(edition: Edition, world: &Value) -> Evidence {
+    let example = json!({"name": "a world", "fails": world});
+    let example = Example::parse(&example, edition).unwrap_or_else(|error| panic!("{error}"));
+    example.evidence().clone()
+}
+
+/// A report at the beginning of time on an evidence file.
 pub(crate) fn report_of<'a>(
     evidence: &'a Evidence,
     judgement: &'a Judgement,
     selection: &'a Selection,
 ) -> Report<'a> {
     Report {
-        evidence,
-        judgement,
-        selection,
-        judged_at: Timestamp::UNIX_EPOCH,
         file: Some("folder/evidence.jsonl.zst"),
         is_whole_file: true,
-        editions: &[],
-        advice: no_advice,
+        ..Report::new(evidence, judgement, selection, Timestamp::UNIX_EPOCH)
     }
 }
 
@@ -166,10 +198,8 @@ fn terminal_shows_everything_in_80_columns_without_harm() {
     for line in plain.lines() {
         let is_whole_word = line.ends_with(&format!("  {}", "m".repeat(100)));
         assert!(line.chars().count() <= 80 || is_whole_word, "too wide: {line}");
-        assert!(
-            !line.chars().any(char::is_control) && !line.contains('\u{202e}'),
-            "harmful: {line:?}"
-        );
+        let is_harmful = line.chars().any(|char| char.is_control() || char == '\u{202e}');
+        assert!(!is_harmful, "harmful: {line:?}");
         assert!(!line.starts_with("error:"), "forged: {line}");
     }
     // The colours are ours, and only ours.
@@ -215,13 +245,12 @@ fn reports_list_unreadable_objects() {
     let selection = Selection::default();
     let report = report_of(&evidence, &judgement, &selection);
     let output = strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string();
-    for part in [
+    let parts = [
         "ClusterProfile fleet/odd-0 could not be read: status is",
         "an object could not be read: status is",
         "… and 25 more objects: a JSON report has them all",
-    ] {
-        assert!(output.contains(part), "{part}: {output}");
-    }
+    ];
+    assert_contains(&output, &parts);
     let mut xml = Vec::new();
     junit::write(&report, &mut xml).expect("writes");
     let xml = String::from_utf8(xml).expect("UTF-8");
@@ -252,11 +281,8 @@ fn a_terminal_says_what_the_reader_types() {
         terminal::verdicts(&report, "kubectl judge", Some(80), false)
     });
     let output = strip_str(&output).to_string();
-    assert!(
-        output.contains("  explain   kubectl judge explain identity/broken"),
-        "{output}"
-    );
-    assert!(output.contains("`kubectl judge rbac`"), "{output}");
+    assert_contains(&output, &["  explain   kubectl judge explain identity/broken"]);
+    assert_contains(&output, &["`kubectl judge rbac`"]);
     assert!(!output.contains(COMMAND), "{output}");
 }
 
@@ -268,28 +294,16 @@ fn a_terminal_shows_the_first_of_ten_thousand_objects() {
         alike.contains("cluster-2") && !alike.contains("cluster-3"),
         "{alike}"
     );
-    assert!(
-        alike.contains("… and 9,997 more objects\n    expected  m\n"),
-        "{alike}"
-    );
-    assert!(
-        alike.contains("JSON and JUnit reports list all findings"),
-        "{alike}"
-    );
+    assert_contains(&alike, &["… and 9,997 more objects\n    expected  m\n"]);
+    assert_contains(&alike, &["JSON and JUnit reports list all findings"]);
 
     let observed = |number: u32| missing(number).expected("m").observed(number.to_string());
     let differing = on_a_terminal((0..10_000).map(observed).collect());
-    assert_eq!(
-        differing.matches("the label is missing").count(),
-        1,
-        "{differing}"
-    );
-    assert_eq!(differing.matches("expected  m\n").count(), 1, "{differing}");
-    assert!(
-        differing.contains("    object    ClusterProfile fleet/cluster-2\n    observed  2\n"),
-        "{differing}"
-    );
-    assert!(differing.contains("… and 9,997 more findings"), "{differing}");
+    for once in ["the label is missing", "expected  m\n"] {
+        assert_eq!(differing.matches(once).count(), 1, "{differing}");
+    }
+    let second = "    object    ClusterProfile fleet/cluster-2\n    observed  2\n";
+    assert_contains(&differing, &[second, "… and 9,997 more findings"]);
 }
 
 #[test]
@@ -304,59 +318,41 @@ fn annotations_keep_within_what_github_takes() {
     let report = report_of(&evidence, &judgement, &selection);
     let output = github::annotations(&report);
     let of = |command: &str| output.lines().filter(|line| line.starts_with(command)).count();
-    assert_eq!(
-        (of("::error "), of("::warning "), of("::notice ")),
-        (10, 1, 1),
-        "{output}"
-    );
+    let counts = [of("::error "), of("::warning "), of("::notice ")];
+    assert_eq!(counts, [10, 1, 1], "{output}");
     assert_eq!(output.lines().count(), 12);
     let first = output.lines().next().expect("a line");
-    assert!(
-        first.starts_with("::error title=identity/broken [MUST explicit]::The title of identity/broken"),
-        "{first}"
-    );
-    assert!(
-        first.contains("%0AClusterProfile fleet/") && first.contains(r"100%25 wrong: a, b\r\n::error"),
-        "{first}"
-    );
-    assert!(
-        first.contains("more characters%0A") && first.contains("%0A… and 2 more findings%0Aremedy: "),
-        "{first}"
-    );
+    let start = "::error title=identity/broken [MUST explicit]::The title of identity/broken";
+    assert!(first.starts_with(start), "{first}");
+    let parts = [
+        "%0AClusterProfile fleet/",
+        r"100%25 wrong: a, b\r\n::error",
+        "more characters%0A",
+        "%0A… and 2 more findings%0Aremedy: ",
+    ];
+    assert_contains(first, &parts);
     assert!(!output.contains('\r') && !output.contains('\u{1b}'), "{output}");
-    assert!(output.contains("3 more rules: see the log"), "{output}");
+    assert_contains(&output, &["3 more rules: see the log"]);
 }
 
 #[test]
 fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_needs() {
-    let example = serde_json::json!({"name": "one that conforms", "passes": [{}]});
-    let example = Example::parse(&example, Edition::Standard).expect("an example");
-    let mut evidence = example.evidence().clone();
-    evidence
-        .header
-        .asked
-        .insert(Kind::Members, Asked::No("no member was contacted".into()));
+    let mut evidence = world(Edition::Standard, &json!([{}]));
+    let unasked = Asked::No("no member was contacted".into());
+    evidence.header.asked.insert(Kind::Members, unasked);
     let output = |evidence: &Evidence, selection: Selection| {
         let judgement = judge(evidence, &selection);
         let report = report_of(evidence, &judgement, &selection);
         let must = judgement.tally.must;
-        let headline = headline(&report);
-        assert_eq!(
-            headline,
-            format!(
-                "no violation found: {} of {} MUST rules judged, edition standard",
-                must.judged(),
-                must.rules
-            )
-        );
+        let (judged, rules) = (must.judged(), must.rules);
+        let expected = format!("no violation found: {judged} of {rules} MUST rules judged, edition standard");
+        assert_eq!(headline(&report), expected);
         scope(&report)
     };
     let whole = output(&evidence, Selection::default());
     let (_, needs) = whole.split_once("; to check the rest, add ").expect("it says so");
-    assert!(
-        needs.contains("members") && !needs.contains("all rules"),
-        "{needs}"
-    );
+    assert_contains(needs, &["members"]);
+    assert!(!needs.contains("all rules"), "{needs}");
     let selection = Selection {
         filters: vec!["identity/".to_owned()],
         ..Selection::default()
@@ -365,17 +361,16 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
     assert!(narrowed.ends_with("all rules"), "{narrowed}");
     evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
     let without = output(&evidence, Selection::default());
-    assert!(
-        without.contains("the feature consumer-secrets, which was declared absent"),
-        "{without}"
-    );
+    let feature = "the feature consumer-secrets, which was declared absent";
+    assert_contains(&without, &[feature]);
 }
 
 #[test]
 fn profiles_without_a_status_are_in_the_headline() {
-    let example = serde_json::json!({"name": "two", "passes": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]});
-    let example = Example::parse(&example, Edition::Standard).expect("an example");
-    let mut evidence = example.evidence().clone();
+    let mut evidence = world(
+        Edition::Standard,
+        &json!([{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]),
+    );
     let headline_of = |evidence: &Evidence| {
         let selection = Selection::default();
         headline(&report_of(evidence, &judge(evidence, &selection), &selection))
@@ -399,6 +394,6 @@ fn rules_that_cannot_be_judged_yet_are_counted() {
     assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));
     let mut json = Vec::new();
     json::write(&report, &mut json).expect("writes");
-    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let json: Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(json["unjudged"], 1);
 }

@@ -214,11 +214,8 @@ mod tests {
         let output = output(&reports.join("report.json"));
         fs::remove_dir_all(&reports).expect("removed");
         let error = write(output).expect_err("nowhere to write").to_string();
-        assert!(
-            error.starts_with("failed to write the JSON report ")
-                && error.ends_with("report.json: its folder is gone"),
-            "{error}"
-        );
+        assert!(error.starts_with("failed to write the JSON report "), "{error}");
+        assert!(error.ends_with("report.json: its folder is gone"), "{error}");
     }
 
     #[test]
@@ -262,12 +259,8 @@ mod tests {
             into.write_all(b"half")?;
             Err(io::ErrorKind::StorageFull.into())
         });
-        assert!(
-            failed
-                .expect_err("no room")
-                .to_string()
-                .contains("check the space left")
-        );
+        let error = failed.expect_err("no room").to_string();
+        assert!(error.contains("check the space left"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("there"), "of yesterday");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
     }

@@ -298,14 +298,11 @@ mod tests {
         for stream in ["-", "/dev/stdin"] {
             assert_eq!(of(stream), "");
         }
-        let is_whole_file = false;
-        assert_eq!(
-            reproduce(&Report {
-                is_whole_file,
-                ..report
-            }),
-            ""
-        );
+        let part = Report {
+            is_whole_file: false,
+            ..report
+        };
+        assert_eq!(reproduce(&part), "");
         let mut waived = judgement.clone();
         let waivers = "waivers: [{rule: identity/manager-label-present, reason: old, link: 'https://a.example/1', \
                        expires: 2027-01-01}]";

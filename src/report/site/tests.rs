@@ -1,10 +1,8 @@
 //! The board: only verified reports have green passes, every link leads to a finding, and text of others stays text.
 
-use evidence::{
-    About, Asked, Checksum, Environment, Evidence, Implementation, Kind, Realness, Submitter, api::Edition,
-};
+use evidence::{About, Asked, Checksum, Evidence, Kind, Realness, api::Edition};
 use jiff::Timestamp;
-use judge::{Decision, Selection, judge, rules::example::Example};
+use judge::{Decision, Selection, judge};
 use serde_json::json;
 
 use super::*;
@@ -13,6 +11,7 @@ use crate::{
     format_tests::support::is_inert,
     formats::markdown::code,
     submitted::{Check, Document, Fitness, Held, Proof, Submission, Unreadable, comment, compose},
+    tests::{about, assert_contains, world},
 };
 
 const HOSTILE: &str = "../../x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}|`";
@@ -26,15 +25,15 @@ fn evidence(has_label: bool) -> Evidence {
     if !has_label {
         profile["metadata"]["labels"] = json!({"x-k8s.io/cluster-manager": null});
     }
-    let example = json!({"name": "one", "fails": {"observe": "10m", "profiles": [profile]}});
-    let example = Example::parse(&example, Edition::Standard).unwrap_or_else(|error| panic!("{error}"));
-    example.evidence().clone()
+    world(
+        Edition::Standard,
+        &json!({"observe": "10m", "profiles": [profile]}),
+    )
 }
 
-/// A submission for a test.
 struct Made {
     folder: String,
-    implementation: Implementation,
+    about: About,
     edition: Edition,
     /// Whether the profile has the label: by the report, and by the evidence, if there is any.
     claimed: bool,
@@ -45,13 +44,7 @@ struct Made {
 fn made(project: &str, version: &str) -> Made {
     Made {
         folder: format!("{project}/{version}"),
-        implementation: Implementation {
-            organization: "Example".to_owned(),
-            project: project.to_owned(),
-            url: "https://fleet.example".to_owned(),
-            version: version.to_owned(),
-            contact: vec!["@someone".to_owned()],
-        },
+        about: about(project, version),
         edition: Edition::Standard,
         claimed: true,
         recorded: Some(true),
@@ -71,19 +64,7 @@ impl Made {
     fn evidence(&self, has_label: bool) -> Evidence {
         let mut evidence = evidence(has_label);
         evidence.header.claim.edition = self.edition;
-        evidence.header.claim.about = About {
-            implementation: Some(self.implementation.clone()),
-            submitted_by: Some(Submitter {
-                organization: "Example".to_owned(),
-                url: "https://fleet.example".to_owned(),
-            }),
-            environment: Some(Environment {
-                hub: Some(Realness::Real),
-                members: Some(Realness::Real),
-                agents: Some(Realness::Real),
-                no_audit_log: Some("the provider keeps it".to_owned()),
-            }),
-        };
+        evidence.header.claim.about = self.about.clone();
         for kind in [Kind::Members, Kind::Driver] {
             evidence.header.asked.insert(kind, Asked::Yes);
         }
@@ -97,15 +78,12 @@ impl Made {
         };
         let evidence = self.evidence(self.claimed);
         let selection = Selection::default();
+        let judgement = judge(&evidence, &selection);
+        let judged_at: Timestamp = "2026-06-01T10:00:00Z".parse().expect("a time");
         let report = Report {
-            evidence: &evidence,
-            judgement: &judge(&evidence, &selection),
-            selection: &selection,
-            judged_at: "2026-06-01T10:00:00Z".parse::<Timestamp>().expect("a time"),
             file: Some("evidence.jsonl.zst"),
             is_whole_file: true,
-            editions: &[],
-            advice: crate::no_advice,
+            ..Report::new(&evidence, &judgement, &selection, judged_at)
         };
         let mut document = compose(&report, Some(&sum));
         (self.edit)(&mut document);
@@ -118,11 +96,8 @@ impl Made {
         };
         let mut judged = None;
         let check = Check::of(&document, &mut proof, |report| {
-            judged = Some(EditionResult::judged(
-                report,
-                &report.judgement.waivers,
-                document.rules_as_of,
-            ));
+            let waivers = &report.judgement.waivers;
+            judged = Some(EditionResult::judged(report, waivers, document.rules_as_of));
         });
         BoardEntry {
             editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&document))],
@@ -159,30 +134,28 @@ fn verdict_links_to_its_finding() {
     let page = page([violating("fleet", "v1.0.0")]);
     let rule = row(&page, RULE);
     let link = format!("<a href=\"#fleet/v1.0.0/{RULE}\"><span class=\"verdict fail\">");
-    assert!(rule.contains(&link), "{rule}");
+    assert_contains(rule, &[&link]);
     let (_, finding) = page
         .split_once(&format!("<article id=\"fleet/v1.0.0/{RULE}\">"))
         .expect("its finding");
     let (finding, _) = finding.split_once("</article>").expect("its end");
-    for part in [
+    let parts = [
         "lisbon",
         "<dt>path</dt>",
         "<dt>expected</dt>",
         "<dt>object</dt>",
         "standard",
-    ] {
-        assert!(finding.contains(part), "{part}: {finding}");
-    }
+    ];
+    assert_contains(finding, &parts);
     let version = row(&page, "fleet v1.0.0");
-    for part in [
+    let parts = [
         "not conformant",
         "1 fails,",
         "verified",
         "<td data-head=\"Submitted by\">Example</td>",
         "hub: real",
-    ] {
-        assert!(version.contains(part), "{part}: {version}");
-    }
+    ];
+    assert_contains(version, &parts);
 }
 
 #[test]
@@ -209,19 +182,13 @@ fn only_verified_reports_have_green_passes() {
 #[test]
 fn versions_are_compared_in_order() {
     let fixed = page([made("fleet", "v1.10.0"), violating("fleet", "v1.9.0")]);
-    assert!(
-        row(&fixed, RULE).contains("<strong class=\"better\">better</strong>"),
-        "{fixed}"
-    );
+    assert_contains(row(&fixed, RULE), &["<strong class=\"better\">better</strong>"]);
     assert!(
         fixed.find("fleet v1.9.0") < fixed.find("fleet v1.10.0"),
         "{fixed}"
     );
     let broken = page([violating("fleet", "v1.10.0"), made("fleet", "v1.9.0")]);
-    assert!(
-        row(&broken, RULE).contains("<strong class=\"worse\">worse</strong>"),
-        "{broken}"
-    );
+    assert_contains(row(&broken, RULE), &["<strong class=\"worse\">worse</strong>"]);
     assert!(broken.contains("worse than in the previous version"));
     // Neither a forged report nor a report in another folder counts as the previous version.
     let mut forged = made("fleet", "v1.9.0");
@@ -237,18 +204,10 @@ fn versions_are_compared_in_order() {
 #[test]
 fn rules_that_fail_or_differ_come_first() {
     let page = page([made("one", "v1"), violating("two", "v1")]);
-    let folded = page.find("<details>").expect("the other rules");
-    assert!(
-        page.find(&format!("<code>{RULE}</code>"))
-            .is_some_and(|at| at < folded)
-    );
-    assert!(
-        !page[folded..]
-            .split("</details>")
-            .next()
-            .expect("a part")
-            .contains(RULE)
-    );
+    let (first, folded) = page.split_once("<details>").expect("the other rules");
+    assert_contains(first, &[&format!("<code>{RULE}</code>")]);
+    let (others, _) = folded.split_once("</details>").expect("their end");
+    assert!(!others.contains(RULE), "{others}");
 }
 
 #[test]
@@ -258,10 +217,7 @@ fn each_role_has_a_section_and_the_order_of_reports_does_not_matter() {
         ..made("scheduler", "v1.0.0")
     };
     let one = page([made("fleet", "v1.0.0"), scheduler()]);
-    assert!(
-        one.contains("<section id=\"manager\">") && one.contains("<section id=\"scheduler\">"),
-        "{one}"
-    );
+    assert_contains(&one, &["<section id=\"manager\">", "<section id=\"scheduler\">"]);
     assert_eq!(one, page([scheduler(), made("fleet", "v1.0.0")]));
 }
 
@@ -270,9 +226,10 @@ fn hostile_text_stays_text() {
     let hostile = |folder: &str| {
         let mut made = made(HOSTILE, HOSTILE);
         made.folder = format!("{folder}/{HOSTILE}");
-        made.implementation.organization = HOSTILE.to_owned();
-        made.implementation.url = "javascript:alert(1)".to_owned();
-        made.implementation.contact = vec![HOSTILE.to_owned()];
+        let implementation = made.about.implementation.as_mut().expect("one");
+        implementation.organization = HOSTILE.to_owned();
+        implementation.url = "javascript:alert(1)".to_owned();
+        implementation.contact = vec![HOSTILE.to_owned()];
         made.edit = |document| {
             let by = document.submitted_by.as_mut().expect("a submitter");
             by.organization = HOSTILE.to_owned();
@@ -291,15 +248,9 @@ fn hostile_text_stays_text() {
     let [one, other] = entries.map(|entry| entry.submission);
     let folders = [one.folder.clone(), other.folder.clone()];
     let text = comment(&[one, other], &unreadable);
-    let spans = [
-        &*folders[0],
-        &folders[1],
-        HOSTILE,
-        &format!("{HOSTILE} {HOSTILE}"),
-    ];
-    let rest = spans
-        .into_iter()
-        .fold(text, |text, span| text.replace(&code(span), ""));
+    let version = format!("{HOSTILE} {HOSTILE}");
+    let spans = [&folders[0], &folders[1], HOSTILE, &version].into_iter();
+    let rest = spans.fold(text, |text, span| text.replace(&code(span), ""));
     assert!(
         !rest.replace("\\<", "").contains('<') && !rest.contains('\u{202e}'),
         "{rest}"
@@ -313,10 +264,7 @@ fn without_reports_the_page_lists_unreadable_folders() {
         reason: "it has no report.yaml".to_owned(),
     }];
     let page = page_of(&[], &unreadable);
-    assert!(
-        page.contains("There are no reports yet.") && page.contains("fleet/v1"),
-        "{page}"
-    );
+    assert_contains(&page, &["There are no reports yet.", "fleet/v1"]);
 }
 
 #[test]
@@ -329,30 +277,23 @@ fn the_comment_says_what_to_do_and_fits() {
     let submissions = [forged, bare, made("good", "v1.0.0")].map(|made| made.entry().submission);
     assert_eq!(submissions[2].check.fitness, Fitness::Holds);
     let text = comment(&submissions, &[]);
-    for part in [
+    let parts = [
         "## ❌ Conformance reports: 1 of 3 hold, 1 does not hold, 1 is not verified\n",
         "- ❌ `fleet/v1.0.0`: `fleet v1.1.0` is ",
         " (edition standard); does not hold: its evidence says otherwise\n",
         "; not verified: no evidence\n",
         "  - the evidence is missing: add evidence.jsonl.zst next to report.yaml",
         "  - the folder is named v1.0.0, and the report is of version v1.1.0: give both the same name\n",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in: {text}");
-    }
-    assert!(
-        !comment(&submissions[2..], &[]).contains("\n  - "),
-        "nothing to do"
-    );
-    let many: Vec<Unreadable> = (0..5_000)
-        .map(|number| Unreadable {
-            folder: format!("fleet-{number}/v1"),
-            reason: "x".repeat(200),
-        })
-        .collect();
+    ];
+    assert_contains(&text, &parts);
+    let valid = comment(&submissions[2..], &[]);
+    assert!(!valid.contains("\n  - "), "nothing to do");
+    let many = (0..5_000).map(|number| Unreadable {
+        folder: format!("fleet-{number}/v1"),
+        reason: "x".repeat(200),
+    });
+    let many = Vec::from_iter(many);
     let text = comment(&[], &many);
-    assert!(
-        text.chars().count() < 65_536 && text.contains("more folders"),
-        "{}",
-        text.len()
-    );
+    assert_contains(&text, &["more folders"]);
+    assert!(text.chars().count() < 65_536, "{}", text.len());
 }

@@ -154,41 +154,26 @@ mod tests {
     fn a_section_has_an_address() {
         let text = |document, edition| address_of(document, edition).expect("a text");
         let push = "KEP-4322 › Cluster Access › Push Model via Credentials in Secret";
+        let properties = "KEP-4322 › Status › Properties › cluster-endpoints.k8s.io";
+        let three = "KEP-4322 › Terminology › Cluster Manager; Status › Conditions; Goals";
+        let contract = "KEP-4322 › Status › Conditions (and the contract of metav1.Condition)";
         let types = "PlacementDecision types";
         let decisions = "PlacementDecision types › ClusterDecision › Reason";
         let notes = "KEP-4322 › Notes › Uniqueness of the ClusterProfile object; LabelClusterSetKey of the API's Go package";
+        let not_recommended = "#push-model-via-credentials-in-secret-not-recommended";
+        let [standard, july] = [Edition::Standard, Edition::Y2026M07];
         for (source, edition, document, anchors) in [
+            (properties, standard, "KEP-4322", &["#cluster-endpointsk8sio"][..]),
             (
-                "KEP-4322 › Status › Properties › cluster-endpoints.k8s.io",
-                Edition::Standard,
-                "KEP-4322",
-                &["#cluster-endpointsk8sio"][..],
-            ),
-            (
-                "KEP-4322 › Terminology › Cluster Manager; Status › Conditions; Goals",
-                Edition::Standard,
+                three,
+                standard,
                 "KEP-4322",
                 &["#terminology", "#conditions", "#goals"],
             ),
-            (
-                "KEP-4322 › Status › Conditions (and the contract of metav1.Condition)",
-                Edition::Standard,
-                "KEP-4322",
-                &["#conditions"],
-            ),
+            (contract, standard, "KEP-4322", &["#conditions"]),
             // An edition has its own headings.
-            (
-                push,
-                Edition::Standard,
-                "KEP-4322",
-                &["#push-model-via-credentials-in-secret-not-recommended"],
-            ),
-            (
-                push,
-                Edition::Y2026M07,
-                "KEP-4322",
-                &["#push-model-via-credentials-in-secret"],
-            ),
+            (push, standard, "KEP-4322", &[not_recommended]),
+            (push, july, "KEP-4322", &["#push-model-via-credentials-in-secret"]),
             // A source file has no sections.
             (decisions, Edition::Placement2025M09, types, &[""]),
         ] {
@@ -210,11 +195,8 @@ mod tests {
                 assert!(cited[0].address.is_some(), "{}: {}", rule.id, applies.source);
                 for address in cited.iter().filter_map(|cited| cited.address.as_ref()) {
                     let commit = commit(address);
-                    assert!(
-                        commit.len() == 40 && commit.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')),
-                        "{}: {address}",
-                        rule.id
-                    );
+                    let is_hash = commit.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+                    assert!(commit.len() == 40 && is_hash, "{}: {address}", rule.id);
                 }
             }
         }
@@ -222,9 +204,7 @@ mod tests {
 
     /// The commit in an address.
     fn commit(address: &str) -> &str {
-        let (_, rest) = address
-            .split_once("/blob/")
-            .unwrap_or_else(|| panic!("{address}"));
+        let (_, rest) = address.split_once("/blob/").expect("an address on GitHub");
         rest.split_once('/').map_or(rest, |(commit, _)| commit)
     }
 

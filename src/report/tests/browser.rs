@@ -59,35 +59,29 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), checks.map(trial).into()).exit_code()
 }
 
-/// The browser, if there is one.
 fn installed() -> Option<PathBuf> {
     if let Some(given) = env::var_os("CHROME") {
         return Some(given.into());
     }
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
-    let names = ["chromium", "chromium-browser", "google-chrome"].into_iter();
-    names
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| path.is_file())
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let mut paths = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    paths.find(|path| path.is_file())
 }
 
-/// The repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
     let profile = TempDir::new()?;
+    let flags_of_all = "--headless=new --no-sandbox --disable-gpu --hide-scrollbars --timeout=60000 \
+                        --virtual-time-budget=5000 --enable-logging=stderr";
     let mut command = Command::new(browser);
     command
-        .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--timeout=60000",
-        ])
-        .args(["--virtual-time-budget=5000", "--enable-logging=stderr"])
+        .args(flags_of_all.split_whitespace())
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .args(flags)
         .arg(format!("file://{}", page.display()))
@@ -111,10 +105,8 @@ fn title_of(browser: &Path, page: &str) -> Result<(String, String), Failed> {
     let dom = String::from_utf8_lossy(&output.stdout);
     let (_, title) = dom.split_once("<title>").ok_or("no title")?;
     let (title, _) = title.split_once("</title>").ok_or("a title without an end")?;
-    Ok((
-        title.to_owned(),
-        String::from_utf8_lossy(&output.stderr).into_owned(),
-    ))
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((title.to_owned(), log))
 }
 
 fn has_title(browser: &Path, page: &str, end: &str) -> Result<Completion, Failed> {
@@ -188,8 +180,8 @@ fn planted_text_on_the_board_does_not_run(browser: &Path) -> Result<Completion, 
 /// Markup is put into the page itself, as if it had not been escaped: with the page's policy it does not run, and without
 /// the policy it does, which shows that this test can fail.
 fn the_policy_stops_unescaped_markup(browser: &Path) -> Result<Completion, Failed> {
-    let page =
-        page(&recorded(RECORDED)).replace("<main id=\"main\">", &format!("<main id=\"main\">{PLANTED}"));
+    let main = "<main id=\"main\">";
+    let page = page(&recorded(RECORDED)).replace(main, &format!("{main}{PLANTED}"));
     let without = page.replace("http-equiv=\"Content-Security-Policy\"", "name=\"none\"");
     for (page, runs) in [(page, false), (without, true)] {
         let (title, _) = title_of(browser, &page)?;
@@ -222,10 +214,8 @@ fn the_pages_fit_a_phone(browser: &Path) -> Result<Completion, Failed> {
         let folder = TempDir::new()?;
         let path = folder.path().join("phone.html");
         fs::write(&path, PHONE)?;
-        fs::write(
-            folder.path().join("inner.html"),
-            inner.replace("</body>", MEASURED),
-        )?;
+        let inner = inner.replace("</body>", MEASURED);
+        fs::write(folder.path().join("inner.html"), inner)?;
         let output = open(browser, &path, &["--dump-dom"])?;
         let dom = String::from_utf8_lossy(&output.stdout);
         if !dom.contains("<title>390 pixels</title>") {
@@ -248,15 +238,10 @@ fn with_report<T>(evidence: &Evidence, write: impl FnOnce(&Report) -> T) -> T {
     let mut evidence = evidence.clone();
     let judgement = judge(&evidence, &selection);
     let editions = by_edition(&mut evidence, &judgement, &selection, None, rules::as_of());
+    let judged_at = evidence.header.window.expect("it was watched").until;
     write(&Report {
-        evidence: &evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: evidence.header.window.expect("it was watched").until,
-        file: None,
-        is_whole_file: false,
         editions: &editions,
-        advice: report::no_advice,
+        ..Report::new(&evidence, &judgement, &selection, judged_at)
     })
 }
 
@@ -266,7 +251,6 @@ fn page(evidence: &Evidence) -> String {
     String::from_utf8(html).expect("UTF-8")
 }
 
-/// The report to submit on that evidence.
 fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
     Ok(with_report(evidence, |report| compose(report, None)))
 }

@@ -172,24 +172,18 @@ mod tests {
     #[test]
     fn a_line_stays_one_visible_line() {
         assert_eq!(line("fleet-a/müller 日本"), "fleet-a/müller 日本");
-        assert_eq!(
-            line("a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}"),
-            r"a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}"
-        );
-        assert_eq!(
-            line("\u{9b}31m\u{7f}\u{2066}x\u{e0041}"),
-            r"\u{9b}31m\u{7f}\u{2066}x\u{e0041}"
-        );
+        let expected = r"a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}";
+        assert_eq!(line("a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}"), expected);
+        let expected = r"\u{9b}31m\u{7f}\u{2066}x\u{e0041}";
+        assert_eq!(line("\u{9b}31m\u{7f}\u{2066}x\u{e0041}"), expected);
     }
 
     #[test]
     fn no_line_is_a_command() {
         assert_eq!(line("::error::x"), r"\u{3a}:error::x");
         assert_eq!(line("\u{a0} ::group::x"), "\u{a0} \\u{3a}:group::x");
-        assert_eq!(
-            line("a ##[error]b ##vso[c]d"),
-            r"a ##\u{5b}error]b ##vso\u{5b}c]d"
-        );
+        let expected = r"a ##\u{5b}error]b ##vso\u{5b}c]d";
+        assert_eq!(line("a ##[error]b ##vso[c]d"), expected);
         // Addresses and headings are none.
         for kept in ["::1", "fe80::a1, fe80::b2", "## a [b]", "a::b::c", "# [a]"] {
             assert_eq!(line(kept), kept);

@@ -12,6 +12,7 @@ use report::{
 use serde_json::Value;
 
 use super::{world::World, written_as, xml};
+use crate::tests::assert_contains;
 
 /// Of each rule its verdict, by its name in reports.
 type Verdicts = BTreeMap<String, String>;
@@ -53,20 +54,17 @@ pub fn agree(what: &str, report: &Report) {
     assert_eq!(of_submitted(&submitted, &verdicts), verdicts, "{what}: submitted");
 
     counts_agree(what, &json, &junit, &submitted);
-    assert_eq!(
-        counts_of_markdown(&markdown),
-        counts_of_json(&json, &shown),
-        "{what}: Markdown"
-    );
+    let counts = counts_of_json(&json, &shown);
+    assert_eq!(counts_of_markdown(&markdown), counts, "{what}: Markdown");
 
     let (headline, scope) = (headline(report), scope(report));
     let decision = &json["decision"];
     assert_eq!(submitted.decision.name(), decision, "{what}");
     let words = submitted.decision.name().replace('-', " ");
     assert!(headline.starts_with(&words), "{what}: {headline}");
-    assert!(
-        text("badge").contains(&format!("{}: {words}", report.judgement.subject())),
-        "{what}"
+    assert_contains(
+        &text("badge"),
+        &[&format!("{}: {words}", report.judgement.subject())],
     );
     let heading = markdown.lines().next().expect("a heading");
     assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
@@ -81,83 +79,57 @@ pub fn agree(what: &str, report: &Report) {
         if edition == json["edition"] {
             assert_eq!(of_edition["decision"], *decision, "{what}");
         }
-        assert!(
-            markdown.contains(&list(&[edition, &all, &explicit])),
-            "{what}: Markdown"
-        );
+        assert_contains(&markdown, &[&list(&[edition, &all, &explicit])]);
         let cells = format!("<th scope=\"row\">{edition}</th><td>{all}</td><td>{explicit}</td>");
-        assert!(html.contains(&cells), "{what}: HTML");
+        assert_contains(&html, &[&cells]);
     }
-    for output in [&headline, &scope] {
-        assert!(html.contains(output.as_str()), "{what}: HTML without {output:?}");
-        let mut first = junit.children[0].children.iter();
-        let out = first.find(|child| child.name == "system-out");
-        assert!(
-            out.is_some_and(|out| out.text.contains(output.as_str())),
-            "{what}: JUnit without {output:?}"
-        );
-    }
+    let parts = [&*headline, &*scope];
+    assert_contains(&html, &parts);
+    let mut first = junit.children[0].children.iter();
+    let out = first.find(|child| child.name == "system-out");
+    assert_contains(&out.expect("an output").text, &parts);
 }
 
 /// Holds the counts against the JSON report's tally.
 fn counts_agree(what: &str, json: &Value, junit: &xml::Element, submitted: &Document) {
-    let tally =
-        |level: &str| -> Vec<u64> { COUNTS.map(|count| number(&json["tally"][level][count])).to_vec() };
-    let sum_of = |group: fn(&SuiteResult) -> &Option<Group>| -> Vec<u64> {
+    let [must, should, may] = ["must", "should", "may"].map(|level| numbers(&json["tally"][level]));
+    let others = sum(should, &may);
+    let submitted = |group: fn(&SuiteResult) -> &Option<Group>| {
         let groups = submitted.suites.iter().filter_map(|suite| group(suite).as_ref());
         let counts = groups.map(|group| serde_json::to_value(group.statistics).expect("JSON"));
-        let counts: Vec<Value> = counts.collect();
-        COUNTS
-            .map(|name| counts.iter().map(|count| number(&count[name])).sum())
-            .to_vec()
+        counts.fold([0; 8], |all, count| sum(all, &numbers(&count)))
     };
-    let core = sum_of(|suite| &suite.core);
-    let extended = sum_of(|suite| &suite.extended);
-    assert_eq!(core, tally("must"), "{what}: submitted");
-    let others: Vec<u64> = tally("should")
-        .iter()
-        .zip(tally("may"))
-        .map(|(one, other)| one + other)
-        .collect();
-    assert_eq!(extended, others, "{what}: submitted");
+    assert_eq!(submitted(|suite| &suite.core), must, "{what}: submitted");
+    assert_eq!(submitted(|suite| &suite.extended), others, "{what}: submitted");
 
-    let all: Vec<u64> = tally("must")
-        .iter()
-        .zip(&others)
-        .map(|(one, other)| one + other)
-        .collect();
-    let [
-        rules,
-        _,
-        failed,
-        warned,
-        waived,
-        inconclusive,
-        not_applicable,
-        skipped,
-    ] = all[..]
-    else {
-        panic!("{all:?}");
+    let total = |counts: &[&str]| -> u64 {
+        let levels = ["must", "should", "may"].iter();
+        let each = levels.flat_map(|level| counts.iter().map(move |count| &json["tally"][level][count]));
+        each.map(|count| count.as_u64().expect("a number")).sum()
     };
-    let sum = |attribute: &str| -> u64 {
+    let expected = [
+        total(&["rules"]),
+        total(&["failed"]),
+        total(&["inconclusive"]),
+        total(&["warned", "waived", "notApplicable", "skipped"]),
+    ];
+    let in_suites = |attribute: &str| -> u64 {
         let suites = junit.children.iter();
-        suites
-            .map(|suite| suite.attributes[attribute].parse::<u64>().expect("a number"))
-            .sum()
+        let numbers = suites.map(|suite| suite.attributes[attribute].parse::<u64>());
+        numbers.map(|number| number.expect("a number")).sum()
     };
-    assert_eq!(
-        ["tests", "failures", "errors", "skipped"].map(sum),
-        [
-            rules,
-            failed,
-            inconclusive,
-            warned + waived + not_applicable + skipped
-        ],
-        "{what}: JUnit"
-    );
+    let counts = ["tests", "failures", "errors", "skipped"].map(in_suites);
+    assert_eq!(counts, expected, "{what}: JUnit");
 }
 
-/// The keys of a tally.
+fn numbers(tally: &Value) -> [u64; 8] {
+    COUNTS.map(|count| tally[count].as_u64().expect(count))
+}
+
+fn sum(one: [u64; 8], other: &[u64; 8]) -> [u64; 8] {
+    std::array::from_fn(|place| one[place] + other[place])
+}
+
 const COUNTS: [&str; 8] = [
     "rules",
     "passed",
@@ -169,15 +141,9 @@ const COUNTS: [&str; 8] = [
     "skipped",
 ];
 
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
-}
-
 fn text_of(value: &Value) -> String {
-    value
-        .as_str()
-        .unwrap_or_else(|| panic!("{value} is no text"))
-        .to_owned()
+    let text = value.as_str();
+    text.unwrap_or_else(|| panic!("not a text: {value}")).to_owned()
 }
 
 fn in_one_line(text: &str) -> String {
@@ -186,10 +152,10 @@ fn in_one_line(text: &str) -> String {
 
 fn of_json(report: &Value) -> Verdicts {
     let verdicts = report["verdicts"].as_array().expect("a list");
-    let output = verdicts
-        .iter()
-        .map(|verdict| (text_of(&verdict["rule"]), text_of(&verdict["verdict"])));
-    output.collect()
+    let verdicts = verdicts.iter();
+    verdicts
+        .map(|verdict| (text_of(&verdict["rule"]), text_of(&verdict["verdict"])))
+        .collect()
 }
 
 /// The verdicts for people: a rule about a feature that is not claimed does not apply.

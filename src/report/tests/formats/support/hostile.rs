@@ -2,12 +2,13 @@
 
 use std::fs;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::{
     Asked, Digester, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login,
     LoginOutcome, LoginWith, ObjectRef, PlacementRequest, Scenario, StepOutcome, Unreadable, read_input,
 };
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What does harm somewhere.
 pub const HARMS: &[(&str, &str)] = &[
@@ -50,7 +51,6 @@ pub const HARMS: &[(&str, &str)] = &[
     ),
 ];
 
-/// How many bytes a long line has.
 pub const LONG: usize = 1 << 18;
 
 /// A harm between two words that mean none.
@@ -62,29 +62,72 @@ pub fn long() -> String {
     format!("begin-long {}", "x\u{1b}|`<".repeat(LONG / 4))
 }
 
-/// Profiles, namespaces and Secrets with that text wherever a hub or a dump may have it.
-fn dump(text: &str, number: usize) -> Vec<serde_json::Value> {
-    let profile = json!({
+/// A profile with that text wherever a hub may have it, but for its name.
+pub fn profile(name: &str, text: &str) -> Value {
+    let condition = |kind: &str, message: &str| {
+        json!({
+            "type": kind, "status": text, "reason": text, "message": message,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let provider = |name: &str| {
+        json!({"name": name, "cluster": {
+            "server": text, "proxy-url": text, "tls-server-name": text,
+            "certificate-authority": text, "certificate-authority-data": BASE64_STANDARD.encode(text),
+            "extensions": [
+                {"name": "client.authentication.k8s.io/exec", "extension": {"a": text}},
+                {"name": "client.authentication.k8s.io/exec", "extension": text},
+                {"name": "clusterprofiles.multicluster.x-k8s.io/exec/additional-args", "extension": {text: [text]}},
+                {"name": "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs", "extension": {text: [text]}},
+                {"name": text, "extension": [text]},
+            ],
+        }})
+    };
+    let properties = "cluster-endpoints.k8s.io location.topology.k8s.io count.node.k8s.io type.node.k8s.io \
+                      metrics-endpoints.k8s.io group.customResource.k8s.io clusterset.k8s.io id.k8s.io";
+    let properties = properties.split_whitespace().chain([text]);
+    let property = |name| json!({"name": name, "value": text, "lastObservedTime": text});
+    json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
         "metadata": {
-            "name": format!("p{number} {text}"), "namespace": text, "uid": text, "resourceVersion": text,
-            "labels": {"x-k8s.io/cluster-manager": text, text: text}, "annotations": {text: text},
-            "managedFields": [{"manager": text, "operation": "Update", "fieldsV1": {"f:spec": {}}}],
+            "name": name, "namespace": "default", "uid": name, "generateName": text,
+            "labels": {
+                "x-k8s.io/cluster-manager": text, "multicluster.x-k8s.io/inventory-member-id": text,
+                "multicluster.x-k8s.io/clusterset": text, text: text,
+            },
+            "annotations": {
+                "note": text, text: text,
+                "kubectl.kubernetes.io/last-applied-configuration": json!({"spec": {"displayName": text}}).to_string(),
+            },
+            "managedFields": [],
         },
-        "spec": {"displayName": text, "clusterManager": {"name": format!("{text}!")}},
+        "spec": {"displayName": text, "clusterManager": {"name": format!("{text} ")}},
         "status": {
             "version": {"kubernetes": text},
-            "properties": [{"name": "cluster-endpoints.k8s.io", "value": text}, {"name": text, "value": text}],
-            "conditions": [
-                {"type": "Joined", "status": text, "reason": text, "message": text, "lastTransitionTime": text},
-                {"type": text, "status": "True", "reason": "", "message": text, "lastTransitionTime": text},
-            ],
-            "accessProviders": [{"name": text, "cluster": {
-                "server": text, "proxy-url": text, "certificate-authority-data": text,
-                "extensions": [{"name": text, "extension": {text: text}}],
-            }}],
+            "properties": properties.map(property).collect::<Value>(),
+            "conditions": [condition(text, text), condition("Joined", text), condition("Joined", text)],
+            "accessProviders": [provider("p"), provider(text), provider(text)],
+            "credentialProviders": [provider("p"), provider(text)],
         },
-    });
+    })
+}
+
+/// Profiles, namespaces and Secrets with that text wherever a hub or a dump may have it.
+fn dump(text: &str, number: usize) -> Vec<Value> {
+    let mut profile = profile(&format!("p{number} {text}"), text);
+    for key in ["namespace", "uid", "resourceVersion"] {
+        profile["metadata"][key] = json!(text);
+    }
+    profile["metadata"]["managedFields"] =
+        json!([{"manager": text, "operation": "Update", "fieldsV1": {"f:spec": {}}}]);
+    // A place of each sort is enough: rules take their time over each.
+    let status = &mut profile["status"];
+    status["conditions"][0]["lastTransitionTime"] = json!(text);
+    status["properties"] = json!([status["properties"][0], status["properties"][8]]);
+    status["accessProviders"] = json!([status["accessProviders"][2]]);
+    status["accessProviders"][0]["cluster"]["extensions"] =
+        json!([{"name": text, "extension": {text: text}}]);
+    status["credentialProviders"] = json!([]);
     let mut misfit = profile.clone();
     misfit["metadata"]["name"] = json!(format!("misfit{number} {text}"));
     misfit["status"] = json!({text: {}, "conditions": text});
@@ -101,17 +144,14 @@ fn dump(text: &str, number: usize) -> Vec<serde_json::Value> {
 pub fn evidence(texts: &[String]) -> Evidence {
     // What is long comes in fewer places: rules take their time over it.
     let short = texts.iter().filter(|text| text.len() < LONG);
-    let items: Vec<_> = short
-        .enumerate()
-        .flat_map(|(number, text)| dump(text, number))
-        .collect();
+    let items = short.enumerate().flat_map(|(number, text)| dump(text, number));
+    let items: Vec<Value> = items.collect();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dump.json");
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     fs::write(&path, list.to_string()).expect("written");
-    let mut evidence = read_input(&path, &Digester::new([7; 32]))
-        .expect("a dump")
-        .evidence;
+    let input = read_input(&path, &Digester::new([7; 32]));
+    let mut evidence = input.expect("a dump").evidence;
     let all = texts.join(" ");
     let header = &mut evidence.header;
     header.hub.source.clone_from(&all);
@@ -184,21 +224,22 @@ pub fn does_no_harm(what: &str, text: &str) {
                 | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
             || u32::from(c) & 0xffff >= 0xfffe
     };
-    let found = text.char_indices().find(|(_, c)| harmful(*c));
-    assert_eq!(found.map(|(at, _)| around(text, at)), None, "{what}");
+    if let Some((at, _)) = text.char_indices().find(|(_, c)| harmful(*c)) {
+        let around: String = text[at..].chars().take(30).collect();
+        panic!("{what}: {around:?} in {text:?}");
+    }
     for line in text.lines() {
         let shown: String = line.chars().take(200).collect();
         let trimmed = line.trim_start();
-        assert!(
-            !trimmed.starts_with("::") || !trimmed[2..].contains("::"),
-            "{what}: a command: {shown}"
-        );
+        let is_command = trimmed.strip_prefix("::").is_some_and(|rest| rest.contains("::"));
+        assert!(!is_command, "{what}: a command: {shown}");
         for command in ["##[", "##vso[", "##teamcity["] {
             assert!(!line.contains(command), "{what}: a command: {shown}");
         }
         for forged in ["test result: ok", "error: forged", "conformant with"] {
+            let is_system_out = what == "junit" && forged == "conformant with";
             assert!(
-                !line.starts_with(forged) || what == "junit" && forged == "conformant with",
+                !line.starts_with(forged) || is_system_out,
                 "{what}: forged: {shown}"
             );
         }
@@ -210,26 +251,13 @@ pub fn does_no_harm(what: &str, text: &str) {
     );
 }
 
-fn around(text: &str, at: usize) -> String {
-    let from = text[..at]
-        .char_indices()
-        .rev()
-        .nth(30)
-        .map_or(0, |(from, _)| from);
-    text[from..].chars().take(60).collect()
-}
-
 /// Lines of GitHub's: all of them ours, each of one kind.
 pub fn is_annotations(text: &str) {
     for line in text.lines() {
-        let known = ["error", "warning", "notice"]
-            .iter()
-            .any(|kind| line.starts_with(&format!("::{kind} title=")));
-        assert!(known, "{line}");
+        let is_ours = |kind| line.starts_with(&format!("::{kind} title="));
+        assert!(["error", "warning", "notice"].iter().any(is_ours), "{line}");
         let (properties, _) = line[2..].split_once("::").expect("a message");
-        assert!(
-            !properties.contains(',') && properties.matches('=').count() == 1,
-            "{properties}"
-        );
+        let is_title = !properties.contains(',') && properties.matches('=').count() == 1;
+        assert!(is_title, "{properties}");
     }
 }

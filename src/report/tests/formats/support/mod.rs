@@ -16,85 +16,61 @@ type Write = Box<dyn Fn(&Report, &mut dyn io::Write) -> io::Result<()>>;
 /// A format, and what reads it.
 pub struct Format {
     pub name: &'static str,
-    pub write: Write,
-    pub reader: Reader,
-}
-
-/// What reads a format.
-pub struct Reader {
+    write: Write,
     /// Reads it as its readers do, and fails where they would.
-    pub read: fn(&str),
+    read: fn(&str),
     /// Whether it is for people, who read no long texts: those are cut there.
     pub for_people: bool,
     /// Whether it quotes what comes from the hub.
     pub quotes: bool,
 }
 
-impl Reader {
-    /// A person's, of a format that quotes the hub.
-    fn of_quotes(read: fn(&str)) -> Self {
-        Self {
-            read,
-            for_people: true,
-            quotes: true,
-        }
-    }
-
-    /// A person's, of a format that quotes nothing.
-    fn of_summary(read: fn(&str)) -> Self {
-        Self {
-            quotes: false,
-            ..Self::of_quotes(read)
-        }
-    }
-
-    /// What reads a format of files.
-    fn of(format: &str) -> Self {
-        match format {
-            "json" => Self {
-                for_people: false,
-                ..Self::of_quotes(is_json)
-            },
-            "junit" => Self::of_quotes(xml::is_junit),
-            "markdown" => Self::of_quotes(is_markdown),
-            "html" => Self::of_quotes(is_inert),
-            "badge" => Self::of_summary(|text| drop(xml::read(text))),
-            // Until a new one has a line here, it is searched for harm and leaks alone.
-            _ => Self::of_summary(|_| {}),
-        }
-    }
-}
-
-/// All of them.
 pub fn formats() -> Vec<Format> {
-    let files = FORMATS.into_iter().map(|format| Format {
-        name: format.name(),
-        write: Box::new(move |report, into| format.write(report, into)),
-        reader: Reader::of(format.name()),
+    let files = FORMATS.into_iter().map(|format| -> (_, Write) {
+        (
+            format.name(),
+            Box::new(move |report, into| format.write(report, into)),
+        )
     });
-    let others = [
-        Format {
-            name: "terminal",
-            write: Box::new(|report, into| {
+    let others: [(_, Write); 3] = [
+        (
+            "terminal",
+            Box::new(|report, into| {
                 let text = terminal::list(report) + &terminal::verdicts(report, COMMAND, Some(80), true);
                 into.write_all(strip_str(&text).to_string().as_bytes())
             }),
-            reader: Reader::of_quotes(|_| {}),
-        },
-        Format {
-            name: "annotations",
-            write: Box::new(|report, into| into.write_all(github::annotations(report).as_bytes())),
-            reader: Reader::of_quotes(hostile::is_annotations),
-        },
-        Format {
-            name: "submitted",
-            write: Box::new(|report, into| submitted::write(report, None, into)),
-            reader: Reader::of_summary(|text| {
-                drop(submitted::Document::parse(text).unwrap_or_else(|error| panic!("{error}")))
-            }),
-        },
+        ),
+        (
+            "annotations",
+            Box::new(|report, into| into.write_all(github::annotations(report).as_bytes())),
+        ),
+        (
+            "submitted",
+            Box::new(|report, into| submitted::write(report, None, into)),
+        ),
     ];
-    files.chain(others).collect()
+    let format = |(name, write)| Format {
+        name,
+        write,
+        read: reader(name),
+        for_people: name != "json",
+        quotes: !["badge", "submitted"].contains(&name),
+    };
+    files.chain(others).map(format).collect()
+}
+
+fn reader(format: &str) -> fn(&str) {
+    match format {
+        "json" => |text| drop(serde_json::from_str::<serde_json::Value>(text).expect("JSON")),
+        "junit" => xml::is_junit,
+        "markdown" => is_markdown,
+        "html" => is_inert,
+        "badge" => |text| drop(xml::read(text)),
+        "annotations" => hostile::is_annotations,
+        "submitted" => |text| drop(submitted::Document::parse(text).expect("a report")),
+        // Until a new one has a line here, it is searched for harm and leaks alone.
+        _ => |_| {},
+    }
 }
 
 /// The report in a format, read by what reads it.
@@ -102,19 +78,14 @@ pub fn written(format: &Format, report: &Report) -> String {
     let mut bytes = Vec::new();
     (format.write)(report, &mut bytes).expect("a vector takes all");
     let text = String::from_utf8(bytes).unwrap_or_else(|error| panic!("{}: {error}", format.name));
-    (format.reader.read)(&text);
+    (format.read)(&text);
     text
 }
 
-/// The report in the format of that name.
 pub fn written_as(name: &str, report: &Report) -> String {
     let formats = formats();
     let format = formats.iter().find(|format| format.name == name);
     written(format.expect("a format"), report)
-}
-
-fn is_json(text: &str) {
-    serde_json::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// HTML, as a browser reads it: elements nest, nothing runs or loads, ids are unique, and links lead to an id or to a cited document.

@@ -12,7 +12,6 @@ use report::{EditionDecision, Report, by_edition};
 
 use super::hostile;
 
-/// Evidence with what was judged from it.
 pub struct World {
     pub evidence: Evidence,
     pub judgement: Judgement,
@@ -20,7 +19,6 @@ pub struct World {
     pub editions: Vec<EditionDecision>,
 }
 
-/// The day that waivers are looked at on.
 pub fn today() -> Date {
     "2026-06-01".parse().expect("a day")
 }
@@ -45,29 +43,25 @@ impl World {
         evidence.header.hub.source = "context hub".to_owned();
         evidence.header.cut_short = Some("stopped by a signal".to_owned());
         evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);
-        evidence
-            .gaps
-            .push(Gap::of(Kind::Namespaces, "namespaces may not be listed"));
+        let gap = Gap::of(Kind::Namespaces, "namespaces may not be listed");
+        evidence.gaps.push(gap);
         let mut world = Self::of(evidence);
         let broken = |level: &str| {
             let mut verdicts = world.judgement.verdicts.iter();
-            let found = verdicts.find(|verdict| {
-                let broken = matches!(verdict.verdict, Verdict::Fail | Verdict::Warn);
-                broken && verdict.level().name() == level
+            let broken = verdicts.find(|verdict| {
+                matches!(verdict.verdict, Verdict::Fail | Verdict::Warn) && verdict.level().name() == level
             });
-            found.expect("a broken rule").rule.id
+            broken.expect("a broken rule").rule.id
         };
-        let waiver = |rule: &str, expires: &str| {
-            format!(
-                "- {{rule: {rule}, reason: legacy, link: 'https://issues.example/1', expires: {expires}}}\n"
-            )
-        };
-        let waivers = format!(
-            "waivers:\n{}{}{}",
-            waiver(broken("MUST"), "2027-01-01"),
-            waiver(broken("SHOULD"), "2026-01-01"),
-            waiver("identity/manager-unique", "2027-01-01")
-        );
+        let waivers = [
+            (broken("MUST"), "2027-01-01"),
+            (broken("SHOULD"), "2026-01-01"),
+            ("identity/manager-unique", "2027-01-01"),
+        ];
+        let waivers = waivers.map(|(rule, expires)| {
+            format!("{{rule: {rule}, reason: legacy, link: 'https://issues.example/1', expires: {expires}}}")
+        });
+        let waivers = format!("waivers: [{}]", waivers.join(", "));
         let waivers = Waivers::parse(&waivers).expect("waivers");
         world.judgement.waive(&waivers, today(), false);
         world.editions = by_edition(
@@ -83,15 +77,10 @@ impl World {
 
     /// Calls a function with the report on it, whose evidence is in no file.
     pub fn report<T>(&self, use_report: impl FnOnce(&Report) -> T) -> T {
+        let (evidence, judgement) = (&self.evidence, &self.judgement);
         use_report(&Report {
-            evidence: &self.evidence,
-            judgement: &self.judgement,
-            selection: &self.selection,
-            judged_at: Timestamp::UNIX_EPOCH,
-            file: None,
-            is_whole_file: false,
             editions: &self.editions,
-            advice: report::no_advice,
+            ..Report::new(evidence, judgement, &self.selection, Timestamp::UNIX_EPOCH)
         })
     }
 }
@@ -126,11 +115,8 @@ pub fn hostile_world(texts: &[String]) -> World {
     let all: Vec<Finding> = findings.collect();
     let verdicts = &mut world.judgement.verdicts;
     // One of each is enough of what is long.
-    let short: Vec<Finding> = all
-        .iter()
-        .filter(|finding| finding.path.len() < hostile::LONG)
-        .cloned()
-        .collect();
+    let short = all.iter().filter(|finding| finding.path.len() < hostile::LONG);
+    let short: Vec<Finding> = short.cloned().collect();
     let outcomes = Verdict::ALL
         .into_iter()
         .filter(|outcome| *outcome != Verdict::Pass);
