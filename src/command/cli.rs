@@ -264,10 +264,8 @@ mod tests {
         let run = whole.find_subcommand_mut("run").expect("run");
         let help = run.render_help().to_string();
         assert!(help.lines().count() <= 36, "{help}");
-        let flags: Vec<usize> = FIRST
-            .iter()
-            .map(|id| help.find(&format!("--{id} ")).expect(id))
-            .collect();
+        let flags = FIRST.iter().map(|id| help.find(&format!("--{id} ")).expect(id));
+        let flags: Vec<usize> = flags.collect();
         assert!(flags.is_sorted(), "{help}");
     }
 }

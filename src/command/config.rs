@@ -632,44 +632,45 @@ mod tests {
 
     #[test]
     fn errors_name_the_line_and_the_key() {
+        let head = "apiVersion: conformance.clusterprofile/v1\nkind: Config";
         for (text, message) in [
             (
                 "",
                 "expected `apiVersion: conformance.clusterprofile/v1`, got nothing",
             ),
             ("[]", "not the YAML"),
-            (
-                "apiVersion: conformance.clusterprofile/v1\nkind: Config",
-                "expected `kind: Configuration`, got Config",
-            ),
-            (
-                &with("cluster-manager: x"),
-                "line 3: unknown key `cluster-manager`: did you mean `clusterManager`?",
-            ),
-            (&with("clean: true"), "line 3: unknown key `clean`"),
-            (&with("zzz: true"), "the flags of `run` in camelCase"),
-            (&with("context: 5"), "line 3: `context`: expected one text"),
-            (&with("context:"), "`context`: has no value"),
-            (&with("context: [a]"), "expected one text"),
-            (
-                &with("namespace: [a, {}]"),
-                "line 3: `namespace`: expected a list of texts",
-            ),
-            (&with("strict: yes"), "`strict`: expected true or false"),
-            (&with("nodeTolerance: -1"), "invalid value '-1'"),
-            (&with("strict: true\nstrict: true"), "`strict` is given twice"),
-            (
-                &with("probe: true\nnoProbe: true"),
-                "line 4: `noProbe` cannot be used with `probe`",
-            ),
-            (
-                &with("implementation: {name: x}"),
-                "line 3, column 18: unknown key `name`",
-            ),
-            (&with("a: ["), "not the YAML"),
+            (head, "expected `kind: Configuration`, got Config"),
         ] {
             let error = ConfigFile::parse(text).expect_err(text);
             assert!(error.contains(message), "{text}: {error}");
+        }
+        let unknown = "unknown key `cluster-manager`: did you mean `clusterManager`?";
+        for (lines, message) in [
+            ("cluster-manager: x", unknown),
+            ("clean: true", "line 3: unknown key `clean`"),
+            ("zzz: true", "the flags of `run` in camelCase"),
+            ("context: 5", "line 3: `context`: expected one text"),
+            ("context:", "`context`: has no value"),
+            ("context: [a]", "expected one text"),
+            (
+                "namespace: [a, {}]",
+                "line 3: `namespace`: expected a list of texts",
+            ),
+            ("strict: yes", "`strict`: expected true or false"),
+            ("nodeTolerance: -1", "invalid value '-1'"),
+            ("strict: true\nstrict: true", "`strict` is given twice"),
+            (
+                "probe: true\nnoProbe: true",
+                "line 4: `noProbe` cannot be used with `probe`",
+            ),
+            (
+                "implementation: {name: x}",
+                "line 3, column 18: unknown key `name`",
+            ),
+            ("a: [", "not the YAML"),
+        ] {
+            let error = ConfigFile::parse(&with(lines)).expect_err(lines);
+            assert!(error.contains(message), "{lines}: {error}");
         }
     }
 
@@ -683,21 +684,9 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), count);
-        assert!(
-            !names
-                .iter()
-                .any(|name| ["apiVersion", "kind"].contains(&&**name) || ABOUT.contains(&&**name))
-        );
-        for name in [
-            "driver",
-            "members",
-            "providerFile",
-            "auditLog",
-            "kubeconfig",
-            "from",
-            "junit",
-            "waivers",
-        ] {
+        let is_fixed = |name: &String| ["apiVersion", "kind"].contains(&&**name) || ABOUT.contains(&&**name);
+        assert!(!names.iter().any(is_fixed));
+        for name in "driver members providerFile auditLog kubeconfig from junit waivers".split(' ') {
             assert!(keys(&run).any(|key| key.name == name && key.is_path()), "{name}");
         }
     }

@@ -200,10 +200,8 @@ mod tests {
     fn a_failure_has_a_remedy_and_an_exit_code() {
         let usage = Failure::usage(anyhow!("failed to do it; do that"));
         let check = Check::error("a/b", &usage, "unused");
-        assert_eq!(
-            (&*check.fact, check.remedy.as_deref()),
-            ("failed to do it", Some("do that"))
-        );
+        let expected = ("failed to do it", Some("do that"));
+        assert_eq!((&*check.fact, check.remedy.as_deref()), expected);
         let hub = Check::error("hub/reached", &Failure::could_not_run(anyhow!("gone")), "wait");
         assert_eq!(hub.remedy.as_deref(), Some("wait"));
         let exit = |checks: &[&Check]| {

@@ -247,10 +247,8 @@ mod tests {
     fn a_gain_has_the_rules_that_need_the_evidence() {
         let mut requested = Evidence::default();
         let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Timeline];
-        requested
-            .header
-            .asked
-            .extend(kinds.map(|kind| (kind, Asked::Yes)));
+        let asked = kinds.map(|kind| (kind, Asked::Yes));
+        requested.header.asked.extend(asked);
         let selection = Selection::default();
         let gain = |kind| {
             let mut more = requested.clone();

@@ -344,10 +344,8 @@ mod tests {
             ..Claim::default()
         };
         assert_eq!(editions(&[], None, &recorded), ["2026-09", "placement-2026-09"]);
-        assert_eq!(
-            editions(&[Role::Scheduler], None, &recorded),
-            ["placement-2026-09"]
-        );
+        let expected = ["placement-2026-09"];
+        assert_eq!(editions(&[Role::Scheduler], None, &recorded), expected);
         let older = Some(Edition::Placement2025M09);
         assert_eq!(editions(&[], older, &recorded), ["2026-09", "placement-2025-09"]);
     }

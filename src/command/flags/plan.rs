@@ -245,18 +245,7 @@ mod tests {
             assert_eq!(given.parse(), Ok(Size(bytes)), "{given}");
             assert_eq!(Size(bytes).to_string(), given);
         }
-        for given in [
-            "",
-            "Gi",
-            "-1",
-            "1.5Gi",
-            "4 Gi",
-            "4gi",
-            "many",
-            "1e9",
-            "+4Gi",
-            "99999999999Ti",
-        ] {
+        for given in "|Gi|-1|1.5Gi|4 Gi|4gi|many|1e9|+4Gi|99999999999Ti".split('|') {
             assert_eq!(given.parse::<Size>(), Err(SizeError), "{given}");
         }
     }

@@ -335,11 +335,9 @@ mod tests {
         assert!(matches!(faults("reference"), Ok(0)));
         let two = "reference=identity/manager-label-present,identity/manager-label-matches";
         assert!(matches!(faults(two), Ok(2)));
+        let typo = "reference=identity/manager-label-presnt";
         for (given, message) in [
-            (
-                "reference=identity/manager-label-presnt",
-                "did you mean `identity/manager-label-present`?",
-            ),
+            (typo, "did you mean `identity/manager-label-present`?"),
             (
                 "referense",
                 "unknown manager `referense`: did you mean `reference`?",

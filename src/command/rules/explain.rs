@@ -247,6 +247,10 @@ mod tests {
 
     use super::*;
 
+    fn words(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
         for rule in rules::all() {
@@ -255,23 +259,15 @@ mod tests {
                 // A path or a command stays whole, and the YAML of an example is not wrapped.
                 let is_yaml = line.starts_with("    ") && (line.contains(": ") || line.contains("- "));
                 let is_whole = line.split_whitespace().count() <= 2 || line.contains("conformance explain ");
-                assert!(
-                    line.chars().count() <= 80 || is_whole || is_yaml,
-                    "{}: too wide: {line}",
-                    rule.id
-                );
+                let fits = line.chars().count() <= 80 || is_whole || is_yaml;
+                assert!(fits, "{}: too wide: {line}", rule.id);
                 assert!(!line.chars().any(char::is_control), "{}: {line:?}", rule.id);
             }
-            let place = rule
-                .facts
-                .examples
-                .iter()
-                .position(|example| example.get("fails").is_some());
+            let mut examples = rule.facts.examples.iter();
+            let place = examples.position(|example| example.get("fails").is_some());
             let examples = Example::of(rule).expect("examples");
-            let verdict = place
-                .and_then(|place| judged(rule, &examples[place]))
-                .expect("an example fails");
-            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let verdict = place.and_then(|place| judged(rule, &examples[place]));
+            let verdict = verdict.expect("an example fails");
             let page = words(&page);
             for text in [
                 &verdict.findings[0].message,
@@ -290,11 +286,9 @@ mod tests {
 
     #[test]
     fn a_passing_example_shows_what_the_rule_looks_at() {
+        let label = "metadata.labels[x-k8s.io/cluster-manager] is Fleet_Manager.v2";
         for (rule, shown) in [
-            (
-                "identity/manager-label-matches",
-                "metadata.labels[x-k8s.io/cluster-manager] is Fleet_Manager.v2",
-            ),
+            ("identity/manager-label-matches", label),
             (
                 "identity/member-id-set",
                 "multicluster.x-k8s.io/inventory-member-id",
@@ -313,13 +307,10 @@ mod tests {
         for applies in &rule.facts.editions {
             let page = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
             assert!(page.contains(&format!("edition   {}", applies.edition)), "{page}");
-            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words(&page).contains(&words(&applies.source)), "{page}");
             let first = &rule.facts.first().source;
-            assert!(
-                applies.source == *first || !words(&page).contains(&words(first)),
-                "{page}"
-            );
+            let is_first = applies.source == *first;
+            assert!(is_first || !words(&page).contains(&words(first)), "{page}");
         }
     }
 }

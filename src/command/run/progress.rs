@@ -184,12 +184,8 @@ mod tests {
             written.lock().expect("a lock").push(line.to_owned())
         });
         for second in 1..=4 * MINUTE {
-            log.tick(
-                Duration::from_secs(second),
-                Duration::from_secs(3 * MINUTE),
-                20,
-                second / 50,
-            );
+            let [watched, observe] = [second, 3 * MINUTE].map(Duration::from_secs);
+            log.tick(watched, observe, 20, second / 50);
             if second == 3 * MINUTE {
                 log.step("scene ends (8 of 13)");
             }
@@ -221,9 +217,7 @@ mod tests {
         let line = Display::on(Some(ProgressBar::hidden()), true, |line| panic!("{line}"));
         line.step("outage: break of \u{1b}[2Jx");
         line.tick(Duration::from_secs(400), Duration::from_secs(300), 1, 2);
-        assert_eq!(
-            line.bar.as_ref().expect("a line").message(),
-            r"6m 40s watched, 1 profile, 2 writes; outage: break of \u{1b}[2Jx"
-        );
+        let expected = r"6m 40s watched, 1 profile, 2 writes; outage: break of \u{1b}[2Jx";
+        assert_eq!(line.bar.as_ref().expect("a line").message(), expected);
     }
 }

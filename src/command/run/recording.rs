@@ -366,9 +366,8 @@ mod tests {
 
         fn files(&self) -> Vec<String> {
             let files = std::fs::read_dir(self.folder.path()).expect("the folder");
-            files
-                .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
-                .collect()
+            let name = |file: std::fs::DirEntry| file.file_name().to_string_lossy().into_owned();
+            files.map(|file| name(file.expect("a file"))).collect()
         }
     }
 
@@ -382,14 +381,12 @@ mod tests {
             "metadata": {"name": "a"}, "spec": {"clusterManager": {"name": "m"}},
         });
         let profile = serde_json::from_value(profile).expect("a profile");
-        profiles
-            .create(&PostParams::default(), &profile)
-            .await
-            .expect("created");
+        let created = profiles.create(&PostParams::default(), &profile).await;
+        created.expect("created");
         for number in 1.. {
             sleep(Duration::from_secs(10)).await;
-            let status =
-                Patch::Merge(json!({"status": {"version": {"kubernetes": format!("v1.{number}.0")}}}));
+            let version = format!("v1.{number}.0");
+            let status = Patch::Merge(json!({"status": {"version": {"kubernetes": version}}}));
             let patched = profiles.patch_status("a", &PatchParams::default(), &status).await;
             patched.expect("patched");
         }
@@ -462,10 +459,8 @@ mod tests {
             keeper.warn_once(&failure, &progress.display);
         }
         let lines = lines.lock().expect("a lock");
-        assert!(
-            lines.len() == 1 && lines[0].contains("evidence.jsonl.part"),
-            "{lines:?}"
-        );
+        let [line] = &lines[..] else { panic!("{lines:?}") };
+        assert!(line.contains("evidence.jsonl.part"), "{line}");
         assert_eq!(world.files(), ["evidence.jsonl.part"], "and nothing half written");
     }
 
@@ -474,9 +469,7 @@ mod tests {
         assert_eq!(in_one_line(&[]), "no MUST rule fails");
         assert_eq!(in_one_line(&["a/b"]), "1 MUST rule fails (a/b)");
         assert_eq!(in_one_line(&["a", "b", "c"]), "3 MUST rules fail (a, b, c)");
-        assert_eq!(
-            in_one_line(&["a", "b", "c", "d", "e"]),
-            "5 MUST rules fail (a, b, c, and 2 more)"
-        );
+        let expected = "5 MUST rules fail (a, b, c, and 2 more)";
+        assert_eq!(in_one_line(&["a", "b", "c", "d", "e"]), expected);
     }
 }

@@ -164,13 +164,10 @@ mod tests {
     #[test]
     fn each_reason_gets_its_flag() {
         assert_eq!(flag(ReasonId::NoDriver, None), " (`--driver FILE`)");
-        let of_feature = judge::rules::all()
-            .iter()
-            .find(|rule| rule.facts.feature.is_some());
-        assert_eq!(
-            flag(ReasonId::FeatureNotClaimed, of_feature),
-            " (`--feature consumer-secrets`)"
-        );
+        let mut rules = judge::rules::all().iter();
+        let of_feature = rules.find(|rule| rule.facts.feature.is_some());
+        let expected = " (`--feature consumer-secrets`)";
+        assert_eq!(flag(ReasonId::FeatureNotClaimed, of_feature), expected);
         assert_eq!(flag(ReasonId::Unknown, of_feature), "");
     }
 }

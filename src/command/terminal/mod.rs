@@ -104,19 +104,15 @@ mod tests {
 
     #[test]
     fn a_plugin_is_typed_after_kubectl() {
+        let krew = "/root/.krew/bin/kubectl-clusterprofile_conformance";
+        let plugin = "kubectl clusterprofile-conformance";
         for (program, expected) in [
             ("clusterprofile-conformance", COMMAND),
             ("/usr/bin/clusterprofile-conformance", COMMAND),
             ("renamed", COMMAND),
             ("kubectl", COMMAND),
-            (
-                "/root/.krew/bin/kubectl-clusterprofile_conformance",
-                "kubectl clusterprofile-conformance",
-            ),
-            (
-                "kubectl-clusterprofile_conformance.exe",
-                "kubectl clusterprofile-conformance",
-            ),
+            (krew, plugin),
+            ("kubectl-clusterprofile_conformance.exe", plugin),
             ("kubectl-fleet-judge_all", "kubectl fleet judge-all"),
         ] {
             assert_eq!(typed(Some(OsStr::new(program))), expected, "{program}");

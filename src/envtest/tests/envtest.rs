@@ -106,16 +106,12 @@ async fn serves_its_users_and_leaves_nothing_behind(assets: Assets) {
     assert_eq!(status_of_a_list(anonymous).await, 401);
     assert_eq!(status_of_a_list(envtest.config("viewer")).await, 403);
     assert_eq!(status_of_a_list(envtest.config("admin")).await, 200);
-    assert_eq!(
-        groups(envtest.config("grouped")).await,
-        json!(["observers", "a \"quoted\" group", "system:authenticated"])
-    );
+    let expected = json!(["observers", "a \"quoted\" group", "system:authenticated"]);
+    assert_eq!(groups(envtest.config("grouped")).await, expected);
 
     if let Some(kubectl) = assets.kubectl() {
-        assert_eq!(
-            kubectl_get_namespace(&kubectl, &envtest).trim(),
-            "namespace/fleet"
-        );
+        let expected = "namespace/fleet";
+        assert_eq!(kubectl_get_namespace(&kubectl, &envtest).trim(), expected);
     }
     the_audit_log_has_metadata_alone(&log, controller);
     assert!(!format!("{envtest:?}").contains(&admin_token));
@@ -156,7 +152,6 @@ fn kubectl_get_namespace(kubectl: &Path, envtest: &Envtest) -> String {
     )
 }
 
-/// Runs a command, which succeeds. Returns what it prints.
 fn succeeds(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(
@@ -230,7 +225,6 @@ async fn says_why_it_does_not_start(assets: Assets) {
     fs::remove_file(log).unwrap();
 }
 
-/// An object with nothing but a name.
 fn named<K: serde::de::DeserializeOwned>(name: &str) -> K {
     serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()
 }
@@ -240,7 +234,6 @@ fn token(config: &Config) -> String {
     auth_info["token"].as_str().unwrap().to_owned()
 }
 
-/// The HTTP status of the answer to a list of namespaces.
 async fn status_of_a_list(config: Config) -> u16 {
     let namespaces: Api<Namespace> = Api::all(Client::try_from(config).unwrap());
     match namespaces.list(&ListParams::default()).await {
@@ -250,7 +243,6 @@ async fn status_of_a_list(config: Config) -> u16 {
     }
 }
 
-/// The groups that the server sees a user in.
 async fn groups(config: Config) -> Value {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let request = http::Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
@@ -282,7 +274,6 @@ const README: &str = include_str!("../README.md");
 /// Names the program that a copy of this test runs in place of its trials.
 const PROGRAM: &str = "ENVTEST_README_PROGRAM";
 
-/// A program of the README.
 struct Program {
     name: &'static str,
     text: &'static str,

@@ -247,10 +247,10 @@ mod tests {
             "decisions": [{"clusterProfileRef": {"name": "one"}}, {"clusterProfileRef": {"name": "two", "namespace": "fleet"}}, {}],
         }))
         .expect("a slice");
-        let found: Vec<String> = slice
+        let references = slice
             .references()
-            .map(|to| format!("{}/{}", to.namespace, to.name))
-            .collect();
+            .map(|to| format!("{}/{}", to.namespace, to.name));
+        let found: Vec<String> = references.collect();
         assert_eq!(found, ["apps/one", "fleet/two"]);
     }
 }

@@ -237,10 +237,8 @@ mod tests {
             ("a\n...\n# c\n%YAML 1.2\n---\nb", vec![(1, "a\n"), (6, "b")]),
             ("a\n\u{FEFF}\u{FEFF}---\r\nb", vec![(1, "a\n"), (3, "b")]),
         ] {
-            let expected: Vec<_> = expected
-                .into_iter()
-                .map(|(line, text)| (line, text.to_owned()))
-                .collect();
+            let expected = expected.into_iter().map(|(line, text)| (line, text.to_owned()));
+            let expected: Vec<_> = expected.collect();
             assert_eq!(documents(text), expected, "{text:?}");
         }
         for one in [
@@ -259,10 +257,8 @@ mod tests {
     fn long_lines_are_read_in_pieces() {
         for length in [PIECE as usize - 3, PIECE as usize, 5000] {
             let line = "é".repeat(length) + "---\n";
-            assert_eq!(
-                documents(&format!("{line}---\n{line}")),
-                [(1, line.clone()), (3, line)]
-            );
+            let twice = documents(&format!("{line}---\n{line}"));
+            assert_eq!(twice, [(1, line.clone()), (3, line)]);
         }
         let comment = format!("# {}\na", "x".repeat(5000));
         assert_eq!(documents(&comment), [(2, "a".to_owned())]);

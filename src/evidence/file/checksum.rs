@@ -92,6 +92,10 @@ mod tests {
     use super::*;
     use crate::{Evidence, file};
 
+    fn sum(path: &Path) -> Option<Checksum> {
+        Checksum::of_file(path, &Limits::default()).expect("read")
+    }
+
     #[test]
     fn a_file_is_known_again_whether_it_is_packed_or_not() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -99,17 +103,12 @@ mod tests {
             let path = folder.path().join(name);
             let into = std::fs::File::create(&path).expect("created");
             let written = file::write_summed(&Evidence::default(), &path, into).expect("written");
-            let read = Checksum::of_file(&path, &Limits::default())
-                .expect("read")
-                .expect("a file");
+            let read = sum(&path).expect("a file");
             assert_eq!(written, read, "{name}");
             read
         });
         assert_eq!(sums[0], sums[1]);
-        assert_eq!(
-            Checksum::of_file(folder.path(), &Limits::default()).expect("a folder"),
-            None
-        );
+        assert_eq!(sum(folder.path()), None);
     }
 
     #[test]
@@ -117,9 +116,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("abc");
         std::fs::write(&path, "abc").expect("written");
-        let sum = Checksum::of_file(&path, &Limits::default())
-            .expect("read")
-            .expect("a file");
+        let sum = sum(&path).expect("a file");
         // FIPS 180-2, B.1.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sum.sha256, expected);

@@ -23,7 +23,6 @@ const TEXTS: [&str; 9] = [
     "\\",
 ];
 
-/// Any value of a type.
 fn any_of<T: JsonSchema + DeserializeOwned + Debug>() -> impl Strategy<Value = T> {
     let root = json_schema::read::<T>().to_value();
     Just(()).prop_perturb(move |(), rng| {

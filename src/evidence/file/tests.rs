@@ -17,7 +17,6 @@ fn written(evidence: &Evidence) -> Vec<u8> {
     bytes
 }
 
-/// The lines of the evidence file.
 fn text(evidence: &Evidence) -> String {
     String::from_utf8(written(evidence)).expect("text")
 }
@@ -36,7 +35,6 @@ fn read_back(bytes: impl AsRef<[u8]>) -> Input {
     read_from(bytes.as_ref(), "x", &Limits::default()).expect("reads")
 }
 
-/// Why a file is refused.
 fn refused(bytes: impl AsRef<[u8]>) -> String {
     let refused = read_from(bytes.as_ref(), "x", &Limits::default());
     refused.expect_err("it is refused").to_string()

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use collect::clock::Clock;
 use http::Request;
+use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Client, Config, api::Api};
@@ -24,9 +25,8 @@ fn ask(member: &FakeMember) -> Client {
 }
 
 async fn get(client: &Client, path: &str) -> Result<String, kube::Error> {
-    client
-        .request_text(Request::get(path).body(Vec::new()).expect("a request"))
-        .await
+    let request = Request::get(path).body(Vec::new()).expect("a request");
+    client.request_text(request).await
 }
 
 /// The code and text of an answer in plain text.
@@ -34,9 +34,7 @@ async fn raw(client: &Client, path: &str) -> (u16, String) {
     let request = Request::get(path).body(Vec::new().into()).expect("a request");
     let response = client.send(request).await.expect("an answer");
     let code = response.status().as_u16();
-    let body = http_body_util::BodyExt::collect(response.into_body())
-        .await
-        .expect("a body");
+    let body = response.into_body().collect().await.expect("a body");
     (code, String::from_utf8_lossy(&body.to_bytes()).into_owned())
 }
 
@@ -112,8 +110,8 @@ async fn serves_over_tls_as_long_as_it_can_be_reached() {
     let client = connect(&served.kubeconfig()).await;
     let version = client.apiserver_version().await.expect("a version");
     assert_eq!(version.git_version, "v1.34.2");
-    let nodes: Value =
-        serde_json::from_str(&get(&client, "/api/v1/nodes").await.expect("nodes")).expect("JSON");
+    let nodes = get(&client, "/api/v1/nodes").await.expect("nodes");
+    let nodes: Value = serde_json::from_str(&nodes).expect("JSON");
     assert_eq!(nodes["items"].as_array().map(Vec::len), Some(3));
     let consumer = connect(&served.kubeconfig_as(FakeMember::CONSUMER)).await;
     let refused = get(&consumer, "/api/v1/nodes").await;

@@ -23,6 +23,12 @@ use tokio_rustls::{
 
 use super::OnPorts;
 
+/// Members on ports, and the record of their calls.
+fn members() -> (Arc<Calls>, OnPorts) {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    (Arc::clone(&calls), OnPorts::new(calls))
+}
+
 async fn open_member(members: &OnPorts, member: &str) -> MemberAddress {
     let new = NewAddress {
         member: member.to_owned(),
@@ -52,25 +58,28 @@ fn credential(calls: &Calls, address: &MemberAddress) -> String {
 
 fn client(address: &MemberAddress, ca_data: &str, server_name: Option<&str>, token: &str) -> Client {
     let mut config = Config::new(address.url.parse().expect("a URL"));
-    let ca = BASE64_STANDARD.decode(ca_data).expect("base64");
-    let pem = String::from_utf8(ca).expect("PEM");
-    let der: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
-    config.root_cert = Some(vec![BASE64_STANDARD.decode(der).expect("base64")]);
+    let pem = BASE64_STANDARD.decode(ca_data).expect("base64");
+    let authority = CertificateDer::from_pem_slice(&pem).expect("a certificate");
+    config.root_cert = Some(vec![authority.to_vec()]);
     config.tls_server_name = server_name.map(str::to_owned);
     config.auth_info.token = Some(token.to_owned().into());
     Client::try_from(config).expect("a client")
 }
 
-async fn nodes(client: &Client) -> kube::Result<Value> {
+async fn get(client: &Client, path: &str) -> kube::Result<Value> {
     client
-        .request(Request::get("/api/v1/nodes").body(Vec::new()).expect("a request"))
+        .request(Request::get(path).body(Vec::new()).expect("a request"))
         .await
+}
+
+async fn nodes(client: &Client) -> kube::Result<Value> {
+    get(client, "/api/v1/nodes").await
 }
 
 /// What reached members, once it is as much as that: `connected`, `broken`, or the status code of a request. A server may see
 /// the end of a handshake later than its client.
-async fn seen(calls: &Calls, count: usize) -> Vec<(String, String)> {
-    while calls.recorded().len() < count {
+async fn assert_seen(calls: &Calls, expected: &[(&str, &str)]) {
+    while calls.recorded().len() < expected.len() {
         tokio::task::yield_now().await;
     }
     let outcomes = calls.recorded().into_iter().map(|call| {
@@ -83,30 +92,26 @@ async fn seen(calls: &Calls, count: usize) -> Vec<(String, String)> {
         };
         (call.member, what)
     });
-    outcomes.collect()
-}
-
-fn expected(calls: &[(&str, &str)]) -> Vec<(String, String)> {
-    let own = |(member, what): &(&str, &str)| ((*member).to_owned(), (*what).to_owned());
-    calls.iter().map(own).collect()
+    let outcomes: Vec<(String, String)> = outcomes.collect();
+    let outcomes: Vec<(&str, &str)> = outcomes
+        .iter()
+        .map(|(member, what)| (&**member, &**what))
+        .collect();
+    assert_eq!(outcomes, expected);
 }
 
 #[tokio::test]
 async fn a_member_takes_its_own_credential_alone() {
-    let calls = Arc::new(Calls::new(Clock::system()));
-    let members = OnPorts::new(Arc::clone(&calls));
+    let (calls, members) = members();
     let a = open_member(&members, "a").await;
     let b = open_member(&members, "b").await;
     let (of_a, of_b) = (credential(&calls, &a), credential(&calls, &b));
-    assert_eq!(
-        nodes(&client(&a, &a.ca_data, None, &of_a)).await.expect("a list")["kind"],
-        "NodeList"
-    );
+    let list = nodes(&client(&a, &a.ca_data, None, &of_a)).await.expect("a list");
+    assert_eq!(list["kind"], "NodeList");
     let refused = nodes(&client(&a, &a.ca_data, None, &of_b)).await;
     assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 401));
-    nodes(&client(&a, &b.ca_data, None, &of_a))
-        .await
-        .expect_err("another authority");
+    let other_authority = nodes(&client(&a, &b.ca_data, None, &of_a)).await;
+    other_authority.expect_err("another authority");
     let those = [
         ("a", "connected"),
         ("a", "200"),
@@ -114,13 +119,12 @@ async fn a_member_takes_its_own_credential_alone() {
         ("a", "401"),
         ("a", "broken"),
     ];
-    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+    assert_seen(&calls, &those).await;
 }
 
 #[tokio::test]
 async fn server_names_tell_members_behind_one_address_apart() {
-    let calls = Arc::new(Calls::new(Clock::system()));
-    let members = OnPorts::new(Arc::clone(&calls));
+    let (calls, members) = members();
     let mut shared_url = None;
     let mut opened = Vec::new();
     for member in ["a", "b"] {
@@ -149,13 +153,12 @@ async fn server_names_tell_members_behind_one_address_apart() {
         ("b", "200"),
         ("", "broken"),
     ];
-    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+    assert_seen(&calls, &those).await;
 }
 
 #[tokio::test]
 async fn members_serve_what_consumers_look_for() {
-    let calls = Arc::new(Calls::new(Clock::system()));
-    let members = OnPorts::new(Arc::clone(&calls));
+    let (calls, members) = members();
     let address = open_member(&members, "a").await;
     let client = client(&address, &address.ca_data, None, &credential(&calls, &address));
     for (path, kind) in [
@@ -168,8 +171,7 @@ async fn members_serve_what_consumers_look_for() {
         ("/api/v1/namespaces", "NamespaceList"),
         ("/api/v1/pods", "PodList"),
     ] {
-        let request = Request::get(path).body(Vec::new()).expect("a request");
-        let answer: Value = client.request(request).await.expect(path);
+        let answer = get(&client, path).await.expect(path);
         assert_eq!(answer["kind"], kind, "{path}");
     }
 }
@@ -187,13 +189,11 @@ async fn exchange(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), request: &
     answer
 }
 
-/// A client that trusts the member's authority.
 fn tls_connector(address: &MemberAddress) -> TlsConnector {
     let pem = BASE64_STANDARD.decode(&address.ca_data).expect("base64");
     let mut roots = RootCertStore::empty();
-    roots
-        .add(CertificateDer::from_pem_slice(&pem).expect("a certificate"))
-        .expect("an authority");
+    let authority = CertificateDer::from_pem_slice(&pem).expect("a certificate");
+    roots.add(authority).expect("an authority");
     let config = ClientConfig::builder()
         .with_root_certificates(roots)
         .with_no_client_auth();
@@ -202,8 +202,7 @@ fn tls_connector(address: &MemberAddress) -> TlsConnector {
 
 #[tokio::test]
 async fn connections_through_the_proxy_are_marked() {
-    let calls = Arc::new(Calls::new(Clock::system()));
-    let members = OnPorts::new(Arc::clone(&calls));
+    let (calls, members) = members();
     let address = open_member(&members, "a").await;
     let proxy = members.open_proxy().await.expect("a proxy");
     let of_proxy = proxy.strip_prefix("http://").expect("a URL");
@@ -222,41 +221,33 @@ async fn connections_through_the_proxy_are_marked() {
     assert!(nodes.starts_with("HTTP/1.1 200"), "{nodes}");
     calls.end_connections("a");
     let those = [("", "proxied"), ("a", "connected"), ("a", "200"), ("a", "ended")];
-    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+    assert_seen(&calls, &those).await;
     let marked = calls
         .recorded()
         .into_iter()
         .map(|call| (call.hello, call.via_proxy));
-    assert_eq!(
-        marked.collect::<Vec<_>>(),
-        [(false, false), (true, true), (true, true), (false, false)]
-    );
+    let expected = [(false, false), (true, true), (true, true), (false, false)];
+    assert_eq!(marked.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
 async fn a_connection_without_a_hello_is_recorded_as_such() {
-    let calls = Arc::new(Calls::new(Clock::system()));
-    let members = OnPorts::new(Arc::clone(&calls));
+    let (calls, members) = members();
     let address = open_member(&members, "a").await;
     let host = address.url.strip_prefix("https://").expect("a URL");
     drop(TcpStream::connect(host).await.expect("a connection"));
-    assert_eq!(seen(&calls, 1).await, expected(&[("a", "broken")]));
+    assert_seen(&calls, &[("a", "broken")]).await;
     assert!(!calls.recorded()[0].hello);
 }
 
 #[tokio::test]
 async fn a_proxy_does_nothing_but_make_a_way() {
-    let calls = Arc::new(Calls::new(Clock::system()));
-    let members = OnPorts::new(Arc::clone(&calls));
+    let (calls, members) = members();
     let proxy = members.open_proxy().await.expect("a proxy");
     let of_proxy = proxy.strip_prefix("http://").expect("a URL");
     let mut stream = TcpStream::connect(of_proxy).await.expect("a connection");
-    let refused = exchange(
-        &mut stream,
-        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
-        "\r\n\r\n",
-    )
-    .await;
+    let request = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n";
+    let refused = exchange(&mut stream, request, "\r\n\r\n").await;
     assert!(refused.starts_with("HTTP/1.1 405"), "{refused}");
     assert!(calls.recorded().is_empty());
 }

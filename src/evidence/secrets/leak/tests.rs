@@ -12,7 +12,6 @@ const PRIVATE_KEY: &str = "-----BEGIN EC PRIVATE KEY-----\nTUFHUElFIG9wZW5zIG5vd
 
 const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user:\n    token: m4gpie/Mm\n";
 
-/// The rows of a table, without its comments.
 fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.starts_with('#'))
 }
@@ -78,11 +77,8 @@ fn documents() -> Vec<(String, &'static str)> {
 
 fn is_found(kind: &str, text: &str) {
     let leaks = leaks_in_text(text);
-    let mut certain = leaks.iter().filter(|leak| leak.grade == Grade::Certain);
-    assert!(
-        certain.any(|leak| leak.kind == kind),
-        "{kind} in {text}: {leaks:?}"
-    );
+    let is_certain = |leak: &Leak| leak.grade == Grade::Certain && leak.kind == kind;
+    assert!(leaks.iter().any(is_certain), "{kind} in {text}: {leaks:?}");
 }
 
 #[test]
@@ -95,10 +91,8 @@ fn credentials_are_found_wherever_they_stand() {
         is_found(kind, &credential);
         is_found(kind, &format!("\n{credential}\n"));
         is_found(kind, &json!({"a": [{"b": credential}]}).to_string());
-        is_found(
-            kind,
-            &json!({"a": json!({"b": credential}).to_string()}).to_string(),
-        );
+        let in_json = json!({"b": credential}).to_string();
+        is_found(kind, &json!({"a": in_json}).to_string());
         let encoded = BASE64_STANDARD.encode(format!("{credential}{}", "\n".repeat(24)));
         is_found(kind, &encoded);
         is_found(kind, &format!("first: line\nsecond: {encoded}\n"));
@@ -145,21 +139,17 @@ fn a_find_tells_what_it_is_and_nothing_of_it() {
     assert_eq!(leaks_under("token", WEB_TOKEN)[0].kind, "a JSON web token");
 }
 
-/// The highest grade of some leaks.
 fn surest(leaks: Vec<Leak>) -> Option<Grade> {
     leaks.into_iter().map(|leak| leak.grade).max()
 }
 
 /// A document is rated alike as a value and as text, and redacted if it holds anything.
 fn is_rated(document: &Value, expected: Option<Grade>) {
-    assert_eq!(surest(leaks_in_value(document)), expected, "{document}");
-    assert_eq!(
-        surest(leaks_in_text(&document.to_string())),
-        expected,
-        "{document}"
-    );
+    let text = document.to_string();
+    assert_eq!(surest(leaks_in_value(document)), expected, "{text}");
+    assert_eq!(surest(leaks_in_text(&text)), expected, "{text}");
     let is_redacted = redact_value(&mut document.clone());
-    assert_eq!(is_redacted, expected.is_some(), "{document}");
+    assert_eq!(is_redacted, expected.is_some(), "{text}");
 }
 
 #[test]
@@ -185,10 +175,8 @@ fn certificates_and_documents_are_rated() {
         params.self_signed(&key).expect("a certificate").pem()
     };
     let of_server = certificate(&[rcgen::ExtendedKeyUsagePurpose::ServerAuth]);
-    is_rated(
-        &json!({"caCertificate": authority, "serverCert": of_server}),
-        None,
-    );
+    let harmless = json!({"caCertificate": authority, "serverCert": of_server});
+    is_rated(&harmless, None);
     let login = BASE64_STANDARD.encode("magpie:s3cret");
     let docker = json!({"auths": {"registry.example": {"auth": login}}}).to_string();
     for document in [
