@@ -12,14 +12,13 @@ mod scripts;
 use std::{path::Path, process::ExitCode};
 
 use envtest::Assets;
-use libtest_mimic::Arguments;
+use libtest_mimic::{Arguments, Failed};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let requests = requests::Requests::new();
-    let trials = requests.trials().into_iter().chain(clients::trials());
+    let trials = requests::trials().into_iter().chain(clients::trials());
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
-    requests.print_summary();
+    requests::stop();
     clients::stop();
     conclusion.exit_code()
 }
@@ -29,4 +28,11 @@ fn assets() -> Result<Assets, String> {
     let builds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
     Assets::find(Some(Path::new(builds)))
         .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))
+}
+
+fn outcome(complaints: Vec<String>) -> Result<(), Failed> {
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    Err(complaints.join("\n").into())
 }

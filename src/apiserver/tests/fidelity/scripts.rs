@@ -32,13 +32,11 @@ pub fn definitions() -> Vec<Value> {
     definitions.map(|(_, _, definition)| definition).collect()
 }
 
-/// A known difference, and why it is accepted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Divergence {
     reason: String,
     /// Set if this server accepts what a real API server refuses.
-    #[serde(default)]
     pub accepts: Option<Accepted>,
     /// Where it occurs. Each place has to differ, or the entry is no longer true.
     pub places: Vec<Spot>,
@@ -55,7 +53,6 @@ pub enum Accepted {
     RbacEscalation,
 }
 
-/// A place in a script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spot {
@@ -67,7 +64,6 @@ pub struct Spot {
     #[serde(default)]
     pub paths: Vec<String>,
     /// A pattern for the lines of commands' output to ignore. Without one, the whole output and the exit code are ignored.
-    #[serde(default)]
     pub lines: Option<String>,
 }
 
@@ -84,13 +80,8 @@ pub fn read_divergences<'s>(folder: &Path, names: impl Fn(&str) -> Vec<&'s str>)
         assert!(!entry.reason.is_empty() && !entry.places.is_empty(), "{entry:?}");
         for place in &entry.places {
             let (script, known) = (&place.script, names(&place.script));
-            for step in &place.steps {
-                assert!(
-                    known.contains(&step.as_str()),
-                    "{}: unknown step {script} › {step}",
-                    path.display()
-                );
-            }
+            let unknown = place.steps.iter().find(|step| !known.contains(&step.as_str()));
+            assert_eq!(unknown, None, "{}: unknown step of {script}", path.display());
         }
     }
     entries

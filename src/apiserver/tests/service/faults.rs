@@ -47,9 +47,8 @@ async fn watches_end_in_the_middle_and_go_on_where_they_were() {
     let mut last = version(&first).to_owned();
     let mut seen = Vec::new();
     while seen.len() < 3 {
-        let mut events = hub
-            .watch(&format!("{WIDGETS}?watch=1&resourceVersion={last}"))
-            .await;
+        let path = format!("{WIDGETS}?watch=1&resourceVersion={last}");
+        let mut events = hub.watch(&path).await;
         for _ in 0..2.min(3 - seen.len()) {
             let (_, object) = events.next().await.expect("an event");
             last = version(&object).to_owned();
@@ -90,7 +89,8 @@ async fn bookmarks_are_withheld() {
     let query =
         format!("{WIDGETS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion={from}");
     let mut events = hub.watch(&query).await;
-    hub.call("POST", "/api/v1/namespaces", &json!({"metadata": {"name": "n"}}))
+    let namespace = json!({"metadata": {"name": "n"}});
+    hub.call("POST", "/api/v1/namespaces", &namespace)
         .await
         .expect(201);
     assert!(events.next().await.is_none());
@@ -118,10 +118,8 @@ async fn the_log_goes_to_a_file_as_requests_end() {
     let mut text = String::new();
     file.read_to_string(&mut text).expect("a log");
     let event: Value = serde_json::from_str(text.trim_end()).expect("one event");
-    assert_eq!(
-        (&event["verb"], &event["stage"]),
-        (&json!("list"), &json!("ResponseComplete"))
-    );
+    let expected = (&json!("list"), &json!("ResponseComplete"));
+    assert_eq!((&event["verb"], &event["stage"]), expected);
     assert!(hub.server.audit_events().is_empty());
 }
 
@@ -213,9 +211,8 @@ async fn the_audit_log_has_no_body_of_a_secret() {
     let hub = Hub::new().await;
     hub.server.set_audit_level(AuditLevel::RequestResponse);
     let secret = json!({"metadata": {"name": "s"}, "stringData": {"a": "canary"}});
-    hub.call("POST", "/api/v1/namespaces/default/secrets", &secret)
-        .await
-        .expect(201);
+    let secrets = "/api/v1/namespaces/default/secrets";
+    hub.call("POST", secrets, &secret).await.expect(201);
     hub.widget("a").await;
     let log = hub.server.audit_log();
     assert!(

@@ -14,12 +14,10 @@ use tower::Service;
 
 const WIDGETS: &str = "/apis/fidelity.example/v1/namespaces/default/widgets";
 
-/// A server with the CRD of widgets.
 struct Hub {
     server: ApiServer,
 }
 
-/// A complete answer.
 struct Answer {
     code: u16,
     body: Value,
@@ -90,22 +88,18 @@ impl Hub {
         self.call("GET", path, &Value::Null).await
     }
 
-    /// Creates a widget with the required fields.
     async fn widget(&self, name: &str) -> Value {
         self.call("POST", WIDGETS, &widget(name)).await.expect(201)
     }
 
-    /// Opens a watch.
     async fn watch(&self, path: &str) -> Events {
-        let response = self
-            .request("admin", "GET", path, "application/json", Bytes::new())
-            .await;
+        let json = "application/json";
+        let response = self.request("admin", "GET", path, json, Bytes::new()).await;
         assert_eq!(response.status().as_u16(), 200);
         Events(BodyStream::new(response.into_body()))
     }
 }
 
-/// The events of a watch.
 struct Events(BodyStream<ResponseBody>);
 
 impl Events {
@@ -114,10 +108,8 @@ impl Events {
         let Ok(frame) = self.0.next().await?;
         let data = frame.into_data().ok()?;
         let mut event: Value = serde_json::from_slice(&data).expect("an event");
-        Some((
-            event["type"].as_str().unwrap_or_default().to_owned(),
-            event["object"].take(),
-        ))
+        let kind = event["type"].as_str().unwrap_or_default().to_owned();
+        Some((kind, event["object"].take()))
     }
 
     /// The next event's type and the name of its object.
@@ -128,7 +120,6 @@ impl Events {
     }
 }
 
-/// The version of an object, or of a list.
 fn version(object: &Value) -> &str {
     object["metadata"]["resourceVersion"].as_str().expect("a version")
 }

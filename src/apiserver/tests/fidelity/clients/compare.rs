@@ -11,7 +11,6 @@ use crate::{
     scripts::{Divergence, read_divergences},
 };
 
-/// All complaints about the answers to one script.
 pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answer]) -> Vec<String> {
     let mut complaints = Vec::new();
     let pins = table.pins(&script.name);
@@ -19,9 +18,9 @@ pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answe
     for (ours, real) in ours.iter().zip(real) {
         let command = &real.command;
         if real.exit != real.expected {
+            let (exit, expected) = (real.exit, real.expected);
             complaints.push(format!(
-                "{command}: ends with {} on the real API server, not with {}: {real}",
-                real.exit, real.expected
+                "{command}: ends with {exit} on the real API server, not with {expected}: {real}"
             ));
         }
         let of_this: Vec<_> = pins.iter().filter(|pin| pin.command == command).collect();
@@ -52,9 +51,11 @@ fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<
         return None;
     }
     let counted = |text: &str| -> Vec<String> {
-        let lines = text.lines();
-        let unknown = lines.filter(|line| !known.iter().flatten().any(|known| known.is_match(line)));
-        unknown.map(str::to_owned).collect()
+        let is_known = |line: &str| known.iter().flatten().any(|known| known.is_match(line));
+        text.lines()
+            .filter(|line| !is_known(line))
+            .map(str::to_owned)
+            .collect()
     };
     let mut lines = Vec::new();
     if ours.exit != real.exit {
@@ -71,28 +72,22 @@ fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<
             continue;
         }
         let before = lines.len();
-        let lacks = |lines: &[String], line: &String| !lines.contains(line);
-        lines.extend(
-            ours.iter()
-                .filter(|line| lacks(&real, line))
-                .map(|line| format!("    {name}: ours:  {line}")),
-        );
-        lines.extend(
-            real.iter()
-                .filter(|line| lacks(&ours, line))
-                .map(|line| format!("    {name}: real: {line}")),
-        );
+        for (hub, lines_of_hub, others) in [("ours: ", &ours, &real), ("real:", &real, &ours)] {
+            let differing = lines_of_hub.iter().filter(|line| !others.contains(line));
+            lines.extend(differing.map(|line| format!("    {name}: {hub} {line}")));
+        }
         if lines.len() == before {
-            lines.push(format!("    {name}: the same lines in another order or number\n      ours:  {ours:?}\n      real: {real:?}"));
+            let both = format!("      ours:  {ours:?}\n      real: {real:?}");
+            lines.push(format!(
+                "    {name}: the same lines in another order or number\n{both}"
+            ));
         }
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// All known divergences.
 pub struct Table(Vec<Divergence>);
 
-/// One command that is known to differ.
 pub struct Pin<'a> {
     /// Its number within the script.
     pub index: usize,
@@ -103,7 +98,6 @@ pub struct Pin<'a> {
 }
 
 impl Table {
-    /// Reads the table.
     pub fn read(scripts: &[Script]) -> Self {
         Self(read_divergences(&fixtures(), |name| {
             let script = scripts.iter().find(|script| script.name == name);
@@ -118,13 +112,11 @@ impl Table {
         for entry in &self.0 {
             for place in entry.places.iter().filter(|place| place.script == script) {
                 for command in &place.steps {
+                    let lines = place.lines.as_deref();
                     pins.push(Pin {
                         index: pins.len(),
                         command,
-                        lines: place
-                            .lines
-                            .as_deref()
-                            .map(|lines| Regex::new(lines).expect("a pattern")),
+                        lines: lines.map(|lines| Regex::new(lines).expect("a pattern")),
                         accepts: entry.accepts.is_some(),
                     });
                 }
@@ -180,7 +172,6 @@ fn sort_kinds(value: &mut Value) {
     }
 }
 
-/// Normalizes a text for the comparison.
 pub fn normal(text: &str) -> String {
     // Servers send fields in any order, and kubectl sometimes prints them as sent.
     let sorted = match serde_json::from_str::<Value>(text) {

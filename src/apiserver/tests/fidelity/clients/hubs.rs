@@ -22,7 +22,6 @@ use tempfile::TempDir;
 
 use crate::scripts::definitions;
 
-/// The runtime of all tests.
 pub static RUNTIME: LazyLock<tokio::runtime::Runtime> =
     LazyLock::new(|| tokio::runtime::Runtime::new().expect("a runtime"));
 
@@ -52,7 +51,7 @@ impl Hub {
         let loopback = Loopback::bind("hub", 0).await.expect("a port");
         let kubeconfig = merged(USERS.map(|user| loopback.endpoint().kubeconfig_as(user)));
         tokio::spawn(loopback.serve(server.clone()));
-        Self::new(kubeconfig, None, Some(server), None)
+        Self::new(kubeconfig, Some(server), None)
     }
 
     pub async fn real(assets: &Assets) -> Self {
@@ -60,24 +59,21 @@ impl Hub {
             users: vec![RealUser::without_rights(USERS[1])],
             ..EnvtestOptions::default()
         };
-        let envtest = Envtest::start(assets, options).await;
-        let envtest = envtest.expect("the API server starts");
+        let envtest = Envtest::start(assets, options)
+            .await
+            .expect("the API server starts");
         let kubeconfig = merged(USERS.map(|user| envtest.kubeconfig(user)));
-        let hub = Self::new(kubeconfig, assets.kubectl(), None, Some(envtest));
+        let mut hub = Self::new(kubeconfig, None, Some(envtest));
+        hub.kubectl = assets.kubectl();
         hub.install_definitions().await;
         hub
     }
 
-    fn new(
-        kubeconfig: Value,
-        kubectl: Option<PathBuf>,
-        server: Option<ApiServer>,
-        real: Option<Envtest>,
-    ) -> Self {
+    fn new(kubeconfig: Value, server: Option<ApiServer>, real: Option<Envtest>) -> Self {
         Self {
             kubeconfig,
             folder: TempDir::new().expect("a folder"),
-            kubectl,
+            kubectl: None,
             server,
             real: Mutex::new(real),
         }
@@ -87,8 +83,8 @@ impl Hub {
     pub fn folder(&self, name: &str, namespace: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(folder.join("config"), self.kubeconfig_in(namespace).to_string())
-            .expect("a kubeconfig");
+        let kubeconfig = self.kubeconfig_in(namespace).to_string();
+        std::fs::write(folder.join("config"), kubeconfig).expect("a kubeconfig");
         folder
     }
 
@@ -100,10 +96,8 @@ impl Hub {
         made.expect("a new Namespace").name_any()
     }
 
-    /// A kube-rs client with that default namespace.
     pub async fn client(&self, namespace: &str) -> Client {
-        let kubeconfig: Kubeconfig =
-            serde_json::from_value(self.kubeconfig_in(namespace)).expect("a kubeconfig");
+        let kubeconfig: Kubeconfig = serde_json::from_value(self.kubeconfig_in(namespace)).expect("one");
         let options = KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
         Client::try_from(config.expect("a kubeconfig")).expect("a client")
@@ -118,10 +112,8 @@ impl Hub {
             let made = api.create(&PostParams::default(), &definition).await;
             let spec = made.expect("a new definition").spec;
             for version in spec.versions.iter().filter(|version| version.served) {
-                let path = format!(
-                    "/apis/{}/{}/{}?limit=1",
-                    spec.group, version.name, spec.names.plural
-                );
+                let (group, version, plural) = (&spec.group, &version.name, &spec.names.plural);
+                let path = format!("/apis/{group}/{version}/{plural}?limit=1");
                 let list = || Request::get(&path).body(Vec::new()).expect("a request");
                 while client.request_text(list()).await.is_err() {
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -130,7 +122,6 @@ impl Hub {
         }
     }
 
-    /// Stops the hub, and removes its files.
     pub fn stop(&self) {
         let mut real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
         drop(real.take());
@@ -154,7 +145,6 @@ fn merged(kubeconfigs: [String; USERS.len()]) -> Value {
     first
 }
 
-/// The folder of the scripts.
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kubectl")
 }

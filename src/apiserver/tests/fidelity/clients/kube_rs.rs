@@ -18,7 +18,10 @@ use kube_runtime::{
     watcher,
 };
 use serde_json::json;
-use tokio::task::JoinHandle;
+use tokio::{
+    task::JoinHandle,
+    time::{error::Elapsed, sleep, timeout},
+};
 
 use super::hubs::Hub;
 
@@ -29,7 +32,6 @@ const OWNER: &str = "kube-rs";
 /// How long a controller may take. Some retry with growing delays.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client for a new namespace.
 async fn client(hub: &Hub) -> Client {
     let namespace = hub.create_namespace(json!({"generateName": "kube-rs-"})).await;
     hub.client(&namespace).await
@@ -39,7 +41,6 @@ fn resource() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(GROUP, "v1alpha1", KIND))
 }
 
-/// The ClusterProfiles of the client's namespace.
 fn profiles(client: Client) -> Api<DynamicObject> {
     Api::default_namespaced_with(client, &resource())
 }
@@ -65,6 +66,7 @@ struct Context {
 struct Running {
     task: JoinHandle<()>,
     context: Arc<Context>,
+    profiles: Api<DynamicObject>,
 }
 
 impl Drop for Running {
@@ -124,29 +126,38 @@ fn start(client: &Client) -> Running {
     Running {
         task: tokio::spawn(controller.for_each(async |_| {})),
         context,
+        profiles: profiles(client.clone()),
     }
 }
 
-/// Waits until that ClusterProfile is reconciled.
-async fn wait_until_reconciled(controller: &Running, name: &str, generation: i64) {
-    let client = &controller.context.client;
-    let api = profiles(client.clone());
-    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+impl Running {
+    async fn create(&self, name: &str) {
+        let created = self.profiles.create(&PostParams::default(), &profile(name)).await;
+        created.expect("a ClusterProfile");
+        wait_until_reconciled(self, name, 1).await;
+    }
+}
+
+async fn wait_until(what: impl AsyncFn() -> bool) -> Result<(), Elapsed> {
     let so = async {
-        loop {
-            let seen = api.get(name).await.expect("a ClusterProfile");
-            let map = maps.get_opt(name).await.expect("an answer");
-            let data = map.and_then(|map| map.data).unwrap_or_default();
-            let is_reported = seen.data["status"]["conditions"][0]["observedGeneration"] == generation;
-            let is_kept =
-                data.get("displayName").map(String::as_str) == seen.data["spec"]["displayName"].as_str();
-            if is_reported && is_kept {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        while !what().await {
+            sleep(Duration::from_millis(20)).await;
         }
     };
-    if tokio::time::timeout(PATIENCE, so).await.is_err() {
+    timeout(PATIENCE, so).await
+}
+
+async fn wait_until_reconciled(controller: &Running, name: &str, generation: i64) {
+    let maps: Api<ConfigMap> = Api::default_namespaced(controller.context.client.clone());
+    let reconciled = wait_until(async || {
+        let seen = controller.profiles.get(name).await.expect("a ClusterProfile");
+        let map = maps.get_opt(name).await.expect("an answer");
+        let data = map.and_then(|map| map.data).unwrap_or_default();
+        let kept = data.get("displayName").map(String::as_str);
+        let is_reported = seen.data["status"]["conditions"][0]["observedGeneration"] == generation;
+        is_reported && kept == seen.data["spec"]["displayName"].as_str()
+    });
+    if reconciled.await.is_err() {
         let last = controller.context.last.lock().expect("no panic");
         panic!("{name} is not reconciled at generation {generation}; what failed last: {last}");
     }
@@ -154,30 +165,20 @@ async fn wait_until_reconciled(controller: &Running, name: &str, generation: i64
 
 pub async fn controls(hub: &Hub) {
     let client = client(hub).await;
-    let api = profiles(client.clone());
     let controller = start(&client);
-    api.create(&PostParams::default(), &profile("a"))
-        .await
-        .expect("a ClusterProfile");
-    wait_until_reconciled(&controller, "a", 1).await;
+    let api = &controller.profiles;
+    controller.create("a").await;
     let renamed = Patch::Merge(json!({"spec": {"displayName": "another"}}));
-    api.patch("a", &PatchParams::default(), &renamed)
-        .await
-        .expect("another name");
+    let patched = api.patch("a", &PatchParams::default(), &renamed).await;
+    patched.expect("another name");
     wait_until_reconciled(&controller, "a", 2).await;
-    // The controller restores the ConfigMap that somebody deleted.
+    // The controller restores the ConfigMap that another client deleted.
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     maps.delete("a", &DeleteParams::default()).await.expect("it goes");
     wait_until_reconciled(&controller, "a", 2).await;
     api.delete("a", &DeleteParams::default()).await.expect("it goes");
-    let gone = async {
-        while api.get_opt("a").await.expect("an answer").is_some() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, gone)
-        .await
-        .expect("its finalizer is taken away");
+    let gone = wait_until(async || api.get_opt("a").await.expect("an answer").is_none());
+    gone.await.expect("its finalizer is taken away");
 }
 
 /// The controller survives ended watches, compacted history and errors.
@@ -186,7 +187,6 @@ pub async fn controls_while_the_server_fails() {
     let hub = Hub::ours().await;
     let server = hub.server.clone().expect("this server");
     let client = client(&hub).await;
-    let api = profiles(client.clone());
     let controller = start(&client);
     let fail = |verb: &str, resource: &str, code: u16| Misbehaviour::Fail {
         affected: Affected::verb_on(verb, resource),
@@ -195,23 +195,21 @@ pub async fn controls_while_the_server_fails() {
         every: 1,
         times: 2,
     };
+    use Misbehaviour::{CompactHistory, DropWatches, Recover};
     let trials = [
-        ("dropped", vec![Misbehaviour::DropWatches]),
-        (
-            "expired",
-            vec![Misbehaviour::DropWatches, Misbehaviour::CompactHistory],
-        ),
+        ("dropped", vec![DropWatches]),
+        ("expired", vec![DropWatches, CompactHistory]),
         (
             "refused",
-            vec![fail("watch", "clusterprofiles", 500), Misbehaviour::DropWatches],
+            vec![fail("watch", "clusterprofiles", 500), DropWatches],
         ),
         (
             "unlisted",
             vec![
                 fail("watch", "configmaps", 503),
                 fail("list", "clusterprofiles", 429),
-                Misbehaviour::CompactHistory,
-                Misbehaviour::DropWatches,
+                CompactHistory,
+                DropWatches,
             ],
         ),
         (
@@ -223,18 +221,11 @@ pub async fn controls_while_the_server_fails() {
         ),
     ];
     for (name, misbehaviours) in trials {
-        let before = format!("before-{name}");
-        api.create(&PostParams::default(), &profile(&before))
-            .await
-            .expect("a ClusterProfile");
-        wait_until_reconciled(&controller, &before, 1).await;
+        controller.create(&format!("before-{name}")).await;
         for misbehaviour in misbehaviours {
             server.misbehave(misbehaviour);
         }
-        api.create(&PostParams::default(), &profile(name))
-            .await
-            .expect("a ClusterProfile");
-        wait_until_reconciled(&controller, name, 1).await;
-        server.misbehave(Misbehaviour::Recover);
+        controller.create(name).await;
+        server.misbehave(Recover);
     }
 }

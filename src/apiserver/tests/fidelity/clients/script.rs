@@ -14,7 +14,6 @@ pub struct Script {
     /// The file's name without its extension.
     #[serde(skip)]
     pub name: String,
-    /// Files for the commands, by name.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
     pub commands: Vec<Step>,
@@ -24,9 +23,7 @@ pub struct Script {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
-    /// Exits with 0.
     Plain(String),
-    /// Exits with another code.
     Failing(Failing),
 }
 
@@ -55,7 +52,6 @@ impl Step {
 }
 
 impl Script {
-    /// All scripts, by name.
     pub fn all() -> Vec<Self> {
         let scripts = scripts::read_all(&fixtures()).into_iter();
         scripts.map(|(name, _, script)| Self { name, ..script }).collect()

@@ -15,7 +15,6 @@ use crate::{
 /// The path of a different status code. The values are code and body.
 pub const CODE: &str = "/code";
 
-/// One value that differs between the hubs.
 #[derive(Debug)]
 pub struct Difference {
     pub step: String,
@@ -30,16 +29,12 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_string);
+        let (step, path) = (&self.step, &self.path);
         let (ours, real) = (shown(&self.ours), shown(&self.real));
-        write!(
-            f,
-            "{} › {}\n    ours:  {ours}\n    real: {real}",
-            self.step, self.path
-        )
+        write!(f, "{step} › {path}\n    ours:  {ours}\n    real: {real}")
     }
 }
 
-/// Compares the answers to one script, step by step.
 pub fn differences(ours: &[Answer], real: &[Answer]) -> Vec<Difference> {
     assert_eq!(ours.len(), real.len(), "both hubs play the same steps");
     let mut found = Vec::new();
@@ -56,13 +51,8 @@ pub fn differences(ours: &[Answer], real: &[Answer]) -> Vec<Difference> {
             });
             continue;
         }
-        walk(
-            &real.step,
-            String::new(),
-            Some(&ours.value),
-            Some(&real.value),
-            &mut found,
-        );
+        let (ours, theirs) = (Some(&ours.value), Some(&real.value));
+        walk(&real.step, String::new(), ours, theirs, &mut found);
     }
     found
 }
@@ -78,13 +68,8 @@ fn walk(step: &str, path: String, ours: Option<&Value>, real: Option<&Value>, fo
         }
         (Some(Value::Array(left)), Some(Value::Array(right))) => {
             for index in 0..left.len().max(right.len()) {
-                walk(
-                    step,
-                    format!("{path}/{index}"),
-                    left.get(index),
-                    right.get(index),
-                    found,
-                );
+                let path = format!("{path}/{index}");
+                walk(step, path, left.get(index), right.get(index), found);
             }
         }
         _ if ours == real => {}
@@ -97,7 +82,6 @@ fn walk(step: &str, path: String, ours: Option<&Value>, real: Option<&Value>, fo
     }
 }
 
-/// All known divergences.
 pub struct Table(Vec<Divergence>);
 
 /// Whether a difference is that of a step, and at a path or below it.
@@ -107,7 +91,6 @@ fn pins(step: &str, path: &str, difference: &Difference) -> bool {
 }
 
 impl Table {
-    /// Reads the table.
     pub fn read(scripts: &[Script]) -> Self {
         Self(read_divergences(&folder(), |name| {
             let script = scripts.iter().find(|script| script.name == name);
@@ -122,16 +105,12 @@ impl Table {
         let (mut left, mut stale) = (found, Vec::new());
         let mut known = Vec::new();
         for place in places.filter(|place| place.script == script) {
-            for (step, path) in place
-                .steps
-                .iter()
-                .flat_map(|step| place.paths.iter().map(move |path| (step, path)))
-            {
-                let (pinned, others): (Vec<_>, Vec<_>) = left
-                    .into_iter()
-                    .partition(|difference| pins(step, path, difference));
+            let steps = place.steps.iter();
+            for (step, path) in steps.flat_map(|step| place.paths.iter().map(move |path| (step, path))) {
+                let is_pinned = |difference: &Difference| pins(step, path, difference);
+                let (pinned, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_pinned);
                 left = others;
-                if pinned.is_empty() && !known.iter().any(|difference| pins(step, path, difference)) {
+                if pinned.is_empty() && !known.iter().any(is_pinned) {
                     stale.push(format!("{step} › {path}"));
                 }
                 known.extend(pinned);
@@ -155,14 +134,5 @@ impl Table {
         let entries = self.0.iter().filter(|entry| entry.accepts.is_some());
         let mut places = entries.flat_map(|entry| &entry.places);
         places.any(|place| place.script == script && place.steps.iter().any(|named| named == step))
-    }
-
-    /// The indexes of the entries that concern a script.
-    pub fn entries(&self, script: &str) -> impl Iterator<Item = usize> {
-        let concerns = move |entry: &Divergence| entry.places.iter().any(|place| place.script == script);
-        let entries = self.0.iter().enumerate();
-        entries
-            .filter(move |(_, entry)| concerns(entry))
-            .map(|(index, _)| index)
     }
 }

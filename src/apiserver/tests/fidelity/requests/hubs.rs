@@ -1,6 +1,11 @@
 //! The two hubs: a real API server, and ours.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour, User};
 use envtest::{Assets, Envtest, EnvtestOptions, User as RealUser};
@@ -12,12 +17,10 @@ use serde_json::{Value, json};
 use super::script::folder;
 use crate::scripts;
 
-/// The users of both hubs.
 const USERS: [&str; 4] = ["admin", "conformance", "reference-manager", "viewer"];
 /// The namespace in which `viewer` may read ClusterProfiles.
 const GRANTED: &str = "fidelity-granted";
 
-/// A hub that answers requests.
 pub struct Hub {
     client: Client,
     tokens: Vec<(&'static str, String)>,
@@ -33,10 +36,15 @@ enum Kind {
 pub struct Real {
     pub runtime: tokio::runtime::Runtime,
     pub hub: Hub,
-    _envtest: Envtest,
+    /// Taken when it stops.
+    envtest: Mutex<Option<Envtest>>,
 }
 
 impl Real {
+    pub fn stop(&self) {
+        drop(self.envtest.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
     /// Starts the API server, and installs CRDs and roles.
     pub fn start(assets: &Assets) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -69,7 +77,7 @@ impl Real {
         Self {
             runtime,
             hub,
-            _envtest: envtest,
+            envtest: Mutex::new(Some(envtest)),
         }
     }
 }
@@ -114,7 +122,6 @@ impl Hub {
         }
     }
 
-    /// The audit events so far.
     pub fn audit_events(&self) -> Vec<Value> {
         match &self.kind {
             Kind::Real { audit_log } => {
@@ -136,25 +143,20 @@ impl Hub {
 
     pub async fn create_namespace(&self, name: &str) {
         let namespace = json!({"metadata": {"name": name}});
-        self.set("POST", "/api/v1/namespaces", &namespace).await;
+        self.create("/api/v1/namespaces", &namespace).await;
     }
 
     async fn install_definitions(&self) {
         let own = scripts::read_all(&folder().join("crds")).into_iter();
         for definition in own.map(|(_, _, own)| own).chain(scripts::definitions()) {
-            self.set(
-                "POST",
-                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                &definition,
-            )
-            .await;
+            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+            self.create(path, &definition).await;
             let spec = &definition["spec"];
             for version in spec["versions"].as_array().expect("versions") {
                 let text = |value: &Value| value.as_str().expect("a name").to_owned();
-                let [group, version, plural] =
-                    [&spec["group"], &version["name"], &spec["names"]["plural"]].map(text);
-                self.wait_for("admin", &format!("/apis/{group}/{version}/{plural}"))
-                    .await;
+                let parts = [&spec["group"], &version["name"], &spec["names"]["plural"]];
+                let path = format!("/apis/{}", parts.map(text).join("/"));
+                self.wait_for("admin", &path).await;
             }
         }
     }
@@ -166,22 +168,21 @@ impl Hub {
         let role = json!({"metadata": {"name": "reader"}, "rules": [{
             "apiGroups": ["multicluster.x-k8s.io"], "resources": ["clusterprofiles"], "verbs": ["get", "list", "watch"],
         }]});
-        self.set("POST", &format!("{rbac}/roles"), &role).await;
+        self.create(&format!("{rbac}/roles"), &role).await;
         let binding = json!({"metadata": {"name": "reader"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "viewer"}],
         });
-        self.set("POST", &format!("{rbac}/rolebindings"), &binding).await;
+        self.create(&format!("{rbac}/rolebindings"), &binding).await;
         let granted = format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{GRANTED}/clusterprofiles");
         self.wait_for("viewer", &granted).await;
     }
 
-    async fn set(&self, method: &str, path: &str, body: &Value) {
-        let (code, answer) = self.quick("admin", method, path, body.to_string()).await;
-        assert!(code < 300, "{method} {path}: {code} {answer}");
+    async fn create(&self, path: &str, body: &Value) {
+        let (code, answer) = self.quick("admin", "POST", path, body.to_string()).await;
+        assert!(code < 300, "POST {path}: {code} {answer}");
     }
 
-    /// Repeats a request until it is answered with 200.
     async fn wait_for(&self, user: &str, path: &str) {
         for _ in 0..600 {
             if self.quick(user, "GET", path, String::new()).await.0 == 200 {

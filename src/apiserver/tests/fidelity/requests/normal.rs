@@ -60,17 +60,14 @@ impl<'a> Normaliser<'a> {
             // A real server annotates the first bookmark without being asked, but only if it comes immediately.
             if !request.contains("sendInitialEvents") {
                 for bookmark in events.iter_mut().filter(|event| event["type"] == "BOOKMARK") {
-                    bookmark["object"]["metadata"]
-                        .as_object_mut()
-                        .map(|metadata| metadata.remove("annotations"));
+                    let metadata = bookmark["object"]["metadata"].as_object_mut();
+                    metadata.map(|metadata| metadata.remove("annotations"));
                 }
             }
         }
         // Some empty lists are null.
-        if answer["body"]
-            .get("items")
-            .is_some_and(|items| items.is_array() || items.is_null())
-        {
+        let items = answer["body"].get("items");
+        if items.is_some_and(|items| items.is_array() || items.is_null()) {
             normal["body"]["metadata"]["resourceVersion"] = self.list_version(request, &answer["body"]);
         }
         if !ordered {
@@ -129,10 +126,10 @@ impl<'a> Normaliser<'a> {
         self.note_generated_name(metadata);
         self.note_uid(metadata);
         self.note_token(map);
-        let mut rewritten: Map<String, Value> = map
+        let fields = map
             .iter()
-            .map(|(key, value)| (key.clone(), self.rewritten(value)))
-            .collect();
+            .map(|(key, value)| (key.clone(), self.rewritten(value)));
+        let mut rewritten: Map<String, Value> = fields.collect();
         let is_object = metadata["name"].is_string() && metadata["resourceVersion"].is_string();
         if is_object {
             let version = self.object_version(&Value::Object(map.clone()));
@@ -172,7 +169,7 @@ impl<'a> Normaliser<'a> {
         });
         let earlier = versions[..place - 1]
             .iter()
-            .filter_map(|version| version.parse::<u64>().ok());
+            .map(|version| version.parse().unwrap_or_default());
         let is_newer = earlier.max().is_none_or(|earlier| number > earlier);
         self.newest = self.newest.max(number);
         if is_newer {
@@ -186,14 +183,11 @@ impl<'a> Normaliser<'a> {
         if let (Some(prefix), Some(name)) = (metadata["generateName"].as_str(), metadata["name"].as_str()) {
             let suffix = name.strip_prefix(prefix).unwrap_or_default();
             let is_known = self.made_up.iter().any(|(known, _)| known == name);
-            let is_generated = suffix.len() == 5
-                && suffix
-                    .bytes()
-                    .all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte));
+            let letters = |byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte);
+            let is_generated = suffix.len() == 5 && suffix.bytes().all(letters);
             if is_generated && !is_known {
-                let number = self.made_up.len();
-                self.made_up
-                    .push((name.to_owned(), format!("{prefix}<generated {number}>")));
+                let instead = format!("{prefix}<generated {}>", self.made_up.len());
+                self.made_up.push((name.to_owned(), instead));
             }
         }
     }
@@ -211,12 +205,13 @@ impl<'a> Normaliser<'a> {
         if let (Some(uid), Some(name)) = (metadata["uid"].as_str(), metadata["name"].as_str()) {
             let is_known = self.made_up.iter().any(|(known, _)| known == uid);
             if UID.is_match(uid) && !is_known && !self.script.contains(uid) {
-                let name = self.rewritten_text(name);
-                let alike =
-                    |(_, instead): &&(String, String)| instead.starts_with(&format!("<uid of {name},"));
-                let number = self.made_up.iter().filter(alike).count() + 1;
-                self.made_up
-                    .push((uid.to_owned(), format!("<uid of {name}, {number}>")));
+                let start = format!("<uid of {},", self.rewritten_text(name));
+                let alike = self
+                    .made_up
+                    .iter()
+                    .filter(|(_, instead)| instead.starts_with(&start));
+                let instead = format!("{start} {}>", alike.count() + 1);
+                self.made_up.push((uid.to_owned(), instead));
             }
         }
     }
@@ -272,10 +267,8 @@ fn version_of(object: &Value) -> u64 {
 }
 
 fn place(versions: &[String], version: &str) -> Option<usize> {
-    versions
-        .iter()
-        .position(|known| known == version)
-        .map(|index| index + 1)
+    let index = versions.iter().position(|known| known == version)?;
+    Some(index + 1)
 }
 
 /// Sorts what the real API server lists in varying order: the causes of a refusal; a user's rules; the kinds of a group;
@@ -300,20 +293,16 @@ fn without_order(value: &mut Value) {
                     ["manager", "subresource", "apiVersion"].map(|key| owner[key].to_string())
                 });
             }
-            let causes = map
-                .get_mut("details")
-                .and_then(|details| details.get_mut("causes"));
-            let Some(Value::Array(causes)) = causes else {
+            let details = map.get_mut("details");
+            let Some(Value::Array(causes)) = details.and_then(|details| details.get_mut("causes")) else {
                 return;
             };
             causes.sort_by_key(Value::to_string);
-            let mut texts: Vec<String> = causes
-                .iter()
-                .map(|cause| {
-                    let text = |key: &str| cause[key].as_str().unwrap_or_default();
-                    format!("{}: {}", text("field"), text("message"))
-                })
-                .collect();
+            let text = |cause: &Value| {
+                let text = |key: &str| cause[key].as_str().unwrap_or_default();
+                format!("{}: {}", text("field"), text("message"))
+            };
+            let mut texts: Vec<String> = causes.iter().map(text).collect();
             texts.dedup();
             // The message lists the causes if there are several.
             if let (Some(Value::String(message)), [_, _, ..]) = (map.get_mut("message"), texts.as_slice()) {

@@ -9,7 +9,7 @@ use http::{
 };
 use http_body_util::BodyExt as _;
 use kube::client::Body;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     hubs::Hub,
@@ -34,7 +34,23 @@ pub struct Answer {
     pub value: Value,
 }
 
-/// Plays all steps, in order.
+impl Answer {
+    /// Whether the script expects another code.
+    pub fn is_unexpected(&self) -> bool {
+        self.expected != 0 && self.code != self.expected
+    }
+
+    pub fn complaint(&self) -> String {
+        let Self {
+            step,
+            expected,
+            code,
+            value,
+        } = self;
+        format!("{step}: got {code}, want {expected}: {value}")
+    }
+}
+
 pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
     let namespace = format!("fidelity-{}", script.name);
     hub.create_namespace(&namespace).await;
@@ -58,14 +74,16 @@ pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
             let about_health = |uri: &str| UNLOGGED.iter().any(|path| uri.starts_with(path));
             let events = events.filter(|event| !event["requestURI"].as_str().is_some_and(about_health));
             let events: Value = events.map(|event| audited(event, &played)).collect();
-            played.value["audit"] = events;
+            played.answer.value["audit"] = events;
         }
-        Answer {
-            step: played.step,
-            expected: played.expected,
-            code: played.code,
-            value: normaliser.normal(&played.request, &played.value, played.ordered),
-        }
+        let Played {
+            answer,
+            request,
+            ordered,
+            ..
+        } = played;
+        let value = normaliser.normal(&request, &answer.value, ordered);
+        Answer { value, ..answer }
     });
     answers.collect()
 }
@@ -90,7 +108,6 @@ clusterroles /apis/rbac.authorization.k8s.io/v1/clusterroles
 clusterrolebindings /apis/rbac.authorization.k8s.io/v1/clusterrolebindings
 crds /apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// The variables of every script.
 fn variables(namespace: &str) -> HashMap<String, String> {
     let paths = PATHS.lines().filter_map(|line| line.split_once(' '));
     let paths = paths.map(|(name, path)| (name.to_owned(), path.replace("NS", namespace)));
@@ -99,60 +116,49 @@ fn variables(namespace: &str) -> HashMap<String, String> {
 
 /// The part of an audit event that is compared.
 fn audited(event: &Value, played: &Played) -> Value {
-    let mut kept = Map::new();
-    for key in ["stage", "verb", "requestURI", "objectRef"] {
-        kept.insert(key.to_owned(), event[key].clone());
-    }
+    let body = &played.answer.value["body"];
     // Requests are the same and answers are compared already: an event only has to repeat them.
-    let status = &event["responseStatus"];
-    let is_failure = status["code"].as_u64() >= Some(400);
-    let mut parts = ["message", "reason", "details", "code"].iter();
-    let repeats = is_failure && parts.all(|part| status[part] == played.value["body"][part]);
-    let status = if repeats {
-        "<as answered>".into()
-    } else {
-        status.clone()
-    };
-    kept.insert("responseStatus".to_owned(), status);
-    kept.insert("user".to_owned(), event["user"].clone());
-    kept.insert("impersonated".to_owned(), event["impersonatedUser"].clone());
-    for name in ["decision", "reason"] {
-        let annotation = &event["annotations"][format!("authorization.k8s.io/{name}")];
-        kept.insert(name.to_owned(), annotation.clone());
-    }
-    // Both hubs' policies include the objects of these.
-    let unless = |object: &Value, same: &Value, placeholder: &str| {
-        if object == same {
+    let unless = |object: &Value, is_same: bool, placeholder: &str| {
+        if is_same {
             placeholder.into()
         } else {
             object.clone()
         }
     };
+    let status = &event["responseStatus"];
+    let mut parts = ["message", "reason", "details", "code"].iter();
+    let repeats = status["code"].as_u64() >= Some(400) && parts.all(|part| status[part] == body[part]);
+    let annotation = |name: &str| &event["annotations"][format!("authorization.k8s.io/{name}")];
+    let mut kept = json!({
+        "stage": event["stage"], "verb": event["verb"], "requestURI": event["requestURI"],
+        "objectRef": event["objectRef"], "responseStatus": unless(status, repeats, "<as answered>"),
+        "user": event["user"], "impersonated": event["impersonatedUser"],
+        "decision": annotation("decision"), "reason": annotation("reason"),
+    });
+    // Both hubs' policies include the objects of these.
     let resource = event["objectRef"]["resource"].as_str();
     if matches!(resource, Some("clusterprofiles" | "namespaces")) {
-        let object = unless(&event["requestObject"], &played.sent, "<as sent>");
-        kept.insert("requestObject".to_owned(), object);
+        let object = &event["requestObject"];
+        kept["requestObject"] = unless(object, *object == played.sent, "<as sent>");
     }
     // And the answers to writes of these.
     if resource == Some("clusterprofiles") {
-        let object = unless(&event["responseObject"], &played.value["body"], "<as answered>");
-        kept.insert("responseObject".to_owned(), object);
-        kept.insert("level".to_owned(), event["level"].clone());
+        let object = &event["responseObject"];
+        kept["responseObject"] = unless(object, object == body, "<as answered>");
+        kept["level"] = event["level"].clone();
     }
-    kept.into()
+    kept
 }
 
+/// A step's answer as it came, and what its comparison needs.
 struct Played {
-    step: String,
-    expected: u16,
-    code: u16,
+    answer: Answer,
     request: String,
     /// The User-Agent that identifies this request.
     agent: Option<String>,
     is_watch: bool,
     ordered: bool,
     sent: Value,
-    value: Value,
 }
 
 struct Player<'a> {
@@ -187,19 +193,19 @@ impl Player<'_> {
             if let Some(warnings) = value["warnings"].as_array_mut() {
                 warnings.sort_by_key(Value::to_string);
             }
+            let sent = step.body.as_ref().map(|body| self.filled_in(body));
             self.played.push(Played {
-                step: step.name.clone(),
-                expected: step.expect,
-                code: u16::try_from(code).unwrap_or_default(),
+                answer: Answer {
+                    step: step.name.clone(),
+                    expected: step.expect,
+                    code: u16::try_from(code).unwrap_or_default(),
+                    value,
+                },
                 request: self.filled(&step.request),
                 agent: step.until.is_none().then_some(agent),
                 is_watch: step.events.is_some(),
                 ordered: step.ordered,
-                sent: step
-                    .body
-                    .as_ref()
-                    .map_or(Value::Null, |body| self.filled_in(body)),
-                value,
+                sent: sent.unwrap_or_default(),
             });
         }
     }
@@ -211,11 +217,10 @@ impl Player<'_> {
                 let body = body.collect().await.expect("an answer's body").to_bytes();
                 value["body"] = parsed(&body);
                 let Some(until) = &step.until else { break value };
+                let body = &value["body"];
                 let mut wanted = until.iter();
                 let reached = value["code"] == step.expect
-                    && wanted.all(|(pointer, wanted)| {
-                        value["body"].pointer(pointer) == Some(&self.filled_in(wanted))
-                    });
+                    && wanted.all(|(pointer, wanted)| body.pointer(pointer) == Some(&self.filled_in(wanted)));
                 if reached {
                     break value;
                 }
@@ -241,23 +246,16 @@ impl Player<'_> {
         let mut events: Vec<Value> = Vec::new();
         // An awaited end counts as one more event.
         let wanted = wanted + usize::from(step.ends);
+        let is_bookmark = |event: &Value| event["type"] == "BOOKMARK";
         while events.len() < wanted {
             let next = stream.next().await;
             // The number of bookmarks in a row depends on timing.
-            let is_bookmark = |event: &Value| event["type"] == "BOOKMARK";
-            if let Next::Event(event) = &next
-                && is_bookmark(event)
-                && events.last().is_some_and(is_bookmark)
-            {
+            if next.as_ref().is_ok_and(is_bookmark) && events.last().is_some_and(is_bookmark) {
                 events.pop();
             }
-            let (event, goes_on) = match next {
-                Next::Event(event) => (event, true),
-                Next::End => ("the end".into(), false),
-                Next::Silence => ("silence".into(), false),
-            };
-            events.push(event);
-            if !goes_on {
+            let is_over = next.is_err();
+            events.push(next.unwrap_or_else(Value::from));
+            if is_over {
                 break;
             }
         }
@@ -321,10 +319,10 @@ impl Player<'_> {
         for (name, value) in &self.variables {
             filled = filled.replace(&format!("${{{name}}}"), value);
         }
+        let script = self.script;
         assert!(
             !filled.contains("${"),
-            "{}: there is no such variable: {filled}",
-            self.script
+            "{script}: there is no such variable: {filled}"
         );
         filled
     }
@@ -337,9 +335,8 @@ impl Player<'_> {
                 items.map(|item| self.filled_in(&item)).collect()
             }
             Value::Object(map) => {
-                let filled = map
-                    .iter()
-                    .map(|(key, value)| (self.filled(key), self.filled_in(value)));
+                let fields = map.iter();
+                let filled = fields.map(|(key, value)| (self.filled(key), self.filled_in(value)));
                 Value::Object(filled.collect())
             }
             other => other.clone(),
@@ -363,30 +360,24 @@ fn repeated(item: &Value) -> Vec<Value> {
 fn keep_parts(body: &mut Value, step: &Step) {
     for among in &step.among {
         if let Some(Value::Array(items)) = body.pointer_mut(&among.list) {
-            let name = |item: &Value| {
-                item.pointer(&among.key)
-                    .and_then(Value::as_str)
-                    .map(str::to_owned)
+            let is_named = |item: &Value| {
+                let name = item.pointer(&among.key).and_then(Value::as_str);
+                name.is_some_and(|name| among.names.iter().any(|known| known == name))
             };
-            items.retain(|item| name(item).is_some_and(|name| among.names.contains(&name)));
+            items.retain(is_named);
         }
     }
     if !step.only.is_empty() {
-        let part = |pointer: &String| {
-            (
-                pointer.clone(),
-                body.pointer(pointer).cloned().unwrap_or_default(),
-            )
-        };
-        *body = Value::Object(step.only.iter().map(part).collect());
+        let part = |pointer: &String| body.pointer(pointer).cloned().unwrap_or_default();
+        let parts = step.only.iter().map(|pointer| (pointer.clone(), part(pointer)));
+        *body = parts.collect();
     }
 }
 
 fn texts(headers: &HeaderMap, name: http::HeaderName) -> Vec<String> {
     let values = headers.get_all(name).iter();
-    values
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-        .collect()
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    values.map(text).collect()
 }
 
 fn parsed(bytes: &[u8]) -> Value {
@@ -399,26 +390,20 @@ struct EventStream {
     buffer: Vec<u8>,
 }
 
-enum Next {
-    Event(Value),
-    End,
-    Silence,
-}
-
 impl EventStream {
-    async fn next(&mut self) -> Next {
+    /// The next event, or why there is none.
+    async fn next(&mut self) -> Result<Value, &'static str> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
-                return Next::Event(parsed(&line));
+                return Ok(parsed(&line));
             }
-            match tokio::time::timeout(PATIENCE, self.body.frame()).await {
-                Err(_) => return Next::Silence,
-                Ok(None | Some(Err(_))) => return Next::End,
-                Ok(Some(Ok(frame))) => self
-                    .buffer
-                    .extend(frame.into_data().unwrap_or_else(|_| Bytes::new())),
-            }
+            let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await;
+            let Some(Ok(frame)) = frame.map_err(|_| "silence")? else {
+                return Err("the end");
+            };
+            self.buffer
+                .extend(frame.into_data().unwrap_or_else(|_| Bytes::new()));
         }
     }
 }

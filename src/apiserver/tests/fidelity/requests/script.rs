@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::scripts;
 
-/// The folder of the scripts.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/fidelity")
 }
@@ -32,7 +31,6 @@ struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Step {
-    /// The name of the step, unique within the file.
     pub name: String,
     /// Method and path: `GET ${profiles}/a`.
     pub request: String,
@@ -43,23 +41,17 @@ pub struct Step {
     #[serde(default = "admin")]
     pub user: String,
     /// A bearer token instead of the user's.
-    #[serde(default)]
     pub token: Option<String>,
     /// Further headers, with their values.
     #[serde(default)]
     pub headers: BTreeMap<String, Vec<String>>,
-    #[serde(default)]
     pub content_type: Option<String>,
-    #[serde(default)]
     pub accept: Option<String>,
     /// Replaces the player's User-Agent, which names file and step.
-    #[serde(default)]
     pub user_agent: Option<String>,
     /// The body, sent as JSON.
-    #[serde(default)]
     pub body: Option<Value>,
     /// The body, sent verbatim.
-    #[serde(default)]
     pub text: Option<String>,
     /// The items to compare in lists of the answer: those that both hubs have.
     #[serde(default)]
@@ -76,7 +68,6 @@ pub struct Step {
     pub save: BTreeMap<String, String>,
     /// Repeats the request until the answer has the expected code and these values, by JSON pointer. For a server's
     /// background work.
-    #[serde(default)]
     pub until: Option<BTreeMap<String, Value>>,
     /// Compacts our server's history before this request. A real server compacts on a schedule: use `until`.
     #[serde(default)]
@@ -85,18 +76,15 @@ pub struct Step {
     #[serde(default)]
     pub meanwhile: Vec<Step>,
     /// For a watch: the number of events to read then.
-    #[serde(default)]
     pub events: Option<usize>,
     /// For a watch: true if it must then end by itself.
     #[serde(default)]
     pub ends: bool,
 }
 
-/// A selection of a list's items.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Among {
-    /// JSON pointer to the list.
     pub list: String,
     /// JSON pointer to an item's name.
     pub key: String,
@@ -108,7 +96,6 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts, by name.
     pub fn all() -> Vec<Self> {
         let scripts = scripts::read_all(&folder()).into_iter();
         scripts
@@ -132,11 +119,7 @@ impl Script {
         let mut names = script.step_names();
         names.sort_unstable();
         let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-        assert!(
-            twice.is_none(),
-            "{}: two steps have a name: {twice:?}",
-            script.name
-        );
+        assert_eq!(twice, None, "{}: two steps have a name", script.name);
         script
     }
 
