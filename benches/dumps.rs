@@ -2,10 +2,9 @@
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use anyhow::ensure;
@@ -18,13 +17,6 @@ use crate::{
     fleet,
     measure::{self, Usage, median, megabytes, ratio, seconds},
 };
-
-/// How many times as long as serde_json a whole run may take.
-const GOAL: f64 = 2.0;
-/// How many times as long judging may take, on two cores.
-const GOAL_JUDGING: f64 = 0.25;
-/// How much memory it may take at 100,000 profiles, in bytes.
-const GOAL_PEAK: u64 = 400_000_000;
 
 /// Read large dumps and evidence files
 #[derive(Args)]
@@ -44,7 +36,7 @@ pub struct Arguments {
 }
 
 /// What is measured in a process of its own.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Task {
     /// Read a list of profiles by serde_json alone
     Serde,
@@ -55,92 +47,44 @@ enum Task {
     Run,
 }
 
-const SUITE: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
-
 #[tokio::main]
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let (Some(task), Some(path)) = (arguments.only, &arguments.file) {
         return perform(task, path);
     }
     let folder = tempfile::tempdir()?;
-    let path = |name: &str| folder.path().join(name);
-    let (json, record) = (path("dump.json"), path("evidence.jsonl.zst"));
+    let [json, record] = ["dump.json", "evidence.jsonl.zst"].map(|name| folder.path().join(name));
     write_json(&json, arguments.profiles)?;
-    let input = read_input(&json, &Digester::new([7; 32]))?;
-    file::write_named(&input.evidence, &record, File::create(&record)?)?;
-    drop(input);
-    let mut rows = [
-        Row::new("serde_json: a list into profiles", Task::Serde, &json)?,
-        Row::new("read the same dump", Task::Read, &json)?,
-        Row::new("run --from the same dump", Task::Run, &json)?,
-        Row::new("read its evidence file", Task::Read, &record)?,
+    let evidence = read_input(&json, &Digester::new([7; 32]))?.evidence;
+    file::write_named(&evidence, &record, File::create(&record)?)?;
+    drop(evidence);
+    println!("{} profiles", arguments.profiles);
+    println!("{:<36} {:>8} {:>6} {:>12}", "", "median", "ratio", "peak memory");
+    let rows = [
+        ("serde_json: a list into profiles", Task::Serde, &json),
+        ("read the same dump", Task::Read, &json),
+        ("run --from the same dump", Task::Run, &json),
+        ("read its evidence file", Task::Read, &record),
     ];
+    let mut usages = rows.map(|_| Vec::new());
     for _ in 0..arguments.rounds {
-        for row in &mut rows {
-            row.usages
-                .push(measure::run(row.task.command(&row.file)?, &[0, 1, 3]).await?);
+        for ((_, task, path), usages) in rows.iter().zip(&mut usages) {
+            usages.push(measure::run(task.command(path)?, &[0, 1, 3]).await?);
         }
     }
-    println!("{} profiles", arguments.profiles);
-    println!(
-        "medians {:>37} {:>8} {:>6} {:>8} {:>12}",
-        "size", "wall", "ratio", "cpu", "peak memory"
-    );
-    let base = rows[0].wall();
-    for row in &rows {
-        row.print(base);
+    let wall = |usages: &Vec<Usage>| median(&usages.iter().map(|usage| usage.wall).collect::<Vec<_>>());
+    let walls = usages.each_ref().map(wall);
+    for (((name, ..), usages), wall) in rows.iter().zip(&usages).zip(walls) {
+        let peak = megabytes(usages.iter().filter_map(|usage| usage.peak).max());
+        let ratio = ratio(wall, walls[0]);
+        println!("{name:<36} {:>8} {ratio:>6.2} {peak:>12}", seconds(wall));
     }
-    let judging = rows[2].wall().saturating_sub(rows[1].wall());
-    let (time, times) = (seconds(judging), ratio(judging, base));
-    println!("judging and reporting: {time}, {times:.2} times serde_json");
-    let peak = megabytes(Some(GOAL_PEAK));
-    println!(
-        "goals: a run at most {GOAL} times serde_json, judging {GOAL_JUDGING} times; at 100000 profiles a peak of {peak}"
-    );
     Ok(())
 }
 
-/// A row of the table.
-struct Row {
-    name: &'static str,
-    task: Task,
-    file: PathBuf,
-    size: u64,
-    usages: Vec<Usage>,
-}
-
-impl Row {
-    fn new(name: &'static str, task: Task, file: &Path) -> anyhow::Result<Self> {
-        Ok(Self {
-            name,
-            task,
-            file: file.to_owned(),
-            size: file.metadata()?.len(),
-            usages: Vec::new(),
-        })
-    }
-
-    fn wall(&self) -> Duration {
-        median(self.usages.iter().map(|usage| usage.wall))
-    }
-
-    fn print(&self, base: Duration) {
-        let cpu = median(self.usages.iter().map(|usage| usage.cpu.unwrap_or_default()));
-        println!(
-            "{:<36} {:>5} MB {:>8} {:>6.2} {:>8} {:>12}",
-            self.name,
-            self.size / 1_000_000,
-            seconds(self.wall()),
-            ratio(self.wall(), base),
-            seconds(cpu),
-            megabytes(self.usages.iter().filter_map(|usage| usage.peak).max())
-        );
-    }
-}
-
 impl Task {
-    /// The process that does it.
     fn command(self, file: &Path) -> anyhow::Result<Command> {
+        const SUITE: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
         let (program, arguments) = match self {
             Task::Serde => (env::current_exe()?, ["dumps", "--only", "serde", "--file"]),
             Task::Read => (env::current_exe()?, ["dumps", "--only", "read", "--file"]),
@@ -158,7 +102,7 @@ fn perform(task: Task, path: &Path) -> anyhow::Result<()> {
         items: Vec<ClusterProfile>,
     }
     let count = match task {
-        Task::Serde => serde_json::from_slice::<List>(&std::fs::read(path)?)?.items.len(),
+        Task::Serde => serde_json::from_slice::<List>(&fs::read(path)?)?.items.len(),
         _ => read_input(path, &Digester::new([7; 32]))?.evidence.profiles.len(),
     };
     ensure!(count > 0, "the file has no profile");

@@ -34,12 +34,10 @@ static AUTHORITIES: LazyLock<Vec<String>> = LazyLock::new(|| {
     (0..32).map(authority).collect()
 });
 
-/// The namespace of the profile of that number.
 pub fn namespace(number: usize) -> &'static str {
     NAMESPACES[number % NAMESPACES.len()]
 }
 
-/// The name of the profile of that number.
 pub fn name(number: usize) -> String {
     format!("{MANAGER}-{number:06}")
 }
@@ -118,13 +116,11 @@ pub fn shown(number: usize, now: Timestamp) -> Value {
             "time": rfc3339(now), "fieldsType": "FieldsV1", "fieldsV1": fields,
         })
     };
-    let metadata = json!({"f:metadata": {"f:labels": owned(&profile["metadata"]["labels"])}, "f:spec": owned(&profile["spec"])});
-    let mut managed = [
-        entry(metadata),
-        entry(json!({"f:status": owned(&profile["status"])})),
-    ];
-    managed[1]["subresource"] = "status".into();
-    profile["metadata"]["managedFields"] = json!(managed);
+    let metadata = json!({"f:labels": owned(&profile["metadata"]["labels"])});
+    let spec = entry(json!({"f:metadata": metadata, "f:spec": owned(&profile["spec"])}));
+    let mut status = entry(json!({"f:status": owned(&profile["status"])}));
+    status["subresource"] = "status".into();
+    profile["metadata"]["managedFields"] = json!([spec, status]);
     profile
 }
 
@@ -144,7 +140,6 @@ fn owned(value: &Value) -> Value {
     }
 }
 
-/// Creates the namespaces of the fleet.
 pub async fn create_namespaces(client: &Client) -> anyhow::Result<()> {
     for name in NAMESPACES {
         let namespace = json!({"metadata": {"name": name}});
@@ -153,7 +148,6 @@ pub async fn create_namespaces(client: &Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Creates the profile of that number.
 pub async fn create(client: &Client, number: usize) -> anyhow::Result<()> {
     let path = path(Some(namespace(number)), "");
     send(client, Method::POST, &path, &created(number))
@@ -222,13 +216,10 @@ pub fn writes(
 
 /// The path of the profiles of a namespace, or of all, and what is below.
 pub fn path(namespace: Option<&str>, below: &str) -> String {
-    let namespace = namespace
-        .map(|name| format!("/namespaces/{name}"))
-        .unwrap_or_default();
+    let namespace = namespace.map_or(String::new(), |name| format!("/namespaces/{name}"));
     format!("/apis/multicluster.x-k8s.io/{VERSION}{namespace}/clusterprofiles{below}")
 }
 
-/// Sends a JSON body, and returns the text of the answer.
 async fn send(client: &Client, method: Method, path: &str, body: &Value) -> anyhow::Result<String> {
     let content_type = match method {
         Method::PATCH => "application/merge-patch+json",

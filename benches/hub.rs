@@ -19,7 +19,6 @@ use crate::{
 
 /// How many lists are read of all profiles; the median counts.
 const LISTS: usize = 5;
-/// How many watches are open at once.
 const WATCHES: usize = 10;
 /// How many status writes those watches get.
 const WATCHED: usize = 2_000;
@@ -70,17 +69,12 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         println!("{row:<32}{own:>10.0}{real:>16.0}{:>8.1}", own / real);
     }
     let times = lab.memory.map(|memory| memory as f64 / lab.json as f64);
-    println!(
-        "the lab's memory for them: {}, {} times their JSON of {}",
-        megabytes(lab.memory),
-        times.map_or("?".to_owned(), |times| format!("{times:.1}")),
-        megabytes(Some(lab.json as u64)),
-    );
-    println!("goals: 2000 status patches a second on two cores, memory at most 3 times the JSON");
+    let (memory, json) = (megabytes(lab.memory), megabytes(Some(lab.json as u64)));
+    let times = times.unwrap_or(f64::NAN);
+    println!("the lab's memory for them: {memory}, {times:.1} times their JSON of {json}");
     Ok(())
 }
 
-/// Starts a hub and measures it.
 async fn measure(server: Server, profiles: usize) -> anyhow::Result<Measured> {
     let hub = server.start().await?;
     let folder = tempfile::tempdir()?;
@@ -101,10 +95,8 @@ async fn ask(client: &Client, profiles: usize) -> anyhow::Result<Measured> {
 
     let creates = rate(profiles, |number| fleet::create(client, number)).await?;
     let patches = rate(profiles, |number| write(number, 0)).await?;
-    let after = memory(id, "VmRSS:");
-    let memory = after
-        .zip(before)
-        .map(|(after, before)| after.saturating_sub(before));
+    let grown = memory(id, "VmRSS:").zip(before);
+    let memory = grown.map(|(after, before)| after.saturating_sub(before));
     let gets = rate(profiles, |number| async move {
         let below = format!("/{}", fleet::name(number));
         let path = fleet::path(Some(fleet::namespace(number)), &below);
@@ -118,7 +110,7 @@ async fn ask(client: &Client, profiles: usize) -> anyhow::Result<Measured> {
         json = client.request_text(get(&fleet::path(None, ""))?).await?.len();
         took.push(started.elapsed());
     }
-    let lists = profiles as f64 / median(took).as_secs_f64();
+    let lists = profiles as f64 / median(&took).as_secs_f64();
     let events = fan_out(client, profiles, |number| write(number, 1)).await?;
     Ok(Measured {
         rates: [creates, patches, gets, lists, events],

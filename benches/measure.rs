@@ -13,7 +13,6 @@ const EVERY: Duration = Duration::from_millis(2);
 /// Linux reports CPU time in units of this.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a program used.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// From its start to its end.
@@ -71,7 +70,6 @@ fn cpu_time(id: u32) -> Option<Duration> {
     Some(TICK * (ticks()? + ticks()?))
 }
 
-/// The result of `work`, and how long it took.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let started = Instant::now();
     let done = work();
@@ -79,13 +77,12 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 /// The middle one (the upper of two): one disturbed round does not count.
-pub fn median<T: Copy + Ord>(values: impl IntoIterator<Item = T>) -> T {
-    let mut values: Vec<T> = values.into_iter().collect();
-    values.sort_unstable();
-    values[values.len() / 2]
+pub fn median(durations: &[Duration]) -> Duration {
+    let mut durations = durations.to_vec();
+    durations.sort_unstable();
+    durations[durations.len() / 2]
 }
 
-/// How many times `base` a duration is.
 pub fn ratio(duration: Duration, base: Duration) -> f64 {
     duration.as_secs_f64() / base.as_secs_f64()
 }

@@ -1,6 +1,6 @@
 //! All rules over a large inventory in memory, next to the time that reading its JSON takes.
 
-use std::{collections::BTreeMap, io, thread, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, io, thread, time::Duration};
 
 use clap::Args;
 use evidence::{
@@ -33,22 +33,20 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> io::Result<()> {
     let now = fleet::created_at();
-    let texts: Vec<String> = (0..arguments.profiles)
-        .map(|number| fleet::shown(number, now).to_string())
-        .collect();
+    let text = |number| fleet::shown(number, now).to_string();
+    let texts: Vec<String> = (0..arguments.profiles).map(text).collect();
     let bytes: usize = texts.iter().map(String::len).sum();
     let (count, megabytes) = (texts.len(), bytes / 1_000_000);
     println!(
         "{count} profiles, {megabytes} MB of JSON, {} bytes each",
         bytes / count.max(1)
     );
-
     // The files of the rules are read once in a run, whatever the hub's size.
     let (count, start) = timed(|| rules::all().len());
     println!("{count} rules, read in {}", seconds(start));
 
     let (mut reading, mut judging) = (Vec::new(), Vec::new());
-    let mut each: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    let mut each: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
     for _ in 0..arguments.rounds {
         let (profiles, took) = timed(|| read(&texts));
         reading.push(took);
@@ -68,27 +66,20 @@ pub fn run(arguments: Arguments) -> io::Result<()> {
         }
     }
 
-    let (reading, judging) = (median(reading), median(judging));
+    let (reading, judging) = (median(&reading), median(&judging));
     let cores = thread::available_parallelism()?;
-    println!("\n{:<44} {:>10}", "medians", "time");
-    println!("{:<44} {:>10}", "read the JSON into profiles", seconds(reading));
-    let judge = format!("judge by {} rules on {cores} cores", each.len());
-    println!("{judge:<44} {:>10}", seconds(judging));
-    if arguments.each {
-        list(each.into_iter().map(|(id, took)| (median(took), id)).collect());
+    println!("read the JSON into profiles: {}", seconds(reading));
+    let (rules, time) = (each.len(), seconds(judging));
+    println!(
+        "judge by {rules} rules on {cores} cores: {time}, {:.2} times",
+        ratio(judging, reading)
+    );
+    let mut each: Vec<_> = each.into_iter().filter(|(_, took)| !took.is_empty()).collect();
+    each.sort_unstable_by_key(|(_, took)| Reverse(median(took)));
+    for (id, took) in each.iter().take(LISTED) {
+        println!("  {id:<42} {:>10}", seconds(median(took)));
     }
-    println!("ratio: {:.2}", ratio(judging, reading));
     Ok(())
-}
-
-/// Prints the most expensive rules, each by itself on one core.
-fn list(mut each: Vec<(Duration, &str)>) {
-    let all: Duration = each.iter().map(|(took, _)| *took).sum();
-    println!("{:<44} {:>10}", "  all of them one by one", seconds(all));
-    each.sort_unstable_by(|one, other| other.cmp(one));
-    for (took, id) in each.iter().take(LISTED) {
-        println!("  {id:<42} {:>10} {:>5.2}", seconds(*took), ratio(*took, all));
-    }
 }
 
 fn read(texts: &[String]) -> Vec<ClusterProfile> {
@@ -102,15 +93,13 @@ fn evidence_of(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
     let mut evidence = Evidence::default();
     evidence.header.format = FORMAT.to_owned();
     evidence.header.window = Some(Window { from: until, until });
-    evidence.header.asked = [Kind::Inventory, Kind::Namespaces, Kind::Writers]
-        .map(|kind| (kind, Asked::Yes))
-        .into();
-    evidence.namespaces = NAMESPACES
-        .map(|name| Namespace {
-            name: name.to_owned(),
-            ..Namespace::default()
-        })
-        .into();
+    let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Writers];
+    evidence.header.asked = kinds.map(|kind| (kind, Asked::Yes)).into();
+    let namespace = |name: &str| Namespace {
+        name: name.to_owned(),
+        ..Namespace::default()
+    };
+    evidence.namespaces = NAMESPACES.map(namespace).into();
     let history = |profile| ProfileHistory {
         origin: Origin::Listed,
         versions: vec![Version {

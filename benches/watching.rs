@@ -55,8 +55,9 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let record = folder.path().join("evidence.jsonl");
     let observe = FIRST_LIST + REST + Duration::from_secs(arguments.seconds);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-    command.args(["run", "--observe"]);
-    command.arg(format!("{}s", observe.as_secs()));
+    command
+        .arg("run")
+        .arg(format!("--observe={}s", observe.as_secs()));
     command
         .arg("--kubeconfig")
         .arg(&kubeconfig)
@@ -72,25 +73,19 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let usage = run.await??;
 
     let evidence = read_input(&record, &Digester::new([7; 32]))?.evidence;
-    println!(
-        "{} profiles, {count} status writes in {}: {:.0} a second",
-        arguments.profiles,
-        seconds(writing),
-        count as f64 / writing.as_secs_f64()
-    );
+    let (profiles, per_second) = (arguments.profiles, count as f64 / writing.as_secs_f64());
+    let took = seconds(writing);
+    println!("{profiles} profiles, {count} status writes in {took}: {per_second:.0} a second");
     let missed = missed(&evidence, &written)?;
     let gaps = evidence.gaps(Kind::Timeline).count();
     println!("missed: {missed}; gaps in the watch: {gaps}");
-    match usage.cpu {
-        Some(cpu) => println!(
-            "CPU of the whole run, first list and judging included: {}, {:.2} of a core while status was written",
-            seconds(cpu),
-            ratio(cpu, writing)
-        ),
-        None => println!("CPU not measured"),
+    if let Some(cpu) = usage.cpu {
+        let (time, cores) = (seconds(cpu), ratio(cpu, writing));
+        println!(
+            "CPU of the whole run, first list and judging included: {time}, {cores:.2} of a core while writing"
+        );
     }
     println!("peak memory: {}", megabytes(usage.peak));
-    println!("goals: none missed, less than one core");
     ensure!(missed == 0, "{missed} versions were missed");
     Ok(())
 }

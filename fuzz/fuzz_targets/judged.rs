@@ -8,15 +8,7 @@ use report::{COMMAND, Report, json, junit, terminal};
 pub fn judged(evidence: &Evidence) {
     let selection = Selection::default();
     let judgement = judge(evidence, &selection);
-    let report = Report {
-        evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: Default::default(),
-        file: None,
-        editions: &[],
-        advice: report::no_advice,
-    };
+    let report = Report::new(evidence, &judgement, &selection, Default::default());
     terminal::verdicts(&report, COMMAND, Some(80), true);
     json::write(&report, std::io::sink()).expect("a sink takes all");
     junit::write(&report, std::io::sink()).expect("a sink takes all");
