@@ -14,11 +14,9 @@ fn published() -> Vec<PathBuf> {
     implementations.flat_map(entries).collect()
 }
 
-/// A report and its evidence.
 const FILES: [&str; 2] = ["report.yaml", "evidence.jsonl.zst"];
 
 impl Folder {
-    /// A file of the submitted report of that name.
     fn submitted(name: &str, file: &str) -> String {
         format!("reports/{name}/v1.0.0/{file}")
     }
@@ -36,7 +34,6 @@ impl Folder {
         assert!(matches!(done.code, Some(0 | 1)), "{}", done.err);
     }
 
-    /// Writes the board of `reports`, and returns the page.
     fn board(&self) -> String {
         let (reports, out) = (self.flag("reports"), self.flag("board.html"));
         expect(0, format!("report site {reports} --out {out}"));
@@ -48,12 +45,10 @@ impl Folder {
     }
 }
 
-/// The row of a version.
 fn row<'a>(page: &'a str, name: &str) -> &'a str {
     let start = format!("<th scope=\"row\">{name}<small>");
-    let (_, row) = page
-        .split_once(&start)
-        .unwrap_or_else(|| panic!("no {name}: {page}"));
+    let parts = page.split_once(&start);
+    let (_, row) = parts.unwrap_or_else(|| panic!("no {name}: {page}"));
     row.split("</tr>").next().unwrap_or(row)
 }
 
@@ -123,9 +118,8 @@ fn published_evidence_gives_the_decisions_of_the_table() {
         };
         let path = folder.strip_prefix(ROOT).expect("within").display();
         for edition in editions {
-            call(format!(
-                "replay {ROOT}/{path}/evidence.jsonl.zst --edition {edition} --json {json}"
-            ));
+            let evidence = format!("{ROOT}/{path}/evidence.jsonl.zst");
+            call(format!("replay {evidence} --edition {edition} --json {json}"));
             let report = out.json("report.json");
             let text = |pointer: &str| report.pointer(pointer).and_then(Value::as_str).expect("text");
             let row = format!(
@@ -164,10 +158,8 @@ fn every_state_of_a_pull_request_is_shown() {
     folder.write("reports/README.md", "not a report");
 
     let page = folder.board();
-    assert_contains(
-        &page,
-        &["<code>empty/v1.0.0</code>", "<code>broken/v1.0.0</code>"],
-    );
+    let unreadable = ["<code>empty/v1.0.0</code>", "<code>broken/v1.0.0</code>"];
+    assert_contains(&page, &unreadable);
     for (name, words, has_other_editions) in [
         ("good", "holds: its evidence reproduces it", true),
         ("other-edition", "holds: its evidence reproduces it", true),

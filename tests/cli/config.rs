@@ -6,13 +6,11 @@ use judge::rules::Basis;
 use super::*;
 
 impl Folder {
-    /// A configuration with these lines.
     pub fn config(&self, lines: &str) -> String {
         self.write("conformance.yaml", format!("{HEAD}{lines}\n"))
     }
 }
 
-/// The output of a command line with `--print-config`.
 #[track_caller]
 fn configuration(line: &str) -> String {
     let done = call(line.replacen(' ', " --print-config ", 1));
@@ -35,8 +33,7 @@ fn flags_replace_keys_of_the_file() {
          json: report.json\nimplementation: {organization: Example, project: hangar, contact: ['@h']}",
     );
     let judged_in = |report: &Value, suite: &str| {
-        let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        verdicts
+        verdicts(report)
             .all(|verdict| verdict["reason"] == "deselected" || verdict["rule"].to_string().contains(suite))
     };
     expect(1, format!("run --config {config}"));
@@ -44,10 +41,8 @@ fn flags_replace_keys_of_the_file() {
     assert_eq!(report["decision"], "not-conformant");
     assert_eq!(report["claim"]["implementation"]["organization"], "Example");
     assert!(judged_in(&report, "identity/"));
-    expect(
-        0,
-        format!("run --config {config} --manager reference conditions/"),
-    );
+    let run = format!("run --config {config} --manager reference conditions/");
+    expect(0, run);
     assert!(judged_in(&folder.json("report.json"), "conditions/"));
 }
 
@@ -59,14 +54,14 @@ fn a_variable_wins_over_the_file_and_gives_way_to_a_flag() {
         (
             "",
             &[
-                "\nobserve: 8m\n",
-                "\nsettle: 20s\n",
-                "\nnoProbe: true\n",
-                "\nstrict: true\n",
+                "observe: 8m\n",
+                "settle: 20s\n",
+                "noProbe: true\n",
+                "strict: true\n",
             ][..],
         ),
-        ("--observe 9m", &["\nobserve: 9m\n", "\nnoProbe: true\n"]),
-        ("--probe", &["\nprobe: true\n"]),
+        ("--observe 9m", &["observe: 9m\n", "noProbe: true\n"]),
+        ("--probe", &["probe: true\n"]),
     ] {
         let mut command = command(format!("run --print-config {flags}"));
         command
@@ -135,10 +130,8 @@ fn a_replay_does_not_record_into_the_file_of_the_run() {
     assert_eq!(folder.json("report.json")["decision"], "no-violation");
     assert_eq!(folder.text("evidence.jsonl"), evidence);
     expect(0, format!("run --from {path} --config {config}"));
-    refused(
-        format!("replay {path} --record {path}"),
-        &["is both an input and an output"],
-    );
+    let replay = format!("replay {path} --record {path}");
+    refused(replay, &["is both an input and an output"]);
 }
 
 #[test]
@@ -184,10 +177,8 @@ fn errors_of_the_configuration_name_the_line() {
     let run = format!("run --config {}", folder.config("strict: true\nobserve: '5'"));
     let message = "line 4: `observe`: invalid value '5'";
     refused(run, &["conformance.yaml cannot be used: ", message]);
-    let run = format!(
-        "run --config {} --from conforming.yaml",
-        folder.config("json: conformance.yaml")
-    );
+    let config = folder.config("json: conformance.yaml");
+    let run = format!("run --config {config} --from conforming.yaml");
     refused(run, &["is both an input and an output"]);
     // A file in the current folder is not read by itself.
     let mut run = command(format!("run --from {ROOT}/tests/cli/conforming.yaml identity/"));
@@ -222,7 +213,7 @@ fn only_explicit_rules_are_judged_and_the_report_says_so() {
     let report = folder.json("r.json");
     let failed = rules_with(&report, "fail");
     assert!(failed.iter().all(|id| is_explicit(id)), "{failed:?}");
-    for of_rule in report["verdicts"].as_array().expect("verdicts") {
+    for of_rule in verdicts(&report) {
         let id = of_rule["rule"].as_str().expect("an id");
         let is_deselected = of_rule["reason"] == "deselected: its basis is derived";
         assert_eq!(is_deselected, !is_explicit(id), "{of_rule}");

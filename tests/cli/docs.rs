@@ -13,8 +13,7 @@ const SHOWN: &str =
 #[test]
 fn the_picture_of_the_terminal_is_that_of_a_run() {
     let mut run = command(SHOWN);
-    run.env("CLICOLOR_FORCE", "1")
-        .env("COLUMNS", "100")
+    run.envs([("CLICOLOR_FORCE", "1"), ("COLUMNS", "100")])
         .env_remove("NO_COLOR");
     let done = done(&mut run);
     assert_eq!(done.code, Some(1), "{}", done.err);
@@ -74,11 +73,9 @@ fn pages_rules_and_messages_are_in_plain_words() {
 /// All pages of the repository, but the reports that the command writes.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(ROOT);
-    let mut pages: Vec<PathBuf> = fs::read_dir(root)
-        .expect("the repository")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
+    let entries = fs::read_dir(root).expect("the repository");
+    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     for folder in ["docs", "ci", "go", "benches", "fixtures", "src"] {
         pages.extend(files_of(&root.join(folder), "md"));
     }
@@ -108,12 +105,10 @@ fn anchors(page: &str) -> Vec<String> {
     let headings = page
         .lines()
         .filter_map(|line| line.trim_start_matches('#').strip_prefix(' '));
+    let is_kept = |letter: &char| letter.is_alphanumeric() || "-_".contains(*letter);
     let anchor = |heading: &str| -> String {
-        let letters = heading.to_lowercase().replace(' ', "-");
-        letters
-            .chars()
-            .filter(|one| one.is_alphanumeric() || "-_".contains(*one))
-            .collect()
+        let heading = heading.to_lowercase().replace(' ', "-");
+        heading.chars().filter(is_kept).collect()
     };
     headings.map(anchor).collect()
 }
@@ -160,8 +155,8 @@ const VERSIONED: &[&str] = &[
 
 #[test]
 fn versions_agree() {
-    let version =
-        Regex::new(r#"(?:[@:=]v?|[-/]v|Version = "|such as `)(\d+\.\d+\.\d+)\b"#).expect("a pattern");
+    let version = r#"(?:[@:=]v?|[-/]v|Version = "|such as `)(\d+\.\d+\.\d+)\b"#;
+    let version = Regex::new(version).expect("a pattern");
     for path in VERSIONED {
         let text = fs::read_to_string(Path::new(ROOT).join(path)).expect(path);
         for found in version.captures_iter(&text) {

@@ -12,16 +12,13 @@ use lab::{
 use super::{command::kubeconfig, network::silent_hub, served_lab::ServedLab, *};
 
 impl ServedLab {
-    /// The JSON that the doctor prints for a user.
-    async fn diagnosis(&self, user: &str, flags: &str) -> Value {
+    /// The JSON that the doctor prints for a user. It exits with that code, as it says.
+    async fn diagnosis(&self, code: i32, user: &str, flags: &str) -> Value {
         let done = self.call(user, &format!("doctor --format json {flags}")).await;
-        let diagnosis: Value =
-            serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("{}{}", done.out, done.err));
-        assert_eq!(
-            diagnosis["exitCode"],
-            done.code.expect("it exits"),
-            "{diagnosis:#}"
-        );
+        let diagnosis = serde_json::from_str::<Value>(&done.out);
+        let diagnosis = diagnosis.unwrap_or_else(|_| panic!("{}{}", done.out, done.err));
+        assert_eq!(done.code, Some(code), "{diagnosis:#}");
+        assert_eq!(diagnosis["exitCode"], code, "{diagnosis:#}");
         diagnosis
     }
 }
@@ -37,10 +34,8 @@ fn assert_checks(diagnosis: &Value, expected: &[(&str, &str, &str)]) {
         let worst = worst.unwrap_or_else(|| panic!("no {name}: {diagnosis:#}"));
         assert_eq!(worst["state"], *state, "{worst:#}");
         assert_contains(&format!("{} → {}", worst["fact"], worst["remedy"]), &[part]);
-        assert!(
-            *state != "error" || worst["remedy"].is_string(),
-            "no remedy: {worst:#}"
-        );
+        let has_remedy = *state != "error" || worst["remedy"].is_string();
+        assert!(has_remedy, "no remedy: {worst:#}");
     }
 }
 
@@ -84,13 +79,12 @@ async fn it_predicts_how_many_rules_a_run_judges() {
         "--observe 0s --no-probe --feature consumer-secrets",
         "--observe 0s --edition 2026-09 identity/ updates/",
     ] {
-        let diagnosis = lab.diagnosis("conformance", flags).await;
+        let diagnosis = lab.diagnosis(0, "conformance", flags).await;
         let run = format!("run {flags} --json {report}");
         lab.call("conformance", &run).await;
         let report = lab.folder.json("report.json");
-        let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
         let (skipped, judged): (Vec<_>, Vec<_>) =
-            verdicts.partition(|verdict| verdict["verdict"] == "skipped");
+            verdicts(&report).partition(|verdict| verdict["verdict"] == "skipped");
         for (level, key) in [("MUST", "must"), ("SHOULD", "should"), ("MAY", "may")] {
             let count = judged.iter().filter(|verdict| verdict["level"] == level).count();
             assert_eq!(diagnosis["rules"]["judged"][key], count, "{flags} {level}");
@@ -102,7 +96,7 @@ async fn it_predicts_how_many_rules_a_run_judges() {
             }
         }
     }
-    let diagnosis = lab.diagnosis("conformance", "--observe 0s").await;
+    let diagnosis = lab.diagnosis(0, "conformance", "--observe 0s").await;
     let gains = diagnosis["gains"].as_array().expect("gains").iter();
     let flags: Vec<&str> = gains.filter_map(|gain| gain["with"].as_str()).collect();
     let expected = [
@@ -126,8 +120,7 @@ async fn it_predicts_how_many_rules_a_run_judges() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_without_the_crd_says_how_to_install_it() {
     let lab = ServedLab::new(Hub::lab_with(Clock::system(), &[]).await.expect("a hub")).await;
-    let diagnosis = lab.diagnosis("conformance", "").await;
-    assert_eq!(diagnosis["exitCode"], 4);
+    let diagnosis = lab.diagnosis(4, "conformance", "").await;
     let install = "install the CRD: `clusterprofile-conformance crd | kubectl apply -f -`";
     assert_checks(&diagnosis, &[("hub/api", "error", install)]);
     assert_eq!(diagnosis["rules"], Value::Null);
@@ -137,8 +130,7 @@ async fn a_hub_without_the_crd_says_how_to_install_it() {
 async fn a_hub_without_profiles_is_not_ready() {
     let hub = Hub::lab_with(Clock::system(), &hub_definitions(&[])).await;
     let lab = ServedLab::new(hub.expect("a hub")).await;
-    let diagnosis = lab.diagnosis("conformance", "").await;
-    assert_eq!(diagnosis["exitCode"], 3);
+    let diagnosis = lab.diagnosis(3, "conformance", "").await;
     assert_checks(&diagnosis, &[("hub/profiles", "error", "--wait")]);
     let run = lab.call("conformance", "run --observe 1s").await;
     assert_eq!(run.code, Some(3), "{}", run.err);
@@ -152,20 +144,20 @@ async fn a_hub_without_profiles_is_not_ready() {
 async fn a_scope_without_objects_is_not_ready() {
     let (lab, ..) = ServedLab::with_manager().await;
     for (flags, code) in [("", 2), ("--wait", 0), ("-n lab-fleet", 2)] {
-        let diagnosis = lab.diagnosis("conformance", &format!("-n nope {flags}")).await;
-        assert_eq!(diagnosis["exitCode"], code, "{flags}: {diagnosis:#}");
-        let has_part = diagnosis
+        let diagnosis = lab
+            .diagnosis(code, "conformance", &format!("-n nope {flags}"))
+            .await;
+        let is_reported = diagnosis
             .to_string()
             .contains("no ClusterProfile in namespace nope");
-        assert_eq!(has_part, code == 2, "{flags}: {diagnosis:#}");
+        assert_eq!(is_reported, code == 2, "{flags}: {diagnosis:#}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
     let (lab, ..) = ServedLab::with_manager().await;
-    let diagnosis = lab.diagnosis("viewer", "").await;
-    assert_eq!(diagnosis["exitCode"], 4, "{diagnosis:#}");
+    let diagnosis = lab.diagnosis(4, "viewer", "").await;
     let role = "`clusterprofile-conformance rbac` prints the role";
     assert_checks(&diagnosis, &[("hub/profiles", "error", role)]);
 
@@ -182,8 +174,7 @@ async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
         rule("", "secrets", &["list"]),
     ];
     lab.server().add_user(User::with_rules("some", some));
-    let diagnosis = lab.diagnosis("some", "--observe 0s").await;
-    assert_eq!(diagnosis["exitCode"], 0, "{diagnosis:#}");
+    let diagnosis = lab.diagnosis(0, "some", "--observe 0s").await;
     let namespaces = "the runner may not read Namespaces, which leaves";
     let probe = "not even in a dry run, which leaves 1 MUST rule unjudged";
     let checks = [
@@ -197,12 +188,12 @@ async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
     // A run without permission to watch cannot begin.
     let lists = User::with_rules("lists", vec![profiles(&["get", "list"])]);
     lab.server().add_user(lists);
-    let diagnosis = lab.diagnosis("lists", "").await;
+    let diagnosis = lab.diagnosis(4, "lists", "").await;
     let watch = ("hub/profiles", "error", "may list them, but not watch them");
     assert_checks(&diagnosis, &[watch]);
     let run = lab.call("lists", "run --observe 1s").await;
-    assert_eq!(diagnosis["exitCode"], run.code.expect("it exits"), "{}", run.err);
-    assert_eq!(lab.diagnosis("lists", "--observe 0s").await["exitCode"], 0);
+    assert_eq!(run.code, Some(4), "{}", run.err);
+    lab.diagnosis(0, "lists", "--observe 0s").await;
 }
 
 #[test]
@@ -214,12 +205,8 @@ fn a_hub_that_hangs_or_is_away_ends_the_doctor_soon() {
         "give a slow hub more time with --request-timeout",
         "not ready: 1 error to fix before a run can begin (exit code 4)",
     ];
-    expect_output(
-        4,
-        format!("doctor --kubeconfig {hanging} --request-timeout 1s"),
-        &parts,
-    );
-
+    let doctor = format!("doctor --kubeconfig {hanging} --request-timeout 1s");
+    expect_output(4, doctor, &parts);
     let away = "doctor --kubeconfig unreachable.kubeconfig";
     expect_output(4, away, &["failed to reach the hub"]);
     expect_output(2, format!("{away} --context there"), &["its contexts: `here`"]);
@@ -267,18 +254,15 @@ async fn valid_files_are_reported_too() {
     let cluster = format!("server: '{}', certificate-authority-data: {ca}", served.server());
     let token = "token: a-member-token";
     folder.write("lisbon.kubeconfig", kubeconfig(&cluster, token));
-    folder.write(
-        "oslo.kubeconfig",
-        kubeconfig("server: 'https://127.0.0.1:1'", token),
-    );
+    let gone = kubeconfig("server: 'https://127.0.0.1:1'", token);
+    folder.write("oslo.kubeconfig", gone);
     let text = "fleet/lisbon: {kubeconfig: lisbon.kubeconfig}\nfleet/oslo: {kubeconfig: oslo.kubeconfig}\n";
     let members = folder.write("members.yaml", text);
     let driver = folder.write("driver.yaml", "hooks: {join: [sh], leave: [sh], restart: [sh]}\n");
     let json = folder.flag("r.json");
     let files = format!("--members {members} --driver {driver} --json {json}");
     let log = format!("--audit-log {ROOT}/fixtures/recorded/audit.log");
-    let diagnosis = lab.diagnosis("conformance", &format!("{files} {log}")).await;
-    assert_eq!(diagnosis["exitCode"], 0, "{diagnosis:#}");
+    let diagnosis = lab.diagnosis(0, "conformance", &format!("{files} {log}")).await;
     let checks = [
         ("evidence/members", "warn", "fleet/oslo (context here of"),
         ("evidence/mutations", "missing", "add --allow-mutations"),
@@ -294,9 +278,8 @@ async fn valid_files_are_reported_too() {
 async fn it_reads_the_configuration_of_the_run() {
     let (lab, ..) = ServedLab::with_manager().await;
     // The format is for a run alone.
-    let config = lab
-        .folder
-        .config("edition: 2026-09\nobserve: 10m\nformat: github");
+    let config = "edition: 2026-09\nobserve: 10m\nformat: github";
+    let config = lab.folder.config(config);
     let done = lab
         .call("conformance", &format!("doctor --config {config}"))
         .await;
@@ -304,30 +287,28 @@ async fn it_reads_the_configuration_of_the_run() {
     assert_contains(&done.out, &["a watch for 10m", "rules of edition 2026-09"]);
     let doctor = format!("doctor --config {config} --print-config");
     expect_output(0, doctor, &["observe: 10m"]);
-    refused(
-        "doctor --hub lab --manager reference",
-        &["a test hub needs no doctor"],
-    );
+    let test_hub = "doctor --hub lab --manager reference";
+    refused(test_hub, &["a test hub needs no doctor"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unusable_audit_log_is_not_collected() {
     let (lab, ..) = ServedLab::with_manager().await;
-    let without = lab.diagnosis("conformance", "--observe 0s").await;
+    let without = lab.diagnosis(0, "conformance", "--observe 0s").await;
     for (text, part) in [
         ("this is\nno audit log\n", "is not an audit log"),
         ("", "holds no event"),
     ] {
         let log = lab.folder.write("audit.log", text);
         let flags = format!("--observe 0s --audit-log {log}");
-        let diagnosis = lab.diagnosis("conformance", &flags).await;
+        let diagnosis = lab.diagnosis(0, "conformance", &flags).await;
         assert_checks(&diagnosis, &[("evidence/audit-log", "warn", part)]);
         assert_eq!(diagnosis["rules"], without["rules"]);
         let collected = |diagnosis: &Value| {
-            let checks = diagnosis["checks"].as_array().expect("checks").clone();
+            let mut checks = diagnosis["checks"].as_array().expect("checks").iter();
             checks
-                .into_iter()
                 .find(|check| check["check"] == "evidence/collected")
+                .cloned()
         };
         assert_eq!(collected(&diagnosis), collected(&without));
     }
@@ -336,21 +317,23 @@ async fn an_unusable_audit_log_is_not_collected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_consumer_without_a_driver_is_told_what_a_driver_adds() {
     let (lab, ..) = ServedLab::with_manager().await;
-    let diagnosis = lab.diagnosis("conformance", "--role consumer").await;
+    let diagnosis = lab.diagnosis(0, "conformance", "--role consumer").await;
     assert_checks(&diagnosis, &[("rules/judged", "warn", "a run can judge none of")]);
     let gains = diagnosis["gains"].as_array().expect("gains");
-    let drivers = Vec::from_iter(gains.iter().filter(|gain| gain["with"] == "--driver FILE"));
-    assert_eq!(drivers.len(), 1, "{gains:#?}");
-    let rules = drivers[0]["rules"].as_array().expect("rules").iter();
-    let calls = rules.filter(|rule| {
+    let mut drivers = gains.iter().filter(|gain| gain["with"] == "--driver FILE");
+    let driver = drivers.next().expect("a driver");
+    assert_eq!(drivers.next(), None, "{gains:#?}");
+    let needs_calls = |rule: &Value| {
         let rule = rules::find(rule.as_str().expect("an id")).expect("a rule");
         rule.facts.needs.contains(&Kind::PluginCalls) || rule.facts.needs.contains(&Kind::MemberCalls)
-    });
-    assert!(calls.count() > 0, "{gains:#?}");
+    };
+    assert!(
+        driver["rules"].as_array().expect("rules").iter().any(needs_calls),
+        "{driver:#}"
+    );
     let done = lab.call("conformance", "doctor --role consumer").await;
-    let printed = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_contains(
-        &printed,
+        &done.out,
         &["if the consumer claims the features that they need; "],
     );
 }

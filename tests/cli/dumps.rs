@@ -28,10 +28,8 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
     expect(3, &run);
     let folder = Folder::new();
     let (record, json) = (folder.flag("evidence.jsonl"), folder.flag("report.json"));
-    expect(
-        1,
-        format!("{run} --clusterset fleet=production --record {record}"),
-    );
+    let declared = format!("{run} --clusterset fleet=production --record {record}");
+    expect(1, declared);
     expect(1, format!("replay {record} {rule} --json {json}"));
     let report = folder.json("report.json");
     let finding = &verdict_of(&report, rule)["findings"][0];
@@ -52,7 +50,7 @@ fn a_conforming_dump_has_no_violation_and_is_not_called_conformant() {
     assert_contains(&words, &["no violation found: "]);
     let (_, needs) = words
         .split_once("2 profiles, single snapshot to check the rest, add ")
-        .expect("it says what a dump cannot show");
+        .expect("advice");
     assert_contains(needs, &["a watch", "a driver"]);
 }
 
@@ -71,8 +69,8 @@ fn a_violation_is_printed_in_80_columns_with_its_remedy() {
     let is_whole = |line: &str| line.contains("were not selected") && line.contains("single snapshot");
     assert!(piped.out.lines().any(is_whole), "{}", piped.out);
     // How many rules there are besides is not of this test.
-    let others =
-        Regex::new(r"\d+\s+were\s+not\s+selected|\d+ of \d+\s+MUST\s+rules\s+judged").expect("a pattern");
+    let others = r"\d+\s+were\s+not\s+selected|\d+ of \d+\s+MUST\s+rules\s+judged";
+    let others = Regex::new(others).expect("a pattern");
     assert_eq!(others.find_iter(&done.out).count(), 2, "{}", done.out);
     insta::assert_snapshot!(others.replace_all(&done.out, "[others]"));
 }
@@ -81,21 +79,16 @@ fn a_violation_is_printed_in_80_columns_with_its_remedy() {
 fn should_rules_count_under_strict() {
     let run = "run --from violating.yaml conditions/joined-reported conditions/well-formed";
     expect_output(0, run, &["warning   conditions/joined-reported (1 finding): "]);
-    expect_output(
-        1,
-        format!("{run} --strict"),
-        &["1 SHOULD rule fails (", ", strict)"],
-    );
+    let parts = ["1 SHOULD rule fails (", ", strict)"];
+    expect_output(1, format!("{run} --strict"), &parts);
 }
 
 #[test]
 fn a_replay_gives_the_same_report() {
     let folder = Folder::new();
     let [evidence, first, again] = ["evidence.jsonl.zst", "1.json", "2.json"].map(|name| folder.flag(name));
-    expect(
-        1,
-        format!("run --from violating.yaml --record {evidence} --json {first}"),
-    );
+    let run = format!("run --from violating.yaml --record {evidence} --json {first}");
+    expect(1, run);
     expect(1, format!("replay {evidence} --json {again}"));
     let [mut first, mut again] = ["1.json", "2.json"].map(|name| folder.json(name));
     assert_eq!(again["evidence"]["file"], Value::from(evidence));
@@ -118,10 +111,8 @@ fn each_command_that_reads_a_file_bounds_it() {
     };
     let dump: Vec<String> = (0..200).map(profile).collect();
     let dump = folder.write("dump.json", dump.join("\n"));
-    expect(
-        1,
-        format!("run --from {dump} --report {report} --record {evidence}"),
-    );
+    let run = format!("run --from {dump} --report {report} --record {evidence}");
+    expect(1, run);
     let parts = ["it holds more than 100 bytes, unpacked", "--max-input SIZE"];
     for line in [
         format!("run --from {dump}"),

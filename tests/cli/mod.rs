@@ -28,27 +28,16 @@ use serde_json::{Value, json};
 use crate::{
     command::{
         self, Folder, assert_contains, call, command, done, expect, expect_output, refused, signal, table,
-        unwrapped,
+        unwrapped, verdict_of, verdicts,
     },
     served_lab,
 };
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The first lines of a configuration.
 const HEAD: &str = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\n";
 
-/// The verdict of a rule in a JSON report.
-fn verdict_of<'a>(report: &'a Value, rule: &str) -> &'a Value {
-    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    verdicts
-        .find(|verdict| verdict["rule"] == rule)
-        .expect("the rule is in the report")
-}
-
-/// The ids of the rules with a verdict.
 fn rules_with<'a>(report: &'a Value, verdict: &str) -> Vec<&'a str> {
-    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    let rules = verdicts.filter(|of_rule| of_rule["verdict"] == verdict);
+    let rules = verdicts(report).filter(|of_rule| of_rule["verdict"] == verdict);
     rules.filter_map(|of_rule| of_rule["rule"].as_str()).collect()
 }

@@ -6,7 +6,6 @@ use super::*;
 
 const LAB: &str = "run --hub lab --manager";
 
-/// The result of a rule on the reference implementation.
 fn expected_of_reference(rule: &str) -> &'static str {
     match rule {
         // No published definition takes the list that KEP-5339 asks for, so the manager publishes none.
@@ -27,7 +26,7 @@ fn every_rule_of_each_role_is_judged_by_default() {
         let report = folder.json("report.json");
         assert_eq!(report["decision"], "conformant");
         assert_eq!(report["watched"], true);
-        for verdict in report["verdicts"].as_array().expect("verdicts") {
+        for verdict in verdicts(&report) {
             let expected = expected_of_reference(verdict["rule"].as_str().expect("a rule"));
             assert_eq!(verdict["verdict"], expected, "{verdict}");
         }
@@ -47,14 +46,12 @@ fn evidence_of_the_lab_can_be_left_out() {
     let printed = expect(0, format!("{LAB} reference {none} --json {json}"));
     assert!(!printed.contains("judged from the audit log"), "{printed}");
     let report = folder.json("report.json");
-    for verdict in report["verdicts"].as_array().expect("verdicts") {
+    for verdict in verdicts(&report) {
         let rule = rules::find(verdict["rule"].as_str().expect("an id")).expect("a rule");
         let needs = &rule.facts.needs;
         let is_skipped = verdict["verdict"] == "skipped";
-        assert!(
-            is_skipped || !(needs.contains(&Kind::Driver) || needs.contains(&Kind::Members)),
-            "{verdict}"
-        );
+        let needs_others = needs.contains(&Kind::Driver) || needs.contains(&Kind::Members);
+        assert!(is_skipped || !needs_others, "{verdict}");
     }
     // A run that cannot show the driver's effects leaves it out by itself.
     expect(0, format!("{LAB} reference --observe 0s"));
@@ -74,7 +71,6 @@ fn a_run_on_placements_requests_neither_secrets_nor_dry_runs() {
     }
 }
 
-/// The header of an evidence file.
 pub fn header_of(evidence: &str) -> Value {
     let first = evidence.lines().next().expect("a first line");
     let line: Value = serde_json::from_str(first).expect("JSON");
@@ -84,24 +80,24 @@ pub fn header_of(evidence: &str) -> Value {
 #[test]
 fn failures_of_the_first_list_are_printed_once() {
     let folder = Folder::new();
-    let waivers = folder.write(
-        "waivers.yaml",
-        "waivers: [{rule: access/no-secrets, reason: known, link: 'https://issues.example/1', expires: 2099-01-01}]",
-    );
+    let waiver =
+        "rule: access/no-secrets, reason: known, link: 'https://issues.example/1', expires: 2099-01-01";
+    let waivers = folder.write("waivers.yaml", format!("waivers: [{{{waiver}}}]"));
     let waived = format!("reference=access/no-secrets --observe 5m --waivers {waivers} identity/");
     let none = "no MUST rule fails; watching for 5m";
     let one = "1 MUST rule fails (access/no-secrets); watching for 5m";
     let two = "2 MUST rules fail (conditions/well-formed, access/no-secrets); watching for 1m 30s";
+    let secrets = "reference=access/no-secrets";
     for (code, line, expected) in [
         (0, "reference --observe 5m access/", Some(none)),
-        (1, "reference=access/no-secrets --observe 5m access/", Some(one)),
+        (1, &format!("{secrets} --observe 5m access/"), Some(one)),
         (
             1,
-            "reference=access/no-secrets,conditions/well-formed --observe 90s",
+            &format!("{secrets},conditions/well-formed --observe 90s"),
             Some(two),
         ),
         // A single snapshot.
-        (1, "reference=access/no-secrets --observe 0s access/", None),
+        (1, &format!("{secrets} --observe 0s access/"), None),
         (0, &waived, Some(none)),
         // A SHOULD rule.
         (
@@ -134,10 +130,8 @@ fn a_short_run_over_new_and_wrong_profiles_does_not_pass() {
     let open = expect_output(3, format!("{UNLABELED} --settle 0s"), &["a violation at the end"]);
     assert!(!open.contains("to settle"), "{open}");
     // The evidence has what came after the window.
-    expect(
-        1,
-        format!("replay {record} identity/manager-label-present --json {again}"),
-    );
+    let replay = format!("replay {record} identity/manager-label-present --json {again}");
+    expect(1, replay);
     let (first, again) = (folder.json("first.json"), folder.json("again.json"));
     assert_eq!(first["settled"]["profiles"], 1);
     assert_eq!(first["settled"], again["settled"]);

@@ -15,7 +15,6 @@ impl Folder {
         serde_saphyr::from_str(&self.text(name)).expect("YAML")
     }
 
-    /// Replaces a text in a file.
     pub fn edit(&self, name: &str, old: &str, new: &str) {
         let text = self.text(name);
         assert_contains(&text, &[old]);
@@ -53,10 +52,8 @@ fn a_report_is_verified_against_its_evidence() {
 fn files_that_are_not_reports_or_evidence_are_refused() {
     let folder = Folder::new();
     let (report, evidence) = folder.report(0, "one", "--from conforming.yaml identity/");
-    refused(
-        format!("report verify {report} missing.jsonl"),
-        &["missing.jsonl"],
-    );
+    let verify = format!("report verify {report} missing.jsonl");
+    refused(verify, &["missing.jsonl"]);
     refused(format!("report verify {report} ."), &["is not a file"]);
     let parts = ["one.jsonl.zst", "did you pass the evidence file"];
     refused(format!("report diff {report} {evidence}"), &parts);
@@ -88,10 +85,8 @@ fn a_report_of_a_stream_names_no_evidence() {
     assert_eq!(done(run.stdin(dump)).code, Some(0));
     assert_eq!(folder.yaml("report.yaml").get("evidence"), None);
     // A dump is evidence as well, while nothing is added to it.
-    expect(
-        0,
-        format!("run --from conforming.yaml identity/ --report {report}"),
-    );
+    let run = format!("run --from conforming.yaml identity/ --report {report}");
+    expect(0, run);
     assert_eq!(folder.yaml("report.yaml")["evidence"]["file"], "conforming.yaml");
     expect(0, format!("report verify {report} conforming.yaml"));
 }
@@ -101,12 +96,10 @@ fn a_report_of_a_stream_names_no_evidence() {
 fn a_rule_says_once_which_evidence_it_was_judged_from() {
     let folder = Folder::new();
     let json = folder.flag("out.json");
-    expect(
-        0,
-        format!("run --hub lab --manager reference --driver none --json {json}"),
-    );
+    let run = format!("run --hub lab --manager reference --driver none --json {json}");
+    expect(0, run);
     let report = folder.json("out.json");
-    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    let verdicts = verdicts(&report);
     let counts = verdicts.map(|verdict| verdict["notes"].to_string().matches("\"judged from").count());
     assert_eq!(counts.max(), Some(1));
 }

@@ -6,13 +6,12 @@ use jsonschema::Validator;
 
 use super::{docs::assert_published, *};
 
-/// The names that `schema` knows.
 fn names() -> Vec<String> {
     let printed = call("schema nonsense").err;
     let list = printed
         .split_once("[possible values: ")
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .expect("clap names them");
+        .and_then(|(_, rest)| rest.split_once(']'));
+    let list = list.expect("clap names them");
     list.0.split(", ").map(str::to_owned).collect()
 }
 
@@ -34,9 +33,8 @@ fn yaml(text: &str) -> Value {
 #[track_caller]
 fn assert_valid(validator: &Validator, value: &Value) {
     let errors = validator.iter_errors(value);
-    let errors: Vec<String> = errors
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
+    let errors = errors.map(|error| format!("{}: {error}", error.instance_path()));
+    let errors: Vec<String> = errors.collect();
     assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
 }
 
@@ -69,15 +67,15 @@ fn all_keys_are_published() {
         let Some(description) = property["description"].as_str() else {
             continue;
         };
-        let holds = match (property["type"].as_str(), &property["enum"]) {
-            (_, Value::Array(names)) => {
-                let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-                names.join(", ")
-            }
-            (Some("boolean"), _) => "true or false".to_owned(),
-            (Some("integer"), _) => "a number".to_owned(),
-            (Some(_), _) => "text".to_owned(),
-            (None, _) => "texts".to_owned(),
+        let names = property["enum"].as_array().into_iter().flatten();
+        let names: Vec<&str> = names.filter_map(Value::as_str).collect();
+        let names = names.join(", ");
+        let holds = match property["type"].as_str() {
+            _ if !names.is_empty() => &names,
+            Some("boolean") => "true or false",
+            Some("integer") => "a number",
+            Some(_) => "text",
+            None => "texts",
         };
         let description = description.replace('|', "\\|");
         writeln!(table, "| `{name}` | {holds} | {description} |").expect("a text takes all");

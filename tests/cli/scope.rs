@@ -30,9 +30,8 @@ fn the_evidence_keeps_agents_and_the_expected_number_of_profiles() {
     let flags = "--cluster-manager-agent hub --cluster-manager-agent agent --expect-profiles 3";
     call(format!("run --from conforming.yaml {flags} --record {record}"));
     // A replay keeps what was recorded, and its own flags win.
-    call(format!(
-        "replay {record} --cluster-manager-agent hub --record {again}"
-    ));
+    let replay = format!("replay {record} --cluster-manager-agent hub --record {again}");
+    call(replay);
     for (file, agents) in [
         ("evidence.jsonl", json!(["hub", "agent"])),
         ("again.jsonl", json!(["hub"])),

@@ -31,17 +31,13 @@ fn start(folder: &Folder, flags: &str) -> (Child, BufReader<ChildStderr>) {
     for report in formats.chain(["record"]) {
         run.args([format!("--{report}"), folder.flag(report)]);
     }
-    let mut child = run
-        .env("XDG_STATE_HOME", folder.path("state"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command runs");
+    run.env("XDG_STATE_HOME", folder.path("state"));
+    run.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = run.spawn().expect("the command runs");
     let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
     (child, stderr)
 }
 
-/// Reads up to the line with this part.
 fn wait_for(output: &mut impl BufRead, part: &str) {
     let mut text = String::new();
     while !text.contains(part) {
@@ -103,12 +99,11 @@ async fn a_second_signal_ends_a_run_immediately() {
     .await;
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     // Lets go of the hook of the next member, which waits for a reader.
-    drop(
-        fs::File::options()
-            .read(true)
-            .write(true)
-            .open(folder.path("joined")),
-    );
+    let pipe = fs::File::options()
+        .read(true)
+        .write(true)
+        .open(folder.path("joined"));
+    drop(pipe.expect("a pipe"));
     assert!(output.stdout.is_empty(), "{output:?}");
     assert!(!folder.path("json").exists());
     for entry in fs::read_dir(folder.path("")).expect("the folder") {

@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Command lines, and parts of the message.
 const REFUSED: &str = "
 # Names that do not exist.
 run --nonsense | --nonsense

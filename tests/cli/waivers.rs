@@ -20,10 +20,8 @@ fn waived_violations_are_reported_as_waived_and_never_as_passed() {
     let folder = Folder::new();
     let waivers = folder.waivers(&["object: fleet/hangar-east, expires: 2999-01-01"]);
     let [json, junit, record] = ["report.json", "report.xml", "evidence.jsonl"].map(|name| folder.flag(name));
-    expect(
-        1,
-        format!("run --from violating.yaml --exact {RULE} --record {record}"),
-    );
+    let run = format!("run --from violating.yaml --exact {RULE} --record {record}");
+    expect(1, run);
     for judge in ["run --from violating.yaml", &format!("replay {record}")] {
         let flags = format!("--verbose --waivers {waivers} --exact {RULE} --json {json} --junit {junit}");
         let parts = [
@@ -83,8 +81,8 @@ fn an_idle_waiver_is_reported_for_each_api() {
     let waivers = folder.flag("waivers.yaml");
     let lab = format!("run --hub lab --manager reference --strict --driver none --waivers {waivers}");
     for rule in ["version/well-formed", "placement-slices/decisions-present"] {
-        let waiver =
-            format!("{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2999-01-01}}");
+        let link = "link: 'https://issues.example/1', expires: 2999-01-01";
+        let waiver = format!("{{rule: {rule}, reason: r, {link}}}");
         folder.write("waivers.yaml", format!("waivers: [{waiver}]"));
         let complaint = format!("the waiver of {rule} waives nothing");
         expect_output(1, format!("{lab} --role manager,scheduler"), &[&complaint]);

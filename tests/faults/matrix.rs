@@ -38,15 +38,14 @@ fn every_rule_has_a_fault(role: Role) -> Result<(), Failed> {
         .map_or(Ok(()), |id| fail(format!("no fault breaks {id}")))
 }
 
-/// Whether an edition has the rule as a MUST.
 pub fn is_must(rule: &str) -> bool {
-    let editions = rules::find(rule)
-        .into_iter()
-        .flat_map(|rule| &rule.facts.editions);
-    editions.into_iter().any(|applies| applies.level == Level::Must)
+    let rule = rules::find(rule).expect("a known rule");
+    rule.facts
+        .editions
+        .iter()
+        .any(|applies| applies.level == Level::Must)
 }
 
-/// Whether a rule needs that kind of evidence.
 pub fn needs(rule: &str, kind: Kind) -> bool {
     rules::find(rule).is_some_and(|rule| rule.facts.needs.contains(&kind))
 }
@@ -74,7 +73,6 @@ pub fn without_audit_log(mut evidence: Evidence) -> Evidence {
     evidence
 }
 
-/// Each rule has the expected verdict.
 pub fn expect_verdicts(
     evidence_name: &str,
     mut others: Verdicts,

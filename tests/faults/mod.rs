@@ -13,7 +13,10 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
 use self::matrix::{Verdicts, check_fault, expect_verdicts, is_must, needs, verdicts, without_audit_log};
-use crate::{command::Done, reference_runs::observe};
+use crate::{
+    command::{Done, verdict_of},
+    reference_runs::observe,
+};
 
 pub fn trials(args: &Arguments) -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -86,13 +89,9 @@ fn with_fault(fault: &FaultInfo) -> Result<(), Failed> {
 
 /// The report of the run has the verdicts of its recorded evidence.
 fn expect_reported(report: &Value, verdicts: &Verdicts) -> Result<(), Failed> {
-    let rules = report["verdicts"]
-        .as_array()
-        .ok_or("the report has no verdicts")?;
     for (id, (verdict, _)) in verdicts {
-        let reported = rules.iter().find(|rule| rule["rule"] == *id);
-        let reported = reported.map(|rule| &rule["verdict"]);
-        if reported != Some(&serde_json::json!(verdict)) {
+        let reported = &verdict_of(report, id)["verdict"];
+        if *reported != serde_json::json!(verdict) {
             return fail(format!(
                 "{id} is {verdict:?} by the evidence, and {reported:?} in the report"
             ));
@@ -105,13 +104,10 @@ fn expect_code(done: &Done, code: i32) -> Result<(), Failed> {
     if done.code == Some(code) {
         return Ok(());
     }
-    fail(format!(
-        "expected exit code {code}, got {:?}\n{}",
-        done.code, done.out
-    ))
+    let (ended, out) = (done.code, &done.out);
+    fail(format!("expected exit code {code}, got {ended:?}\n{out}"))
 }
 
-/// A failed trial.
 fn fail(message: String) -> Result<(), Failed> {
     Err(message.into())
 }

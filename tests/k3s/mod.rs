@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use crate::{
-    command::{self, Done, Folder, assert_contains, done, signal},
+    command::{self, Done, Folder, assert_contains, done, signal, verdicts},
     trials::trial,
 };
 
@@ -49,7 +49,6 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// The command in a folder, with an engine at `host`.
 fn command(folder: &Folder, host: &str, line: &str) -> Command {
     let mut command = command::command(line);
     command
@@ -116,12 +115,10 @@ fn a_start_that_fails_leaves_nothing() {
     let Done { code, out, err } = done(&mut command(&Folder::new(), &host, RUN));
     assert_eq!(code, Some(4), "{out}{err}");
     assert_contains(&err, &["no privileged containers here"]);
-    removed
-        .recv_timeout(Duration::from_secs(10))
-        .expect("it is removed");
+    let removed = removed.recv_timeout(Duration::from_secs(10));
+    removed.expect("it is removed");
 }
 
-/// The engine that the command finds.
 struct Engine {
     host: String,
 }
@@ -137,7 +134,6 @@ impl Engine {
         }
     }
 
-    /// The names of the suite's containers.
     fn containers(&self) -> Vec<String> {
         let socket = self.host.strip_prefix("unix://").expect("a socket");
         let mut stream = UnixStream::connect(socket).expect("the engine listens");
@@ -162,8 +158,7 @@ impl Engine {
         // It was fetched from the container.
         assert_contains(&printed, &["judged from the audit log"]);
         let report = folder.json("report.json");
-        let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        let has = |verdict: &str| verdicts.clone().any(|rule| rule["verdict"] == verdict);
+        let has = |verdict: &str| verdicts(&report).any(|rule| rule["verdict"] == verdict);
         assert!(has("pass") && !has("fail"), "{printed}");
         assert_eq!(self.containers(), [""; 0], "{printed}");
     }

@@ -53,9 +53,8 @@ async fn denies_bad_manager_labels(assets: &Assets) {
             sleep(Duration::from_millis(250)).await;
         }
     };
-    timeout(ENFORCED, enforced)
-        .await
-        .expect("the policy is not enforced");
+    let enforced = timeout(ENFORCED, enforced).await;
+    enforced.expect("the policy is not enforced");
 
     for version in ["v1alpha1", "v1alpha2"] {
         for (label, denied) in [

@@ -22,31 +22,35 @@ use crate::{
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("real::envtest::the_audit_log_has_no_secret", |assets| {
-            runtime().block_on(the_audit_log_has_no_secret(assets));
-        }),
-        trial("real::envtest::a_run_and_the_doctor_store_nothing", |assets| {
-            runtime().block_on(a_run_and_the_doctor_store_nothing(assets));
-        }),
-        trial("real::envtest::the_scheduler_publishes_on_a_real_hub", |assets| {
-            runtime().block_on(the_scheduler_publishes_on_a_real_hub(assets));
-        }),
+        trial("the_audit_log_has_no_secret", the_audit_log_has_no_secret),
+        trial(
+            "a_run_and_the_doctor_store_nothing",
+            a_run_and_the_doctor_store_nothing,
+        ),
+        trial(
+            "the_scheduler_publishes_on_a_real_hub",
+            the_scheduler_publishes_on_a_real_hub,
+        ),
     ]
 }
 
-fn trial(name: &str, test: fn(Assets)) -> Trial {
-    trial_with(name, assets_or_reason, test)
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Runtime::new().unwrap()
+fn trial<F: Future<Output = ()> + 'static>(name: &str, test: fn(Assets) -> F) -> Trial {
+    trial_with(
+        format!("real::envtest::{name}"),
+        assets_or_reason,
+        move |assets| {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            runtime.block_on(test(assets));
+        },
+    )
 }
 
 async fn the_audit_log_has_no_secret(assets: Assets) {
     let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let client = hub.connection.client.clone();
     let namespace = json!({"metadata": {"name": "fleet"}});
-    send(&client, Method::POST, "/api/v1/namespaces", Some(namespace))
+    let namespaces = "/api/v1/namespaces";
+    send(&client, Method::POST, namespaces, Some(namespace))
         .await
         .unwrap();
     let secret = json!({"metadata": {"name": "credentials"}, "stringData": {"Config": "a-canary"}});
@@ -137,7 +141,6 @@ async fn a_run_and_the_doctor_store_nothing(assets: Assets) {
     hub.stop().await.unwrap();
 }
 
-/// Calls the command.
 async fn call_in_background(line: String) -> Done {
     tokio::task::spawn_blocking(move || call(line)).await.unwrap()
 }
@@ -173,19 +176,12 @@ async fn the_scheduler_publishes_on_a_real_hub(assets: Assets) {
     };
     publish().await;
     let published = slices("v1alpha1").await;
-    let sizes = published.iter();
-    let sizes = sizes.map(|(name, clusters, _)| (name.trim_start_matches("reference-scheduler-"), *clusters));
-    let expected = [
-        ("at-the-edge-0", 3),
-        ("few-0", 5),
-        ("full-0", 100),
-        ("growing-0", 99),
-        ("large-0", 100),
-        ("large-1", 10),
-        ("none-0", 0),
-        ("unordered-0", 8),
-    ];
-    assert_eq!(sizes.collect::<Vec<_>>(), expected);
+    let sizes = published.iter().map(|(name, clusters, _)| {
+        let name = name.trim_start_matches("reference-scheduler-");
+        format!("{name} {clusters}")
+    });
+    let expected = "at-the-edge-0 3, few-0 5, full-0 100, growing-0 99, large-0 100, large-1 10, none-0 0, unordered-0 8";
+    assert_eq!(sizes.collect::<Vec<_>>().join(", "), expected);
     assert_eq!(slices("v1alpha2").await, published);
     publish().await;
     assert_eq!(slices("v1alpha1").await, published);
@@ -201,12 +197,10 @@ async fn everything(client: &Client) -> Vec<String> {
         "/api/v1/namespaces",
     ] {
         let list = send(client, Method::GET, path, None).await.unwrap();
-        let items = list["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|item| &item["metadata"]);
-        found.extend(items.map(|item| format!("{path} {} {}", item["name"], item["resourceVersion"])));
+        for item in list["items"].as_array().unwrap() {
+            let (name, version) = (&item["metadata"]["name"], &item["metadata"]["resourceVersion"]);
+            found.push(format!("{path} {name} {version}"));
+        }
     }
     assert!(found.len() > 20, "{found:?}");
     found

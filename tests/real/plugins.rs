@@ -14,7 +14,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
-    command::{Folder, command, done},
+    command::{Folder, command, done, verdict_of},
     send::send,
     trials::{assets_or_reason, trial_with},
 };
@@ -97,10 +97,8 @@ async fn what_plugins_yield_is_judged(assets: &Assets, plugins: &Path) {
     let real = |name: &str| json!({"command": plugins.join(name), "args": []});
     let judged = world.judge(&real(SECRETREADER), &real(KUBECONFIG_READER));
     // Each profile whose plugin does not yield a credential that its member knows, and no other.
-    assert_eq!(
-        judged,
-        ["absent", "kubeconfig-absent", "kubeconfig-wrong", "wrong"]
-    );
+    let expected = ["absent", "kubeconfig-absent", "kubeconfig-wrong", "wrong"];
+    assert_eq!(judged, expected);
     // A plugin that hangs is ended, and one that prints garbage is reported; neither keeps the run from its end.
     let hangs = json!({"command": "sleep", "args": ["600"]});
     let prints_garbage = json!({"command": "echo", "args": ["token: garbage"]});
@@ -175,8 +173,7 @@ impl World {
             "replay evidence.jsonl --exact {RULE} --json report.json"
         ));
         let report = self.folder.json("report.json");
-        let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        let verdict = verdicts.find(|verdict| verdict["rule"] == RULE).expect("judged");
+        let verdict = verdict_of(&report, RULE);
         assert_eq!(verdict["examined"], 6, "{verdict:#}");
         let findings = verdict["findings"].as_array().expect("findings");
         let name = |finding: &Value| finding["object"]["name"].as_str().expect("a name").to_owned();

@@ -27,7 +27,6 @@ pub fn trials() -> Vec<Trial> {
     trials.collect()
 }
 
-/// The shell blocks of the README.
 fn blocks() -> Vec<String> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = fs::read_to_string(readme).expect("it is there");
@@ -81,10 +80,8 @@ impl Place {
         fs::create_dir(place.bin())?;
         symlink(SUITE, place.bin().join("clusterprofile-conformance"))?;
         let cargo = place.bin().join("cargo");
-        fs::write(
-            &cargo,
-            "#!/usr/bin/env bash\n[ \"$1 $2\" = 'run --' ] && shift 2 && exec clusterprofile-conformance \"$@\"\n",
-        )?;
+        let script = "[ \"$1 $2\" = 'run --' ] && shift 2 && exec clusterprofile-conformance \"$@\"";
+        fs::write(&cargo, format!("#!/usr/bin/env bash\n{script}\n"))?;
         fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755))?;
         Ok(place)
     }

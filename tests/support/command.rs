@@ -9,10 +9,8 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The binary.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
 
-/// The code and the output of a call.
 pub struct Done {
     pub code: Option<i32>,
     pub out: String,
@@ -34,12 +32,8 @@ pub fn command(line: impl AsRef<str>) -> Command {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"))
         .stdin(Stdio::null())
         .env("HOME", "/nonexistent");
-    for name in [
-        "KUBECONFIG",
-        "KUBERNETES_SERVICE_HOST",
-        "COLUMNS",
-        "JOB_COMPLETION_INDEX",
-    ] {
+    let variables = "KUBECONFIG KUBERNETES_SERVICE_HOST COLUMNS JOB_COMPLETION_INDEX";
+    for name in variables.split(' ') {
         command.env_remove(name);
     }
     command
@@ -62,15 +56,9 @@ pub fn done(command: &mut Command) -> Done {
 #[track_caller]
 pub fn expect(code: i32, line: impl AsRef<str>) -> String {
     let done = call(&line);
-    assert_eq!(
-        done.code,
-        Some(code),
-        "{}\n{}{}",
-        line.as_ref(),
-        done.out,
-        done.err
-    );
-    done.out + &done.err
+    let printed = done.out + &done.err;
+    assert_eq!(done.code, Some(code), "{}\n{printed}", line.as_ref());
+    printed
 }
 
 /// Calls it, expects that code and all these parts in its output, and returns what it prints to both streams.
@@ -92,11 +80,18 @@ pub fn refused(line: impl AsRef<str>, parts: &[&str]) {
 }
 
 /// The rows of a table: one a line, with ` | ` between the cells. A line that begins with `#` is a heading.
-pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
-    let rows = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    rows.map(|row| row.split(" | ").collect())
+pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> + Clone {
+    let is_row = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    text.lines().filter(is_row).map(|row| row.split(" | ").collect())
+}
+
+pub fn verdicts(report: &Value) -> impl Iterator<Item = &Value> + Clone {
+    report["verdicts"].as_array().expect("verdicts").iter()
+}
+
+pub fn verdict_of<'a>(report: &'a Value, rule: &str) -> &'a Value {
+    let verdict = verdicts(report).find(|verdict| verdict["rule"] == rule);
+    verdict.unwrap_or_else(|| panic!("no {rule} in the report"))
 }
 
 /// Asserts that the text has all these parts, wherever its lines are wrapped.
@@ -104,10 +99,8 @@ pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
 pub fn assert_contains(text: &str, parts: &[&str]) {
     let unwrapped = unwrapped(text);
     for part in parts {
-        assert!(
-            text.contains(part) || unwrapped.contains(part),
-            "{part:?} is not in: {text}"
-        );
+        let is_there = text.contains(part) || unwrapped.contains(part);
+        assert!(is_there, "{part:?} is not in: {text}");
     }
 }
 
@@ -116,12 +109,10 @@ pub fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Sends a signal to a process.
 pub fn signal(process: &Child, name: &str) {
-    let kill = Command::new("kill")
-        .args([name, &process.id().to_string()])
-        .status();
-    assert!(kill.expect("kill runs").success());
+    let mut kill = Command::new("kill");
+    let status = kill.args([name, &process.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
 }
 
 /// A folder that is removed with this.
@@ -136,12 +127,10 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// A path in it, for a flag.
     pub fn flag(&self, name: &str) -> String {
         self.path(name).to_str().expect("UTF-8").to_owned()
     }
 
-    /// Writes a file, and returns its path.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
         fs::write(self.path(name), text).expect("written");
         self.flag(name)
@@ -155,7 +144,6 @@ impl Folder {
         serde_json::from_str(&self.text(name)).expect("JSON")
     }
 
-    /// A kubeconfig for that port of this machine.
     pub fn kubeconfig(&self, port: u16) -> String {
         self.kubeconfig_with(&format!("server: 'http://127.0.0.1:{port}'"), "")
     }

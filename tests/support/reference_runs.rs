@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::command::{Done, Folder, command, done};
 
-/// A run of the binary: its evidence, its JSON report, and what it printed.
 pub struct ReferenceRun {
     pub evidence: Evidence,
     // Tests of the lab read only the evidence.

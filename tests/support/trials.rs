@@ -6,7 +6,6 @@ use envtest::Assets;
 use lab::hub;
 use libtest_mimic::{Completion, Failed, Trial};
 
-/// A trial that needs nothing.
 pub fn trial(name: impl Into<String>, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, || {
         test();

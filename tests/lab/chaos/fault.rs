@@ -20,7 +20,6 @@ pub enum On {
     Stream,
     /// Watches that go on from a resourceVersion.
     Resume,
-    /// All requests for profiles.
     Profiles,
     Secrets,
     /// Writes that store nothing.
@@ -28,7 +27,6 @@ pub enum On {
 }
 
 impl On {
-    /// Whether that request is one of them.
     pub fn holds(self, uri: &str) -> bool {
         let path = uri.split('?').next().unwrap_or_default();
         let is_profiles = path.ends_with("/clusterprofiles");
@@ -65,7 +63,6 @@ pub enum Act {
     Repeats(&'static str, &'static str),
     /// Success, then bookmarks without end as fast as they are read, and a profile now and then.
     Floods,
-    /// No answer.
     Hangs,
     /// No connection, or none that lasts.
     Resets,
@@ -124,7 +121,6 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Hits all such requests.
     pub const fn always(on: On, act: Act) -> Self {
         Self {
             on,

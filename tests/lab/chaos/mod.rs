@@ -9,15 +9,7 @@ mod rows;
 mod schedules;
 mod world;
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::time::Duration;
 
 use collect::connect::Connection;
 use judge::Verdict;
@@ -26,8 +18,9 @@ use tokio::time::resume;
 use self::{
     fault::{Act, Fault, On},
     rows::rows,
-    world::{Manager, Outcome, World, run, runtime},
+    world::{Manager, Outcome, World, run},
 };
+use super::{on_all_cores, paused_runtime};
 
 /// The window in which a run has to end within a minute, and one in which something happens.
 const SHORT: u64 = 4;
@@ -66,14 +59,13 @@ fn check(honest: &Outcome, faults: &[Fault], observe: u64, outcome: &Outcome) ->
     if faults.iter().any(Fault::is_lie) {
         return Ok(());
     }
-    let pairs = honest.verdicts.iter().zip(&outcome.verdicts);
-    let wrong = pairs.filter(|((_, honest), (_, verdict))| {
+    let mut wrong = Vec::new();
+    for ((rule, honest), (_, verdict)) in honest.verdicts.iter().zip(&outcome.verdicts) {
         let is_decided = !matches!(verdict, Verdict::Inconclusive | Verdict::Skipped);
-        is_decided && is_complaint(*honest) != is_complaint(*verdict)
-    });
-    let wrong =
-        wrong.map(|((rule, honest), (_, verdict))| format!("{rule}: {verdict:?} instead of {honest:?}"));
-    let wrong: Vec<String> = wrong.collect();
+        if is_decided && is_complaint(*honest) != is_complaint(*verdict) {
+            wrong.push(format!("{rule}: {verdict:?} instead of {honest:?}"));
+        }
+    }
     if !wrong.is_empty() {
         return Err(format!("wrong verdicts: {wrong:#?}"));
     }
@@ -95,16 +87,14 @@ fn honest(manager: Manager, observe: u64) -> Outcome {
 
 #[test]
 fn each_manager_fails_its_rules_on_an_honest_hub() {
+    let restless = [
+        "conditions/transition-time-kept",
+        "updates/status-writes-within-budget",
+    ];
     for (manager, expected) in [
         (Manager::Conforming, &[][..]),
         (Manager::Leaking, &["access/no-secrets-elsewhere"]),
-        (
-            Manager::Restless,
-            &[
-                "conditions/transition-time-kept",
-                "updates/status-writes-within-budget",
-            ],
-        ),
+        (Manager::Restless, &restless),
     ] {
         let mut verdicts = honest(manager, LONG).verdicts;
         verdicts.retain(|(_, verdict)| *verdict == Verdict::Fail);
@@ -120,37 +110,19 @@ fn ends(manager: Manager, observe: u64) -> String {
     let mut rows = rows();
     rows.insert(0, Vec::new());
     assert!(rows.len() > 200, "{}", rows.len());
-    let (next, ends) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    let run_rows = || {
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(faults) = rows.get(place) else { return };
-            let name: Vec<String> = faults.iter().map(Fault::to_string).collect();
-            let name = name.join(" + ");
-            let outcome = run(manager, observe, faults);
-            let complaint = check(&honest, faults, observe, &outcome).err();
-            let mark = if outcome.count(Verdict::Inconclusive) > 0 {
-                "?"
-            } else {
-                ""
-            };
-            let end = format!("{name:56} | {}{mark}", outcome.exit);
-            let complaint = complaint.map(|complaint| format!("{name}: {complaint}"));
-            ends.lock().expect("a lock").insert(place, (end, complaint));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(2, usize::from) {
-            scope.spawn(run_rows);
-        }
+    let ends = on_all_cores(&rows, |faults| {
+        let name: Vec<String> = faults.iter().map(Fault::to_string).collect();
+        let name = name.join(" + ");
+        let outcome = run(manager, observe, faults);
+        let complaint = check(&honest, faults, observe, &outcome).err();
+        let is_inconclusive = outcome.count(Verdict::Inconclusive) > 0;
+        let mark = if is_inconclusive { "?" } else { "" };
+        let end = format!("{name:56} | {}{mark}", outcome.exit);
+        (end, complaint.map(|complaint| format!("{name}: {complaint}")))
     });
-    let ends = ends.into_inner().expect("no panic");
-    let complaints: Vec<&str> = ends
-        .values()
-        .filter_map(|(_, complaint)| complaint.as_deref())
-        .collect();
+    let (ends, complaints): (Vec<String>, Vec<Option<String>>) = ends.into_iter().unzip();
+    let complaints: Vec<String> = complaints.into_iter().flatten().collect();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
-    let ends: Vec<&str> = ends.values().map(|(end, _)| end.as_str()).collect();
     ends.join("\n")
 }
 
@@ -200,7 +172,7 @@ fn a_stream_that_never_rests_does_not_keep_the_run_from_its_end() {
         Fault::always(On::Resume, Act::Floods),
     ];
     let honest = honest(Manager::Leaking, OBSERVE);
-    let outcome = runtime().block_on(async {
+    let outcome = paused_runtime().block_on(async {
         let world = World::new(Manager::Leaking).await;
         let (client, traffic) = world.proxied(&faults);
         let hub = Connection::new(client, "lab");

@@ -27,7 +27,11 @@ use super::{
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
-/// What passed the proxy.
+/// A body, piece by piece.
+trait Pieces: Stream<Item = Result<Bytes, BoxError>> + Send + 'static {}
+
+impl<S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static> Pieces for S {}
+
 #[derive(Debug, Default)]
 pub struct Traffic {
     pub requests: Vec<String>,
@@ -35,7 +39,6 @@ pub struct Traffic {
     first_list: Option<Bytes>,
 }
 
-/// What the proxy knows.
 struct Proxy {
     hub: Client,
     faults: Vec<Fault>,
@@ -80,7 +83,6 @@ impl Proxy {
         }
     }
 
-    /// The first act that is due.
     fn act(&self, uri: &str) -> Option<Act> {
         let seconds = self.began.elapsed().as_secs();
         let mut due = None;
@@ -149,36 +151,6 @@ impl Proxy {
                 sleep(by).await;
                 self.honest(request).await?.map(pass)
             }
-            Act::Cuts(bytes) => self.honest(request).await?.map(|body| {
-                let end = stream::once(async { Err(reset()) });
-                boxed(first(pieces(body), bytes, |_| true).chain(end))
-            }),
-            Act::Stops(bytes) => {
-                let answer = self.honest(request).await?;
-                answer.map(|body| boxed(first(pieces(body), bytes, |_| true)))
-            }
-            Act::Lines(lines) => {
-                let answer = self.honest(request).await?;
-                answer.map(|body| boxed(first(pieces(body), lines, |byte| byte == b'\n')))
-            }
-            Act::Lasts(time) => self
-                .honest(request)
-                .await?
-                .map(|body| boxed(pieces(body).take_until(sleep(time)))),
-            Act::Drips => self.honest(request).await?.map(|body| {
-                let bytes = pieces(body).flat_map(|piece| {
-                    let piece = piece.unwrap_or_default();
-                    stream::iter((0..piece.len()).map(move |at| Ok(piece.slice(at..=at))))
-                });
-                boxed(slowly(bytes))
-            }),
-            Act::Twice => self.honest(request).await?.map(|body| {
-                boxed(pieces(body).flat_map(|piece| match piece {
-                    // The lab sends each event as a piece of its own.
-                    Ok(piece) => stream::iter(vec![Ok(piece.clone()), Ok(piece)]),
-                    Err(error) => stream::iter(vec![Err(error)]),
-                }))
-            }),
             Act::Expires if uri.contains("continue=") => {
                 let message =
                     "The provided continue parameter is too old to display a consistent list result.";
@@ -191,8 +163,7 @@ impl Proxy {
                 if let Some(items) = list["items"].as_array_mut() {
                     items.truncate(items.len().div_ceil(2));
                 }
-                let body = Bytes::from(list.to_string());
-                Response::from_parts(head, boxed(stream::iter([Ok(body)])))
+                Response::from_parts(head, boxed(stream::iter([Ok(list.to_string().into())])))
             }
             Act::Restored => {
                 let first = self.traffic.lock().expect("a lock").first_list.clone();
@@ -201,14 +172,8 @@ impl Proxy {
                     None => self.list(request).await?,
                 }
             }
-            Act::Nests(depth) => {
-                let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-                whole(200, one_object(uri, &nested))
-            }
-            Act::Large(bytes) => {
-                let text = format!("\"{}\"", "x".repeat(bytes));
-                whole(200, one_object(uri, &text))
-            }
+            Act::Nests(depth) => whole(200, one_object(uri, &("[".repeat(depth) + &"]".repeat(depth)))),
+            Act::Large(bytes) => whole(200, one_object(uri, &format!("\"{}\"", "x".repeat(bytes)))),
             Act::Happens(_) => unreachable!("it is done to no request"),
             Act::Skews(minutes) => {
                 let mut answer = self.honest(request).await?.map(pass);
@@ -217,7 +182,30 @@ impl Proxy {
                 answer.headers_mut().insert(header::DATE, date.parse()?);
                 answer
             }
+            Act::Cuts(_) | Act::Stops(_) | Act::Lines(_) | Act::Lasts(_) | Act::Drips | Act::Twice => {
+                self.honest(request).await?.map(|body| spoilt(act, pieces(body)))
+            }
         })
+    }
+}
+
+/// The pieces of an honest answer after that act.
+fn spoilt(act: Act, pieces: impl Pieces) -> UnsyncBoxBody<Bytes, BoxError> {
+    match act {
+        Act::Cuts(bytes) => boxed(first(pieces, bytes, |_| true).chain(stream::once(async { Err(reset()) }))),
+        Act::Stops(bytes) => boxed(first(pieces, bytes, |_| true)),
+        Act::Lines(lines) => boxed(first(pieces, lines, |byte| byte == b'\n')),
+        Act::Lasts(time) => boxed(pieces.take_until(sleep(time))),
+        Act::Drips => boxed(slowly(pieces.flat_map(|piece| {
+            let piece = piece.unwrap_or_default();
+            stream::iter((0..piece.len()).map(move |at| Ok(piece.slice(at..=at))))
+        }))),
+        // The lab sends each event as a piece of its own.
+        Act::Twice => boxed(pieces.flat_map(|piece| match piece {
+            Ok(piece) => stream::iter(vec![Ok(piece.clone()), Ok(piece)]),
+            Err(error) => stream::iter(vec![Err(error)]),
+        })),
+        _ => boxed(pieces),
     }
 }
 
@@ -228,14 +216,12 @@ pub const LIST: &str = r#"{"kind":"List","apiVersion":"v1","metadata":{"resource
 
 /// A profile with that JSON in an annotation, as a list or a watch of it.
 fn one_object(uri: &str, annotation: &str) -> String {
-    let mut profile = profile("odd").to_string().replacen(
-        r#""labels":"#,
-        &format!(r#""annotations":{{"odd":{annotation}}},"labels":"#),
-        1,
-    );
+    let annotations = format!(r#""annotations":{{"odd":{annotation}}},"labels":"#);
+    let profile = profile("odd")
+        .to_string()
+        .replacen(r#""labels":"#, &annotations, 1);
     if uri.contains("watch=true") {
-        profile = format!(r#"{{"type":"ADDED","object":{profile}}}"#);
-        return profile + "\n";
+        return ADDED.replace("PROFILE", &profile);
     }
     format!("{LIST}{profile}]}}")
 }
@@ -266,13 +252,11 @@ fn pass(body: Body) -> UnsyncBoxBody<Bytes, BoxError> {
     body.map_err(Into::into).boxed_unsync()
 }
 
-fn pieces(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+fn pieces(body: Body) -> impl Pieces {
     body.into_data_stream().map(|piece| piece.map_err(Into::into))
 }
 
-fn boxed(
-    pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
-) -> UnsyncBoxBody<Bytes, BoxError> {
+fn boxed(pieces: impl Pieces) -> UnsyncBoxBody<Bytes, BoxError> {
     StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync()
 }
 
@@ -285,7 +269,7 @@ fn slowly<T>(items: impl Stream<Item = T>) -> impl Stream<Item = T> {
 }
 
 /// The first text, and then the second one without end.
-fn repeated(first: &'static str, text: &str) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+fn repeated(first: &'static str, text: &str) -> impl Pieces + use<> {
     let text = text.to_owned();
     let start = stream::iter([first]).filter(|first| ready(!first.is_empty()));
     let start = start.map(|first| Ok(Bytes::from_static(first.as_bytes())));
@@ -296,11 +280,7 @@ fn repeated(first: &'static str, text: &str) -> impl Stream<Item = Result<Bytes,
 }
 
 /// A body up to the last of so many bytes that count.
-fn first(
-    pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
-    count: usize,
-    counts: fn(u8) -> bool,
-) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+fn first(pieces: impl Pieces, count: usize, counts: fn(u8) -> bool) -> impl Pieces {
     pieces.scan(count, move |left, piece| {
         let is_over = *left == 0;
         let piece = piece.map(|mut piece| {

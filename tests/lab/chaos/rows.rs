@@ -11,7 +11,6 @@ use super::{
     proxy::{ADDED, LIST},
 };
 
-/// Hits all such requests.
 const fn always(on: On, act: Act) -> Fault {
     Fault::always(on, act)
 }

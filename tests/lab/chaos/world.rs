@@ -17,16 +17,14 @@ use kube::Client;
 use lab::hub::Hub;
 use report::Report;
 use serde_json::{Value, json};
-use tokio::{
-    runtime::{Builder, Runtime},
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     fault::{Act, Event, Fault},
     proxy::{self, Traffic},
 };
+use crate::lab::paused_runtime;
 
 /// A secret that hubs repeat in what they say.
 pub const CANARY: &str = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJDQU5BUlkifQ.CANARYCANARYCANARY";
@@ -39,7 +37,6 @@ const MANAGER: &str = "m";
 /// How old the profiles are when a run begins.
 const AGE: Duration = Duration::from_secs(3600);
 
-/// How a manager behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     Conforming,
@@ -53,7 +50,6 @@ impl Manager {
     pub const ALL: [Manager; 3] = [Manager::Conforming, Manager::Leaking, Manager::Restless];
 }
 
-/// What came of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The exit code that the binary would end with.
@@ -65,7 +61,6 @@ pub struct Outcome {
     pub requests: Vec<String>,
     /// What the report says of the requests.
     pub reported_requests: Option<u64>,
-    /// Everything that leaves the run.
     pub outputs: String,
 }
 
@@ -82,16 +77,7 @@ impl Outcome {
         };
         let verdicts = judgement.verdicts.iter();
         self.verdicts = verdicts.map(|each| (each.rule.id, each.verdict)).collect();
-        let report = Report {
-            evidence,
-            judgement: &judgement,
-            selection: &selection,
-            judged_at: Timestamp::UNIX_EPOCH,
-            file: None,
-            is_whole_file: false,
-            editions: &[],
-            advice: report::no_advice,
-        };
+        let report = Report::new(evidence, &judgement, &selection, Timestamp::UNIX_EPOCH);
         let mut bytes = Vec::new();
         report::json::write(&report, &mut bytes).expect("JSON");
         file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
@@ -104,7 +90,6 @@ impl Outcome {
     }
 }
 
-/// A hub and its manager, before a run.
 pub struct World {
     pub hub: Hub,
     admin: Client,
@@ -112,16 +97,9 @@ pub struct World {
     pub clock: Clock,
 }
 
-/// A runtime whose time is simulated.
-pub fn runtime() -> Runtime {
-    let mut builder = Builder::new_current_thread();
-    let builder = builder.enable_all().start_paused(true);
-    builder.build().expect("a runtime")
-}
-
 /// Runs the suite for so many seconds on a hub with these faults.
 pub fn run(manager: Manager, observe: u64, faults: &[Fault]) -> Outcome {
-    runtime().block_on(async {
+    paused_runtime().block_on(async {
         let world = World::new(manager).await;
         let (client, traffic) = world.proxied(faults);
         let hub = Connection::new(client, "lab");
@@ -131,7 +109,6 @@ pub fn run(manager: Manager, observe: u64, faults: &[Fault]) -> Outcome {
 }
 
 impl World {
-    /// A hub whose manager has worked for a while.
     pub async fn new(manager: Manager) -> Self {
         let clock = Clock::starting_at(START.parse().expect("a time"));
         let hub = Hub::lab(clock).await.expect("a hub");
@@ -225,7 +202,6 @@ impl World {
 
 const MANAGER_USER: &str = "reference-manager";
 
-/// A profile without a status.
 pub fn profile(name: &str) -> Value {
     json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",

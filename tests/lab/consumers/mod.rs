@@ -2,23 +2,14 @@
 
 mod run;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use evidence::{Evidence, Expect, Kind, Published, file::write_to};
-use judge::{RuleVerdict, Selection, Verdict, judge};
+use judge::Verdict;
 use lab::consumer::{Crash, Habits, Polling};
 
 use self::run::{Condition, ConsumerRun};
-
-type Verdicts = BTreeMap<&'static str, RuleVerdict>;
-
-fn verdicts(evidence: &Evidence) -> Verdicts {
-    let verdicts = judge(evidence, &Selection::default()).verdicts.into_iter();
-    verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
-}
+use super::{Verdicts, judged};
 
 /// The ids of the rules with one of these verdicts.
 fn rules_with(verdicts: &Verdicts, wanted: &[Verdict]) -> Vec<&'static str> {
@@ -33,7 +24,7 @@ const VIOLATION: [Verdict; 2] = [Verdict::Fail, Verdict::Warn];
 /// reason.
 fn assert_honest(run: &ConsumerRun<'_>, passes: usize) -> (Evidence, Verdicts) {
     let evidence = run.observe();
-    let verdicts = verdicts(&evidence);
+    let verdicts = judged(&evidence);
     assert_eq!(rules_with(&verdicts, &VIOLATION), [""; 0], "{run:?}");
     let passed = rules_with(&verdicts, &[Verdict::Pass]);
     assert!(passed.len() >= passes, "{run:?}: only {passed:?} pass");
@@ -141,7 +132,7 @@ fn an_honest_consumer_with_other_habits_passes_each_rule() {
             }
             _ => Verdict::Pass,
         };
-        for (id, verdict) in verdicts(&run.observe()) {
+        for (id, verdict) in judged(&run.observe()) {
             assert_eq!(verdict.verdict, expected(id), "{:?}: {verdict:#?}", run.habits);
         }
     }
@@ -216,7 +207,7 @@ fn violations_are_found_under_adverse_conditions() {
     ] {
         let faults = &[rule];
         let evidence = ConsumerRun { faults, ..run }.observe();
-        assert_eq!(rules_with(&verdicts(&evidence), &VIOLATION), [rule]);
+        assert_eq!(rules_with(&judged(&evidence), &VIOLATION), [rule]);
     }
 }
 
@@ -233,11 +224,8 @@ fn the_evidence_has_no_credential_of_a_member() {
     let text = String::from_utf8(text).expect("UTF-8");
     let bearer = |line: &String| Some(line.split_once("Authorization: Bearer ")?.1.to_owned());
     let tokens: BTreeSet<String> = lines.iter().filter_map(bearer).collect();
-    assert!(
-        tokens.len() >= 20,
-        "only {} credentials were logged",
-        tokens.len()
-    );
+    let count = tokens.len();
+    assert!(count >= 20, "only {count} credentials were logged");
     for token in tokens {
         assert!(!text.contains(&token), "the evidence has the credential {token}");
     }

@@ -21,20 +21,19 @@ use lab::{
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::lab::paused_runtime;
+
 /// The run lasts as long as its scenarios.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A run on the reference consumer.
 #[derive(Clone, Debug)]
 pub struct ConsumerRun<'a> {
     pub habits: Habits,
     pub faults: &'a [&'a str],
-    /// When the run is stopped.
     pub stop_after: Option<Duration>,
     pub condition: Condition,
 }
 
-/// An adverse condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     None,
@@ -67,12 +66,7 @@ impl ConsumerRun<'_> {
 
     /// The evidence, and the lines of the consumer's log.
     pub fn observe_with_log(&self) -> (Evidence, Vec<String>) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .start_paused(true)
-            .build()
-            .expect("a runtime");
-        runtime.block_on(self.run())
+        paused_runtime().block_on(self.run())
     }
 
     /// By tokio's paused clock, on one thread.
@@ -109,10 +103,8 @@ impl ConsumerRun<'_> {
 
     fn testbed(&self, consumer: &Consumer) -> TestbedPlan {
         let mut testbed = consumer.testbed();
-        if matches!(
-            self.condition,
-            Condition::StartsAfter(_) | Condition::ExitsAfter(_)
-        ) {
+        use Condition::{ExitsAfter, StartsAfter};
+        if matches!(self.condition, StartsAfter(_) | ExitsAfter(_)) {
             testbed.hooks = None;
         }
         testbed
@@ -181,13 +173,10 @@ async fn stop_after(stop: &CancellationToken, after: Option<Duration>) {
     std::future::pending().await
 }
 
-/// The names of a kind's objects on the hub.
 async fn left(client: &kube::Client, kind: &str) -> Vec<String> {
     let kind = GroupVersionKind::gvk(names::GROUP, "v1alpha1", kind);
     let objects: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     let objects = objects.list(&ListParams::default()).await.expect("a list");
-    objects
-        .into_iter()
-        .filter_map(|object| object.metadata.name)
-        .collect()
+    let names = objects.into_iter().filter_map(|object| object.metadata.name);
+    names.collect()
 }

@@ -212,13 +212,8 @@ fn broken_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option<St
     use Kind::{Inventory, PlacementDecisions, PlacementTimeline, Timeline};
     let facts = &whole.rule.facts;
     let lists = [&facts.needs, &facts.needs_one_of, &facts.helped_by];
-    let is_of_objects = |kind| {
-        matches!(
-            kind,
-            Inventory | Timeline | PlacementDecisions | PlacementTimeline
-        )
-    };
-    let needs_objects_only = lists.into_iter().flatten().all(|kind| is_of_objects(*kind));
+    let of_objects = [Inventory, Timeline, PlacementDecisions, PlacementTimeline];
+    let needs_objects_only = lists.into_iter().flatten().all(|kind| of_objects.contains(kind));
     let (whole_header, header) = (&world.whole.header, &less.header);
     let is_same_otherwise = whole_header.scope == header.scope
         && whole_header.clock_skew_ms == header.clock_skew_ms
@@ -228,14 +223,15 @@ fn broken_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option<St
         return None;
     }
     let window = header.window?;
-    let gaps = less.gaps.iter();
-    let gaps = gaps.filter(|gap| matches!(gap.kind, Timeline | PlacementTimeline));
-    let mut gaps: Vec<(Timestamp, Timestamp)> = gaps
-        .map(|gap| {
-            let from = gap.from.map_or(window.from, |from| from - LATE);
-            (from, gap.until.unwrap_or(window.until))
-        })
-        .collect();
+    let gaps = less
+        .gaps
+        .iter()
+        .filter(|gap| matches!(gap.kind, Timeline | PlacementTimeline));
+    let period = |gap: &Gap| {
+        let from = gap.from.map_or(window.from, |from| from - LATE);
+        (from, gap.until.unwrap_or(window.until))
+    };
+    let mut gaps: Vec<(Timestamp, Timestamp)> = gaps.map(period).collect();
     gaps.push((window.until, window.until));
     gaps.sort();
     let mut began = window.from;

@@ -17,7 +17,6 @@ type After = i64;
 /// The first and the last moment.
 type Span = (Timestamp, Timestamp);
 
-/// One loss.
 #[derive(Clone, Debug)]
 pub enum Loss {
     /// Each change arrives so many milliseconds late, in turn.
@@ -74,7 +73,6 @@ fn span() -> impl Strategy<Value = i64> + Clone {
     prop_oneof![0..5_000_i64, 0..40_000_i64, 90_000..150_000_i64, 0..900_000_i64]
 }
 
-/// All losses.
 pub fn losses() -> impl Strategy<Value = Vec<Loss>> {
     let after = || -1_000..1_900_000_i64;
     let late = select(vec![0, 0, 0, 400, 2_000, 5_000, 9_900]);
@@ -427,7 +425,6 @@ fn settle(record: &mut Evidence, window: Window, at: Timestamp) {
     *record = cut;
 }
 
-/// Judges one namespace alone.
 fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
     let profiles = record.profiles.iter().map(namespace_of);
     let namespaces: BTreeSet<String> = profiles.chain(record.slices.iter().map(namespace_of)).collect();

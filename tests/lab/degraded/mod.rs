@@ -9,23 +9,19 @@ mod laws;
 mod less;
 mod loss;
 
-use std::{
-    collections::BTreeMap,
-    env,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-};
+use std::{collections::BTreeMap, env};
 
 use evidence::{
     Evidence, Kind,
     api::{Edition, Role},
 };
-use judge::{RuleVerdict, Selection, judge, rules::find};
+use judge::rules::find;
 use lab::fault::faults;
 use laws::{Law, is_excused, violations};
 use loss::{Loss, losses, without};
 use proptest::strategy::{Strategy, ValueTree};
 
+use super::{Verdicts, judged, on_all_cores};
 use crate::{reference_runs::observe, seeds};
 
 /// How many records `cargo test` judges.
@@ -45,16 +41,15 @@ fn a_part_of_a_record_does_not_contradict_the_whole() {
         number += 1;
         all || (plot.fault.is_none() && number % 2 == 1) || number % ONE_OF == 0
     });
-    let worlds = observe_all(&plots);
+    let worlds = on_all_cores(&plots, |plot| plot.observe());
     let try_some = |seed, cases| {
         let broken = broken_laws(&worlds, seed, cases).into_iter();
-        let complaints =
-            broken.map(|((law, rule), how)| format!("{law:?} {rule}: DEGRADED_SEED={seed}: {how}"));
-        let complaints: Vec<String> = complaints.collect();
+        let complaint = |((law, rule), how)| format!("{law:?} {rule}: DEGRADED_SEED={seed}: {how}");
+        let complaints = broken.map(complaint).collect::<Vec<String>>().join("\n\n");
         if complaints.is_empty() {
             Ok(())
         } else {
-            Err(complaints.join("\n\n"))
+            Err(complaints)
         }
     };
     let complaints = seeds::complaints("DEGRADED", RECORDS, try_some).join("\n\n");
@@ -108,10 +103,6 @@ fn least(
     last
 }
 
-/// The verdict of each rule on a record.
-pub type Verdicts = BTreeMap<&'static str, RuleVerdict>;
-
-/// What the lab does.
 #[derive(Clone, Copy, Debug)]
 pub struct Plot {
     edition: Edition,
@@ -150,24 +141,6 @@ fn plots() -> Vec<Plot> {
     honest.chain(faults).collect()
 }
 
-/// Observes them on all cores.
-fn observe_all(plots: &[Plot]) -> Vec<World> {
-    let next = AtomicUsize::new(0);
-    let threads = thread::available_parallelism().map_or(2, usize::from);
-    let observe_some = || {
-        let mut worlds = Vec::new();
-        while let Some(plot) = plots.get(next.fetch_add(1, Ordering::Relaxed)) {
-            worlds.push(plot.observe());
-        }
-        worlds
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(observe_some)).collect();
-        let worlds = threads.into_iter().map(|thread| thread.join());
-        worlds.flat_map(|worlds| worlds.expect("no panic")).collect()
-    })
-}
-
 impl Plot {
     fn observe(self) -> World {
         let whole = observe(self.edition, self.fault, self.is_driven, self.flags).evidence;
@@ -177,10 +150,4 @@ impl Plot {
             whole,
         }
     }
-}
-
-/// The verdicts on a record.
-pub fn judged(record: &Evidence) -> Verdicts {
-    let verdicts = judge(record, &Selection::default()).verdicts.into_iter();
-    verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
 }

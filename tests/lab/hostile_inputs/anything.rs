@@ -6,29 +6,14 @@ use serde_json::Value;
 use super::{list, neighbour, of_neighbour_itself, profile, read, try_read};
 
 /// Texts and keys that mean something.
-const TEXTS: &[&str] = &[
-    "True",
-    "Joined",
-    "v1.34.0",
-    "https://a.example",
-    "[\"a:1\"]",
-    "2026-01-01T00:00:00Z",
-    "[{",
-    "m",
-];
-const KEYS: &[&str] = &[
-    "name",
-    "value",
-    "type",
-    "status",
-    "reason",
-    "cluster",
-    "server",
-    "extension",
-    "items",
-];
+const TEXTS: &str = "True Joined v1.34.0 https://a.example [\"a:1\"] 2026-01-01T00:00:00Z [{ m";
+const KEYS: &str = "name value type status reason cluster server extension items";
 
-/// Any JSON.
+fn one_of(words: &'static str) -> impl Strategy<Value = String> {
+    let words: Vec<&str> = words.split(' ').collect();
+    prop::sample::select(words).prop_map(str::to_owned)
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -36,7 +21,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
         ".{0,12}".prop_map(Value::from),
-        prop::sample::select(TEXTS).prop_map(Value::from),
+        one_of(TEXTS).prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
@@ -47,20 +32,19 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    prop_oneof![prop::sample::select(KEYS).prop_map(str::to_owned), ".{0,8}"]
+    prop_oneof![one_of(KEYS), ".{0,8}"]
 }
 
-/// All places in a profile, as JSON pointers.
 fn places(value: &Value, at: &str, into: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, child)| (key.replace('~', "~0").replace('/', "~1"), child))
-            .collect(),
+        Value::Object(map) => {
+            let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
+            map.iter().map(|(key, child)| (escaped(key), child)).collect()
+        }
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(index, child)| (index.to_string(), child))
+            .map(|(place, item)| (place.to_string(), item))
             .collect(),
         _ => Vec::new(),
     };

@@ -50,18 +50,20 @@ const COMPARING: [&str; 5] = [
     "identity/one-profile-per-cluster",
 ];
 
-/// The findings on the good neighbour.
 pub fn of_neighbour(evidence: &Evidence) -> BTreeSet<String> {
     let judgement = judge(evidence, &Selection::default());
-    let verdicts = judgement.verdicts.iter();
-    let findings =
-        verdicts.flat_map(|verdict| verdict.findings.iter().map(move |finding| (verdict, finding)));
-    let findings = findings.filter(|(_, finding)| finding.object.name == "good");
-    let texts = findings.map(|(verdict, finding)| {
-        let parts = (&finding.path, &finding.message, &finding.expected);
-        format!("{} {parts:?} {}", verdict.rule.id, finding.advisory)
-    });
-    texts.collect()
+    let mut texts = BTreeSet::new();
+    for verdict in &judgement.verdicts {
+        for finding in verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.object.name == "good")
+        {
+            let parts = (&finding.path, &finding.message, &finding.expected);
+            texts.insert(format!("{} {parts:?} {}", verdict.rule.id, finding.advisory));
+        }
+    }
+    texts
 }
 
 /// The findings on the good neighbour, without those of a comparison.
@@ -82,23 +84,15 @@ pub fn is_judged_as_alone(evidence: &Evidence, alone: &Evidence) {
         let rule = with.rule;
         let is_broken = [Verdict::Fail, Verdict::Warn].contains(&without.verdict);
         let is_allowed = with.verdict == Verdict::Inconclusive && !is_broken;
-        assert!(
-            is_allowed || with.verdict == without.verdict,
-            "{}: {:?}",
-            rule.id,
-            with.verdict
-        );
+        let is_same = with.verdict == without.verdict;
+        assert!(is_allowed || is_same, "{}: {:?}", rule.id, with.verdict);
         // What could not be read was not examined: nothing that needs the profiles passes.
         let needs_profiles = rule.facts.needs.contains(&Kind::Inventory);
-        assert!(
-            with.verdict != Verdict::Pass || !needs_profiles,
-            "{} passes",
-            rule.id
-        );
+        let passes = with.verdict == Verdict::Pass && needs_profiles;
+        assert!(!passes, "{} passes", rule.id);
     }
 }
 
-/// The unreadable objects, and what does not fit.
 pub fn reported(evidence: &Evidence) -> Vec<String> {
     evidence.unreadable.iter().map(ToString::to_string).collect()
 }

@@ -53,11 +53,13 @@ fn an_object_that_does_not_fit_is_reported() {
     let alone = read(good.to_string().as_bytes());
     for row in table(MISFITS) {
         let odd = odd(row[0], serde_json::from_str(row[1]).expect("JSON"));
-        let message = if row[2].contains("could not be read") {
-            row[2].to_owned()
+        let is_whole = row[2].contains("could not be read");
+        let of_odd = if is_whole {
+            ""
         } else {
-            format!("ClusterProfile default/odd could not be read: {}", row[2])
+            "ClusterProfile default/odd could not be read: "
         };
+        let message = format!("{of_odd}{}", row[2]);
         for dump in [
             list(&[&odd, &good]),
             list(&[&good, &odd]),
@@ -129,20 +131,13 @@ fn an_unknown_object_is_reported() {
     let good = neighbour().to_string();
     let alone = read(good.as_bytes());
     let lists = format!("{}[]{}", "{\"items\": [".repeat(50), "]}".repeat(50));
+    let list = r#"{"kind": "List", "apiVersion": "v1", "items": "#;
+    let profiles = r#"{"kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha1"}"#;
     for (text, message) in [
         ("hello", "is not a Kubernetes object"),
-        (
-            r#"{"kind": "List", "apiVersion": "v1", "items": [7, "canary"]}"#,
-            "is not a Kubernetes object",
-        ),
-        (
-            r#"{"kind": "List", "apiVersion": "v1", "items": {"a": "canary"}}"#,
-            "is a malformed list",
-        ),
-        (
-            r#"{"kind": "ClusterProfileList", "apiVersion": "multicluster.x-k8s.io/v1alpha1"}"#,
-            "is a malformed list",
-        ),
+        (&format!(r#"{list}[7, "canary"]}}"#), "is not a Kubernetes object"),
+        (&format!(r#"{list}{{"a": "canary"}}}}"#), "is a malformed list"),
+        (profiles, "is a malformed list"),
         (&lists, "is a malformed list"),
     ] {
         for dump in [format!("{good}\n---\n{text}\n"), format!("{text}\n---\n{good}\n")] {

@@ -3,8 +3,11 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{EXPOSED, call, verdict_of};
-use crate::command::{Folder, expect};
+use super::{EXPOSED, call};
+use crate::{
+    command::{Folder, expect, verdict_of, verdicts},
+    hostile::profile,
+};
 
 /// Credentials, each with the word in it, plain or in base64.
 fn credentials() -> Vec<(&'static str, String)> {
@@ -53,66 +56,6 @@ fn credentials() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A profile with this text wherever text can stand.
-fn profile(number: usize, text: &str) -> Value {
-    let condition = |kind: &str, message: &str| {
-        json!({
-            "type": kind, "status": text, "reason": text, "message": message,
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        })
-    };
-    let provider = |name: &str| {
-        json!({"name": name, "cluster": {
-            "server": text, "proxy-url": text, "tls-server-name": text,
-            "certificate-authority": text, "certificate-authority-data": BASE64_STANDARD.encode(text),
-            "extensions": [
-                {"name": "client.authentication.k8s.io/exec", "extension": {"a": text}},
-                {"name": "client.authentication.k8s.io/exec", "extension": text},
-                {"name": "clusterprofiles.multicluster.x-k8s.io/exec/additional-args", "extension": {text: [text]}},
-                {"name": "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs", "extension": {text: [text]}},
-                {"name": text, "extension": [text]},
-            ],
-        }})
-    };
-    let mut profile = json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {
-            "name": format!("p{number}"), "namespace": "default", "uid": format!("u{number}"),
-            "resourceVersion": number.to_string(), "generateName": text,
-            "labels": {
-                "x-k8s.io/cluster-manager": text, "multicluster.x-k8s.io/inventory-member-id": text,
-                "multicluster.x-k8s.io/clusterset": text, text: text,
-            },
-            "annotations": {
-                "note": text, text: text,
-                "kubectl.kubernetes.io/last-applied-configuration": json!({"spec": {"displayName": text}}).to_string(),
-            },
-            "managedFields": [],
-        },
-        "spec": {"displayName": text, "clusterManager": {"name": format!("{text} ")}},
-        "status": {
-            "version": {"kubernetes": text},
-            "conditions": [condition(text, text), condition("Joined", text), condition("Joined", text)],
-            "accessProviders": [provider("p"), provider(text), provider(text)],
-            "credentialProviders": [provider("p"), provider(text)],
-        },
-    });
-    let named = [
-        "cluster-endpoints.k8s.io",
-        "location.topology.k8s.io",
-        "count.node.k8s.io",
-        "type.node.k8s.io",
-        "metrics-endpoints.k8s.io",
-        "group.customResource.k8s.io",
-        "clusterset.k8s.io",
-        "id.k8s.io",
-        text,
-    ];
-    let properties = named.map(|name| json!({"name": name, "value": text, "lastObservedTime": text}));
-    profile["status"]["properties"] = json!(properties);
-    profile
-}
-
 /// The word as it may be shown: in other letters, or in base64, wherever in a group it begins.
 fn traces() -> Vec<String> {
     let shifted = |before: &str| {
@@ -135,7 +78,20 @@ fn no_credential_of_a_profile_is_repeated() {
     let folder = Folder::new();
     let credentials = credentials();
     let texts = credentials.iter().map(|(_, text)| text).enumerate();
-    let items: Vec<Value> = texts.map(|(number, text)| profile(number, text)).collect();
+    let items = texts.map(|(number, text)| {
+        let mut profile = profile(&format!("p{number}"), text);
+        // What only a name gives away.
+        let word = format!("{EXPOSED}0f3c5a7e9b1d2c4f");
+        profile["metadata"]["annotations"]["join-password"] = json!(word);
+        profile["metadata"]["labels"]["api-token"] = json!(word);
+        let properties = profile["status"]["properties"].as_array_mut().expect("a list");
+        properties.push(json!({"name": "client-secret", "value": word}));
+        profile["status"]["accessProviders"][0]["cluster"]["extensions"][0]["extension"] = json!({
+            "args": ["--password", word], "env": [{"name": "DB_PASSWORD", "value": word}], "client-key-data": word,
+        });
+        profile
+    });
+    let items: Vec<Value> = items.collect();
     let dump = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
     let path = folder.write("dump.json", &dump);
     for (edition, format) in [("standard", "pretty"), ("2026-09", "github")] {
@@ -148,8 +104,7 @@ fn no_credential_of_a_profile_is_repeated() {
             }
         }
         let report = left.report();
-        let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        let secrets = verdicts.filter(|verdict| {
+        let secrets = verdicts(&report).filter(|verdict| {
             let rule = verdict["rule"].as_str().expect("an id");
             rule.starts_with("access/no-secrets")
         });
@@ -169,17 +124,15 @@ fn no_credential_of_a_profile_is_repeated() {
 fn an_annotation_of_a_mebibyte_stops_nothing() {
     let folder = Folder::new();
     let words = "words and more words, ".repeat((1 << 20) / 22);
-    let mut profile = profile(0, "x");
+    let mut profile = profile("p0", "x");
     profile["metadata"]["annotations"] = json!({
         "harmless": words,
         "long": format!("{words} https://u:{EXPOSED}@a.example"),
         "run": "a".repeat(1 << 20),
     });
     let dump = folder.write("dump.json", profile.to_string());
-    expect(
-        1,
-        format!("run --from {dump} --json {}", folder.flag("report.json")),
-    );
+    let json = folder.flag("report.json");
+    expect(1, format!("run --from {dump} --json {json}"));
     let report = folder.json("report.json");
     let findings = &verdict_of(&report, "access/no-secrets-elsewhere")["findings"];
     assert_eq!(findings.as_array().map(Vec::len), Some(1), "{findings:#}");

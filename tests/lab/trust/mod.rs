@@ -14,6 +14,7 @@ use std::{
 };
 
 use apiserver::{ApiServer, Misbehaviour};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use collect::clock::Clock;
 use echoing_member::{EchoingMember, Manner};
 use http::Method;
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::{
-    command::{Folder, assert_contains, command, kubeconfig},
+    command::{Folder, assert_contains, command, kubeconfig, table, verdict_of},
     served_lab::ServedLab,
 };
 
@@ -72,7 +73,6 @@ impl Left {
         serde_json::from_str(self.text("report.json")).expect("JSON")
     }
 
-    /// The records of one kind in the evidence.
     fn records(&self, kind: &str) -> Vec<Value> {
         let lines = self.text("evidence.jsonl").lines();
         let records = lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -91,7 +91,7 @@ fn call_with_dump(text: impl AsRef<[u8]>) -> Left {
 fn call(line: impl AsRef<str>) -> Left {
     let folder = tempfile::tempdir().expect("a folder");
     let outputs = "--json report.json --junit report.xml --record evidence.jsonl --html report.html \
-                   --markdown report.md";
+                   --markdown report.md --report report.yaml --badge badge.svg";
     let mut command = command(format!("{} {outputs}", line.as_ref()));
     let output = command.current_dir(folder.path()).output().expect("it runs");
     let streams = [("stdout", output.stdout), ("stderr", output.stderr)];
@@ -106,14 +106,6 @@ fn call(line: impl AsRef<str>) -> Left {
         code: output.status.code(),
         texts: streams.into_iter().chain(files).map(text).collect(),
     }
-}
-
-/// The verdict of a rule in a report.
-fn verdict_of<'a>(report: &'a Value, rule: &str) -> &'a Value {
-    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    verdicts
-        .find(|verdict| verdict["rule"] == rule)
-        .expect("the rule")
 }
 
 /// A consumer's kubeconfig with a secret in every field that can hold one. Its token is `token`.
@@ -166,7 +158,6 @@ fn secret(name: &str, namespace: &str, config: &str) -> Value {
     })
 }
 
-/// The hub's objects, or a dump's.
 fn objects() -> Vec<Value> {
     let consumer = |name: &str| {
         json!({
@@ -191,7 +182,6 @@ fn objects() -> Vec<Value> {
     ]
 }
 
-/// A served lab hub with these objects.
 async fn hub(objects: Vec<Value>) -> ServedLab {
     let lab = ServedLab::new(Hub::lab(Clock::system()).await.expect("a hub")).await;
     // A rule with a grace period does not judge a new profile.
@@ -214,7 +204,6 @@ async fn hub(objects: Vec<Value>) -> ServedLab {
     lab
 }
 
-/// Sends an object as the hub's administrator.
 async fn send(lab: &ServedLab, method: Method, path: &str, object: &Value) -> Value {
     let admin = lab.server().client("admin");
     let stored = crate::send::send(&admin, method, path, Some(object.clone())).await;
@@ -248,10 +237,8 @@ async fn no_secret_of_a_hub_gets_out() {
             "access/no-secrets",
         ] {
             let verdict = verdict_of(&report, rule);
-            assert!(
-                verdict["verdict"] == "fail" || verdict["verdict"] == "warn",
-                "{verdict}"
-            );
+            let is_broken = verdict["verdict"] == "fail" || verdict["verdict"] == "warn";
+            assert!(is_broken, "{verdict}");
         }
         assert!(left.text("evidence.jsonl").contains(EXPOSED));
         let shared = shared_digests(&left);
@@ -285,10 +272,8 @@ fn shared_digests(left: &Left) -> BTreeSet<String> {
         let credentials = &secret["kubeconfig"]["users"][0]["credentials"];
         let mut credentials = credentials.as_array().expect("credentials").iter();
         let token = credentials.find(|credential| credential["kind"] == "token");
-        token.expect("a token")["digest"]
-            .as_str()
-            .expect("a digest")
-            .to_owned()
+        let digest = token.expect("a token")["digest"].as_str();
+        digest.expect("a digest").to_owned()
     };
     secrets.iter().map(digest).collect()
 }
@@ -298,7 +283,7 @@ async fn no_secret_of_a_plugin_gets_out() {
     let fake_member = FakeMember::new("a", Clock::system(), MemberState::default());
     fake_member.admit("CANARY-token", "consumer", FakeMember::CONSUMER);
     let served = fake_member.serve().await.expect("a port");
-    let ca = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, served.ca());
+    let ca = BASE64_STANDARD.encode(served.ca());
     let mut profile = profile("a");
     let cluster = json!({"server": served.server(), "certificate-authority-data": ca});
     profile["status"]["accessProviders"][0]["cluster"] = cluster;
@@ -349,11 +334,8 @@ async fn no_secret_of_a_plugin_gets_out() {
     for (script, answer, left) in runs.join_all().await {
         left.is_clean(&script);
         let logins = left.records("login");
-        assert_eq!(
-            logins.first().expect("a login")["outcome"]["answer"],
-            answer,
-            "{logins:?}"
-        );
+        let login = logins.first().expect("a login");
+        assert_eq!(login["outcome"]["answer"], answer, "{logins:?}");
     }
 }
 
@@ -388,7 +370,7 @@ async fn no_secret_of_a_member_gets_out() {
         proxied.to_owned(),
         "server: 'https://127.0.0.1:1'".to_owned(),
     ]);
-    let users = MEMBER_USERS.lines().filter(|user| !user.is_empty());
+    let users = table(MEMBER_USERS).map(|row| row[0]);
     let ways = clusters
         .iter()
         .flat_map(|cluster| users.clone().map(move |user| kubeconfig(cluster, user)));
@@ -396,11 +378,8 @@ async fn no_secret_of_a_member_gets_out() {
     let mut count = 0;
     for (number, kubeconfig) in ways.enumerate() {
         folder.write(&format!("{number}.kubeconfig"), &kubeconfig);
-        let name = if number == 0 {
-            "a".to_owned()
-        } else {
-            format!("m{number}")
-        };
+        let name = format!("m{number}");
+        let name = if number == 0 { "a" } else { &name };
         members += &format!("default/{name}: {{kubeconfig: {number}.kubeconfig}}\n");
         let pushed = secret(&format!("pushed-{number}"), "one", &kubeconfig);
         send(&lab, Method::POST, "/api/v1/namespaces/one/secrets", &pushed).await;
@@ -461,8 +440,7 @@ fn no_secret_of_a_dump_gets_out() {
     left.is_clean("a whole dump");
 
     let head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: one, labels: {x-k8s.io/cluster-profile: a}}\n";
-    let secrets = BROKEN_SECRETS.lines().filter(|line| !line.is_empty());
-    let secrets = secrets.map(|line| format!("{head}{}", line.replace("\\n", "\n")));
+    let secrets = table(BROKEN_SECRETS).map(|row| format!("{head}{}", row[0].replace("\\n", "\n")));
     let statuses = [
         json!({"conditions": "CANARY-conditions"}),
         json!({"properties": [{"name": "p", "value": {"CANARY": ["CANARY"]}}]}),
@@ -527,7 +505,7 @@ server: 'https://127.0.0.1:1', certificate-authority-data: CANARY!
 #[test]
 fn no_secret_of_the_runner_gets_out() {
     let folder = Folder::new();
-    let lines = |text: &'static str| text.lines().filter(|line| !line.is_empty());
+    let lines = |text: &'static str| table(text).map(|row| row[0]);
     let server = "server: 'https://127.0.0.1:1'";
     let users = lines(RUNNER_USERS).map(|user| kubeconfig(server, user));
     let plugins = lines(RUNNER_PLUGINS).map(|script| {

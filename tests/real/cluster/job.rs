@@ -12,15 +12,11 @@ use crate::command::{Folder, assert_contains, call};
 /// The exit code of a run that could not run, as on a node too busy to answer: its Pod is retried.
 const COULD_NOT_RUN: i64 = 4;
 
-/// How the Job of a trial ended.
 struct Ended {
     /// The state of the container of the first Pod that decided, else of the first Pod.
     container: Value,
-    /// Of that Pod.
     log: String,
-    /// How many Pods decided.
     decided: usize,
-    /// How many Pods could not run.
     unable: usize,
 }
 
@@ -45,9 +41,8 @@ impl Ended {
 fn wait(cluster: &Cluster, condition: &str) -> Ended {
     let wait = format!("wait job/{NAME} --namespace {NAME} --for={condition} --timeout=90s");
     let waited = cluster.output(wait);
-    let pods = cluster.get(format!(
-        "pods --namespace {NAME} --selector batch.kubernetes.io/job-name={NAME}"
-    ));
+    let selector = format!("batch.kubernetes.io/job-name={NAME}");
+    let pods = cluster.get(format!("pods --namespace {NAME} --selector {selector}"));
     let pods = pods["items"].as_array().expect("a list").iter();
     let state = |pod: &Value| pod["status"]["containerStatuses"][0]["state"].clone();
     let (unable, decided): (Vec<&Value>, Vec<&Value>) =

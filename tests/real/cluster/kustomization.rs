@@ -21,7 +21,6 @@ impl Kustomization {
         Self::patched(arguments, Vec::new())
     }
 
-    /// The base without the binding of the role.
     pub fn without_binding(arguments: &[&str]) -> Self {
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",

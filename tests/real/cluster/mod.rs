@@ -31,11 +31,10 @@ use crate::{
 /// Held by the trial that uses the cluster.
 static CLUSTER: Mutex<()> = Mutex::new(());
 
-/// A name, and a test that may change the cluster.
-type ClusterTest = (&'static str, fn(&Cluster));
+type Test = fn(&Cluster);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [ClusterTest; 5] = [
+    let tests: [(&str, Test); 5] = [
         (
             "a_job_reports_what_a_run_from_outside_reports",
             job::reports_what_a_run_from_outside_reports,
@@ -66,7 +65,6 @@ pub fn trials() -> Vec<Trial> {
     trials.collect()
 }
 
-/// The variable that names the kubeconfig of the cluster.
 const VARIABLE: &str = "CLUSTER_KUBECONFIG";
 
 /// A cluster that the trials may change.
@@ -89,12 +87,10 @@ impl Cluster {
         })
     }
 
-    /// Runs kubectl.
     pub fn output(&self, line: impl AsRef<str>) -> Output {
         run_kubectl(&self.kubectl, &self.kubeconfig, line, "")
     }
 
-    /// Runs kubectl, which has to succeed.
     #[track_caller]
     pub fn kubectl(&self, line: impl AsRef<str>) -> String {
         self.kubectl_with(line, "")
@@ -109,7 +105,6 @@ impl Cluster {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// Gets objects.
     #[track_caller]
     pub fn get(&self, line: impl AsRef<str>) -> Value {
         let json = self.kubectl(format!("get --output json {}", line.as_ref()));
@@ -134,9 +129,7 @@ pub fn run_kubectl(program: &Path, kubeconfig: &Path, line: impl AsRef<str>, inp
     kubectl.wait_with_output().expect("kubectl ends")
 }
 
-/// A profile of the fleet.
 const PROFILE: &str = "reference-manager-lisbon";
-/// Its namespace.
 const FLEET: &str = "lab-fleet";
 
 /// Installs the CRDs and lets the reference manager publish its fleet, once. It does not stay.
@@ -167,12 +160,10 @@ fn prepare(cluster: &Cluster) {
 /// Has the profile's label name that manager.
 fn label(cluster: &Cluster, manager: &str) {
     let label = format!("--overwrite x-k8s.io/cluster-manager={manager}");
-    cluster.kubectl(format!(
-        "label clusterprofile {PROFILE} --namespace {FLEET} {label}"
-    ));
+    let profile = format!("clusterprofile {PROFILE} --namespace {FLEET}");
+    cluster.kubectl(format!("label {profile} {label}"));
 }
 
-/// The output of the suite, which has to succeed.
 fn suite(line: &str) -> String {
     let done = call(line);
     assert_eq!(done.code, Some(0), "{line}: {}", done.err);

@@ -30,20 +30,18 @@ fn objects(cluster: &Cluster) -> Objects {
     let kinds = cluster.kubectl("api-resources --verbs=list,get --output name");
     let kinds: Vec<&str> = kinds.lines().filter(|kind| !RESTLESS.contains(kind)).collect();
     let list = cluster.get(format!("{} --all-namespaces", kinds.join(",")));
-    let items = list["items"].as_array().expect("a list").iter();
-    items
-        .map(|object| {
-            let mut object = object.clone();
-            object.as_object_mut().expect("an object").remove("status");
-            let metadata = object["metadata"].as_object_mut().expect("metadata");
-            for field in ["resourceVersion", "managedFields", "generation"] {
-                metadata.remove(field);
-            }
-            let (kind, metadata) = (&object["kind"], &object["metadata"]);
-            let key = format!("{kind} {}/{}", metadata["namespace"], metadata["name"]);
-            (key, object)
-        })
-        .collect()
+    let items = list["items"].as_array().expect("a list").iter().cloned();
+    let keyed = items.map(|mut object| {
+        object.as_object_mut().expect("an object").remove("status");
+        let metadata = object["metadata"].as_object_mut().expect("metadata");
+        for field in ["resourceVersion", "managedFields", "generation"] {
+            metadata.remove(field);
+        }
+        let (kind, metadata) = (&object["kind"], &object["metadata"]);
+        let key = format!("{kind} {}/{}", metadata["namespace"], metadata["name"]);
+        (key, object)
+    });
+    keyed.collect()
 }
 
 /// The keys of objects that differ from the other's, or that only this one has.
@@ -86,21 +84,18 @@ const CHANNELS: [(&str, Option<&str>); 4] = [
     ),
 ];
 
-/// The accounts of all channels.
 const ACCOUNTS: [&str; 3] = [
     "clusterprofile-conformance:clusterprofile-conformance",
     "pipelines:clusterprofile-conformance",
     "default:conformance",
 ];
 
-/// Applies or deletes a channel.
 fn change(cluster: &Cluster, verb: &str, (line, suite_line): (&str, Option<&str>)) {
     let line = line.replace("ci/", concat!(env!("CARGO_MANIFEST_DIR"), "/ci/"));
     let input = suite_line.map(suite).unwrap_or_default();
     cluster.kubectl_with(format!("{verb} {line}"), &input);
 }
 
-/// Whether an account may list the profiles of the fleet.
 fn may_list(cluster: &Cluster, account: &str) -> bool {
     let flags = format!("--namespace {} --as=system:serviceaccount:{account}", FLEET);
     let answer = cluster.output(format!("auth can-i list clusterprofiles {flags}"));
@@ -122,13 +117,11 @@ pub fn each_channel_leaves_the_cluster_as_it_was(cluster: &Cluster) {
     cluster.kubectl("create namespace pipelines");
     // The cluster fills it.
     for object in ["serviceaccount/default", "configmap/kube-root-ca.crt"] {
-        let is_there = || {
-            cluster
-                .output(format!("get {object} --namespace pipelines"))
-                .status
-                .success()
-        };
-        assert!(becomes_true(PATIENCE, is_there), "{object}");
+        let get = format!("get {object} --namespace pipelines");
+        assert!(
+            becomes_true(PATIENCE, || cluster.output(&get).status.success()),
+            "{object}"
+        );
     }
     let before = objects(cluster);
     for channel in CHANNELS {

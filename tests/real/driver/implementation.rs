@@ -15,7 +15,6 @@ use crate::send::send;
 
 pub const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
 
-/// The implementation. It lives until it is dropped.
 pub struct Implementation {
     hub: Client,
     clock: Clock,
@@ -130,7 +129,6 @@ impl Implementation {
     }
 }
 
-/// A profile of the implementation.
 pub fn profile(name: &str) -> Value {
     json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",

@@ -99,7 +99,7 @@ impl World {
         runtime.spawn(implementation.live());
         drop(within);
         for (name, text) in [
-            ("hub", kubeconfig.as_str()),
+            ("hub", &*kubeconfig),
             ("driver.yaml", FILE),
             ("join.sh", JOIN),
             ("leave.sh", LEAVE),
@@ -119,26 +119,22 @@ impl World {
         sent.expect("the hub takes it")
     }
 
-    /// All profiles.
     fn profiles(&self) -> Vec<Value> {
         let list = self.send(Method::GET, PROFILES, None);
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The members that have joined.
     fn joined(&self) -> usize {
         fs::read_dir(self.folder.path("members"))
             .expect("a folder")
             .count()
     }
 
-    /// The journals of runs.
     fn journals(&self) -> usize {
         let folder = self.folder.path("state/clusterprofile-conformance/runs");
         fs::read_dir(folder).map_or(0, Iterator::count)
     }
 
-    /// A run with these flags, in the folder.
     fn run(&self, flags: &str) -> Command {
         let mut command = command(format!("run --kubeconfig hub {flags}"));
         command
@@ -165,7 +161,6 @@ impl World {
         }
     }
 
-    /// Polls until a condition is met.
     fn until(&self, what: &str, is_met: impl Fn(&World) -> bool) {
         for _ in 0..400 {
             if is_met(self) {
@@ -200,11 +195,8 @@ fn driven_by_commands(world: World) {
     let (evidence, printed) = world.driven();
     let driver = evidence.driver.as_ref().expect("a driver");
     let lacking = [Disconnect, Reconnect, DeleteNamespace, CreateNamespace];
-    assert!(
-        driver.lacking.keys().eq(&lacking),
-        "{:?}\n{printed}",
-        driver.lacking
-    );
+    let is_lacking = driver.lacking.keys().eq(&lacking);
+    assert!(is_lacking, "{:?}\n{printed}", driver.lacking);
     let unanswered = [
         SetDisplayName,
         Restart,
@@ -216,10 +208,8 @@ fn driven_by_commands(world: World) {
         assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{printed}");
         // A missing answer is waited for to the end of the patience.
         let waited = step.looked_until.duration_since(step.until);
-        assert!(
-            unanswered.contains(&step.action) || waited.as_secs() < 30,
-            "{step:?}"
-        );
+        let is_unanswered = unanswered.contains(&step.action);
+        assert!(is_unanswered || waited.as_secs() < 30, "{step:?}");
     }
     let actions: BTreeSet<DriverAction> = driver.steps.iter().map(|step| step.action).collect();
     let available = DriverAction::of(Role::Manager).filter(|action| !lacking.contains(action));
@@ -267,8 +257,8 @@ fn written(world: &World) -> BTreeSet<String> {
 }
 
 fn no_credential_is_shown(world: World) {
-    let print =
-        "cat \"$CONFORMANCE_HUB_KUBECONFIG\" \"$CONFORMANCE_MEMBER_KUBECONFIG\"; echo printed >&2; exit 7";
+    let files = r#""$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG""#;
+    let print = format!("cat {files}; echo printed >&2; exit 7");
     world.folder.write("join.sh", print);
     let (evidence, mut all) = world.driven();
     let driver = evidence.driver.as_ref().expect("a driver");
