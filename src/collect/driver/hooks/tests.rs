@@ -54,6 +54,11 @@ impl World {
         self.commands.call(&call, stop).await
     }
 
+    async fn failure(&self, action: DriverAction) -> String {
+        let called = self.call(action, CancellationToken::new()).await;
+        called.failure.unwrap_or_default()
+    }
+
     fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
@@ -84,10 +89,7 @@ echo "profile: fleet/b""#;
         assert!(output.contains(expected), "{expected} in {output}");
     }
     let profile = called.profile.expect("a profile");
-    assert_eq!(
-        (profile.namespace.as_str(), profile.name.as_str()),
-        ("fleet", "b")
-    );
+    assert_eq!([profile.namespace, profile.name], ["fleet", "b"]);
 
     let credentials = world.commands.folder.path().to_owned();
     drop(world.commands);
@@ -96,36 +98,20 @@ echo "profile: fleet/b""#;
 
 #[tokio::test]
 async fn a_hook_that_fails_says_how() {
-    let world = world(
-        &[("join", "echo one; echo no such cluster >&2; exit 3"), LEAVE],
-        "1m",
-    );
-    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
-    assert_eq!(
-        called.failure.as_deref(),
-        Some("the hook `join`: it ended with exit code 3; its last words: no such cluster")
-    );
-    assert_eq!(
-        world
-            .call(DriverAction::Leave, CancellationToken::new())
-            .await
-            .failure,
-        None
-    );
-    assert_eq!(
-        world.commands.lacking(DriverAction::Restart).as_deref(),
-        Some("the driver file has no hook `restart`")
-    );
+    let join = "echo one; echo no such cluster >&2; exit 3";
+    let world = world(&[("join", join), LEAVE], "1m");
+    let failure = "the hook `join`: it ended with exit code 3; its last words: no such cluster";
+    assert_eq!(world.failure(DriverAction::Join).await, failure);
+    assert_eq!(world.failure(DriverAction::Leave).await, "");
+    let lacking = world.commands.lacking(DriverAction::Restart);
+    assert_eq!(lacking.as_deref(), Some("the driver file has no hook `restart`"));
 }
 
 #[tokio::test]
 async fn a_hook_that_takes_too_long_is_ended() {
     let world = world(&[("restart", "exec sleep 60")], "600ms");
-    let called = world.call(DriverAction::Restart, CancellationToken::new()).await;
-    assert_eq!(
-        called.failure.as_deref(),
-        Some("the hook `restart`: it took longer than 600ms and was ended")
-    );
+    let failure = "the hook `restart`: it took longer than 600ms and was ended";
+    assert_eq!(world.failure(DriverAction::Restart).await, failure);
 }
 
 #[tokio::test]
@@ -137,10 +123,8 @@ async fn a_run_that_stops_ends_its_hooks() {
         stop.cancel();
     };
     let (called, ()) = join(world.call(DriverAction::Restart, stop.clone()), stopping).await;
-    assert_eq!(
-        called.failure.as_deref(),
-        Some("the hook `restart`: the run was stopped, and it was ended; its last words: waiting")
-    );
+    let failure = "the hook `restart`: the run was stopped, and it was ended; its last words: waiting";
+    assert_eq!(called.failure.as_deref(), Some(failure));
     assert!(!runs(&world.read("id")));
 }
 

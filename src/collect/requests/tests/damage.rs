@@ -31,11 +31,8 @@ fn a_last_line_that_is_not_finished_is_left_out_with_a_note() {
     let log = read_bytes(cut.as_bytes());
     assert!(log.cut_short);
     assert_eq!((log.requests.events.len(), &log.gaps[..]), (1, &[][..]));
-    assert!(
-        log.notes[0].ends_with("audit.log is not finished and left out: it ends in the middle"),
-        "{:?}",
-        log.notes
-    );
+    let note = "audit.log is not finished and left out: it ends in the middle";
+    assert!(log.notes[0].ends_with(note), "{:?}", log.notes);
     // It is only the line's end that is missing.
     let log = read_bytes(format!("{}{next}", line("1", "00:00:01")).as_bytes());
     assert!(!log.cut_short && log.notes.is_empty());
@@ -45,30 +42,19 @@ fn a_last_line_that_is_not_finished_is_left_out_with_a_note() {
 #[test]
 fn a_spoilt_line_is_a_gap_between_its_neighbours() {
     let around = |spoilt: &str| format!("{}{spoilt}\n{}", line("1", "00:00:01"), line("3", "00:00:03"));
+    let spoilt = |over: Value| event("2", "00:00:02", over).to_string();
+    let timeless = json!({"stageTimestamp": null, "requestReceivedTimestamp": null});
     for (spoilt, why) in [
         ("{\"canary", "it does not parse"),
         ("\u{0}\u{0}\u{0}", "it does not parse"),
-        (
-            &*event("2", "00:00:02", json!({"verb": ["canary"]})).to_string(),
-            "a field is not of its type",
-        ),
-        (
-            &*event(
-                "2",
-                "00:00:02",
-                json!({"stageTimestamp": null, "requestReceivedTimestamp": null}),
-            )
-            .to_string(),
-            "it has no stageTimestamp",
-        ),
+        (&spoilt(json!({"verb": ["canary"]})), "a field is not of its type"),
+        (&spoilt(timeless), "it has no stageTimestamp"),
     ] {
         let log = read_bytes(around(spoilt).as_bytes());
         assert_eq!(log.requests.events.len(), 2);
         let reason = format!("audit.log:2 is not an audit event in JSON: {why}");
-        assert_eq!(
-            gap_of(&log),
-            (Some(time("00:00:01")), Some(time("00:00:03")), reason)
-        );
+        let (from, until) = (Some(time("00:00:01")), Some(time("00:00:03")));
+        assert_eq!(gap_of(&log), (from, until, reason));
     }
     // The first one, of which a part was cut off, and the last one.
     let next = line("2", "00:00:02");
@@ -117,10 +103,8 @@ fn a_packed_log_that_is_cut_short_is_a_gap_from_there_on() {
     assert!((100..2000).contains(&read), "{read}");
     assert_eq!(from, Some(time(&clock(u32::try_from(read).expect("few") - 1))));
     assert_eq!(until, Some(time("00:33:20")));
-    assert_eq!(
-        reason,
-        "audit-1.log.gz ends early: it is packed with gzip and cut short"
-    );
+    let expected = "audit-1.log.gz ends early: it is packed with gzip and cut short";
+    assert_eq!(reason, expected);
     assert!(!log.cut_short);
 
     let log = read_bytes(&whole[..whole.len() / 2]);
@@ -130,48 +114,41 @@ fn a_packed_log_that_is_cut_short_is_a_gap_from_there_on() {
 
 /// So many seconds after midnight.
 fn clock(seconds: u32) -> String {
-    format!(
-        "{:02}:{:02}:{:02}",
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    format!("{:02}:{:02}:{seconds:02}", minutes / 60, minutes % 60)
 }
 
 #[test]
 fn what_is_no_audit_log_is_refused_without_quoting_it() {
-    let told = refusal(b"canary: yes\n");
-    assert!(
-        told.contains("bad.log:1 is not an audit event in JSON: it does not parse"),
-        "{told}"
-    );
-    assert!(told.contains("--audit-log-format=json"), "{told}");
-    assert!(!told.contains("canary"), "{told}");
-    let told = refusal(b"{\"kind\": \"Pod\"}");
-    assert!(told.contains("its lines are not audit events in JSON"), "{told}");
-    let told = refusal(&[0x1F, 0x8B, 8]);
-    assert!(told.contains("cut short"), "{told}");
-    assert!(refusal(b"").contains("holds no event"));
+    // The last one is not read to its end.
+    let long = b"no event\n".repeat(1_000_000);
+    for (bytes, expected) in [
+        (
+            &b"canary: yes\n"[..],
+            "bad.log:1 is not an audit event in JSON: it does not parse",
+        ),
+        (b"canary: yes\n", "--audit-log-format=json"),
+        (b"{\"kind\": \"Pod\"}", "its lines are not audit events in JSON"),
+        (&[0x1F, 0x8B, 8], "cut short"),
+        (b"", "holds no event"),
+        (&long, "bad.log:1 "),
+    ] {
+        let refusal = refusal(bytes);
+        assert!(
+            refusal.contains(expected) && !refusal.contains("canary"),
+            "{refusal}"
+        );
+    }
     let logs = Logs::new();
     let missing = read_audit_log(&[logs.0.path().join("missing")]).expect_err("missing");
-    assert!(
-        missing.to_string().starts_with("failed to read the audit log "),
-        "{missing}"
-    );
-    // It is not read to its end.
-    let long = b"no event\n".repeat(1_000_000);
-    assert!(refusal(&long).contains("bad.log:1 "));
+    let missing = missing.to_string();
+    assert!(missing.starts_with("failed to read the audit log "), "{missing}");
 }
 
 #[test]
 fn writes_without_an_answer_are_a_gap() {
-    let received = |id: &str, at: &str| {
-        event(
-            id,
-            at,
-            json!({"stage": "RequestReceived", "responseStatus": null}),
-        )
-    };
+    let unanswered = json!({"stage": "RequestReceived", "responseStatus": null});
+    let received = |id: &str, at: &str| event(id, at, unanswered.clone());
     let log = read(&[
         received("1", "00:00:01"),
         event("1", "00:00:02", json!({})),
@@ -184,8 +161,6 @@ fn writes_without_an_answer_are_a_gap() {
     assert_eq!(log.requests.events.len(), 1);
     let (from, until, reason) = gap_of(&log);
     assert_eq!((from, until), (Some(time("00:00:03")), Some(time("00:00:04"))));
-    assert!(
-        reason.contains("2 writes") && reason.contains("ResponseComplete"),
-        "{reason}"
-    );
+    assert!(reason.contains("2 writes"), "{reason}");
+    assert!(reason.contains("ResponseComplete"), "{reason}");
 }
