@@ -1,15 +1,9 @@
 //! A watch is believed only as far as a list at the end of the window confirms it.
 
-use evidence::api::names;
+use evidence::api::names::{LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
 use judge::{Selection, Verdict, judge};
 
 use super::*;
-
-/// A hub, or a proxy before it, that accepts watches and delivers nothing for that long.
-fn hold(world: &World, seconds: u64) {
-    let held = Misbehaviour::HoldEvents(Duration::from_secs(seconds));
-    world.server.misbehave(held);
-}
 
 const FOREVER: u64 = 1_000_000;
 
@@ -18,7 +12,7 @@ async fn a_watch_that_tells_nothing_leaves_a_gap() {
     // Short windows, and those in which the hub ends the silent watch or the runner gives it up.
     for window in [14, 100, 300, 900] {
         let world = World::new().await;
-        hold(&world, FOREVER);
+        world.hold(FOREVER);
         for name in ["changed", "gone", "kept"] {
             world.profile(name).await;
         }
@@ -48,7 +42,7 @@ async fn a_watch_that_tells_nothing_leaves_a_gap() {
 async fn a_quiet_watch_is_confirmed() {
     for window in [14, 100, 900] {
         let world = World::new().await;
-        hold(&world, FOREVER);
+        world.hold(FOREVER);
         world.profile("a").await;
         let evidence = world.watch(window, async {}).await;
         assert!(evidence.is_whole(Kind::Timeline), "{:?}", evidence.gaps);
@@ -67,18 +61,14 @@ async fn a_change_at_the_last_moment_of_a_quiet_watch_is_not_late() {
             world.report("a", "v1").await;
         };
         let evidence = world.watch(window, events).await;
-        assert!(
-            evidence.is_whole(Kind::Timeline),
-            "{window} s: {:?}",
-            evidence.gaps
-        );
+        assert!(evidence.is_whole(Kind::Timeline), "{window} s");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_may_be_a_moment_behind_the_list() {
     let world = World::new().await;
-    hold(&world, 5);
+    world.hold(5);
     world.profile("a").await;
     world.profile("b").await;
     let events = async {
@@ -98,18 +88,16 @@ async fn a_watch_may_be_a_moment_behind_the_list() {
 async fn one_namespace_s_silent_watch_is_no_other_s() {
     let world = World::new().await;
     world.namespace("other").await;
-    hold(&world, FOREVER);
+    world.hold(FOREVER);
     world.profile("a").await;
-    world
-        .create(&PROFILES.replace("default", "other"), profile("b"))
-        .await;
+    world.profile_in("other", "b").await;
     let mut scoped = plan(60);
     scoped.scope.namespaces = vec!["default".to_owned(), "other".to_owned()];
     let events = async {
         after(10).await;
         world.report("a", "v1").await;
     };
-    let evidence = world.collect(&scoped, events).await.expect("evidence");
+    let evidence = world.collect(&scoped, events).await;
     let gap = only_gap(&evidence, Kind::Timeline);
     assert!(gap.reason.contains("of namespace default"), "{gap:?}");
     assert_eq!(story(&evidence, "b"), ["Listed -@0"]);
@@ -117,8 +105,7 @@ async fn one_namespace_s_silent_watch_is_no_other_s() {
 
 /// A consumer's Secret for that profile.
 fn secret(profile: &str) -> Value {
-    let labels =
-        json!({names::LABEL_SECRET_PROFILE: profile, names::LABEL_SECRET_PROFILE_NAMESPACE: "default"});
+    let labels = json!({LABEL_SECRET_PROFILE: profile, LABEL_SECRET_PROFILE_NAMESPACE: "default"});
     json!({"metadata": {"name": format!("for-{profile}"), "labels": labels}, "stringData": {"Config": "{}"}})
 }
 
@@ -128,9 +115,7 @@ async fn verdict_on_secrets(world: &World, then: impl Future<Output = ()>) -> (V
     let events = async {
         after(10).await;
         world.profile("new").await;
-        world
-            .create("/api/v1/namespaces/default/secrets", secret("new"))
-            .await;
+        world.create(SECRETS, secret("new")).await;
         then.await;
     };
     let evidence = world.watch(300, events).await;
@@ -147,13 +132,13 @@ async fn secrets_are_never_newer_than_the_profiles() {
     assert_eq!(verdict, Verdict::Pass);
 
     let world = World::new().await;
-    hold(&world, FOREVER);
+    world.hold(FOREVER);
     let (verdict, _) = verdict_on_secrets(&world, async {}).await;
     assert_eq!(verdict, Verdict::Pass, "the list brings the profile");
 
     // Without the list there is none to compare them with.
     let world = World::new().await;
-    hold(&world, FOREVER);
+    world.hold(FOREVER);
     let spoil = async {
         after(100).await;
         for verb in ["list", "watch"] {

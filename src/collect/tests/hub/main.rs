@@ -39,6 +39,8 @@ use tokio_util::sync::CancellationToken;
 
 const START: &str = "2026-11-20T10:00:00Z";
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
+const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 
 /// A lab hub with somebody who changes things on it.
 struct World {
@@ -78,10 +80,10 @@ impl World {
 
     /// Collects for that long, while `events` happens beside.
     async fn watch(&self, seconds: u64, events: impl Future<Output = ()>) -> Evidence {
-        self.collect(&plan(seconds), events).await.expect("evidence")
+        self.collect(&plan(seconds), events).await
     }
 
-    async fn collect(&self, plan: &Plan, events: impl Future<Output = ()>) -> Result<Evidence, CollectError> {
+    async fn collect(&self, plan: &Plan, events: impl Future<Output = ()>) -> Evidence {
         self.collect_until(plan, events, future::pending()).await
     }
 
@@ -90,8 +92,17 @@ impl World {
         plan: &Plan,
         events: impl Future<Output = ()>,
         stop: impl Future<Output = ()>,
-    ) -> Result<Evidence, CollectError> {
-        self.collect_and_report(plan, &Quiet, events, stop).await
+    ) -> Evidence {
+        let collected = self.collect_and_report(plan, &Quiet, events, stop).await;
+        collected.expect("evidence")
+    }
+
+    /// Why there is no evidence.
+    async fn refusal(&self, plan: &Plan) -> String {
+        let collected = self
+            .collect_and_report(plan, &Quiet, async {}, future::pending())
+            .await;
+        collected.expect_err("a refusal").to_string()
     }
 
     async fn collect_and_report(
@@ -129,6 +140,11 @@ impl World {
     /// A new profile in namespace `default`.
     async fn profile(&self, name: &str) {
         self.create(PROFILES, profile(name)).await;
+    }
+
+    async fn profile_in(&self, namespace: &str, name: &str) {
+        self.create(&PROFILES.replace("default", namespace), profile(name))
+            .await;
     }
 
     async fn patch(&self, path: &str, patch: Value) {
@@ -179,6 +195,12 @@ impl World {
             times: usize::MAX,
         });
         self.server.misbehave(Misbehaviour::DropWatches);
+    }
+
+    /// The hub, or a proxy before it, accepts watches and delivers nothing for that long.
+    fn hold(&self, seconds: u64) {
+        let held = Misbehaviour::HoldEvents(Duration::from_secs(seconds));
+        self.server.misbehave(held);
     }
 
     /// What the audit log tells of the runner's requests.
@@ -250,10 +272,18 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
 
 /// The names of the profiles that exist in the end.
 fn inventory(evidence: &Evidence) -> Vec<&str> {
-    evidence
-        .inventory()
-        .map(|profile| &*profile.metadata.name)
-        .collect()
+    let profiles = evidence.inventory();
+    profiles.map(|profile| &*profile.metadata.name).collect()
+}
+
+/// Nothing that is marked as secret is in the evidence.
+#[track_caller]
+fn assert_no_canary(evidence: &Evidence) {
+    let all = format!(
+        "{} {evidence:?}",
+        serde_json::to_string(evidence).expect("writes")
+    );
+    assert!(!all.contains("CANARY"), "{all}");
 }
 
 fn gaps(evidence: &Evidence, kind: Kind) -> Vec<&Gap> {

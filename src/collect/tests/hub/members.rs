@@ -15,7 +15,7 @@ use collect::{
     Dial, MemberWay,
     connect::{ClientError, USER_AGENT},
 };
-use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey};
+use evidence::{Asked, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey};
 use http::Response;
 use kube::{Config, client::Body};
 use lab::member::{FakeMember, Leases, MemberState, Property};
@@ -39,13 +39,9 @@ fn lab_way(name: &str, member: &FakeMember) -> MemberWay {
 }
 
 impl World {
-    async fn gather(&self, plan: &Plan) -> Evidence {
-        self.collect(plan, async {}).await.expect("evidence")
-    }
-
     /// Asks these members for that long.
     async fn ask(&self, seconds: u64, ways: Vec<MemberWay>) -> Evidence {
-        self.gather(&asking(seconds, ways)).await
+        self.collect(&asking(seconds, ways), async {}).await
     }
 }
 
@@ -70,11 +66,8 @@ fn member<'a>(evidence: &'a Evidence, name: &str) -> &'a Member {
 
 /// What the member was told to miss for a reason that has these words.
 fn missed<'a>(look: &'a Look, words: &str) -> Vec<&'a MemberPart> {
-    let missing = look.missing.iter();
-    missing
-        .filter(|(_, reason)| reason.contains(words))
-        .map(|(part, _)| part)
-        .collect()
+    let missing = look.missing.iter().filter(|(_, reason)| reason.contains(words));
+    missing.map(|(part, _)| part).collect()
 }
 
 fn state() -> MemberState {
@@ -121,12 +114,9 @@ impl Fake {
 
     /// A healthy member that accepts each credential.
     fn accepting() -> Self {
-        Self::new(|_, path| {
-            if path.contains("selfsubject") {
-                accepted()
-            } else {
-                well(path)
-            }
+        Self::new(|_, path| match path {
+            _ if path.contains("selfsubject") => accepted(),
+            _ => well(path),
         })
     }
 
@@ -140,12 +130,9 @@ impl Fake {
 
     /// One that answers well, but for the paths that begin so.
     fn but_for(failing: &'static str, code: u16, body: &'static str) -> Self {
-        Self::new(move |_, path| {
-            if path.starts_with(failing) {
-                (code, body.to_owned())
-            } else {
-                well(path)
-            }
+        Self::new(move |_, path| match path {
+            _ if path.starts_with(failing) => (code, body.to_owned()),
+            _ => well(path),
         })
     }
 
@@ -215,7 +202,7 @@ async fn a_member_is_asked_all_through_the_window() {
             member.nodes = 2;
         });
     };
-    let evidence = world.collect(&asking(290, ways), events).await.expect("evidence");
+    let evidence = world.collect(&asking(290, ways), events).await;
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     assert_eq!(*evidence.asked(Kind::Members), Asked::Yes);
     let member = member(&evidence, "a");
@@ -229,43 +216,34 @@ async fn a_member_is_asked_all_through_the_window() {
     let leases = first.leases.as_ref().expect("leases");
     let names: Vec<&str> = leases.iter().map(|lease| lease.name.as_str()).collect();
     assert_eq!(names, ["kube-controller-manager", "kube-scheduler"]);
-    assert!(
-        leases
-            .iter()
-            .all(|lease| lease.age_seconds <= 2 && lease.duration_seconds == 15)
-    );
+    let is_fresh = |lease: &Lease| lease.age_seconds <= 2 && lease.duration_seconds == 15;
+    assert!(leases.iter().all(is_fresh), "{leases:?}");
     assert_eq!(first.nodes, Some(7));
     let groups = first.custom_resource_groups.as_ref().expect("groups");
-    assert_eq!(
-        groups.iter().collect::<Vec<_>>(),
-        ["about.k8s.io", "argoproj.io", "cert-manager.io"]
+    assert!(
+        groups
+            .iter()
+            .eq(["about.k8s.io", "argoproj.io", "cert-manager.io"])
     );
     let properties = first.cluster_properties.as_ref().expect("properties");
-    let found: Vec<_> = properties
+    let found = properties
         .iter()
-        .map(|one| (&*one.name, &*one.value, one.labelled))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            ("owner.example.com", "me", false),
-            ("tier.example.com", "gold", true)
-        ]
-    );
+        .map(|one| (&*one.name, &*one.value, one.labelled));
+    let expected = [
+        ("owner.example.com", "me", false),
+        ("tier.example.com", "gold", true),
+    ];
+    assert!(found.eq(expected), "{properties:?}");
     assert!(first.missing.is_empty(), "{:?}", first.missing);
 
     let later = &member.looks[4];
-    assert_eq!(
-        (later.version.as_deref(), later.nodes),
-        (Some("v1.34.0"), Some(2))
-    );
+    assert_eq!(later.version.as_deref(), Some("v1.34.0"));
+    assert_eq!(later.nodes, Some(2));
     let readyz = later.readyz.as_ref().expect("an answer");
     assert!(!readyz.ready && readyz.failed == ["etcd"], "{readyz:?}");
     assert!(later.leases.as_ref().expect("leases")[0].age_seconds >= 20);
-    assert!(Arc::ptr_eq(
-        properties,
-        later.cluster_properties.as_ref().expect("properties")
-    ));
+    let unchanged = later.cluster_properties.as_ref().expect("properties");
+    assert!(Arc::ptr_eq(properties, unchanged));
 }
 
 #[tokio::test(start_paused = true)]
@@ -273,8 +251,7 @@ async fn long_windows_are_looked_into_less_often_and_none_once() {
     let world = World::new().await;
     for (window, looks) in [(0, 1), (20, 1), (1190, 20)] {
         let fake = Fake::well();
-        let plan = asking(window, vec![way("a", fake.client())]);
-        let evidence = world.gather(&plan).await;
+        let evidence = world.ask(window, vec![way("a", fake.client())]).await;
         assert_eq!(member(&evidence, "a").looks.len(), looks, "in {window} s");
     }
 }
@@ -286,11 +263,8 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         let items = vec![json!({"metadata": {"name": "n"}}); items];
         (200, json!({"metadata": metadata, "items": items}).to_string())
     };
-    let one_node = |metadata: &'static str| {
-        let body = format!(r#"{{"metadata": {metadata}, "items": [{{"metadata": {{"name": "n"}}}}]}}"#);
-        Fake::but_for("/api/v1/nodes", 200, body.leak())
-    };
-    let counted = one_node(r#"{"continue": "x y", "remainingItemCount": 41}"#);
+    let (_, first) = page(1, json!({"continue": "x y", "remainingItemCount": 41}));
+    let counted = Fake::but_for("/api/v1/nodes", 200, first.leak());
     let uncounted = Fake::new(move |_, path| match path.strip_prefix("/api/v1/nodes?limit=") {
         Some("1") => page(1, json!({"continue": "x y"})),
         Some("500") => page(501, json!({"continue": "z"})),
@@ -298,13 +272,10 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         Some(other) => panic!("{other}"),
         None => well(path),
     });
-    let ways = vec![
-        way("counted", counted.client()),
-        way("uncounted", uncounted.client()),
-    ];
-    let evidence = world.ask(0, ways).await;
-    let nodes = |name: &str| member(&evidence, name).looks[0].nodes;
-    assert_eq!((nodes("counted"), nodes("uncounted")), (Some(42), Some(504)));
+    for (fake, nodes) in [(counted, 42), (uncounted, 504)] {
+        let evidence = world.ask(0, vec![way("a", fake.client())]).await;
+        assert_eq!(member(&evidence, "a").looks[0].nodes, Some(nodes));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -326,14 +297,9 @@ async fn a_thousand_members_are_asked_a_few_at_a_time() {
 async fn what_was_seen_before_a_stop_is_kept() {
     let world = World::of(&["a"]).await;
     let fake = Fake::well();
-    let plan = asking(
-        300,
-        vec![way("a", fake.client()), way("b", Fake::slow(9).client())],
-    );
-    let evidence = world
-        .collect_until(&plan, async {}, after(5))
-        .await
-        .expect("evidence");
+    let ways = vec![way("a", fake.client()), way("b", Fake::slow(9).client())];
+    let plan = asking(300, ways);
+    let evidence = world.collect_until(&plan, async {}, after(5)).await;
     assert_eq!(member(&evidence, "a").looks.len(), 1);
     let gap = gaps(&evidence, Kind::Members)[0];
     assert_eq!(gap.object.as_ref().map(|object| object.name.as_str()), Some("b"));
@@ -346,6 +312,6 @@ async fn members_outside_of_the_scope_are_left_alone() {
     let fake = Fake::well();
     let mut plan = asking(0, vec![way("a", fake.client())]);
     plan.scope.namespaces = vec!["kube-public".to_owned()];
-    let evidence = world.gather(&plan).await;
+    let evidence = world.collect(&plan, async {}).await;
     assert!(evidence.members.is_empty() && fake.seen().is_empty());
 }

@@ -36,7 +36,7 @@ async fn a_list_in_pages_is_read_to_its_end() {
             world.profile(name).await;
             let labels = json!({"x-k8s.io/cluster-profile": name});
             let secret = json!({"metadata": {"name": name, "labels": labels}});
-            world.create("/api/v1/namespaces/default/secrets", secret).await;
+            world.create(SECRETS, secret).await;
             world.namespace(name).await;
         }
         world.hub.connection.client = paging(&world, |_| None);
@@ -71,6 +71,6 @@ async fn a_list_without_an_end_is_none() {
         let is_list = uri.contains("/clusterprofiles");
         is_list.then(|| Response::new(Body::from(list.to_string().into_bytes())))
     });
-    let error = world.collect(&plan(0), async {}).await.expect_err("no list");
-    assert!(error.to_string().contains("the list does not end"), "{error}");
+    let error = world.refusal(&plan(0)).await;
+    assert!(error.contains("the list does not end"), "{error}");
 }

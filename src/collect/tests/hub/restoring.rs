@@ -29,10 +29,8 @@ fn gap_of_restore(evidence: &Evidence) -> (i64, i64) {
         panic!("{:?}", evidence.gaps)
     };
     assert_eq!(gap.reason.id, Some(ReasonId::HubRestored), "{gap:?}");
-    assert!(
-        gap.reason.contains("the hub's resourceVersion went back from"),
-        "{gap:?}"
-    );
+    let expected = "the hub's resourceVersion went back from";
+    assert!(gap.reason.contains(expected), "{gap:?}");
     span(gap)
 }
 
@@ -55,20 +53,15 @@ async fn a_run_sees_what_a_restored_hub_has_and_what_was_missed() {
     let evidence = world.watch(300, events).await;
     let (from, until) = gap_of_restore(&evidence);
     assert!(from <= 60 && (60..75).contains(&until), "{from} {until}");
-    assert_eq!(
-        story(&evidence, "changed"),
-        [format!("Listed -@0 v1@10 v2@20 v1@{until}")]
-    );
+    let changed = format!("Listed -@0 v1@10 v2@20 v1@{until}");
+    assert_eq!(story(&evidence, "changed"), [changed]);
     assert_eq!(story(&evidence, "new"), [format!("Created -@20 gone@{until}")]);
     // It is there again, and what became of it between is not known.
     assert_eq!(story(&evidence, "gone"), ["Listed -@0"]);
     let of_gone = evidence.gaps.iter().filter(|gap| gap.object.is_some());
     assert_eq!(of_gone.map(span).collect::<Vec<_>>(), [(20, until)]);
-    assert_eq!(
-        story(&evidence, "kept"),
-        ["Listed -@0 v9@120"],
-        "the watch goes on"
-    );
+    // The watch goes on.
+    assert_eq!(story(&evidence, "kept"), ["Listed -@0 v9@120"]);
 }
 
 /// The watch was told nothing of the restore: a proxy keeps it open.
@@ -78,18 +71,13 @@ async fn the_list_at_the_end_of_a_window_notices_a_restore_too() {
     let backup = world.backed_up().await;
     let events = async {
         after(30).await;
-        world
-            .server
-            .misbehave(Misbehaviour::HoldEvents(Duration::from_secs(1_000_000)));
+        world.hold(1_000_000);
         world.server.restore(&backup);
     };
     let evidence = world.watch(60, events).await;
     gap_of_restore(&evidence);
-    assert!(
-        story(&evidence, "changed")[0].contains(" v1@"),
-        "{:?}",
-        story(&evidence, "changed")
-    );
+    let changed = &story(&evidence, "changed")[0];
+    assert!(changed.contains(" v1@"), "{changed}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,14 +90,13 @@ async fn the_watch_of_a_namespace_notices_a_restore() {
         after(60).await;
         world.server.restore(&backup);
     };
-    let evidence = world.collect(&plan, events).await.expect("evidence");
+    let evidence = world.collect(&plan, events).await;
     let (_, until) = gap_of_restore(&evidence);
     assert_eq!(story(&evidence, "changed"), [format!("Listed v4@0 v1@{until}")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn slices_are_listed_again_after_a_restore() {
-    const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
     let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
     let slice = |name: &str| slice(name, "default", &[]);
     world.create(SLICES, slice("old")).await;
@@ -123,15 +110,9 @@ async fn slices_are_listed_again_after_a_restore() {
     };
     let mut plan = plan(300);
     plan.claim.edition = Edition::Placement2025M09;
-    let evidence = world.collect(&plan, events).await.expect("evidence");
-    let gaps = gaps(&evidence, Kind::PlacementTimeline);
-    assert!(
-        gaps.iter()
-            .all(|gap| gap.reason.id == Some(ReasonId::HubRestored))
-            && gaps.len() == 1,
-        "{gaps:?}"
-    );
+    let evidence = world.collect(&plan, events).await;
+    let gap = only_gap(&evidence, Kind::PlacementTimeline);
+    assert_eq!(gap.reason.id, Some(ReasonId::HubRestored), "{gap:?}");
     let live = evidence.slices.iter().filter(|slice| slice.deleted.is_none());
-    let names: Vec<_> = live.map(|slice| slice.last().metadata.name.to_string()).collect();
-    assert_eq!(names, ["old"]);
+    assert!(live.map(|slice| &*slice.last().metadata.name).eq(["old"]));
 }

@@ -82,13 +82,11 @@ fn verdict(evidence: &Evidence) -> Verdict {
 
 /// When the versions of a profile came that were seen after the window, and whether each has the label.
 fn later(history: &History<ClusterProfile>) -> Vec<(i64, bool)> {
-    let versions = history.versions.iter();
-    versions
-        .map(|version| {
-            let label = version.object.label("x-k8s.io/cluster-manager");
-            (seconds(version.received()), label.is_some())
-        })
-        .collect()
+    let versions = history.versions.iter().map(|version| {
+        let label = version.object.label("x-k8s.io/cluster-manager");
+        (seconds(version.received()), label.is_some())
+    });
+    versions.collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,8 +192,7 @@ async fn a_watch_that_breaks_misses_nothing_and_a_silent_one_fails_nothing() {
             after(15).await;
             world.server.misbehave(Misbehaviour::DropWatches);
             if is_silent {
-                let forever = Duration::from_secs(1_000_000);
-                world.server.misbehave(Misbehaviour::HoldEvents(forever));
+                world.hold(1_000_000);
             }
             after(5).await;
             world.label("a", Some("m")).await;

@@ -87,43 +87,31 @@ async fn a_copy_knows_no_more_than_the_watch_has_heard() {
         (100..200).contains(&seconds(until))
     });
     let known: Vec<i64> = late.map(known_until).collect();
-    assert!(
-        known.len() > 90 && known.iter().all(|known| *known == 60),
-        "{known:?}"
-    );
+    assert!(known.len() > 90, "{known:?}");
+    assert!(known.iter().all(|known| *known == 60), "{known:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_copy_holds_the_slices_too() {
     let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
     world.profile("a").await;
-    let slices = PROFILES.replace("clusterprofiles", "placementdecisions");
     let slice = |name: &str| slice(name, "default", &["a"]);
-    world.create(&slices, slice("first")).await;
+    world.create(SLICES, slice("first")).await;
     let events = async {
         after(10).await;
-        world.create(&slices, slice("second")).await;
+        world.create(SLICES, slice("second")).await;
         after(20).await;
-        world.create(&slices, slice("third")).await;
+        world.create(SLICES, slice("third")).await;
     };
     let mut plan = plan(40);
     plan.claim.edition = Edition::Placement2025M09;
     let (copies, evidence) = copies(&world, &plan, events).await;
     let middle = &copies[20];
-    let names: Vec<_> = middle
-        .slices
-        .iter()
-        .map(|slice| &*slice.last().metadata.name)
-        .collect();
-    assert_eq!(names, ["first", "second"]);
+    let names = middle.slices.iter().map(|slice| &*slice.last().metadata.name);
+    assert!(names.eq(["first", "second"]), "{:?}", middle.slices);
     assert!(middle.is_whole(Kind::PlacementDecisions));
-    let unknown = span(
-        middle
-            .gaps(Kind::PlacementTimeline)
-            .next()
-            .expect("a gap up to the end"),
-    );
-    assert_eq!(unknown.0, 10, "nothing was heard since");
+    let unknown = gaps(middle, Kind::PlacementTimeline)[0];
+    assert_eq!(span(unknown).0, 10, "nothing was heard since");
     assert_eq!(evidence.slices.len(), 3);
     assert!(evidence.is_whole(Kind::PlacementTimeline));
 }

@@ -149,18 +149,14 @@ async fn nonsense_in_a_watch_is_a_gap() {
     assert_eq!(span(gap), (30, 120));
 }
 
-/// The pieces, with `from` replaced in each by bytes that are no UTF-8, of the same number.
+/// The pieces, with the first `from` in each replaced by bytes that are no UTF-8, of the same number.
 fn spoilt(pieces: Pieces, from: &'static str) -> Pieces {
     Box::pin(pieces.map(move |piece| {
-        let data = piece.expect("a piece").into_data().expect("data");
-        let mut bytes = data.to_vec();
-        let places: Vec<usize> = bytes
+        let mut bytes = piece.expect("a piece").into_data().expect("data").to_vec();
+        let place = bytes
             .windows(from.len())
-            .enumerate()
-            .filter(|(_, window)| *window == from.as_bytes())
-            .map(|(place, _)| place)
-            .collect();
-        for place in places {
+            .position(|window| window == from.as_bytes());
+        if let Some(place) = place {
             bytes[place..place + from.len()].fill(0xE9);
         }
         Ok(Frame::data(bytes.into()))
@@ -170,12 +166,10 @@ fn spoilt(pieces: Pieces, from: &'static str) -> Pieces {
 #[tokio::test(start_paused = true)]
 async fn bytes_that_are_no_text_cost_one_object() {
     for seconds in [0, 60] {
-        let world = World::new().await.tampered(|uri, pieces| {
-            if uri.contains("/clusterprofiles") {
-                spoilt(pieces, "SPOILT")
-            } else {
-                pieces
-            }
+        let world = World::new().await;
+        let world = world.tampered(|uri, pieces| match uri {
+            _ if uri.contains("/clusterprofiles") => spoilt(pieces, "SPOILT"),
+            _ => pieces,
         });
         world.profile("a").await;
         let mut odd = profile("odd");
@@ -194,10 +188,8 @@ async fn bytes_that_are_no_text_cost_one_object() {
         let [odd] = &evidence.unreadable[..] else {
             panic!("{:?}", evidence.unreadable)
         };
-        assert_eq!(
-            odd.to_string(),
-            "ClusterProfile default/odd could not be read: it is not UTF-8 text"
-        );
+        let expected = "ClusterProfile default/odd could not be read: it is not UTF-8 text";
+        assert_eq!(odd.to_string(), expected);
         assert!(!odd.object.uid.is_empty());
         // The watch has gone on.
         assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
@@ -209,46 +201,38 @@ async fn bytes_that_are_no_text_cost_one_object() {
     }
 }
 
+/// A list of these items.
+fn answers(items: Value) -> impl Fn() -> Pieces {
+    let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
+    move || Box::pin(stream::iter([Ok(Frame::data(Bytes::from(list.clone())))]))
+}
+
 #[tokio::test(start_paused = true)]
 async fn objects_of_one_uid_do_not_hide_one_another() {
     let item = |name: &str, status: Value| {
-        let mut item = profile(name);
-        item["metadata"]["uid"] = json!("u");
-        item["metadata"]["resourceVersion"] = json!("5");
-        item["metadata"]["namespace"] = json!("default");
-        item["status"] = status;
-        item
+        let metadata = json!({"name": name, "namespace": "default", "uid": "u", "resourceVersion": "5"});
+        json!({"metadata": metadata, "spec": profile(name)["spec"], "status": status})
     };
-    let items = [
+    let items = json!([
         item("a", json!({})),
         item("odd", json!(7)),
         item("b", json!({})),
         item("odder", json!([7])),
-    ];
-    let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
-    let world = World::new().await.tampered(move |uri, pieces| {
-        if is_list(uri) {
-            Box::pin(stream::iter([Ok(Frame::data(Bytes::from(list.clone())))]))
-        } else {
-            pieces
-        }
+    ]);
+    let list = answers(items);
+    let world = World::new().await;
+    let world = world.tampered(move |uri, pieces| match uri {
+        _ if is_list(uri) => list(),
+        _ => pieces,
     });
     let evidence = world.watch(0, async {}).await;
     assert_eq!(inventory(&evidence), ["a", "b"]);
-    let names: Vec<_> = evidence
-        .unreadable
-        .iter()
-        .map(|odd| odd.object.name.as_str())
-        .collect();
-    assert_eq!(names, ["odd", "odder"]);
+    let names = evidence.unreadable.iter().map(|odd| odd.object.name.as_str());
+    assert!(names.eq(["odd", "odder"]), "{:?}", evidence.unreadable);
 }
 
 #[tokio::test(start_paused = true)]
 async fn namespaces_and_secrets_that_do_not_fit_are_told() {
-    let answers = |items: Value| {
-        let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
-        move || -> Pieces { Box::pin(stream::iter([Ok(Frame::data(Bytes::from(list.clone())))])) }
-    };
     let namespaces = answers(json!([
         {"metadata": {"name": "n", "labels": "canary"}}, {"metadata": {"name": "fine", "labels": {"a": null}}}, {}
     ]));
@@ -270,16 +254,14 @@ async fn namespaces_and_secrets_that_do_not_fit_are_told() {
     world.profile("a").await;
     for seconds in [0, 30] {
         let evidence = world.watch(seconds, async {}).await;
-        let told: Vec<String> = evidence.unreadable.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            told,
-            [
-                "Namespace n could not be read: metadata.labels: invalid type: string, expected a map",
-                "a Namespace could not be read: metadata.name is missing",
-                "Secret s could not be read: metadata.labels is not a mapping",
-                "Secret t could not be read: a number in it is out of range",
-            ]
-        );
+        let unreadable: Vec<String> = evidence.unreadable.iter().map(ToString::to_string).collect();
+        let expected = [
+            "Namespace n could not be read: metadata.labels: invalid type: string, expected a map",
+            "a Namespace could not be read: metadata.name is missing",
+            "Secret s could not be read: metadata.labels is not a mapping",
+            "Secret t could not be read: a number in it is out of range",
+        ];
+        assert_eq!(unreadable, expected);
         assert_eq!((evidence.namespaces.len(), evidence.secrets.len()), (1, 1));
         assert_eq!(evidence.inventory().count(), 1);
     }

@@ -31,10 +31,8 @@ async fn sees_a_busy_minute(world: &World) {
 
 /// The addresses of the runner's requests for profiles.
 fn profile_requests(world: &World) -> Vec<String> {
-    let requests = world.requests();
-    let uris = requests
-        .iter()
-        .filter_map(|event| event["requestURI"].as_str().map(str::to_owned));
+    let requests = world.requests().into_iter();
+    let uris = requests.filter_map(|event| event["requestURI"].as_str().map(str::to_owned));
     uris.filter(|uri| uri.contains("clusterprofiles")).collect()
 }
 
@@ -43,10 +41,8 @@ async fn follows_a_streaming_list() {
     let world = World::new().await;
     sees_a_busy_minute(&world).await;
     let uris = profile_requests(&world);
-    assert!(
-        uris.iter().any(|uri| uri.contains("sendInitialEvents=true")),
-        "{uris:?}"
-    );
+    let is_streaming = |uri: &String| uri.contains("sendInitialEvents=true");
+    assert!(uris.iter().any(is_streaming), "{uris:?}");
     let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
     assert_eq!(lists.count(), 1, "only that at the end: {uris:?}");
 }
@@ -173,10 +169,7 @@ async fn a_run_that_is_stopped_keeps_what_it_saw() {
         after(10).await;
         world.report("a", "v1").await;
     };
-    let evidence = world
-        .collect_until(&plan(300), events, after(80))
-        .await
-        .expect("evidence");
+    let evidence = world.collect_until(&plan(300), events, after(80)).await;
     assert_eq!(story(&evidence, "a"), ["Listed -@0 v1@10"]);
     let gap = only_gap(&evidence, Kind::Timeline);
     assert_eq!(span(gap), (80, 300));
@@ -196,17 +189,10 @@ async fn a_run_that_is_stopped_has_not_seen_what_it_waited_for_in_vain() {
             by: Duration::from_secs(60),
         });
     };
-    let evidence = world
-        .collect_until(&plan(300), events, after(80))
-        .await
-        .expect("evidence");
+    let evidence = world.collect_until(&plan(300), events, after(80)).await;
     let until = seconds(evidence.header.window.expect("a window").until);
-    let unseen = gaps(&evidence, Kind::Timeline).into_iter().map(span);
-    assert!(
-        until > 80 && unseen.map(|(from, _)| from).min() <= Some(80),
-        "{:?}",
-        evidence.gaps
-    );
+    let unseen = evidence.gaps(Kind::Timeline).map(|gap| span(gap).0).min();
+    assert!(until > 80 && unseen <= Some(80), "{:?}", evidence.gaps);
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,10 +204,8 @@ async fn tells_how_it_goes_on() {
     impl Progress for Notes {
         fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
             assert_eq!(observe.as_secs(), 10);
-            self.0
-                .lock()
-                .expect("a lock")
-                .push((elapsed.as_secs(), profiles, writes));
+            let note = (elapsed.as_secs(), profiles, writes);
+            self.0.lock().expect("a lock").push(note);
         }
     }
     let world = World::of(&["a"]).await;

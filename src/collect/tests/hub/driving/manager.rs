@@ -226,10 +226,8 @@ impl ManagerHooks {
             return Called::failed("the hook fails");
         }
         if call.namespace.is_some() {
-            self.in_namespace
-                .lock()
-                .expect("no panic")
-                .insert(name.to_owned());
+            let mut names = self.in_namespace.lock().expect("no panic");
+            names.insert(name.to_owned());
         }
         if call.action == DriverAction::Join {
             self.joined.lock().expect("no panic").insert(name.to_owned());
@@ -287,10 +285,11 @@ impl Offer for ManagerHooks {
         servers.insert(name.to_owned(), Arc::downgrade(&server));
         async move {
             let member = self.reference.offer(&self.other_name(name)).await?;
-            Ok(Box::new(ServedMember {
+            let served = ServedMember {
                 member,
                 _server: server,
-            }) as Box<dyn Offered>)
+            };
+            Ok(Box::new(served) as Box<dyn Offered>)
         }
         .boxed()
     }

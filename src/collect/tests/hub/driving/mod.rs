@@ -46,13 +46,11 @@ impl Life {
 
 /// Records the warnings of a run.
 #[derive(Default)]
-struct Warnings {
-    warnings: Mutex<Vec<String>>,
-}
+struct Warnings(Mutex<Vec<String>>);
 
 impl Progress for Warnings {
     fn warn(&self, what: &str) {
-        self.warnings.lock().expect("no panic").push(what.to_owned());
+        self.0.lock().expect("no panic").push(what.to_owned());
     }
 }
 
@@ -77,6 +75,11 @@ fn driving(manager: &Manager) -> Plan {
     }
 }
 
+/// The driver of a plan that has one.
+fn driver_of(plan: &mut Plan) -> &mut DriverPlan {
+    plan.driver.as_mut().expect("a driver")
+}
+
 /// What a run recorded, and its warnings.
 struct Seen {
     evidence: Evidence,
@@ -86,6 +89,20 @@ struct Seen {
 impl Seen {
     fn driver(&self) -> &Driver {
         self.evidence.driver.as_ref().expect("a driver")
+    }
+
+    /// All steps were taken.
+    #[track_caller]
+    fn assert_done(&self) {
+        for step in &self.driver().steps {
+            assert_eq!(step.outcome, StepOutcome::Done, "{step:?}");
+        }
+    }
+
+    #[track_caller]
+    fn assert_lacking(&self, action: DriverAction, reason: &str) {
+        let known = &self.driver().lacking[&action];
+        assert!(known.contains(reason), "{known}");
     }
 
     /// The steps of that action in that scenario.
@@ -126,7 +143,7 @@ async fn drive(world: &World, plan: &Plan, stop: impl Future<Output = ()>) -> Se
     let evidence = world.collect_and_report(plan, &warnings, async {}, stop).await;
     Seen {
         evidence: evidence.expect("evidence"),
-        warnings: warnings.warnings.into_inner().expect("no panic"),
+        warnings: warnings.0.into_inner().expect("no panic"),
     }
 }
 

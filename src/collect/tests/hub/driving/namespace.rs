@@ -23,19 +23,19 @@ async fn restore(world: &World, manager: &Manager) -> Infallible {
 async fn run_with_namespace(world: &World) -> (Seen, Vec<String>) {
     let manager = Manager::new(world, Habits::idle()).await;
     let mut plan = driving(&manager);
-    let driver = plan.driver.as_mut().expect("a driver");
+    let driver = driver_of(&mut plan);
     driver.own_namespace = Some(NAMESPACE.to_owned());
     driver.scale.members = Some(0);
     let seen = select! {
         seen = run(world, &manager, &plan) => seen,
         never = restore(world, &manager) => match never {},
     };
-    let deletions = world
-        .requests()
-        .into_iter()
-        .filter(|event| event["verb"] == "delete" && event["objectRef"]["resource"] == "namespaces");
-    let names = deletions.filter_map(|event| event["objectRef"]["name"].as_str().map(str::to_owned));
-    (seen, names.collect())
+    let mut deletions = world.requests();
+    deletions.retain(|event| event["verb"] == "delete" && event["objectRef"]["resource"] == "namespaces");
+    let names = deletions
+        .iter()
+        .filter_map(|event| event["objectRef"]["name"].as_str());
+    (seen, names.map(str::to_owned).collect())
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,14 +59,11 @@ async fn the_own_namespace_is_deleted_created_again_and_deleted() {
 #[tokio::test(start_paused = true)]
 async fn an_existing_namespace_is_left_alone() {
     let world = World::new().await;
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-    world.create("/api/v1/namespaces", namespace).await;
+    world.namespace(NAMESPACE).await;
     let (seen, deletions) = run_with_namespace(&world).await;
     let gone = seen.step(Scenario::NamespaceGone, DriverAction::DeleteNamespace);
-    assert!(
-        reason(gone).contains("failed to create the run's own namespace own"),
-        "{gone:?}"
-    );
+    let expected = "failed to create the run's own namespace own";
+    assert!(reason(gone).contains(expected), "{gone:?}");
     assert_eq!(deletions, [""; 0]);
 }
 
@@ -90,8 +87,6 @@ async fn a_namespace_with_another_profile_is_left_alone() {
     );
     assert_eq!(deletions, [""; 0]);
     let left = seen.warnings.join("\n");
-    assert!(
-        left.contains("failed to delete Namespace own: it has profiles of other members"),
-        "{left}"
-    );
+    let expected = "failed to delete Namespace own: it has profiles of other members";
+    assert!(left.contains(expected), "{left}");
 }

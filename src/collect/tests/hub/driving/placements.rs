@@ -6,7 +6,7 @@ use lab::{
     scheduler::{self, Fault},
 };
 
-use super::*;
+use super::{safety::JournalFolder, *};
 
 /// A scheduler that is driven. The members are the manager's.
 pub(super) struct Scheduler {
@@ -70,7 +70,7 @@ pub(super) fn placing(scheduler: &Scheduler) -> Plan {
         let namespaces = [manager::Manager::NAMESPACE, scheduler::Scheduler::NAMESPACE];
         plan.scope.namespaces = namespaces.map(str::to_owned).into();
     }
-    let driver = plan.driver.as_mut().expect("a driver");
+    let driver = driver_of(&mut plan);
     // A hundred members join within seconds.
     driver.scale.at_once = 20;
     plan
@@ -95,13 +95,14 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let driver = seen.driver();
     assert!(driver.lacking.is_empty(), "{:?}", driver.lacking);
+    seen.assert_done();
+    let waiting = [
+        DriverAction::Restart,
+        DriverAction::PutForeignSlice,
+        DriverAction::Join,
+    ];
     for step in &driver.steps {
-        assert_eq!(step.outcome, StepOutcome::Done, "{step:?}");
-        let waits = matches!(
-            step.action,
-            DriverAction::Restart | DriverAction::PutForeignSlice | DriverAction::Join
-        );
-        assert!(waits || took(step) < 20, "{step:?}");
+        assert!(waiting.contains(&step.action) || took(step) < 20, "{step:?}");
     }
     // 101, and three to spare: what one scenario has let join another one counts too.
     let most = seen.evidence.profiles.len();
@@ -120,10 +121,8 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
             (DriverAction::Unplace, 100),
         ]
     );
-    let few: Vec<DriverAction> = asked(Scenario::Placement)
-        .iter()
-        .map(|(action, _)| *action)
-        .collect();
+    let few = asked(Scenario::Placement).into_iter().map(|(action, _)| action);
+    let few: Vec<DriverAction> = few.collect();
     assert_eq!(
         few,
         [
@@ -135,18 +134,10 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
         ]
     );
     // The run wrote to one decision and to a slice of its own, and to no profile.
-    let tampered = &driver
-        .steps_of(DriverAction::DeleteSlice)
-        .next()
-        .expect("a step")
-        .slice;
-    let tampered = tampered.as_ref().expect("a slice");
-    let touched: Vec<&str> = driver
-        .touched_slices
-        .iter()
-        .map(|key| key.name.as_str())
-        .collect();
-    assert_eq!(touched, ["conformance-t-foreign", tampered.name.as_str()]);
+    let deleted = driver.steps_of(DriverAction::DeleteSlice).next().expect("a step");
+    let tampered = deleted.slice.as_ref().expect("a slice");
+    let touched = driver.touched_slices.iter().map(|key| key.name.as_str());
+    assert!(touched.eq(["conformance-t-foreign", tampered.name.as_str()]));
     assert!(driver.touched.is_empty());
     assert_eq!(scheduler.of_the_run("placementdecisions").await, [""; 0]);
     assert_eq!(scheduler.of_the_run("clusterprofiles").await, [""; 0]);
@@ -158,20 +149,14 @@ async fn a_run_that_is_stopped_takes_everything_back() {
     // With a placement of one slice, and after the restart.
     for seconds in [30, 200] {
         let world = world().await;
-        let folder = tempfile::tempdir().expect("a folder");
         let scheduler = Scheduler::on_members(&world).await;
         let mut plan = placing(&scheduler);
-        let driver = plan.driver.as_mut().expect("a driver");
-        driver.journal = super::safety::journal(folder.path(), &world).into();
+        let journal = JournalFolder::of(&mut plan, &world);
         run_scheduler(&world, &scheduler, &plan, after(seconds)).await;
         assert_eq!(scheduler.manager.joined(), [].into(), "stopped after {seconds} s");
-        assert_eq!(
-            scheduler.of_the_run("placementdecisions").await,
-            [""; 0],
-            "stopped after {seconds} s"
-        );
-        drop(plan);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        let left = scheduler.of_the_run("placementdecisions").await;
+        assert_eq!(left, [""; 0], "stopped after {seconds} s");
+        assert!(!journal.remains(plan));
     }
 }
 
@@ -179,19 +164,15 @@ async fn a_run_that_is_stopped_takes_everything_back() {
 async fn a_placement_that_is_not_taken_back_stays_in_the_journal() {
     for (failures, remains) in [(1, false), (usize::MAX, true)] {
         let world = world().await;
-        let folder = tempfile::tempdir().expect("a folder");
         let scheduler = Scheduler::new(&world, Habits::failing(failures), None).await;
         let mut plan = placing(&scheduler);
-        let driver = plan.driver.as_mut().expect("a driver");
-        driver.journal = super::safety::journal(folder.path(), &world).into();
+        let journal = JournalFolder::of(&mut plan, &world);
         let seen = run_scheduler(&world, &scheduler, &plan, future::pending()).await;
         let said = seen.warnings.join("\n");
         assert!(said.contains("failed to unplace"), "{said}");
         let is_left = said.contains("failed to call the hook `unplace` for conformance-t-1");
         assert_eq!(is_left, remains, "{said}");
-        drop(plan);
-        let left = std::fs::read_dir(folder.path()).expect("a folder").count();
-        assert_eq!(left, usize::from(remains));
+        assert_eq!(journal.remains(plan), remains);
     }
 }
 
@@ -212,11 +193,8 @@ async fn a_printed_key_identifies_the_decision() {
         for step in seen.driver().steps_of(action) {
             assert_eq!(step.outcome, StepOutcome::Done, "{step:?}");
             assert!(took(step) < 20, "{step:?}");
-            assert!(
-                step.placement
-                    .as_ref()
-                    .is_some_and(|placement| placement.decision.is_some())
-            );
+            let placement = step.placement.as_ref().expect("a placement");
+            assert!(placement.decision.is_some(), "{step:?}");
         }
     }
 }
@@ -229,29 +207,23 @@ async fn the_run_waits_for_a_late_decision() {
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let place = seen.step(Scenario::Placement, DriverAction::Place);
     assert!((240..250).contains(&took(place)), "{place:?}");
-    assert_eq!(
-        seen.steps(Scenario::SliceLimit, DriverAction::Reschedule).len(),
-        2
-    );
+    let rescheduled = seen.steps(Scenario::SliceLimit, DriverAction::Reschedule);
+    assert_eq!(rescheduled.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_right_on_slices_is_the_reason() {
-    let rule = |verbs: &[&str], resource| refusals::rule(verbs, "multicluster.x-k8s.io", resource, "*");
-    let rules = vec![
-        rule(&["get", "list", "watch"], "clusterprofiles"),
-        rule(&["get", "list", "watch", "patch"], "placementdecisions"),
-    ];
-    let world = world().await.with_rules(rules);
+    let profiles = refusals::reading_profiles("*");
+    let mut slices = profiles.clone();
+    slices.resources = vec!["placementdecisions".to_owned()];
+    slices.verbs.push("patch".to_owned());
+    let world = world().await.with_rules(vec![profiles, slices]);
     let scheduler = Scheduler::new(&world, Habits::default(), None).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
-    let lacking = &seen.driver().lacking;
-    assert_eq!(
-        lacking[&DriverAction::DeleteSlice],
-        "the runner may not delete placementdecisions: grant delete on placementdecisions"
-    );
-    assert!(lacking[&DriverAction::PutForeignSlice].contains("may not create placementdecisions"));
-    assert!(!lacking.contains_key(&DriverAction::EmptySlice));
+    let may_not_delete = "the runner may not delete placementdecisions: grant delete on placementdecisions";
+    seen.assert_lacking(DriverAction::DeleteSlice, may_not_delete);
+    seen.assert_lacking(DriverAction::PutForeignSlice, "may not create placementdecisions");
+    assert!(!seen.driver().lacking.contains_key(&DriverAction::EmptySlice));
     assert_eq!(seen.driver().touched_slices.len(), 1);
 }
 

@@ -20,7 +20,7 @@ async fn drive_manager(mutations: bool) {
     };
     let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
     let mut plan = driving(&manager);
-    plan.driver.as_mut().expect("a driver").mutations = mutations;
+    driver_of(&mut plan).mutations = mutations;
     let seen = run(&bound.world, &manager, &plan).await;
     let mut lacking = seen.driver().lacking.keys();
     let namespaces = [DriverAction::DeleteNamespace, DriverAction::CreateNamespace];

@@ -1,9 +1,10 @@
 //! What the run writes, and what it leaves behind: nothing that it was not allowed to, and nothing.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use collect::driver::{Head, Journal};
 use evidence::{Asked, ObjectKey, ObjectRef, runs::LABEL_RUN};
+use tempfile::TempDir;
 
 use super::*;
 use crate::snapshots::Copies;
@@ -16,18 +17,14 @@ fn stored(world: &World) -> Vec<(String, String)> {
         let reads = matches!(verb, "get" | "list" | "watch");
         let review = event["objectRef"]["resource"] == "selfsubjectaccessreviews";
         let dry = text(&event["requestURI"]).contains("dryRun=All");
-        let is_done = event["responseStatus"]["code"]
-            .as_u64()
-            .is_some_and(|code| code < 300);
+        let is_done = event["responseStatus"]["code"].as_u64() < Some(300);
         !reads && !review && !dry && is_done
     });
     let named = writes.map(|event| {
         assert_eq!(event["objectRef"]["resource"], "clusterprofiles", "{event}");
         let uri = text(&event["requestURI"]);
-        assert!(
-            event["verb"] == "delete" || uri.contains("fieldManager=clusterprofile-conformance"),
-            "{event}"
-        );
+        let is_named = uri.contains("fieldManager=clusterprofile-conformance");
+        assert!(event["verb"] == "delete" || is_named, "{event}");
         let mut name = text(&event["objectRef"]["name"]);
         if name.is_empty() {
             name = text(&event["requestObject"]["metadata"]["name"]);
@@ -63,20 +60,19 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
     assert_eq!(written, named);
     // Four that were tampered with, and the foreign one.
     assert_eq!(touched.len(), 5, "{touched:?}");
-    assert!(
-        written.iter().all(|name| name.contains("conformance-t-")),
-        "{written:?}"
-    );
-    let counts = |verb: &str| stored.iter().filter(|(told, _)| told == verb).count();
+    let is_own = |name: &&str| name.contains("conformance-t-");
+    assert!(written.iter().all(is_own), "{written:?}");
+    let counts = |verb: &str| stored.iter().filter(|(done, _)| done == verb).count();
     // The version, the label, the name and the name again; of the foreign one, the status twice and the name. It is
     // created twice, and deleted twice, as is the profile of a member once.
     assert_eq!((counts("create"), counts("delete"), counts("patch")), (2, 3, 7));
 
     // Rules judge what the run has not written to, whoever made it.
-    let histories = seen.evidence.histories();
-    let judged: Vec<_> = histories
-        .map(|history| ObjectKey::from(&ObjectRef::from(history.last())))
-        .collect();
+    let judged = seen
+        .evidence
+        .histories()
+        .map(|history| ObjectRef::from(history.last()));
+    let judged: Vec<ObjectKey> = judged.map(|profile| ObjectKey::from(&profile)).collect();
     assert!(judged.iter().all(|key| !touched.contains(key)));
     assert!(judged.iter().any(|key| key.name.contains("conformance-t-")));
 }
@@ -86,14 +82,11 @@ async fn without_the_flag_nothing_is_written() {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
     let mut plan = driving(&manager);
-    plan.driver.as_mut().expect("a driver").mutations = false;
+    driver_of(&mut plan).mutations = false;
     let seen = run(&world, &manager, &plan).await;
     assert_eq!(stored(&world), []);
     assert!(seen.driver().touched.is_empty());
-    assert_eq!(
-        seen.driver().lacking[&DriverAction::TamperStatus],
-        "the run may not write to the hub"
-    );
+    seen.assert_lacking(DriverAction::TamperStatus, "the run may not write to the hub");
     assert!(seen.steps(Scenario::Outage, DriverAction::Heal).len() == 1);
 }
 
@@ -107,13 +100,11 @@ async fn a_profile_from_before_the_run_is_never_written_to() {
     let manager = Manager::new(&world, habits).await;
     for number in 1..20 {
         let key = manager.profile(&format!("conformance-t-{number}"));
-        let namespace = &key.namespace;
-        let path = format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{namespace}/clusterprofiles");
-        world.create(&path, profile(&key.name)).await;
+        world.profile_in(&key.namespace, &key.name).await;
     }
     let before = everything(&world).await;
     let mut plan = driving(&manager);
-    plan.driver.as_mut().expect("a driver").scale.members = Some(0);
+    driver_of(&mut plan).scale.members = Some(0);
     let seen = run(&world, &manager, &plan).await;
     for action in [
         DriverAction::DeleteProfile,
@@ -121,22 +112,16 @@ async fn a_profile_from_before_the_run_is_never_written_to() {
         DriverAction::RemoveLabel,
         DriverAction::SetDisplayName,
     ] {
-        let step = seen.step(Scenario::Tampering, action);
-        assert!(
-            reason(step).contains("refusing to write to ClusterProfile"),
-            "{step:?}"
-        );
+        let reason = reason(seen.step(Scenario::Tampering, action));
+        assert!(reason.contains("refusing to write to ClusterProfile"), "{reason}");
     }
-    let after: Vec<Value> = everything(&world)
-        .await
-        .into_iter()
-        .filter(|profile| profile["metadata"]["labels"][LABEL_RUN].is_null())
-        .collect();
+    let mut after = everything(&world).await;
+    after.retain(|profile| profile["metadata"]["labels"][LABEL_RUN].is_null());
     assert!(after.iter().all(|profile| before.contains(profile)));
+    let stored = stored(&world);
     assert!(
-        stored(&world)
-            .iter()
-            .all(|(_, name)| name == "conformance-t-foreign")
+        stored.iter().all(|(_, name)| name == "conformance-t-foreign"),
+        "{stored:?}"
     );
 }
 
@@ -145,26 +130,22 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
     for seconds in [1, 5, 9, 14, 20, 60, 150, 200] {
         let world = World::of(&["a"]).await;
         let before = everything(&world).await;
-        let folder = tempfile::tempdir().expect("a folder");
         // Members of its own, as these stay: what was done to them has to be undone.
         let manager = Manager::new(&world, Habits::default()).await;
         let mut plan = driving(&manager);
-        plan.driver.as_mut().expect("a driver").journal = journal(folder.path(), &world).into();
+        let journal = JournalFolder::of(&mut plan, &world);
         let seen = run_until(&world, &manager, &plan, after(seconds)).await;
         assert_eq!(manager.joined(), [].into(), "stopped after {seconds} s");
         assert_eq!(everything(&world).await, before, "stopped after {seconds} s");
-        drop(plan);
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        assert!(!journal.remains(plan));
         assert_eq!(*seen.evidence.asked(Kind::Driver), Asked::Yes);
         let gap = only_gap(&seen.evidence, Kind::Driver);
         assert!(gap.reason.contains("stopped before"), "{gap:?}");
         assert_eq!(seen.warnings, [""; 0], "stopped after {seconds} s");
-        let broken: Vec<_> = seen.driver().steps_of(DriverAction::Break).collect();
-        let done = broken
-            .iter()
-            .filter(|step| step.outcome == StepOutcome::Done)
-            .count();
-        assert_eq!(seen.driver().steps_of(DriverAction::Heal).count(), done);
+        let broken = seen.driver().steps_of(DriverAction::Break);
+        let broken = broken.filter(|step| step.outcome == StepOutcome::Done);
+        let healed = seen.driver().steps_of(DriverAction::Heal);
+        assert_eq!(healed.count(), broken.count());
     }
 }
 
@@ -179,36 +160,44 @@ async fn a_stop_after_the_last_step_leaves_no_gap() {
     let seen = run_until(&world, &manager, &plan, after(3000)).await;
     assert!(gaps(&seen.evidence, Kind::Driver).is_empty());
     assert_eq!(gaps(&seen.evidence, Kind::Timeline).len(), 1);
-    assert!(
-        seen.driver()
-            .steps
-            .iter()
-            .all(|step| step.outcome == StepOutcome::Done)
-    );
+    seen.assert_done();
 }
 
-pub(super) fn journal(folder: &Path, world: &World) -> Journal {
-    let head = Head {
-        run: "t".to_owned(),
-        began: world.clock.now(),
-        server: "https://hub.example".to_owned(),
-        hub: "lab".to_owned(),
-        driver_file: "/driver.yaml".into(),
-    };
-    Journal::begin(folder, head).expect("a journal")
+/// The folder in which a run keeps its journal.
+pub(super) struct JournalFolder(TempDir);
+
+impl JournalFolder {
+    /// Gives the plan's driver a journal.
+    pub(super) fn of(plan: &mut Plan, world: &World) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let head = Head {
+            run: "t".to_owned(),
+            began: world.clock.now(),
+            server: "https://hub.example".to_owned(),
+            hub: "lab".to_owned(),
+            driver_file: "/driver.yaml".into(),
+        };
+        let journal = Journal::begin(folder.path(), head).expect("a journal");
+        driver_of(plan).journal = journal.into();
+        Self(folder)
+    }
+
+    /// Whether the journal is there when the run is over.
+    pub(super) fn remains(self, plan: Plan) -> bool {
+        drop(plan);
+        self.0.path().read_dir().expect("a folder").count() > 0
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
     let world = World::new().await;
-    let folder = tempfile::tempdir().expect("a folder");
     // Once more in the end helps those that refuse once.
     for (failures, remains) in [(1, false), (2, true)] {
         let manager = Manager::new(&world, Habits::failing(failures)).await;
         let mut plan = driving(&manager);
-        let driver = plan.driver.as_mut().expect("a driver");
-        driver.journal = journal(folder.path(), &world).into();
-        driver.scale.members = Some(0);
+        let journal = JournalFolder::of(&mut plan, &world);
+        driver_of(&mut plan).scale.members = Some(0);
         let seen = run(&world, &manager, &plan).await;
         let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
         assert_eq!(reason(leave), "the hook fails");
@@ -218,52 +207,34 @@ async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
                 panic!("{member}: {calls:?}")
             };
             assert_eq!(first, last, "{member}");
-            assert!(
-                last.starts_with("kubeconfig: true, served: true"),
-                "{member}: {last}"
-            );
+            assert!(last.starts_with("kubeconfig: true, served: true"), "{last}");
         }
         let last = &leaves["conformance-t-1"][1];
         assert!(last.contains("profile: Some"), "{last}");
         let said = seen.warnings.join("\n");
-        assert_eq!(
-            said.contains("failed to call the hook `leave` for conformance-t-1"),
-            remains,
-            "{said}"
-        );
-        assert_eq!(
-            said.contains("the run could not undo everything"),
-            remains,
-            "{said}"
-        );
-        drop(plan);
-        assert_eq!(
-            std::fs::read_dir(folder.path()).expect("a folder").count(),
-            usize::from(remains)
-        );
+        for warning in [
+            "failed to call the hook `leave` for conformance-t-1",
+            "the run could not undo everything",
+        ] {
+            assert_eq!(said.contains(warning), remains, "{said}");
+        }
+        assert_eq!(journal.remains(plan), remains);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_right_on_profiles_is_the_reason() {
-    let rules = vec![refusals::rule(
-        &["get", "list", "watch", "patch"],
-        "multicluster.x-k8s.io",
-        "clusterprofiles",
-        "*",
-    )];
-    let world = World::new().await.with_rules(rules);
+    let mut patching = refusals::reading_profiles("*");
+    patching.verbs.push("patch".to_owned());
+    let world = World::new().await.with_rules(vec![patching]);
     let manager = Manager::new(&world, Habits::default()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
-    let lacking = &seen.driver().lacking;
-    assert_eq!(
-        lacking[&DriverAction::DeleteProfile],
-        "the runner may not delete clusterprofiles: grant delete on clusterprofiles"
-    );
-    assert!(lacking[&DriverAction::PutForeignProfile].contains("may not create clusterprofiles"));
-    assert!(lacking[&DriverAction::TamperStatus].contains("may not patch clusterprofiles/status"));
+    let may_not_delete = "the runner may not delete clusterprofiles: grant delete on clusterprofiles";
+    seen.assert_lacking(DriverAction::DeleteProfile, may_not_delete);
+    seen.assert_lacking(DriverAction::PutForeignProfile, "may not create clusterprofiles");
+    seen.assert_lacking(DriverAction::TamperStatus, "may not patch clusterprofiles/status");
     // The rest is done.
-    assert!(!lacking.contains_key(&DriverAction::RemoveLabel));
+    assert!(!seen.driver().lacking.contains_key(&DriverAction::RemoveLabel));
     assert_eq!(seen.driver().touched.len(), 2);
 }
 

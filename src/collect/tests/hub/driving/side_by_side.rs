@@ -7,8 +7,7 @@ use super::*;
 /// The plan of a run with that id, with members enough to be in the way of others.
 fn plan_of(run: &str, manager: &Manager) -> Plan {
     let mut plan = driving(manager);
-    let driver = plan.driver.as_mut().expect("a driver");
-    run.clone_into(&mut driver.run);
+    driver_of(&mut plan).run = run.to_owned();
     plan
 }
 
@@ -44,30 +43,19 @@ async fn a_run_leaves_out_the_objects_of_another_run() {
         let evidence = &seen.evidence;
         assert_eq!(blamed(evidence), alone);
         let driver = evidence.driver.as_ref().expect("a driver");
-        assert!(
-            driver.steps.iter().all(|step| step.outcome == StepOutcome::Done),
-            "{:?}",
-            driver.steps
-        );
+        seen.assert_done();
         // Members of the other one, and what it put beside.
-        assert!(
-            evidence.header.other_runs.len() > 8,
-            "{:?}",
-            evidence.header.other_runs
-        );
-        let judged = evidence
-            .histories()
-            .map(|history| history.last().metadata.name.to_string());
+        let others = &evidence.header.other_runs;
+        assert!(others.len() > 8, "{others:?}");
+        let mut judged = evidence.histories().map(|history| &history.last().metadata.name);
         let other = if driver.run == "h2j4k" { "l5m6n" } else { "h2j4k" };
-        let judged: Vec<String> = judged.collect();
-        assert!(judged.iter().all(|name| !name.contains(other)), "{judged:?}");
+        assert!(judged.all(|name| !name.contains(other)));
+        let [warning] = &seen.warnings[..] else {
+            panic!("{:?}", seen.warnings)
+        };
+        let left_out = "profiles of other conformance runs are not judged: ";
+        assert!(warning.starts_with(left_out), "{warning}");
     }
-    let warnings = both.iter().flat_map(|seen| &seen.warnings).collect::<Vec<_>>();
-    let left_out = "profiles of other conformance runs are not judged: ";
-    assert!(
-        warnings.len() == 2 && warnings.iter().all(|warning| warning.starts_with(left_out)),
-        "{warnings:?}"
-    );
     // Whoever did not know of the second run would blame the manager for its members.
     let mut unaware = both[0].evidence.clone();
     unaware.header.other_runs.clear();

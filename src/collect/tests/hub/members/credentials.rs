@@ -1,6 +1,5 @@
 //! Consumers' Secrets, tried on members.
 
-use apiserver::{AccessRule, User};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 
 use super::*;
@@ -19,15 +18,10 @@ impl Switchboard {
 
 impl Dial for Switchboard {
     fn connect(&self, config: Config) -> Result<Client, ClientError> {
-        let host = config
-            .cluster_url
-            .authority()
-            .map_or("", |authority| authority.as_str());
+        let host = config.cluster_url.authority().map_or("", |host| host.as_str());
         let user = serde_json::to_value(&config.auth_info).expect("a user");
-        let fake = self
-            .0
-            .get(host)
-            .ok_or_else(|| ClientError::Refused("no server answers there".to_owned()))?;
+        let silent = || ClientError::Refused("no server answers there".to_owned());
+        let fake = self.0.get(host).ok_or_else(silent)?;
         Ok(fake.client_as(user["token"].as_str().unwrap_or_default()))
     }
 }
@@ -49,7 +43,7 @@ impl World {
             }},
             "data": {"Config": BASE64.encode(config)},
         });
-        self.create("/api/v1/namespaces/default/secrets", secret).await;
+        self.create(SECRETS, secret).await;
     }
 }
 
@@ -88,7 +82,7 @@ async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
     let refusal = r#"{"message": "unknown token CANARY-token"}"#;
     let (a, b) = (Fake::accepting(), Fake::but_for("/apis/auth", 401, refusal));
     let plan = from_secrets(50, [("a", a.clone()), ("b", b), ("c", Fake::slow(20))]);
-    let evidence = world.gather(&plan).await;
+    let evidence = world.collect(&plan, async {}).await;
 
     for (secret, expected) in [
         ("a1", "Accepted { user: \"u\", everything: Some(true) }"),
@@ -105,16 +99,10 @@ async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
 
     assert_eq!(member(&evidence, "a").way, "Secret default/a1");
     assert_eq!(member(&evidence, "a").looks.len(), 2);
-    let closed: Vec<&str> = gaps(&evidence, Kind::Members)
-        .iter()
-        .filter_map(|gap| Some(gap.object.as_ref()?.name.as_str()))
-        .collect();
-    assert_eq!(closed, ["b", "c"]);
-    let told = format!(
-        "{evidence:?} {}",
-        serde_json::to_string(&evidence).expect("writes")
-    );
-    assert!(!told.contains("CANARY"), "{told}");
+    let closed = evidence.gaps(Kind::Members);
+    let closed = closed.filter_map(|gap| Some(gap.object.as_ref()?.name.as_str()));
+    assert!(closed.eq(["b", "c"]), "{:?}", evidence.gaps);
+    assert_no_canary(&evidence);
     let posts = a.seen().into_iter().filter(|(method, ..)| method != "GET");
     assert!(posts.into_iter().all(|(_, path, _)| path.ends_with("reviews")));
 }
@@ -144,16 +132,11 @@ async fn a_secret_that_is_renewed_meanwhile_is_tried_again() {
             .await
             .expect("deleted");
     };
-    let evidence = world
-        .collect(&from_secrets(60, [("a", fake)]), events)
-        .await
-        .expect("evidence");
+    let evidence = world.collect(&from_secrets(60, [("a", fake)]), events).await;
     assert_eq!(evidence.logins.len(), 2);
     for secret in ["old", "new"] {
-        assert!(
-            matches!(login(&evidence, secret), LoginOutcome::Accepted { .. }),
-            "{secret}"
-        );
+        let outcome = login(&evidence, secret);
+        assert!(matches!(outcome, LoginOutcome::Accepted { .. }), "{secret}");
     }
 }
 
@@ -162,14 +145,13 @@ async fn a_member_that_tells_no_user_is_asked_for_rights() {
     let world = World::of(&["a"]).await;
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("s", "a", &config).await;
-    let old = Fake::new(|_, path| {
-        if path.ends_with("selfsubjectaccessreviews") {
+    let old = Fake::new(|_, path| match path {
+        _ if path.ends_with("selfsubjectaccessreviews") => {
             (201, json!({"status": {"allowed": false}}).to_string())
-        } else {
-            well(path)
         }
+        _ => well(path),
     });
-    let evidence = world.gather(&from_secrets(0, [("a", old)])).await;
+    let evidence = world.collect(&from_secrets(0, [("a", old)]), async {}).await;
     let accepted = LoginOutcome::Accepted {
         user: "(unknown)".to_owned(),
         everything: Some(false),
@@ -187,7 +169,7 @@ async fn a_way_that_was_given_goes_before_a_secret() {
     // The others live nowhere.
     plan.members.only_ways = true;
     world.secret("other", "b", &config).await;
-    let evidence = world.gather(&plan).await;
+    let evidence = world.collect(&plan, async {}).await;
     assert_eq!((evidence.members.len(), evidence.logins.len()), (1, 1));
     assert_eq!(member(&evidence, "a").way, "test a");
     assert!(matches!(login(&evidence, "s"), LoginOutcome::Accepted { .. }));
@@ -195,24 +177,14 @@ async fn a_way_that_was_given_goes_before_a_secret() {
 
 #[tokio::test(start_paused = true)]
 async fn secrets_that_may_not_be_read_leave_a_gap_unless_there_are_other_ways() {
-    let mut world = World::new().await;
-    let rule = AccessRule {
-        verbs: ["get", "list", "watch"].map(str::to_owned).into(),
-        api_groups: vec!["multicluster.x-k8s.io".to_owned()],
-        resources: vec!["clusterprofiles".to_owned()],
-        namespaces: vec!["*".to_owned()],
-        ..AccessRule::default()
-    };
-    world.server.add_user(User::with_rules("reader", vec![rule]));
-    world.hub.connection.client = world.server.client("reader");
+    let world = World::new()
+        .await
+        .with_rules(vec![refusals::reading_profiles("*")]);
     let mut plan = from_secrets(0, []);
-    let evidence = world.gather(&plan).await;
-    assert!(
-        gaps(&evidence, Kind::Members)[0]
-            .reason
-            .contains("grant list on secrets")
-    );
+    let evidence = world.collect(&plan, async {}).await;
+    let gap = only_gap(&evidence, Kind::Members);
+    assert!(gap.reason.contains("grant list on secrets"), "{gap:?}");
     plan.members.ways = vec![way("a", Fake::well().client())];
-    let evidence = world.gather(&plan).await;
+    let evidence = world.collect(&plan, async {}).await;
     assert!(gaps(&evidence, Kind::Members).is_empty());
 }

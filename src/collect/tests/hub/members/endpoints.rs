@@ -12,18 +12,14 @@ async fn publish(world: &World, name: &str, endpoints: &str) {
 async fn call(world: &World, dial: impl Dial + 'static) -> Evidence {
     let mut plan = asking(0, vec![way("z", Fake::well().client())]);
     plan.members.dial = Arc::new(dial);
-    world.gather(&plan).await
+    world.collect(&plan, async {}).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn any_answer_will_do_and_no_credential_is_sent() {
     let world = World::new().await;
-    publish(
-        &world,
-        "a",
-        r#"["https://u:CANARY@a.example:6443/k8s/?t=CANARY","b.example:6443"]"#,
-    )
-    .await;
+    let with_password = r#"["https://u:CANARY@a.example:6443/k8s/?t=CANARY","b.example:6443"]"#;
+    publish(&world, "a", with_password).await;
     publish(&world, "b", "http://b.example:80, unknown").await;
     publish(&world, "c", "stranger.example:6443").await;
     let a = Fake::new(|_, _| (403, "CANARY".to_owned()));
@@ -32,24 +28,16 @@ async fn any_answer_will_do_and_no_credential_is_sent() {
         ("b.example:6443".to_owned(), Fake::slow(60)),
     ];
     let evidence = call(&world, Switchboard(hosts.into())).await;
-    let told: Vec<_> = evidence
-        .endpoint_calls
-        .iter()
-        .map(|call| (call.profile.name.as_str(), call.code, call.reason.as_str()))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("a", Some(403), ""),
-            ("a", None, "no answer came for 10 s"),
-            ("b", None, "it is not to be called over TLS"),
-            ("c", None, "no server answers there"),
-        ]
-    );
-    assert_eq!(
-        a.seen(),
-        [("GET".to_owned(), "/version".to_owned(), String::new())]
-    );
+    let calls = evidence.endpoint_calls.iter();
+    let calls = calls.map(|call| (call.profile.name.as_str(), call.code, call.reason.as_str()));
+    let expected = [
+        ("a", Some(403), ""),
+        ("a", None, "no answer came for 10 s"),
+        ("b", None, "it is not to be called over TLS"),
+        ("c", None, "no server answers there"),
+    ];
+    assert_eq!(calls.collect::<Vec<_>>(), expected);
+    assert_eq!(a.seen(), [("GET".into(), "/version".into(), String::new())]);
 }
 
 #[tokio::test(start_paused = true)]
