@@ -1,6 +1,7 @@
 //! Enums whose variants have names in files and reports.
 
 /// Defines such an enum, with its variants in order and their names.
+#[macro_export]
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $type:ident { $($(#[$of_variant:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$meta])*
@@ -26,7 +27,7 @@ macro_rules! named_enum {
 
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.name())
+                f.pad(self.name())
             }
         }
     };

@@ -53,7 +53,8 @@ pub struct Unreadable {
 }
 
 impl ObjectRef {
-    pub(crate) fn new(kind: &str, namespace: &str, name: &str, uid: &str, resource_version: &str) -> Self {
+    /// A reference by all parts of the identity; those that are unknown are empty.
+    pub fn new(kind: &str, namespace: &str, name: &str, uid: &str, resource_version: &str) -> Self {
         Self {
             kind: kind.to_owned(),
             namespace: namespace.to_owned(),
@@ -278,6 +279,11 @@ impl<T> History<T> {
     /// The version before the one at that place, if there is one.
     pub fn before(&self, place: usize) -> Option<&T> {
         Some(&self.versions[place.checked_sub(1)?].object)
+    }
+
+    /// The object in each version.
+    pub fn objects(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.versions.iter().map(|version| &version.object)
     }
 
     /// Each version with the one before it.

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use evidence::{Claim, ObjectRef, Reason};
+use evidence::Claim;
 
-use super::Hub;
-use crate::subjects::{Finding, Findings};
+use super::prelude::*;
 
 /// The most violations, and the most warnings, that are listed of one object: a value may have thousands of entries.
 const MOST: usize = 20;

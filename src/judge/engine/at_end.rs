@@ -2,23 +2,13 @@
 //!
 //! Profiles are compared with Secrets only by what they reported throughout the last 2 min of the watch.
 
-use std::collections::BTreeMap;
-
 use evidence::{
-    Asked, Credential, EndpointCall, Evidence, Kind, Login, LoginOutcome, LoginWith, Namespace, ObjectRef,
-    ProfileHistory, Reason, Secret, UnlabelledSecret,
-    api::{ClusterProfile, Feature, names},
+    Credential, EndpointCall, Login, LoginOutcome, LoginWith, Namespace, Secret, UnlabelledSecret,
+    api::{Feature, names},
 };
-use jiff::Timestamp;
 
-use super::{Answer, Evaluate, Hub, judged::JudgedObject, state::GRACE};
-use crate::{
-    hash::HashMap,
-    reasons::NO_SECRET_TRIED,
-    subjects::Findings,
-    time::{Edge, end, stamped},
-    timeline::{Certainty, Timeline},
-};
+use super::{judged::key, prelude::*, state::GRACE};
+use crate::{reasons::NO_SECRET_TRIED, time::stamped};
 
 /// A judged Secret of a consumer, and the profiles that it may be for.
 pub(crate) struct ConsumerSecret<'e> {
@@ -73,11 +63,9 @@ pub(crate) fn unlabelled_secret(check: fn(&UnlabelledSecret, &Hub) -> Answer) ->
         }
         let secrets = hub.evidence.unlabelled_secrets.iter();
         for secret in secrets.filter(|secret| hub.consumer_of(&secret.namespace).is_some()) {
-            let answer = check(secret, hub);
-            answer
-                .findings()
-                .iter()
-                .for_each(|finding| findings.report(finding.clone()));
+            for finding in check(secret, hub).findings() {
+                findings.report(finding.clone());
+            }
         }
     }
 }
@@ -92,18 +80,16 @@ pub(crate) fn settled_profile(
             let Some(profile) = object.current().filter(|profile| settled(profile)) else {
                 continue;
             };
-            let answer = check(profile, hub);
-            let holds = |profile: Option<&_>| profile.is_some_and(settled);
-            findings.count(match answer {
-                Answer::Broken(_) | Answer::Warning(_) => {
-                    match object.throughout_the_last(GRACE + 1, hub, holds) {
-                        Certainty::Yes => answer,
-                        Certainty::No => Answer::NotApplicable,
-                        Certainty::Unknown(reason) => Answer::Unknown(reason),
-                    }
+            let mut answer = check(profile, hub);
+            if !answer.findings().is_empty() {
+                let holds = |profile: Option<&_>| profile.is_some_and(settled);
+                match object.throughout_the_last(GRACE + 1, hub, holds) {
+                    Certainty::Yes => {}
+                    Certainty::No => answer = Answer::NotApplicable,
+                    Certainty::Unknown(reason) => answer = Answer::Unknown(reason),
                 }
-                answer => answer,
-            });
+            }
+            findings.count(answer);
         }
     }
 }
@@ -136,11 +122,8 @@ impl<'e> ConsumerSecret<'e> {
         let evidence = hub.evidence;
         let began = evidence.header.window.map(|window| window.from.as_microsecond());
         let created = self.created(evidence).map(|created| created.earliest);
-        let was_watched = *evidence.asked(Kind::Timeline) == Asked::Yes && evidence.is_whole(Kind::Timeline);
-        was_watched
-            && created
-                .zip(began)
-                .is_some_and(|(created, began)| created >= began)
+        let times = created.zip(began);
+        evidence.is_whole(Kind::Timeline) && times.is_some_and(|(created, began)| created >= began)
     }
 
     fn created(&self, evidence: &Evidence) -> Option<Edge> {
@@ -228,23 +211,31 @@ impl<'e> Hub<'e> {
 const NO_SECRET: &str = "no Secret with label x-k8s.io/cluster-profile was found";
 pub(crate) const NO_CONSUMER: &str = "no namespace with label x-k8s.io/cluster-inventory-consumer was found";
 
-/// A refusal counts if the member was joined; that it did not answer matters if it was healthy, too.
 fn answer_of_login(
     hub: &Hub,
     secret: &ConsumerSecret,
     login: &Login,
     check: fn(&ConsumerSecret, &LoginOutcome) -> Answer,
 ) -> Answer {
-    let (answer, wanted): (Answer, fn(&ClusterProfile) -> bool) = match &login.outcome {
-        LoginOutcome::Unanswered { reason } => (Answer::Unknown(secret.in_words(reason)), is_reachable),
-        outcome => (check(secret, outcome), is_joined),
+    let answer = match &login.outcome {
+        LoginOutcome::Unanswered { reason } => Answer::Unknown(secret.in_words(reason)),
+        outcome => check(secret, outcome),
     };
-    match (hub.held_at(&secret.profiles, login.at, wanted), answer) {
+    let precondition = precondition(&login.outcome);
+    match (hub.held_at(&secret.profiles, login.at, precondition), answer) {
         (Certainty::No, _) => Answer::NotApplicable,
         (Certainty::Unknown(_), Answer::Broken(_) | Answer::Warning(_)) => {
             Answer::Unknown(secret.in_words(MISSED))
         }
         (_, answer) => answer,
+    }
+}
+
+/// What must hold of a profile, or its member owes no such answer.
+fn precondition(outcome: &LoginOutcome) -> fn(&ClusterProfile) -> bool {
+    match outcome {
+        LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => is_joined,
+        LoginOutcome::NoCredential { .. } | LoginOutcome::Unanswered { .. } => is_reachable,
     }
 }
 
@@ -275,11 +266,8 @@ fn nothing_found(hub: &Hub, findings: &mut Findings, what: &'static str) {
 pub(super) fn by_credential<'e>(secrets: &[ConsumerSecret<'e>]) -> BTreeMap<&'e Credential, Vec<usize>> {
     let mut places: BTreeMap<&Credential, Vec<usize>> = BTreeMap::new();
     for (place, secret) in secrets.iter().enumerate() {
-        let users = secret
-            .secret
-            .kubeconfig
-            .iter()
-            .flat_map(|kubeconfig| &kubeconfig.users);
+        let kubeconfig = secret.secret.kubeconfig.iter();
+        let users = kubeconfig.flat_map(|kubeconfig| &kubeconfig.users);
         for credential in users.flat_map(|user| &user.credentials) {
             let known = places.entry(credential).or_default();
             if known.last() != Some(&place) {
@@ -297,22 +285,15 @@ pub(super) fn consumer_secrets(evidence: &Evidence) -> Vec<ConsumerSecret<'_>> {
     }
     let mut by_name: HashMap<&str, Vec<&ProfileHistory>> = HashMap::default();
     for history in &evidence.profiles {
-        by_name
-            .entry(&history.last().metadata.name)
-            .or_default()
-            .push(history);
+        by_name.entry(key(history).1).or_default().push(history);
     }
     let secrets = evidence.secrets.iter().map(|secret| {
-        let mut secret = ConsumerSecret {
-            secret,
-            profiles: Vec::new(),
-        };
-        let mut profiles = by_name.get(secret.name()).cloned().unwrap_or_default();
-        if let Some(namespace) = secret.namespace() {
-            profiles.retain(|history| &*history.last().metadata.namespace == namespace);
+        let name = label(secret, names::LABEL_SECRET_PROFILE).unwrap_or_default();
+        let mut profiles = by_name.get(name).cloned().unwrap_or_default();
+        if let Some(namespace) = label(secret, names::LABEL_SECRET_PROFILE_NAMESPACE) {
+            profiles.retain(|history| key(history).0 == namespace);
         }
-        secret.profiles = profiles;
-        secret
+        ConsumerSecret { secret, profiles }
     });
     secrets.filter(|secret| is_judged(evidence, secret)).collect()
 }
@@ -326,10 +307,8 @@ fn is_judged(evidence: &Evidence, secret: &ConsumerSecret) -> bool {
             && (scope.namespaces.is_empty() || secret.namespace().is_some_and(is_in_scope));
     }
     secret.profiles.iter().all(|history| {
-        let metadata = &history.last().metadata;
-        let mut versions = history.versions.iter();
-        versions.any(|version| scope.holds(&version.object))
-            && !evidence.is_touched(&metadata.namespace, &metadata.name)
+        let (namespace, name) = key(history);
+        history.objects().any(|profile| scope.holds(profile)) && !evidence.is_touched(namespace, name)
     })
 }
 
@@ -338,16 +317,8 @@ fn label<'e>(secret: &'e Secret, key: &str) -> Option<&'e str> {
 }
 
 /// A call that the run made with what a profile reports.
-pub(crate) trait MemberCall: Sized + 'static {
-    /// Whether a failure counts only once the profile is older than the grace period.
-    const IS_SETTLED_FIRST: bool;
-
-    fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>>;
-}
-
-/// A call, with the profile that it concerns.
 #[derive(Clone, Copy)]
-pub(crate) struct ProfileCall<'e, C> {
+struct ProfileCall<'e, C> {
     call: &'e C,
     profile: &'e ObjectRef,
     at: Timestamp,
@@ -355,73 +326,73 @@ pub(crate) struct ProfileCall<'e, C> {
     precondition: fn(&ClusterProfile) -> bool,
 }
 
-impl MemberCall for EndpointCall {
-    const IS_SETTLED_FIRST: bool = false;
-
-    fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>> {
-        let calls = evidence.endpoint_calls.iter().map(|call| ProfileCall {
+/// A rule on all calls of one profile's endpoints.
+pub(crate) fn endpoint_calls(check: fn(&ClusterProfile, &[&EndpointCall]) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        let calls = hub.evidence.endpoint_calls.iter().map(|call| ProfileCall {
             call,
             profile: &call.profile,
             at: call.at,
             precondition: is_reachable,
         });
-        calls.collect()
+        judge_calls(hub, calls, false, check, findings);
     }
 }
 
-/// A run of a credential plugin. The issuer of credentials may not know a new member yet.
-impl MemberCall for Login {
-    const IS_SETTLED_FIRST: bool = true;
-
-    fn all(evidence: &Evidence) -> Vec<ProfileCall<'_, Self>> {
-        let logins = evidence.logins.iter();
+/// A rule on all logins with the credential plugin of one profile. The issuer of credentials may not know a new member yet.
+pub(crate) fn plugin_logins(check: fn(&ClusterProfile, &[&Login]) -> Answer) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        let logins = hub.evidence.logins.iter();
         let by_plugins = logins.filter(|login| matches!(login.with, LoginWith::Plugin(_)));
         let calls = by_plugins.map(|login| ProfileCall {
             call: login,
             profile: &login.profile,
             at: login.at,
-            precondition: match login.outcome {
-                LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => is_joined,
-                LoginOutcome::NoCredential { .. } | LoginOutcome::Unanswered { .. } => is_reachable,
-            },
+            precondition: precondition(&login.outcome),
         });
-        calls.collect()
+        judge_calls(hub, calls, true, check, findings);
     }
 }
 
-/// A rule on all calls of one profile, with its version at the last call. Without any call in the run, it is called for each
-/// profile without calls.
-pub(crate) fn calls<C: MemberCall>(check: fn(&ClusterProfile, &[&C]) -> Answer) -> impl Evaluate {
-    move |hub: &Hub, findings: &mut Findings| {
-        let mut calls: HashMap<(&str, &str), Vec<ProfileCall<C>>> = HashMap::default();
-        for call in C::all(hub.evidence) {
-            let name = (&*call.profile.namespace, &*call.profile.name);
-            calls.entry(name).or_default().push(call);
+/// Judges all calls of each profile, with its version at the last call. Without any call in the run, the function is called
+/// for each profile without calls. If `is_settled_first`, a failure counts only once the profile is older than the grace
+/// period.
+fn judge_calls<'e, C: 'e>(
+    hub: &Hub<'e>,
+    calls: impl Iterator<Item = ProfileCall<'e, C>>,
+    is_settled_first: bool,
+    check: fn(&ClusterProfile, &[&C]) -> Answer,
+    findings: &mut Findings,
+) {
+    let mut by_profile: HashMap<(&str, &str), Vec<ProfileCall<C>>> = HashMap::default();
+    for call in calls {
+        let name = (&*call.profile.namespace, &*call.profile.name);
+        by_profile.entry(name).or_default().push(call);
+    }
+    if by_profile.is_empty() {
+        for profile in hub.profiles().iter().filter_map(|object| object.current()) {
+            findings.count(check(profile, &[]));
         }
-        if calls.is_empty() {
-            for profile in hub.profiles().iter().filter_map(|object| object.current()) {
-                findings.count(check(profile, &[]));
-            }
-        }
-        for object in hub.profiles() {
-            let Some(calls) = calls.get(&object.name()) else {
-                continue;
-            };
-            match answer_of_calls(check, hub, object, calls) {
-                Answer::Unknown(reason) => findings.cannot_tell_of(calls[0].profile, reason),
-                answer => findings.count(answer),
-            }
+    }
+    for object in hub.profiles() {
+        let Some(calls) = by_profile.get(&object.name()) else {
+            continue;
+        };
+        match answer_of_calls(check, hub, object, calls, is_settled_first) {
+            Answer::Unknown(reason) => findings.cannot_tell_of(calls[0].profile, reason),
+            answer => findings.count(answer),
         }
     }
 }
 
 const NEW: &str = "too early to tell: the profile was younger than 2 min when the member was called";
 
-fn answer_of_calls<'e, C: MemberCall>(
+fn answer_of_calls<'e, C>(
     check: fn(&ClusterProfile, &[&C]) -> Answer,
     hub: &Hub<'e>,
     object: &JudgedObject<'e, ClusterProfile>,
     calls: &[ProfileCall<'e, C>],
+    is_settled_first: bool,
 ) -> Answer {
     let timeline = Timeline::of_name(hub.evidence, &object.histories);
     let mut last = None;
@@ -445,7 +416,7 @@ fn answer_of_calls<'e, C: MemberCall>(
         (Answer::NotApplicable, None) if is_any_missed => Answer::Unknown(MISSED.into()),
         (Answer::Broken(_) | Answer::Warning(_), _) if is_any_missed => Answer::Unknown(MISSED.into()),
         (Answer::Broken(_), Some((profile, at)))
-            if C::IS_SETTLED_FIRST && is_new(hub.evidence, object, profile, at) =>
+            if is_settled_first && is_new(hub.evidence, object, profile, at) =>
         {
             Answer::Unknown(NEW.into())
         }

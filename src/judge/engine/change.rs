@@ -1,29 +1,16 @@
 //! Evaluates a function on each change of an object (its creation, two successive versions, and its deletion), and values
 //! that must not change as long as an object exists.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ptr,
-};
+use std::ptr;
 
-use evidence::{
-    Evidence, History, Version,
-    api::{ClusterProfile, PlacementDecision},
-};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{
-    Answer, Evaluate, Hub, Judged,
-    author::{Attribution, Author, NOTHING_RECORDED, author_of_moment},
-    judged::JudgedObject,
+    author::{NOTHING_RECORDED, author_of_moment},
+    prelude::*,
 };
-use crate::{
-    subjects::{Finding, Findings},
-    text::redacted,
-    time::{Micros, missed},
-    timeline::Timeline,
-};
+use crate::time::missed;
 
 /// A change of an object, as a rule function sees it.
 pub(crate) struct Change<'c, 'e, T> {
@@ -180,9 +167,8 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
 
     /// Whether another client is known to have made the last change of a part before this one.
     fn follows_another_client(&self, hub: &Hub<'e>, path: &str) -> bool {
-        let last = (0..self.place)
-            .rev()
-            .find(|earlier| self.is_changed(*earlier, path));
+        let mut earlier = (0..self.place).rev();
+        let last = earlier.find(|earlier| self.is_changed(*earlier, path));
         let author = last.and_then(|last| self.author(hub, last, path));
         author.is_some_and(|author| author.is_of_others())
     }
@@ -192,9 +178,8 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
         let Some(object) = self.timeline.object(place) else {
             return true;
         };
-        let before = place
-            .checked_sub(1)
-            .and_then(|before| self.timeline.object(before));
+        let before = place.checked_sub(1);
+        let before = before.and_then(|before| self.timeline.object(before));
         part(object, path) != before.and_then(|before| part(before, path))
     }
 }
@@ -275,10 +260,10 @@ pub(crate) fn changed_fields<T: Judged>(before: &T, after: &T) -> BTreeSet<Strin
 fn entries(value: Option<&Json>) -> BTreeMap<&str, &Json> {
     match value {
         Some(Json::Object(entries)) => entries.iter().map(|(key, value)| (&**key, value)).collect(),
-        Some(Json::Array(items)) => items
-            .iter()
-            .map(|item| (name(item).unwrap_or_default(), item))
-            .collect(),
+        Some(Json::Array(items)) => {
+            let named = items.iter().map(|item| (name(item).unwrap_or_default(), item));
+            named.collect()
+        }
         _ => BTreeMap::new(),
     }
 }

@@ -1,26 +1,18 @@
 //! The slices of a decision: the objects that they were made for (KEP-5313 › Slicing), the profiles that they name, and
 //! their history: which clusters left, and which came back. An interruption of the watch ends a history and begins another.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use evidence::{
-    Evidence, Kind, Origin, ProfileHistory, SliceHistory, Version,
-    api::{
-        ClusterDecision, ClusterProfile, DecisionId, OwnerReference, PlacementDecision, names,
-        names::LABEL_DECISION_KEY,
-    },
+    Origin, SliceHistory,
+    api::{ClusterDecision, DecisionId, OwnerReference, names},
 };
-use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub, Judged,
     judged::{has_unknown_publisher, key},
+    prelude::*,
 };
 use crate::{
-    hash::HashMap,
-    subjects::Findings,
-    time::{Micros, end, is_watched},
-    timeline::{Intervals, Moment, Timeline},
+    time::is_watched,
+    timeline::{Intervals, Moment},
 };
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
@@ -44,9 +36,8 @@ impl<'e> DecisionSlices<'e> {
     /// The judged slices by decision.
     pub(super) fn all(hub: &Hub<'e>) -> Vec<Self> {
         let decisions = histories_by(hub, shared_by).into_iter();
-        decisions
-            .map(|(shared, histories)| Self { shared, histories })
-            .collect()
+        let decisions = decisions.map(|(shared, histories)| Self { shared, histories });
+        decisions.collect()
     }
 
     fn holds(&self, slice: &PlacementDecision) -> bool {
@@ -124,8 +115,7 @@ pub(super) fn histories_by<'e, K: Ord + Copy>(
 ) -> BTreeMap<K, Vec<&'e SliceHistory>> {
     let mut by_key: BTreeMap<K, Vec<&SliceHistory>> = BTreeMap::new();
     for history in hub.slices().iter().flat_map(|object| &object.histories) {
-        let versions = history.versions.iter();
-        for key in BTreeSet::from_iter(versions.map(|version| key(&version.object))) {
+        for key in BTreeSet::from_iter(history.objects().map(key)) {
             by_key.entry(key).or_default().push(history);
         }
     }
@@ -154,7 +144,9 @@ pub(super) fn naming_entries(slice: &PlacementDecision) -> impl Iterator<Item = 
 }
 
 fn shared_by(slice: &PlacementDecision) -> SharedBy<'_> {
-    let key = slice.label(LABEL_DECISION_KEY).filter(|key| !key.is_empty());
+    let key = slice
+        .label(names::LABEL_DECISION_KEY)
+        .filter(|key| !key.is_empty());
     let shared = key.or_else(|| owner_uid(slice)).unwrap_or(&slice.metadata.name);
     (&slice.metadata.namespace, slice.scheduler(), shared)
 }
@@ -206,9 +198,8 @@ impl<'e> NamedProfiles<'e> {
 
     /// Whether one profile of that name existed from the first list to the end.
     pub(super) fn is_always_there(&self, name: ProfileName<'e>) -> bool {
-        let is_always_there =
-            |history: &&ProfileHistory| history.origin == Origin::Listed && history.deleted.is_none();
-        self.histories(name).iter().any(is_always_there)
+        let mut histories = self.histories(name).iter();
+        histories.any(|history| history.origin == Origin::Listed && history.deleted.is_none())
     }
 
     pub(super) fn timeline(&self, name: ProfileName<'e>) -> Timeline<'e, ClusterProfile> {
@@ -313,9 +304,12 @@ pub(crate) struct Absence<'e> {
 pub(crate) struct DecisionHistory<'e> {
     pub(crate) id: DecisionId<'e>,
     pub(crate) changes: usize,
-    /// In the order in which the clusters came back; those that did not are at the end.
+    /// In the order in which the clusters left.
     pub(crate) absences: Vec<Absence<'e>>,
     pub(crate) end: Micros,
+    clusters: SlicesOfClusters<'e>,
+    /// When slices were first seen to wait for their finalizers, by uid.
+    terminating: HashMap<&'e str, Micros>,
 }
 
 /// A rule on each history of a decision.
@@ -324,11 +318,8 @@ pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> impl Evaluate {
         for (id, histories) in histories_by(hub, DecisionId::of) {
             let timeline = Timeline::of_group(hub.evidence, &histories, |_, _| false);
             let mut answer = Answer::each(&uninterrupted(hub, id, &timeline), check);
-            let authors = hub.slice_authors();
-            if histories
-                .iter()
-                .any(|history| has_unknown_publisher(authors, history))
-            {
+            let is_unknown = |history: &&SliceHistory| has_unknown_publisher(hub.slice_authors(), history);
+            if histories.iter().any(is_unknown) {
                 answer = answer.as_warning();
             }
             if matches!(answer, Answer::Unknown(_)) {
@@ -354,29 +345,17 @@ fn clusters<'e>(slices: &[&'e PlacementDecision]) -> SlicesOfClusters<'e> {
     clusters
 }
 
-/// A decision from moment to moment.
-struct DecisionProgress<'e> {
-    clusters: SlicesOfClusters<'e>,
-    /// When slices were first seen to wait for their finalizers, by uid.
-    terminating: HashMap<&'e str, Micros>,
-    absent: BTreeMap<ProfileName<'e>, Absence<'e>>,
-    history: DecisionHistory<'e>,
-}
-
-impl<'e> DecisionProgress<'e> {
+impl<'e> DecisionHistory<'e> {
     fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision]) -> Self {
         // What is terminating at the beginning may have been so for long.
         let terminating = slices.iter().filter(|slice| slice.is_terminating());
         Self {
+            id,
+            changes: 0,
+            absences: Vec::new(),
+            end: Micros::MAX,
             clusters: clusters(slices),
             terminating: terminating.map(|slice| (&*slice.metadata.uid, 0)).collect(),
-            absent: BTreeMap::new(),
-            history: DecisionHistory {
-                id,
-                changes: 0,
-                absences: Vec::new(),
-                end: Micros::MAX,
-            },
         }
     }
 
@@ -387,62 +366,51 @@ impl<'e> DecisionProgress<'e> {
         let now = clusters(slices);
         let before = self.clusters.iter().map(|(cluster, (count, _))| (cluster, count));
         let is_same = before.eq(now.iter().map(|(cluster, (count, _))| (cluster, count)));
-        self.history.changes += usize::from(!is_same);
-        if slices.is_empty() {
-            let absent = self.absent.values_mut();
-            absent.for_each(|absence| absence.was_without_slices = true);
+        self.changes += usize::from(!is_same);
+        for absence in self.absences.iter_mut().filter(|absence| absence.back.is_none()) {
+            absence.was_without_slices |= slices.is_empty();
+            absence.back = now.get(&absence.cluster).map(|(_, slice)| (*slice, at));
         }
-        for (cluster, (_, slice)) in &now {
-            let absence = self.absent.remove(cluster).map(|absence| Absence {
-                back: Some((slice, at)),
-                ..absence
-            });
-            self.history.absences.extend(absence);
-        }
-        let gone = self
+        let left = self
             .clusters
             .iter()
             .filter(|(cluster, _)| !now.contains_key(*cluster));
-        for (cluster, (_, left)) in gone {
-            let terminating = self.terminating.get(&*left.metadata.uid);
-            let absence = Absence {
-                cluster: *cluster,
-                left,
-                since: terminating.copied().unwrap_or(at),
-                back: None,
-                was_without_slices: slices.is_empty(),
-            };
-            self.absent.insert(*cluster, absence);
-        }
+        self.absences.extend(left.map(|(cluster, (_, left))| Absence {
+            cluster: *cluster,
+            left,
+            since: *self.terminating.get(&*left.metadata.uid).unwrap_or(&at),
+            back: None,
+            was_without_slices: slices.is_empty(),
+        }));
         self.clusters = now;
-    }
-
-    fn finish(mut self, end: Micros) -> DecisionHistory<'e> {
-        self.history.absences.extend(self.absent.into_values());
-        self.history.end = end;
-        self.history
     }
 }
 
-/// The histories of a decision, one for each time without an interruption. What begins after the window does not count.
+/// The histories of a decision, one for each time without an interruption. An absence that begins after the window does
+/// not count.
 fn uninterrupted<'e>(
     hub: &Hub<'e>,
     id: DecisionId<'e>,
     timeline: &Timeline<'e, PlacementDecision>,
 ) -> Vec<DecisionHistory<'e>> {
-    let mut histories = Vec::new();
-    let mut progress: Option<DecisionProgress> = None;
+    let mut histories: Vec<DecisionHistory> = Vec::new();
+    let mut current: Option<DecisionHistory> = None;
     for (place, moment) in timeline.moments().iter().enumerate() {
         let Some(slices) = timeline.objects(place) else {
-            histories.extend(progress.take().map(|progress| progress.finish(moment.seen_at)));
+            let end = moment.seen_at;
+            histories.extend(current.take().map(|history| DecisionHistory { end, ..history }));
             continue;
         };
         let slices = slices.iter().map(|version| &version.object);
         let present: Vec<&PlacementDecision> = slices.filter(|slice| DecisionId::of(slice) == id).collect();
-        let progress = progress.get_or_insert_with(|| DecisionProgress::begin(id, &present));
-        progress.advance(&present, moment.seen_at);
+        let history = current.get_or_insert_with(|| DecisionHistory::begin(id, &present));
+        history.advance(&present, moment.seen_at);
     }
-    histories.extend(progress.map(|progress| progress.finish(timeline.end())));
+    let end_of_watch = timeline.end();
+    histories.extend(current.map(|history| DecisionHistory {
+        end: end_of_watch,
+        ..history
+    }));
     let window_end = end(hub.evidence).unwrap_or(Micros::MAX);
     for history in &mut histories {
         history.absences.retain(|absence| absence.since <= window_end);

@@ -1,22 +1,16 @@
 //! Evaluates a function on each action of the driver: until when the run watched for its effect, what the driver did next,
 //! and what the implementation did to an object that it should leave alone.
 
-use evidence::{
-    Asked, Driver, DriverAction, DriverStep, Evidence, History, Kind, ObjectRef, Reason, Scenario,
-    StepOutcome, Tracked, api::ClusterProfile,
-};
-use jiff::Timestamp;
+use evidence::{Asked, Driver, Scenario, StepOutcome};
 
 use super::{
-    Answer, Evaluate, Hub, Judged, PlacementStep, Step,
-    author::Author,
+    PlacementStep, Step,
     judged::{is_any, key},
+    prelude::*,
 };
 use crate::{
-    subjects::{Finding, Findings},
-    text::redacted,
-    time::{LATE, Micros, missed, reported_by, timestamp},
-    timeline::{Change, Timeline},
+    time::{LATE, missed, reported_by},
+    timeline::Change,
 };
 
 /// When the run stopped watching for the effect of an action.
@@ -71,9 +65,8 @@ pub(super) fn next_action<'e>(
     after: &DriverStep,
     is_wanted: impl Fn(&DriverStep) -> bool,
 ) -> Option<&'e DriverStep> {
-    let later = evidence
-        .driver_steps()
-        .filter(|step| step.from > after.from && is_wanted(step));
+    let steps = evidence.driver_steps();
+    let later = steps.filter(|step| step.from > after.from && is_wanted(step));
     later.min_by_key(|step| step.from)
 }
 
@@ -235,10 +228,10 @@ impl StepRule {
             return;
         }
         let cause = steps.find_map(|step| match &step.outcome {
-            StepOutcome::Failed { reason } => Some(failed(step, reason)),
+            StepOutcome::Failed { reason } => Some(format!(": {}", failed(step, reason))),
             StepOutcome::Done => None,
         });
-        let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
+        let cause = cause.unwrap_or_default();
         findings.cannot_tell(format!("the run did not reach `{}`{cause}", self.action));
     }
 }

@@ -1,25 +1,12 @@
 //! Which objects are judged, from when on they no longer are, which clients create profiles, and which profiles belong to
 //! other managers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use evidence::{
-    DriverAction, Evidence, History, ObjectKey, ObjectRef, ProfileHistory, Request, Requests, Tracked,
-    Version,
-    api::{ClusterProfile, PlacementDecision, Role, names::KIND},
-};
-use jiff::Timestamp;
+use evidence::{Requests, api::names::KIND};
 use serde::Serialize;
 
 use super::{
-    Hub,
-    author::{Attribution, Author, Authors, creates, is_kubectl, owners, requests},
-};
-use crate::{
-    hash::{HashMap, HashSet},
-    subjects::Findings,
-    time::Micros,
-    timeline::{Certainty, Timeline},
+    author::{Authors, creates, is_kubectl, owners, requests},
+    prelude::*,
 };
 
 /// An object that is judged: one namespace and name, which may be deleted and created again.
@@ -79,11 +66,8 @@ impl Judged for ClusterProfile {
             let (namespace, name) = key(history);
             evidence.is_touched(namespace, name) && !judged.contains(&(namespace, name))
         };
-        evidence
-            .profiles
-            .iter()
-            .filter(|history| !is_made_by_run(history))
-            .collect()
+        let profiles = evidence.profiles.iter();
+        profiles.filter(|history| !is_made_by_run(history)).collect()
     }
 
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
@@ -123,10 +107,8 @@ impl Judged for PlacementDecision {
     }
 
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
-        let objects = hub.slices().iter();
-        objects
-            .flat_map(|object| object.histories.iter().copied())
-            .collect()
+        let histories = hub.slices().iter().flat_map(|object| &object.histories);
+        histories.copied().collect()
     }
 
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
@@ -183,18 +165,12 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
 
     /// The object as last seen before a moment; none if it was absent.
     pub(crate) fn last_before(&self, at: Timestamp) -> Option<&'e T> {
-        let seen = |history: &'e History<T>| {
-            let versions = history
-                .versions
-                .iter()
-                .take_while(|version| version.received() < at);
-            let is_gone = history.deleted.is_some_and(|deleted| deleted < at);
-            versions
-                .last()
-                .filter(|_| !is_gone)
-                .map(|version| &version.object)
-        };
-        self.histories.iter().find_map(|history| seen(history))
+        let is_there = |history: &&&History<T>| history.deleted.is_none_or(|deleted| deleted >= at);
+        let mut last_versions = self.histories.iter().filter(is_there).filter_map(|history| {
+            let mut versions = history.versions.iter();
+            versions.rfind(|version| version.received() < at)
+        });
+        last_versions.next().map(|version| &version.object)
     }
 
     /// The versions of a history that are judged.
@@ -202,41 +178,36 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
         &self,
         history: &'e History<T>,
     ) -> impl Iterator<Item = &'e Version<T>> + '_ {
-        history
-            .versions
-            .iter()
-            .filter(|version| self.judges(version.received()))
+        let versions = history.versions.iter();
+        versions.filter(|version| self.judges(version.received()))
     }
 
     /// Whether a version that arrived then is judged.
     pub(super) fn judges(&self, received: Timestamp) -> bool {
-        self.first_touch
-            .is_none_or(|touch| received.as_microsecond() < touch)
+        let touch = self.first_touch;
+        touch.is_none_or(|touch| received.as_microsecond() < touch)
     }
 }
 
 /// Whether something holds of any version of any object.
 pub(super) fn is_any<T: Tracked>(evidence: &Evidence, holds: impl Fn(&T) -> bool) -> bool {
-    let mut versions = T::histories(evidence)
-        .iter()
-        .flat_map(|history| &history.versions);
-    versions.any(|version| holds(&version.object))
+    let mut objects = T::histories(evidence).iter().flat_map(History::objects);
+    objects.any(holds)
 }
 
 /// The profiles in scope, with those that the run touched up to then.
 pub(super) fn judged_profiles(evidence: &Evidence) -> Vec<JudgedObject<'_, ClusterProfile>> {
-    let scope = &evidence.header.scope;
     let touches = first_touches(evidence);
     let histories = evidence.profiles.iter().filter(|history| {
-        let is_in_scope = || {
-            history
-                .versions
-                .iter()
-                .any(|version| scope.holds(&version.object))
-        };
-        evidence.judges_history(history) || (touches.contains_key(&key(history)) && is_in_scope())
+        let was_touched = touches.contains_key(&key(history));
+        evidence.judges_history(history) || (was_touched && is_in_scope(history, evidence))
     });
     by_name(histories, &touches)
+}
+
+fn is_in_scope(history: &ProfileHistory, evidence: &Evidence) -> bool {
+    let scope = &evidence.header.scope;
+    history.objects().any(|profile| scope.holds(profile))
 }
 
 /// The slices in scope that the run did not touch.
@@ -416,10 +387,8 @@ fn client<'c, 'h>(
 
 /// The manager names of all profiles, by namespace and name.
 fn managers(evidence: &Evidence) -> HashMap<(&str, &str), &str> {
-    let managers = evidence
-        .profiles
-        .iter()
-        .map(|history| (key(history), history.last().manager()));
+    let profiles = evidence.profiles.iter();
+    let managers = profiles.map(|history| (key(history), history.last().manager()));
     managers.collect()
 }
 
@@ -440,12 +409,7 @@ fn judged_manager<'e>(
 
 /// The object of a kind with a namespace and a name.
 pub(crate) fn object_named(kind: &str, (namespace, name): (&str, &str)) -> ObjectRef {
-    ObjectRef {
-        kind: kind.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        ..ObjectRef::default()
-    }
+    ObjectRef::new(kind, namespace, name, "", "")
 }
 
 /// The field whose owner is the manager of a profile.
@@ -459,11 +423,12 @@ pub(crate) fn profiles_of_others<'e>(hub: &Hub<'e>) -> Vec<JudgedObject<'e, Clus
     let evidence = hub.evidence;
     let created = created_by_run(evidence);
     let own_names = own_manager_names(hub);
-    let other_runs = &evidence.header.other_runs;
+    let (scope, other_runs) = (&evidence.header.scope, &evidence.header.other_runs);
     let histories = evidence.profiles.iter().filter(|history| {
-        let is_of_other = match evidence.header.scope.cluster_manager {
-            Some(_) => is_out_of_scope(history, evidence),
-            None => has_other_owner(history.last(), &own_names, hub),
+        let is_of_other = if scope.cluster_manager.is_some() {
+            scope.holds_namespace(key(history).0) && !is_in_scope(history, evidence)
+        } else {
+            has_other_owner(history.last(), &own_names, hub)
         };
         let is_of_other_run = || other_runs.contains(&ObjectKey::of(history.last()));
         created.contains(&key(history)) || (is_of_other && !is_of_other_run())
@@ -477,29 +442,17 @@ pub(crate) fn names_of_others<'e>(hub: &Hub<'e>) -> BTreeSet<(&'e str, &'e str)>
     for history in &hub.evidence.profiles {
         *histories.entry(key(history)).or_default() += 1;
     }
-    let others = profiles_of_others(hub);
-    let only = others
-        .iter()
-        .filter(|object| histories.get(&object.name()) == Some(&object.histories.len()));
-    only.map(JudgedObject::name).collect()
+    let mut others = profiles_of_others(hub);
+    others.retain(|object| histories.get(&object.name()) == Some(&object.histories.len()));
+    others.iter().map(JudgedObject::name).collect()
 }
 
 fn created_by_run(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
     let steps = evidence.driver_steps();
     let created = steps.filter(|step| step.action == DriverAction::PutForeignProfile);
     let profiles = created.filter_map(|step| step.profile.as_ref());
-    profiles
-        .map(|profile| (&*profile.namespace, &*profile.name))
-        .collect()
-}
-
-fn is_out_of_scope(history: &ProfileHistory, evidence: &Evidence) -> bool {
-    let scope = &evidence.header.scope;
-    let is_in_scope = history
-        .versions
-        .iter()
-        .any(|version| scope.holds(&version.object));
-    !is_in_scope && scope.holds_namespace(&history.last().metadata.namespace)
+    let names = profiles.map(|profile| (&*profile.namespace, &*profile.name));
+    names.collect()
 }
 
 /// The manager names that configured field managers of the implementation set.
@@ -518,10 +471,9 @@ fn own_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
 fn has_other_owner(profile: &ClusterProfile, own_names: &BTreeSet<&str>, hub: &Hub) -> bool {
     let authors = hub.profile_authors();
     let owners = owners(profile, MANAGER);
+    let is_other = |name: &&str| authors.of_field_manager(name).author == Author::Other;
     !own_names.is_empty()
         && !own_names.contains(profile.manager())
         && !owners.is_empty()
-        && owners
-            .iter()
-            .all(|name| authors.of_field_manager(name).author == Author::Other)
+        && owners.iter().all(is_other)
 }

@@ -3,26 +3,12 @@
 //! A violation is a run of successive samples that contradict one value of the profile for longer than the grace period.
 //! A sample contradicts only what all versions since the sample before it report. Warnings have runs of their own.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
-use evidence::{
-    ClusterProperty, Evidence, Kind, Lease, Look, Member, MemberPart, Reason, Tracked, api::ClusterProfile,
-};
-use jiff::Timestamp;
+use evidence::{ClusterProperty, Lease, Look, Member, MemberPart};
 
-use super::{
-    Answer, Evaluate, Hub, is_joined, is_reachable,
-    judged::{JudgedObject, is_any},
-    state::GRACE,
-};
-use crate::{
-    reasons::NO_MEMBER_ASKED,
-    subjects::{Finding, Findings, Length},
-    time::{Micros, SECOND, end, timestamp, why_missed},
-};
+use super::{is_joined, is_reachable, judged::is_any, prelude::*, state::GRACE};
+use crate::{reasons::NO_MEMBER_ASKED, subjects::Length, time::why_missed};
 
 /// A rule on the samples of members.
 pub(crate) struct MemberRule {
@@ -122,8 +108,8 @@ impl MemberRule {
         object: &JudgedObject<'e, ClusterProfile>,
         member: &SampledMember<'e>,
     ) -> bool {
-        let mut versions = object.histories.iter().flat_map(|history| &history.versions);
-        versions.any(|version| self.without_answers(hub, &version.object, member) != Answer::NotApplicable)
+        let mut profiles = object.histories.iter().flat_map(|history| history.objects());
+        profiles.any(|profile| self.without_answers(hub, profile, member) != Answer::NotApplicable)
     }
 
     /// The answer without any answer of the member.
@@ -250,12 +236,10 @@ impl<'e> Comparisons<'e> {
     fn judge(&self, findings: &mut Findings) -> Vec<Reason> {
         let all = self.all.iter().flat_map(|sample| sample.answer.findings());
         let paths: BTreeSet<&str> = all.map(|finding| &*finding.path).collect();
-        let mut reasons: Vec<Reason> = paths
+        let of_paths = paths
             .into_iter()
-            .filter_map(|path| self.judge_path(path, findings))
-            .collect();
-        reasons.extend(self.unanswered());
-        reasons
+            .filter_map(|path| self.judge_path(path, findings));
+        of_paths.chain(self.unanswered()).collect()
     }
 
     fn judge_path(&self, path: &str, findings: &mut Findings) -> Option<Reason> {

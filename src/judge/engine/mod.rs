@@ -15,6 +15,7 @@ pub(crate) mod hub;
 pub(crate) mod judged;
 mod member;
 mod placement_step;
+pub(crate) mod prelude;
 mod profile_step;
 mod reference;
 mod state;
@@ -25,8 +26,8 @@ mod writes;
 
 pub(crate) use answer::{Answer, Evaluate, once};
 pub(crate) use at_end::{
-    ConsumerSecret, NO_CONSUMER, calls, is_joined, is_reachable, login, secret, settled_profile,
-    unlabelled_secret,
+    ConsumerSecret, NO_CONSUMER, endpoint_calls, is_joined, is_reachable, login, plugin_logins, secret,
+    settled_profile, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramFields};
 pub use author::{HistoryWriters, WriterList, WriterNames, writers};

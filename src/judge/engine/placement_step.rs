@@ -3,26 +3,15 @@
 //! KEP-5313 names no time and no form for a request. So an answer after the patience is late, which is a warning. It is
 //! missing only if the run gave up, and if the slices of some placement show that requests reach the scheduler.
 
-use std::collections::BTreeSet;
-
-use evidence::{
-    DriverStep, ObjectRef, PlacementRequest, PlacementSlices, Reason, SliceHistory,
-    api::{PlacementDecision, names},
-    clusters_of,
-};
+use evidence::{PlacementRequest, PlacementSlices, SliceHistory, api::names, clusters_of};
 
 use super::{
-    Answer, Hub, Judged,
-    author::{Author, NOTHING_RECORDED},
+    author::NOTHING_RECORDED,
     driver_steps::{cut_short_before, describe, missed_after, next_action, observed_until, to_the_second},
     judged::object_named,
+    prelude::*,
 };
-use crate::{
-    subjects::Finding,
-    text::{counted, redacted},
-    time::{Micros, SECOND, reported_by, timestamp},
-    timeline::{Certainty, Moment, Timeline},
-};
+use crate::{time::reported_by, timeline::Moment};
 
 /// How long slices may contradict each other: a scheduler writes them one after the other.
 const GRACE: Micros = 30 * SECOND;
@@ -228,8 +217,8 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Explains that several schedulers answer, if so.
     fn ambiguous(&self) -> Option<Reason> {
-        let versions = self.histories.iter().flat_map(|history| &history.versions);
-        let schedulers: BTreeSet<&str> = versions.map(|version| version.object.scheduler()).collect();
+        let slices = self.histories.iter().flat_map(|history| history.objects());
+        let schedulers: BTreeSet<&str> = slices.map(PlacementDecision::scheduler).collect();
         let names: Vec<String> = schedulers.into_iter().map(redacted).collect();
         let action = describe(self.taken);
         (names.len() > 1).then(|| format!("slices of several schedulers answer {action}: {names:?}").into())
@@ -274,11 +263,9 @@ fn states<'s>(
 
 /// `101 clusters in 2 slices`
 fn in_words(slices: &[&PlacementDecision]) -> String {
-    match slices.len() {
-        0 => "no slice".to_owned(),
-        count => {
-            let clusters = counted(clusters_of(slices).len(), "cluster");
-            format!("{clusters} in {}", counted(count, "slice"))
-        }
+    if slices.is_empty() {
+        return "no slice".to_owned();
     }
+    let clusters = counted(clusters_of(slices).len(), "cluster");
+    format!("{clusters} in {}", counted(slices.len(), "slice"))
 }

@@ -3,25 +3,15 @@
 //! An action leaves the implementation some time to react. If the run did not watch long enough, or a gap may hide the
 //! reaction, the answer is unknown.
 
-use std::collections::BTreeSet;
-
-use evidence::{DriverAction, DriverStep, History, ObjectRef, Reason, Version, api::ClusterProfile};
-
 use super::{
-    Answer, Hub,
-    author::{Attribution, Author, NOTHING_RECORDED, author_of_moment},
+    author::{NOTHING_RECORDED, author_of_moment},
     driver_steps::{
         cut_short, describe, in_the_end, is_on_profile, next_action, observed_until, to_the_second, within,
     },
     judged::is_any,
+    prelude::*,
     state::GRACE,
     violation::describe as lasting,
-};
-use crate::{
-    subjects::Finding,
-    text::redacted,
-    time::{Micros, timestamp},
-    timeline::{Certainty, Timeline},
 };
 
 /// A driver action on a member, and what followed on its profile.
@@ -234,11 +224,8 @@ impl<'e> Step<'_, 'e> {
         let Some(place) = (0..moments.len()).find(is_again) else {
             return Answer::Kept;
         };
-        let ending = if intervals.is_open() {
-            self.timeline.end_in_words()
-        } else {
-            ""
-        };
+        let ending = intervals.is_open().then(|| self.timeline.end_in_words());
+        let ending = ending.unwrap_or_default();
         let mut finding = violation(&lasting(&intervals.stretches(GRACE), "", GRACE, ending));
         finding.name_object(|| self.object_at_deadline());
         let names = self.names_if_blamed(place, &finding.path);
@@ -263,14 +250,10 @@ impl<'e> Step<'_, 'e> {
 
     /// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
     pub(super) fn last_observation(&self) -> Micros {
-        let (until, deadline) = (
-            observed_until(self.hub.evidence, self.taken),
-            self.taken.deadline(),
-        );
+        let (evidence, deadline) = (self.hub.evidence, self.taken.deadline());
+        let until = Some(observed_until(evidence, self.taken)).filter(|until| *until < deadline);
         let next = self.next_action().map(|next| next.from);
-        let ends = [Some(until).filter(|until| *until < deadline), next]
-            .into_iter()
-            .flatten();
+        let ends = until.into_iter().chain(next);
         let before_ends = ends.map(|end| end.as_microsecond().saturating_sub(1));
         before_ends.fold(deadline.as_microsecond(), Micros::min)
     }

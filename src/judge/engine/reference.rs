@@ -3,26 +3,19 @@
 //! Slices and profiles come from two watches, so their changes have no common order. A decision names a profile while any
 //! of its slices does: the move to another slice is not a new reference.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use evidence::{
-    ObjectRef, Version,
-    api::{ClusterDecision, ClusterProfile, PlacementDecision},
-};
+use evidence::api::ClusterDecision;
 
 use super::{
-    Answer, Evaluate, Hub,
     author::{author_of_moment, not_begun_by_others},
     decisions::{DecisionSlices, NamedProfiles, NamingEntry, ProfileName, naming_entries},
+    prelude::*,
     same_slice,
     state::{GRACE, UNSETTLED, is_settled},
     violation::describe,
 };
 use crate::{
-    subjects::{Finding, Findings},
     text::redacted_field,
-    time::{Micros, Set, Stretch},
-    timeline::{Certainty, Timeline},
+    time::{Set, Stretch},
 };
 
 /// A decision names a profile.
@@ -75,11 +68,12 @@ impl References {
 
     /// The answer about a profile, whatever the entry explains.
     fn answer(&self, name: ProfileName, profile: Option<&ClusterProfile>, was_there: bool) -> Answer {
-        (self.check)(&Reference {
+        let reference = Reference {
             name,
             profile,
             was_there,
-        })
+        };
+        (self.check)(&reference)
     }
 
     /// The answer about each moment of a profile that the decision has named since a time.
@@ -95,10 +89,12 @@ impl References {
         let mut gone = None;
         let of_moment = |place: usize| {
             let profile = profiles.object(place);
-            match moments[place].is_observed() {
-                false if is_unobserved => return self.answer(name, None, false),
-                false => return Answer::NotApplicable,
-                true => {}
+            if !moments[place].is_observed() {
+                return if is_unobserved {
+                    self.answer(name, None, false)
+                } else {
+                    Answer::NotApplicable
+                };
             }
             if profile.is_none() && existed {
                 gone = Some(moments[place].seen_at);
@@ -173,17 +169,16 @@ impl<'e> JudgedDecision<'_, 'e> {
         }
         if applies {
             let histories = self.decision.histories.iter();
-            findings.examined += histories
-                .filter(|history| self.decision.names_any(history))
-                .count();
+            let naming = histories.filter(|history| self.decision.names_any(history));
+            findings.examined += naming.count();
         }
     }
 
     /// Whether the rule applies to a profile that always exists, and whether any state of the profile may be wrong.
     fn precheck(&self, entry: &NamingEntry<'e>) -> (bool, bool) {
         let histories = self.profiles.histories(entry.name);
-        let versions = histories.iter().flat_map(|history| &history.versions);
-        let answers = versions.map(|version| self.rule.answer(entry.name, Some(&version.object), true));
+        let profiles = histories.iter().flat_map(|history| history.objects());
+        let answers = profiles.map(|profile| self.rule.answer(entry.name, Some(profile), true));
         let mut answers: Vec<Answer> = answers.collect();
         let applies = answers.iter().any(|answer| *answer != Answer::NotApplicable);
         if !self.profiles.is_always_there(entry.name) {
@@ -191,10 +186,8 @@ impl<'e> JudgedDecision<'_, 'e> {
         }
         let is_unread = histories.is_empty() && self.profiles.why_unknown(entry.name).is_some();
         let is_wrong = !(self.rule.is_excused)(entry.decision) && answers.iter().any(Answer::is_wrong);
-        (
-            applies,
-            !self.profiles.is_of_run(entry.name) && (is_unread || is_wrong),
-        )
+        let is_suspicious = !self.profiles.is_of_run(entry.name) && (is_unread || is_wrong);
+        (applies, is_suspicious)
     }
 
     /// The entry that names a profile in each moment, without those that another client is known to have begun.
@@ -247,16 +240,12 @@ impl<'e> JudgedDecision<'_, 'e> {
         // A pause as long as the grace period ends the reference: the next one is a new choice of the scheduler.
         for span in named.possible_with_pauses(grace).spans() {
             let answers = self.rule.answers(name, &profiles, span.0);
-            let findings_of = |place: usize| answers[place].findings();
-            let Some(finding) = (0..answers.len())
-                .rev()
-                .find_map(|place| findings_of(place).first())
-            else {
+
+            let Some(finding) = answers.iter().rev().find_map(|answer| answer.findings().first()) else {
                 continue;
             };
-            let wrong = self
-                .profiles
-                .intervals(&profiles, |place| !findings_of(place).is_empty());
+            let is_wrong = |place: usize| !answers[place].findings().is_empty();
+            let wrong = self.profiles.intervals(&profiles, is_wrong);
             let wrong = wrong.and(&unexcused.during(&Set::of([*span])));
             applies |= !wrong.seen().is_empty();
             match (wrong.longer_than(grace), unknown) {
@@ -290,11 +279,8 @@ impl<'e> JudgedDecision<'_, 'e> {
             let mut answers = Vec::new();
             for entry in naming_entries(slice).filter(|entry| !self.profiles.is_of_run(entry.name)) {
                 let profile = self.profiles.current(entry.name);
-                match self
-                    .profiles
-                    .why_unknown(entry.name)
-                    .filter(|_| profile.is_none())
-                {
+                let unknown = self.profiles.why_unknown(entry.name);
+                match unknown.filter(|_| profile.is_none()) {
                     Some(unknown) => add_unknown(entry.name, slice, unknown, findings),
                     None => answers.push((entry, self.rule.answer(entry.name, profile, profile.is_some()))),
                 }

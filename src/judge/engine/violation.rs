@@ -1,18 +1,16 @@
 //! Judges how long each violation lasted.
 
-use std::{collections::BTreeSet, rc::Rc};
-
-use evidence::{History, Reason, Version};
+use std::rc::Rc;
 
 use super::{
-    Answer, Hub, Judged,
     author::{author_of_moment, not_begun_by_others},
+    prelude::*,
 };
 use crate::{
-    subjects::{Finding, Findings, Length},
+    subjects::Length,
     text::ABSENT,
-    time::{Micros, Stretch, timestamp},
-    timeline::{Certainty, Intervals, Moment, Timeline},
+    time::Stretch,
+    timeline::{Intervals, Moment},
 };
 
 /// The answers about an object, or about objects that share a key, over time.
@@ -43,9 +41,8 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
         let reasons: BTreeSet<&Reason> = self.answers.iter().filter_map(|answer| unknown(answer)).collect();
         for reason in reasons {
-            let intervals = self
-                .timeline
-                .intervals(|place| unknown(&self.answers[place]) == Some(reason));
+            let holds = |place: usize| unknown(&self.answers[place]) == Some(reason);
+            let intervals = self.timeline.intervals(holds);
             if self.lasted(&intervals) != Certainty::No {
                 findings.cannot_tell(reason.clone());
             }
@@ -86,9 +83,8 @@ impl<T: Judged> Violations<'_, '_, T> {
     fn intervals(&self, identity: &str, holds: impl Fn(usize) -> bool) -> Intervals {
         let intervals = self.timeline.intervals(holds);
         let first = self.first_seen();
-        let is_absent = self
-            .at(first, identity)
-            .any(|finding| finding.observed.starts_with(ABSENT));
+        let mut findings = self.at(first, identity);
+        let is_absent = findings.any(|finding| finding.observed.starts_with(ABSENT));
         if is_absent && self.timeline.is_watched() {
             intervals.unknown_before(self.timeline.moments()[first].seen_at)
         } else {
@@ -184,9 +180,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         if stretches.is_empty() || self.grace == 0 || !self.timeline.is_watched() || is_all_along {
             return None;
         }
-        let is_begin_seen = first
-            .checked_sub(1)
-            .is_some_and(|before| moments[before].is_observed());
+        let is_begin_seen = first > 0 && moments[first - 1].is_observed();
         let bound = if is_begin_seen { "" } else { "at least " };
         let is_terminating = |version: &&Version<T>| version.object.is_terminating();
         let next = (last + 1 < moments.len()).then(|| self.timeline.objects(last + 1));

@@ -3,6 +3,7 @@
 use evidence::{
     Reason, ReasonId, Scope,
     api::{Edition, Role},
+    named_enum,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,51 +13,27 @@ use crate::{
     rules::{Applies, Basis, Finding, Level, Rule},
 };
 
-/// The verdict on one rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The rule was judged, and no object violates it.
-    Pass,
-    /// A violation of a MUST rule or, in strict runs, of a SHOULD rule.
-    Fail,
-    /// A violation that does not count, or a warning.
-    Warn,
-    /// All violations that count are waived.
-    Waived,
-    /// The evidence was requested but unavailable, or there was no profile to examine.
-    Inconclusive,
-    /// The hub has nothing that the rule is about.
-    NotApplicable,
-    /// The user deselected the rule, or did not request the evidence that it needs.
-    Skipped,
+named_enum! {
+    /// The verdict on one rule.
+    pub enum Verdict {
+        /// The rule was judged, and no object violates it.
+        Pass = "pass",
+        /// A violation of a MUST rule or, in strict runs, of a SHOULD rule.
+        Fail = "fail",
+        /// A violation that does not count, or a warning.
+        Warn = "warn",
+        /// All violations that count are waived.
+        Waived = "waived",
+        /// The evidence was requested but unavailable, or there was no profile to examine.
+        Inconclusive = "inconclusive",
+        /// The hub has nothing that the rule is about.
+        NotApplicable = "not-applicable",
+        /// The user deselected the rule, or did not request the evidence that it needs.
+        Skipped = "skipped",
+    }
 }
 
 impl Verdict {
-    /// All verdicts, in the order in which reports explain them.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Pass,
-        Verdict::Fail,
-        Verdict::Warn,
-        Verdict::Waived,
-        Verdict::Inconclusive,
-        Verdict::NotApplicable,
-        Verdict::Skipped,
-    ];
-
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::Warn => "warn",
-            Verdict::Waived => "waived",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::NotApplicable => "not-applicable",
-            Verdict::Skipped => "skipped",
-        }
-    }
-
     /// The name in sentences.
     pub fn words(self) -> &'static str {
         match self {
@@ -192,30 +169,18 @@ impl Count {
     }
 }
 
-/// The verdict on the implementation, from best to worst. Of several roles, the worst decision counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decision {
-    /// No MUST rule fails, and each was judged or is known not to apply.
-    Conformant,
-    /// No MUST rule fails or is inconclusive, but some were not judged: their evidence was not requested, or the user left
-    /// them out.
-    NoViolation,
-    /// No rule fails, but a MUST rule is inconclusive or none was judged.
-    Inconclusive,
-    /// A rule fails.
-    NotConformant,
-}
-
-impl Decision {
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Decision::Conformant => "conformant",
-            Decision::NoViolation => "no-violation",
-            Decision::Inconclusive => "inconclusive",
-            Decision::NotConformant => "not-conformant",
-        }
+named_enum! {
+    /// The verdict on the implementation, from best to worst. Of several roles, the worst decision counts.
+    pub enum Decision {
+        /// No MUST rule fails, and each was judged or is known not to apply.
+        Conformant = "conformant",
+        /// No MUST rule fails or is inconclusive, but some were not judged: their evidence was not requested, or the user
+        /// left them out.
+        NoViolation = "no-violation",
+        /// No rule fails, but a MUST rule is inconclusive or none was judged.
+        Inconclusive = "inconclusive",
+        /// A rule fails.
+        NotConformant = "not-conformant",
     }
 }
 

@@ -1,14 +1,14 @@
 //! A rule's file: its facts in our own words, and its examples.
 
-use std::{fmt, ops::Deref, sync::OnceLock};
+use std::{ops::Deref, sync::OnceLock};
 
 use evidence::{
     Claim, Kind, ReasonId,
     api::{Edition, Feature},
+    named_enum,
 };
 use jiff::civil::Date;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// The facts of a rule, as its file under `suites/` gives them.
@@ -22,15 +22,12 @@ pub struct Facts {
     /// Whether the first edition's documents state it, or it follows from them.
     basis: Basis,
     /// The step from the documents to the rule; required where it is derived.
-    #[serde(default)]
     reasoning: Option<String>,
     /// The day on which the suite got the rule; none if it had it from the beginning. Reports of earlier days lack it.
-    #[serde(default)]
     pub added: Option<Date>,
     /// The first edition that has the rule. It tells the role, too.
     pub since: Edition,
     /// The last edition that has the rule; none if the newest has it.
-    #[serde(default)]
     pub until: Option<Edition>,
     /// What changes with later editions.
     #[serde(default)]
@@ -53,19 +50,14 @@ pub struct Facts {
     #[serde(default)]
     pub helped_by: Vec<Kind>,
     /// The optional feature that it belongs to; if the user declares it absent, the rule is skipped.
-    #[serde(default)]
     pub feature: Option<Feature>,
     /// Why no function can judge the rule yet; then its function is not called.
-    #[serde(default)]
     pub unjudged: Option<String>,
     /// What the rule applies to, in the plural, such as `profiles with a location`; none if it is all profiles or slices.
-    #[serde(default)]
     pub applies_to: Option<String>,
     /// The sort of the reason if there are no such things, where the user can change that.
-    #[serde(default)]
     pub not_applicable: Option<ReasonId>,
     /// What the findings say if the rule consists of expectations of a consumer's testbed.
-    #[serde(default)]
     pub(crate) expectations: Option<ExpectationWords>,
     /// How to fix a violation.
     pub remedy: String,
@@ -84,10 +76,8 @@ pub(crate) struct ExpectationWords {
     #[serde(default = "access_providers")]
     pub(crate) path: String,
     /// The consumer does not do what was expected. None: the rule is inconclusive then.
-    #[serde(default)]
     pub(crate) missing: Option<FindingWords>,
     /// The consumer does something else.
-    #[serde(default)]
     pub(crate) wrong: Option<FindingWords>,
 }
 
@@ -110,16 +100,12 @@ struct Difference {
     /// The first edition in which it is so.
     since: Edition,
     /// The level, if another.
-    #[serde(default)]
     level: Option<Level>,
     /// The basis, if another.
-    #[serde(default)]
     basis: Option<Basis>,
     /// The step from the documents to the rule, if another.
-    #[serde(default)]
     reasoning: Option<String>,
     /// The document and section, if others.
-    #[serde(default)]
     source: Option<String>,
     /// Whether the rule counts only once its feature is claimed.
     #[serde(default)]
@@ -143,30 +129,28 @@ pub struct Applies {
     pub only_if_claimed: bool,
 }
 
-/// The level of a rule (RFC 2119).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub enum Level {
-    /// Breaking it makes an implementation non-conformant.
-    #[serde(rename = "MUST")]
-    Must,
-    /// Breaking it is a warning, or a failure under `--strict`.
-    #[serde(rename = "SHOULD")]
-    Should,
-    /// Advice.
-    #[serde(rename = "MAY")]
-    May,
+named_enum! {
+    /// The level of a rule (RFC 2119).
+    pub enum Level {
+        /// Breaking it makes an implementation non-conformant.
+        Must = "MUST",
+        /// Breaking it is a warning, or a failure under `--strict`.
+        Should = "SHOULD",
+        /// Advice.
+        May = "MAY",
+    }
 }
 
-/// How the documents support a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// The documents use the keyword for this very demand.
-    Explicit,
-    /// It follows from the text by a step of reasoning, which the file gives.
-    Derived,
-    /// A guide asks for it, and no document in force: breaking it is a warning, whatever the run.
-    Guide,
+named_enum! {
+    /// How the documents support a rule.
+    pub enum Basis {
+        /// The documents use the keyword for this very demand.
+        Explicit = "explicit",
+        /// It follows from the text by a step of reasoning, which the file gives.
+        Derived = "derived",
+        /// A guide asks for it, and no document in force: breaking it is a warning, whatever the run.
+        Guide = "guide",
+    }
 }
 
 /// A rule's file that cannot be used.
@@ -268,40 +252,6 @@ impl Applies {
     /// The level and whose words the rule has, such as `MUST explicit`.
     pub fn weight(&self) -> String {
         format!("{} {}", self.level, self.basis)
-    }
-}
-
-impl Level {
-    /// The keyword.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Must => "MUST",
-            Level::Should => "SHOULD",
-            Level::May => "MAY",
-        }
-    }
-}
-
-impl Basis {
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Basis::Explicit => "explicit",
-            Basis::Derived => "derived",
-            Basis::Guide => "guide",
-        }
-    }
-}
-
-impl fmt::Display for Basis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

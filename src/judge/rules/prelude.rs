@@ -1,19 +1,14 @@
 //! What most rule functions use.
 
-pub(crate) use evidence::{
-    ObjectRef, Reason,
-    api::{ClusterProfile, Edition, PlacementDecision, Role, names::*},
-};
+pub(crate) use evidence::api::names::*;
 use evidence::{
     api::Labels,
     leak::{Grade, Leak, leaks_in_text, leaks_under},
 };
 
 pub(crate) use crate::{
-    engine::{Answer, Change, Hub, Sample, Seen, Step, Value, Write, Writes, describe},
-    subjects::Finding,
-    text::{ABSENT, redacted, redacted_or_absent},
-    time::{Micros, SECOND, timestamp},
+    engine::{Change, Sample, Seen, Step, Value, Write, Writes, describe, prelude::*},
+    text::{ABSENT, redacted_or_absent},
 };
 
 /// The path of a label.

@@ -8,20 +8,10 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, ptr};
+use std::ptr;
 
-use evidence::{
-    Evidence, History, Origin, Reason, ReasonId, Request, Tracked, Version,
-    api::{Metadata, ObjectKind, Role},
-    parse_time,
-};
+use evidence::{Origin, api::Metadata};
 
-pub(crate) use self::sources::ProgramFields;
-pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
-pub(in crate::engine) use self::{
-    names::is_kubectl,
-    sources::{creates, is_touched, owners, requests},
-};
 use self::{
     names::{ImplementationNames, WriterName},
     sources::{
@@ -30,9 +20,16 @@ use self::{
     },
 };
 use crate::{
-    engine::{Hub, Judged},
-    time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew},
-    timeline::{Change, Timeline},
+    engine::prelude::*,
+    time::{CLOCKS_APART, is_log_broken},
+    timeline::Change,
+};
+
+pub(crate) use self::sources::ProgramFields;
+pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
+pub(in crate::engine) use self::{
+    names::is_kubectl,
+    sources::{creates, is_touched, owners, requests},
 };
 
 /// The largest difference between the time of a request in the audit log and the change that it made.

@@ -1,11 +1,9 @@
 //! The names of the judged implementation, configured or inferred.
 
-use std::collections::BTreeSet;
+use evidence::Identity;
 
-use evidence::{Evidence, Identity, Reason, ReasonId, Request, api::Role};
-
-use super::{Attribution, Author, sources::Writers};
-use crate::text::redacted;
+use super::sources::Writers;
+use crate::engine::prelude::*;
 
 /// The largest number of writers in a reason.
 const LISTED_WRITERS: usize = 4;

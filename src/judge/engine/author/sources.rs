@@ -1,25 +1,17 @@
 //! The sources of authors: the requests of the audit log, the managedFields of an object, and the clients and field managers
 //! that write the objects of a role.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ptr,
-};
+use std::ptr;
 
 use evidence::{
-    Evidence, History, Reason, Request, Requests, Scope, Tracked, Version,
-    api::{Metadata, ObjectKind, Role, Writer, names::KIND},
-    parse_time,
+    Requests, Scope,
+    api::{Metadata, Writer, names::KIND},
 };
-use jiff::Timestamp;
 
-use super::{Attribution, Author, Authors, deletes, names::WriterName};
+use super::{Authors, deletes, names::WriterName};
 use crate::{
-    engine::judged::key,
-    hash::{HashMap, HashSet},
-    text::redacted,
-    time::Edge,
-    timeline::{Change, Timeline},
+    engine::{judged::key, prelude::*},
+    timeline::Change,
 };
 
 /// The successful writes of an audit log, those of the suite included.

@@ -4,18 +4,14 @@
 use std::{fmt, ops::RangeInclusive};
 
 use evidence::{
-    CallEvent, ConsumerSpec, Expectation, MemberCall, Output, PluginAnswer, PluginCall, Reason, ScenarioRun,
+    CallEvent, ConsumerSpec, Expectation, MemberCall, Output, PluginAnswer, PluginCall, ScenarioRun,
     api::address::Address,
 };
-use jiff::Timestamp;
 
 use super::{ConsumerRun, micros};
 use crate::{
-    engine::Answer,
+    engine::prelude::*,
     rules::{ExpectationWords, FindingWords},
-    subjects::{Finding, Findings},
-    text::redacted,
-    time::Micros,
 };
 
 /// The reason if a missing call may come from missing work.

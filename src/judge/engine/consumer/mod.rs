@@ -6,29 +6,20 @@ mod expectation;
 mod outcome;
 mod writes;
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeSet, HashMap},
-    ops::RangeInclusive,
-};
+use std::{borrow::Cow, collections::HashMap, ops::RangeInclusive};
 
 use evidence::{
-    Asked, CallEvent, ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, MemberCall, ObjectKey,
-    ObjectRef, PluginCall, Published, Reason, Testbed,
-    api::{AccessProvider, ClusterProfile, ObjectKind, names},
+    Asked, CallEvent, ConsumerSpec, Gap, HookCall, MemberCall, PluginCall, Published, Testbed,
+    api::{AccessProvider, names},
 };
-use jiff::Timestamp;
 
 use self::expectation::is_run_for;
+use super::object_named;
+use crate::{engine::prelude::*, rules::ExpectationWords};
+
 pub(crate) use self::{
     expectation::{Case, SpecialCases, without_dot},
     writes::ConsumerWrites,
-};
-use super::{Answer, Evaluate, Hub, object_named};
-use crate::{
-    rules::ExpectationWords,
-    subjects::Findings,
-    time::{Micros, SECOND},
 };
 
 /// The reason if the evidence was recorded before runs stated what they expect.

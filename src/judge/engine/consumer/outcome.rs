@@ -1,23 +1,16 @@
 //! What became of an expectation, one function for each kind.
 
-use std::collections::BTreeMap;
-
 use evidence::{
-    CallEvent, Expect, MemberCall, MemberCredential, Mention, MentionLocation, ObjectKey, PluginAnswer,
-    PluginCall, Reason, ScenarioRun,
+    CallEvent, Expect, MemberCall, MemberCredential, Mention, MentionLocation, PluginAnswer, PluginCall,
+    ScenarioRun,
 };
-use jiff::Timestamp;
 
 use super::{
     Case,
     expectation::{Act, HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT, gives_credential, is_run_for},
     micros,
 };
-use crate::{
-    engine::Answer,
-    text::{counted, redacted},
-    time::{Micros, timestamp},
-};
+use crate::engine::prelude::*;
 
 /// The HTTP status with which a member refuses an expired credential.
 const UNAUTHORIZED: u16 = 401;

@@ -1,16 +1,11 @@
 //! Evaluates a function on the consumer's accepted writes to each published object, from the audit log.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use evidence::{Log, ObjectKey, Published, Request, api::ObjectKind};
+use evidence::{Log, Published};
 
 use super::{ConsumerRun, micros};
 use crate::{
-    engine::{Answer, object_named},
+    engine::{object_named, prelude::*},
     reasons::CONSUMER_NOT_NAMED,
-    subjects::Findings,
-    text::{counted, redacted},
-    time::known_skew,
 };
 
 /// The consumer's accepted writes to one published object. Never empty.

@@ -13,8 +13,8 @@ use evidence::{
 use crate::{
     engine::{
         Answer, Change, Count, DecisionHistory, DecisionKey, Evaluate, Hub, Reference, Sample, Step, Value,
-        Writes, calls, change, creation, decision, group, history, member, once, reference, slice, stable,
-        state, step, writes,
+        Writes, change, creation, decision, endpoint_calls, group, history, member, once, plugin_logins,
+        reference, slice, stable, state, step, writes,
     },
     rules::{Facts, Rule},
     subjects::Finding,
@@ -66,8 +66,12 @@ fn profile_rules() -> Vec<Rule> {
         on_profiles("test/step", "driver", answer_after_break),
         on_profiles("test/once", "inventory", once(all_answers)),
         on_profiles("test/member", "members", member(answer_or_version)),
-        on_profiles("test/endpoint-calls", "members", calls(any_call_answered)),
-        on_profiles("test/plugin-runs", "plugins", calls(no_login_refused)),
+        on_profiles(
+            "test/endpoint-calls",
+            "members",
+            endpoint_calls(any_call_answered),
+        ),
+        on_profiles("test/plugin-runs", "plugins", plugin_logins(no_login_refused)),
         on_profiles("test/writes", "inventory", writes(Count::Changing, few_writes)),
     ]
 }

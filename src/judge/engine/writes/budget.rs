@@ -1,21 +1,12 @@
 //! Whether writes stay within a token bucket, the findings if they do not (who wrote, how often, and which fields), and the
 //! budget of a profile write by write, for reports.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::fmt;
 
-use evidence::{Evidence, Reason, ReasonId, Request, api::ClusterProfile};
-use jiff::Timestamp;
-
-use super::{Answer, Authored, Count, Judged, Value, Write, Writes, named::names};
+use super::{Authored, Count, Value, Write, Writes, named::names};
 use crate::{
-    engine::{Hub, change::changed_fields, judged::is_status},
-    hash::HashMap,
-    subjects::Finding,
-    text::{counted, listed, redacted},
-    time::{Bucket, Edge, Micros, SECOND, skew, timestamp},
+    engine::{change::changed_fields, judged::is_status, prelude::*},
+    time::{Bucket, skew},
 };
 
 /// The bucket's capacity: the maximum burst of writes to one object (KEP-4322 › Scalability implication).

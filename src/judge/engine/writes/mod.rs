@@ -5,26 +5,12 @@ mod budget;
 mod laws;
 mod named;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use evidence::{
-    History, Reason, ReasonId, Request, Version,
-    api::{ClusterProfile, PlacementDecision},
-};
+use self::named::{NamedWrites, names};
+use super::{Value, author::creates, change::changed_fields};
+use crate::{engine::prelude::*, time::LATE, timeline::Change};
 
 pub(crate) use self::budget::BUDGET;
 pub use self::budget::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
-use self::named::{NamedWrites, names};
-use super::{
-    Answer, Evaluate, Hub, Judged, Value,
-    author::{Attribution, Author, creates},
-    change::changed_fields,
-};
-use crate::{
-    subjects::Findings,
-    time::{Edge, LATE, Micros},
-    timeline::Change,
-};
 
 /// The writes that a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,9 +174,8 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
             }
         }
         let changes = changes.into_iter();
-        changes
-            .map(|(path, writes)| (path.clone(), self.only(writes, Some(path))))
-            .collect()
+        let changes = changes.map(|(path, writes)| (path.clone(), self.only(writes, Some(path))));
+        changes.collect()
     }
 
     fn only(&self, writes: Vec<Write<'e, T>>, field: Option<String>) -> Self {

@@ -1,20 +1,17 @@
 //! The writes to the objects of one name, from the audit log or the watch.
 
-use std::{collections::BTreeMap, ptr};
+use std::ptr;
 
-use evidence::{Evidence, History, Kind, ObjectRef, Request, Requests, Version, parse_time};
-use jiff::Timestamp;
+use evidence::Requests;
 
 use super::{Count, Source, Write, Writes};
 use crate::{
     engine::{
-        Hub, Judged,
         author::{creates, is_touched},
-        judged::{JudgedObject, key, object_named},
+        judged::{key, object_named},
+        prelude::*,
     },
-    hash::HashSet,
-    time::{Edge, Micros, SECOND, end, is_watched, skew},
-    timeline::Timeline,
+    time::{is_watched, skew},
 };
 
 /// How far the time of a request in the audit log may be from the write: API servers have different clocks.
@@ -114,9 +111,8 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         if self.is_logged(count) {
             let last = self.histories().last().copied();
             let logged = self.logged(count).into_iter();
-            return logged
-                .map(|logged| writes(Source::AuditLog, last, logged))
-                .collect();
+            let logged = logged.map(|logged| writes(Source::AuditLog, last, logged));
+            return logged.collect();
         }
         let watched = self.object.filter(|_| is_watched::<T>(self.hub.evidence));
         let timelines = watched.map(|object| (object.timeline(self.hub), &object.histories));
@@ -151,9 +147,10 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     /// How many writes the watch observed.
     fn observed_steps(&self, count: Count) -> usize {
         let steps = self.histories().iter().flat_map(|history| history.steps());
-        let counted = steps
-            .filter(|(before, after)| self.judges(after.received()) && is_counted_step(before, after, count));
-        counted.count()
+        let judged = steps.filter(|(_, after)| self.judges(after.received()));
+        judged
+            .filter(|(before, after)| is_counted_step(before, after, count))
+            .count()
     }
 
     /// Whether the watch missed writes to an object: it changed over a gap, or the evidence ends in one.
@@ -213,10 +210,9 @@ fn observed<'e, T: Judged>(
     history: &'e History<T>,
     count: Count,
 ) -> Vec<Write<'e, T>> {
-    let changes = timeline
-        .changes()
-        .filter(|change| ptr::eq(change.history, history));
-    let writes = changes.filter_map(|change| {
+    let changes = timeline.changes();
+    let own = changes.filter(|change| ptr::eq(change.history, history));
+    let writes = own.filter_map(|change| {
         let (before, after) = change.before.zip(change.after)?;
         let usual = change.seen_at.saturating_sub(USUAL_DELAY);
         is_counted_step(before, after, count).then_some(Write {

@@ -1,11 +1,11 @@
 //! The special cases of rules that consist of expectations. The words of their findings are in the rule files.
 
-use evidence::{ConsumerSpec, DriverAction, Kind, MentionLocation, PluginAnswer, Reason};
+use evidence::{ConsumerSpec, MentionLocation, PluginAnswer};
 
 use crate::{
     engine::consumer::{Case, SpecialCases},
     reasons::PROFILE_ARGS_NOT_CLAIMED,
-    text::redacted,
+    rules::prelude::*,
 };
 
 /// The special cases of a rule.

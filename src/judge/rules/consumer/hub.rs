@@ -1,22 +1,15 @@
 //! What a consumer writes on the hub, and what it does with the credentials of members.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use evidence::{
-    CallEvent, DriverAction, MemberCall, MemberCredential, MentionLocation, ObjectKey, ObjectRef,
-    PluginAnswer, Published, Reason, Request,
-    api::{ClusterProfile, names},
+    CallEvent, MemberCall, MemberCredential, MentionLocation, PluginAnswer, Published, api::names,
 };
 
 use crate::{
     engine::{
-        Answer,
         change::changed_fields,
         consumer::{ConsumerRun, ConsumerWrites, micros},
     },
-    subjects::Finding,
-    text::redacted,
-    time::Micros,
+    rules::prelude::*,
 };
 
 const FINALIZERS: &str = "metadata.finalizers";

@@ -3,19 +3,16 @@
 use std::net::IpAddr;
 
 use evidence::{
-    ConsumerSpec, MemberCall, PluginCall, Reason,
+    ConsumerSpec, MemberCall, PluginCall,
     api::{AccessProvider, Json, names},
 };
 use serde_json::Value;
 
 use crate::{
-    engine::{
-        Answer,
-        consumer::{AccessEntry, ConsumerRun, without_dot},
-    },
+    engine::consumer::{AccessEntry, ConsumerRun, without_dot},
     reasons::EXEC_VERSION_NOT_CLAIMED,
-    subjects::Finding,
-    text::{ABSENT, redacted, redacted_under},
+    rules::prelude::*,
+    text::redacted_under,
 };
 
 /// `consumer-exec/config-verbatim`

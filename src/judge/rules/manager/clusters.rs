@@ -1,13 +1,12 @@
 //! Which cluster a profile describes: no other cluster has its name, no other profile describes it, and none is missing.
 
 use std::{
-    collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher as _},
     sync::Arc,
 };
 
 use evidence::{
-    Claim, ReasonId,
+    Claim,
     api::{
         AccessProvider, Cluster,
         endpoints::{Endpoints, Place},
@@ -16,10 +15,9 @@ use evidence::{
 
 use super::access::effective_entries;
 use crate::{
-    engine::{JudgedObject, hub::claims, same_access, same_conditions},
+    engine::{hub::claims, same_access, same_conditions},
     rules::prelude::*,
     text::is_placeholder,
-    timeline::Certainty,
 };
 
 /// A value that two profiles share if they describe one cluster.

@@ -2,16 +2,12 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
-use evidence::{
-    ReasonId,
-    api::{
-        Condition,
-        syntax::{is_dns_subdomain, is_framed},
-    },
-    parse_time,
+use evidence::api::{
+    Condition,
+    syntax::{is_dns_subdomain, is_framed},
 };
 
-use crate::{engine::CLOCKS_APART, hash::HashSet, rules::prelude::*};
+use crate::{engine::CLOCKS_APART, rules::prelude::*};
 
 /// How far a transition time may be ahead: clocks may be 5 min apart, and a write may take the grace period of 2 min.
 const FUTURE: Micros = CLOCKS_APART + 120 * SECOND;

@@ -1,8 +1,6 @@
 //! The suite `consumers`: the Secrets that give consumers access to members (KEP-4322 › Secret format).
 
-use std::collections::BTreeMap;
-
-use evidence::{Evidence, Kind, LoginOutcome, Namespace, Secret, StepOutcome, UnlabelledSecret};
+use evidence::{LoginOutcome, Namespace, Secret, StepOutcome, UnlabelledSecret};
 
 use super::kubeconfigs::{USERS_PATH, is_at, servers};
 use crate::{

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use evidence::{Probe, ProbeMethod, ProbeOutcome, Request, api::syntax::is_label_value, parse_time};
-use jiff::Timestamp;
+use evidence::{Probe, ProbeMethod, ProbeOutcome, api::syntax::is_label_value};
 
 use super::updates::served_version;
 use crate::{
-    engine::{Author, Creator, ProgramFields, creators, names_of_others, object_named},
+    engine::{Creator, ProgramFields, creators, names_of_others, object_named},
     rules::prelude::*,
 };
 

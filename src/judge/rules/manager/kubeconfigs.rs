@@ -1,7 +1,7 @@
 //! The kubeconfigs in the Secrets of consumers (KEP-4322 › Secret format).
 
 use evidence::{
-    Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigUser, ProfileHistory,
+    Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigUser,
     api::endpoints::{self, Endpoints},
 };
 

@@ -1,12 +1,7 @@
 //! The suite `lifecycle`: profiles when members join, after tampering, and after a restart of the manager.
 
-use evidence::{DriverAction, DriverStep};
-
 use crate::{
-    engine::{
-        Guarded, JudgedObject, Untouched, has_other_owners, in_the_end, next_action_on, nothing_appeared,
-        within,
-    },
+    engine::{Guarded, Untouched, has_other_owners, in_the_end, next_action_on, nothing_appeared, within},
     rules::prelude::*,
 };
 

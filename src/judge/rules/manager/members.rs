@@ -1,7 +1,5 @@
 //! Compares what a profile reports with samples of its member, and the suite `version` (KEP-4322 › Status › Version).
 
-use std::collections::BTreeSet;
-
 use evidence::{ClusterProperty, Lease, MemberPart, Readyz, api::Condition};
 use semver::Version;
 

@@ -1,6 +1,6 @@
 //! Profiles after a member broke, was healed, was upgraded, or left.
 
-use evidence::{DriverAction, api::lost_values};
+use evidence::api::lost_values;
 
 use crate::rules::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The suite `properties`: the formats of standard properties, and how properties may change.
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::cell::OnceCell;
 
 use evidence::{
     EndpointCall,
@@ -11,9 +11,7 @@ use evidence::{
         strings,
         syntax::is_dns_subdomain,
     },
-    parse_time,
 };
-use jiff::Timestamp;
 
 use crate::{
     engine::CLOCKS_APART,

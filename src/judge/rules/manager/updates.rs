@@ -1,12 +1,10 @@
 //! The suite `updates`: how often and how profiles are written (KEP-4322 › Scalability implication).
 
-use std::collections::BTreeSet;
-
-use evidence::{ReasonId, Request, ServedVersion};
+use evidence::ServedVersion;
 use jiff::SignedDuration;
 
 use crate::{
-    engine::{Author, Authored, BUDGET, ProgramFields, judged::is_status},
+    engine::{Authored, BUDGET, ProgramFields, judged::is_status},
     rules::prelude::*,
     time::{Bucket, is_logged_around},
 };

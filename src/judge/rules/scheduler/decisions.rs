@@ -1,13 +1,8 @@
 //! The slices of a decision (KEP-5313 › Slicing): their keys, indices, and clusters, and what a reschedule does to them.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-    iter::zip,
-};
+use std::{cmp::Reverse, iter::zip};
 
 use evidence::{
-    ReasonId,
     api::{ClusterProfileReference, DecisionId},
     clusters_of,
 };
@@ -17,10 +12,7 @@ use crate::{
         Absence, DecisionHistory, DecisionKey, PlacementStep,
         decisions::{have_two_owners, owner_of, owner_uid},
     },
-    hash::HashSet,
     rules::prelude::*,
-    text::counted,
-    timeline::Certainty,
 };
 
 /// The namespace and decision key of a slice.

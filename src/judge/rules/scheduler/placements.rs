@@ -1,15 +1,11 @@
 //! The suite `placement-lifecycle`: decisions from their request to their end, after tampering, and after a restart of the
 //! scheduler.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use evidence::{DriverAction, DriverStep, PlacementRequest, Scenario, SliceHistory, clusters_of};
+use evidence::{PlacementRequest, Scenario, SliceHistory, clusters_of};
 
 use crate::{
     engine::{Guarded, PlacementStep, SliceState, Untouched, to_the_second},
     rules::prelude::*,
-    text::counted,
-    timeline::Certainty,
 };
 
 /// How many members more than requested there must be: a scheduler may have reasons not to select some of them.

@@ -1,10 +1,7 @@
 //! Single slices, who writes them, and the profiles that they name: the suites `placement-labels`, `placement-references`,
 //! `placement-ownership`, and `placement-updates`.
 
-use std::collections::BTreeSet;
-
 use evidence::{
-    Request,
     api::{
         ClusterDecision, ClusterProfileReference, OwnerReference,
         syntax::{is_dns_label, is_dns_subdomain},
@@ -13,11 +10,7 @@ use evidence::{
 };
 
 use super::decisions::parse_index;
-use crate::{
-    engine::{Attribution, Author, Reference},
-    rules::prelude::{leaks_in_labels, no_leaks, *},
-    text::{listed, misspelled},
-};
+use crate::{engine::Reference, rules::prelude::*, text::misspelled};
 
 /// `placement-slices/size`
 pub(crate) fn size(slice: &PlacementDecision, _: &Hub) -> Answer {
