@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::{
     reasons::nothing_happened,
+    rules::FindingWords,
     text::{listed, redacted_field},
     time::Micros,
 };
@@ -198,6 +199,21 @@ impl Findings {
         short.objects.count += 1;
     }
 
+    /// Completes findings with the words of the rule's file.
+    pub(crate) fn complete(&mut self, words: &FindingWords) {
+        for finding in &mut self.list {
+            if finding.message.is_empty() {
+                finding.message.clone_from(&words.message);
+            }
+            if finding.expected.is_empty() {
+                finding.expected.clone_from(&words.expected);
+            }
+        }
+        if let Some(short) = self.short.remove("") {
+            self.short.insert(words.message.clone(), short);
+        }
+    }
+
     /// Decides what depends on all of the evidence.
     pub fn conclude(mut self) -> Conclusion {
         self.unknown.retain(|(when, _)| match when {
@@ -277,6 +293,12 @@ impl Finding {
             advisory: false,
             subject: None,
         }
+    }
+
+    /// A finding at a field of the object that a rule function sees. The engine adds the object, and the words of the rule's
+    /// file.
+    pub(crate) fn at_field(path: impl Into<String>, observed: impl Into<String>) -> Self {
+        Self::at_path(path, "").observed(observed)
     }
 
     /// A finding at a field of the object that a rule function sees; the engine adds the object.

@@ -23,9 +23,12 @@ pub(crate) struct Change<'c, 'e, T> {
     place: usize,
 }
 
+/// Judges a change.
+type CheckChange<T> = Box<dyn Fn(&Change<'_, '_, T>, &Hub) -> Answer + Send + Sync>;
+
 /// A rule on each change of an object by the judged implementation.
 pub(crate) struct ChangeRule<T> {
-    check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
+    check: CheckChange<T>,
     is_creation: bool,
     /// What did not happen if there was no change.
     nothing: &'static str,
@@ -47,14 +50,15 @@ pub(crate) fn slice_change(
     ChangeRule::of(check, nothing)
 }
 
-/// A rule on the first version of each profile that was created during the watch. The function reads `after`.
-pub(crate) fn creation(
-    check: fn(&Change<'_, '_, ClusterProfile>, &Hub) -> Answer,
-    nothing: &'static str,
-) -> ChangeRule<ClusterProfile> {
+/// A rule on the first version of each profile that was created during the watch.
+pub(crate) fn creation(check: fn(&ClusterProfile, &Hub) -> Answer) -> ChangeRule<ClusterProfile> {
     ChangeRule {
+        check: Box::new(move |change, hub| {
+            let created = change.after;
+            created.map_or(Answer::NotApplicable, |profile| check(profile, hub))
+        }),
         is_creation: true,
-        ..ChangeRule::of(check, nothing)
+        nothing: "no profile was created in the window",
     }
 }
 
@@ -89,7 +93,7 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
 impl<T: Judged> ChangeRule<T> {
     fn of(check: fn(&Change<'_, '_, T>, &Hub) -> Answer, nothing: &'static str) -> Self {
         Self {
-            check,
+            check: Box::new(check),
             is_creation: false,
             nothing,
         }

@@ -57,6 +57,8 @@ pub struct Facts {
     pub applies_to: Option<String>,
     /// The sort of the reason if there are no such things, where the user can change that.
     pub not_applicable: Option<ReasonId>,
+    /// What its findings say where its functions do not say it.
+    pub(crate) finding: Option<FindingWords>,
     /// What the findings say if the rule consists of expectations of a consumer's testbed.
     pub(crate) expectations: Option<ExpectationWords>,
     /// How to fix a violation.
@@ -90,6 +92,8 @@ fn access_providers() -> String {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FindingWords {
     pub(crate) message: String,
+    /// Empty if the functions say it.
+    #[serde(default)]
     pub(crate) expected: String,
 }
 

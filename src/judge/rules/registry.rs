@@ -66,9 +66,9 @@ macro_rules! rules {
 
 fn manager() -> Vec<Binding> {
     rules! { "manager":
-    "identity/manager-label-present" => [state(identity::manager_label_present).reads(same_labels)],
+    "identity/manager-label-present" => [state(identity::has_manager_label).reads(same_labels)],
     "identity/manager-label-matches" => [state(identity::manager_label_matches).reads(same_labels)],
-    "identity/manager-label-from-creation" => [creation(identity::manager_label_from_creation, "no profile was created in the window")],
+    "identity/manager-label-from-creation" => [creation(identity::has_manager_label)],
     "identity/manager-name-usable" => [state(identity::manager_name_usable).reads(same_labels)],
     "identity/manager-immutable" => [stable(identity::manager_name, "manager of the profile was changed").anyone(), once(identity::hub_refuses_another_manager)],
     "identity/manager-unique" => [once(identity::manager_unique)],
@@ -78,8 +78,8 @@ fn manager() -> Vec<Binding> {
     "identity/name-follows-guidance" => [state(identity::name_follows_guidance).reads(same_labels)],
     "identity/display-name-kept" => [step(Scenario::Tampering, DriverAction::SetDisplayName, lifecycle::display_name_kept)],
     "identity/member-id-non-empty" => [state(identity::member_id_non_empty).reads(same_labels)],
-    "identity/member-id-set" => [state(identity::member_id_set).filled_later().reads(same_labels)],
-    "identity/member-id-from-creation" => [creation(identity::member_id_from_creation, "no profile was created in the window")],
+    "identity/member-id-set" => [state(identity::has_member_id).filled_later().reads(same_labels)],
+    "identity/member-id-from-creation" => [creation(identity::has_member_id)],
     "identity/member-id-stable" => [stable(identity::member_id, "member id was changed")],
     "identity/member-id-unique" => [group(identity::member_key, identity::member_id_unique).reads(identity::same_member_id)],
     "identity/member-id-no-tie" => [group(identity::member_key, identity::member_id_no_tie).reads(identity::same_member_id)],
@@ -332,6 +332,9 @@ impl Rule {
         let mut findings = self.no_findings();
         for evaluator in &self.evaluators {
             evaluator.evaluate(hub, &mut findings);
+        }
+        if let Some(words) = &self.facts.finding {
+            findings.complete(words);
         }
         // That suite is about all clients that write slices.
         let is_on_writers = self.suite() == "placement-ownership";

@@ -58,11 +58,7 @@ fn profile_rules() -> Vec<Rule> {
             "timeline",
             change(changed_answer, "no label changed"),
         ),
-        on_profiles(
-            "test/creation",
-            "timeline",
-            creation(answer_of_creation, "no creation"),
-        ),
+        on_profiles("test/creation", "timeline", creation(labelled_answer)),
         on_profiles("test/step", "driver", answer_after_break),
         on_profiles("test/once", "inventory", once(all_answers)),
         on_profiles("test/member", "members", member(answer_or_version)),
@@ -172,12 +168,6 @@ fn changed_answer(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Answer 
         }
         _ => Answer::NotApplicable,
     }
-}
-
-fn answer_of_creation(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Answer {
-    change
-        .after
-        .map_or(Answer::NotApplicable, |profile| labelled_answer(profile, hub))
 }
 
 /// After a break, the profile has the label.

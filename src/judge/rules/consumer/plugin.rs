@@ -28,12 +28,8 @@ pub(in crate::rules) fn config_verbatim(run: &PluginCall, entry: &AccessEntry) -
         return Answer::NotApplicable;
     }
     Answer::broken_if(given != wanted, || {
-        Finding::at_path(
-            path(names::EXTENSION_EXEC),
-            "plugin config differs from the profile's extension",
-        )
-        .expected(shown(&wanted))
-        .observed(format!("{} in {}", shown(&given), describe(run)))
+        let observed = format!("{} in {}", shown(&given), describe(run));
+        Finding::at_field(path(names::EXTENSION_EXEC), observed).expected(shown(&wanted))
     })
 }
 
@@ -45,10 +41,8 @@ pub(in crate::rules) fn protocol_as_configured(run: &PluginCall, entry: &AccessE
         return Answer::NotApplicable;
     };
     Answer::broken_if(version != configured, || {
-        let message = "the plugin request has another apiVersion than the configured one";
-        Finding::at_path("KUBERNETES_EXEC_INFO.apiVersion", message)
-            .expected(redacted(configured))
-            .observed(format!("{} in {}", redacted(version), describe(run)))
+        let observed = format!("{} in {}", redacted(version), describe(run));
+        Finding::at_field("KUBERNETES_EXEC_INFO.apiVersion", observed).expected(redacted(configured))
     })
 }
 
@@ -68,10 +62,9 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
             Some(given) => {
                 let message =
                     format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
-                let observed = format!("{} in {}", quoted([given]), describe(run));
-                let finding =
-                    Finding::at_path(addition.path(), message).expected(format!("no {name} of a profile"));
-                Answer::broken(finding.observed(observed))
+                let finding = Finding::at_path(addition.path(), message);
+                let finding = finding.expected(format!("no {name} of a profile"));
+                Answer::broken(finding.observed(format!("{} in {}", quoted([given]), describe(run))))
             }
             None if of(entry.provider).is_empty() => Answer::NotApplicable,
             None => Answer::Kept,
@@ -144,16 +137,14 @@ pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: 
     })
 }
 
+const TLS_SERVER_NAME: &str = "status.accessProviders[].cluster.tls-server-name";
+
 /// `consumer-access/tls-server-name-honoured`
 ///
 /// Each connection asks for the name that the entry has. Clients do not send IP addresses.
 pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry: &AccessEntry) -> Answer {
-    let name = entry
-        .provider
-        .cluster
-        .tls_server_name
-        .as_deref()
-        .unwrap_or_default();
+    let name = entry.provider.cluster.tls_server_name.as_deref();
+    let name = name.unwrap_or_default();
     if name.is_empty() {
         return Answer::NotApplicable;
     }
@@ -162,29 +153,17 @@ pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry:
         None => name.parse::<IpAddr>().is_ok(),
     };
     Answer::broken_if(!is_asked, || {
-        let sent = connection
-            .server_name
-            .as_deref()
-            .map_or(ABSENT.to_owned(), redacted);
-        Finding::at_path(
-            "status.accessProviders[].cluster.tls-server-name",
-            "the consumer does not send tls-server-name of the profile",
-        )
-        .expected(redacted(name))
-        .observed(format!(
-            "{sent} in a connection to {} at {}",
-            redacted(&connection.url),
-            connection.at
-        ))
+        let sent = redacted_or_absent(connection.server_name.as_deref());
+        let (url, at) = (redacted(&connection.url), connection.at);
+        let observed = format!("{sent} in a connection to {url} at {at}");
+        Finding::at_field(TLS_SERVER_NAME, observed).expected(redacted(name))
     })
 }
 
 /// Why the version of the protocol is not judged.
 pub(in crate::rules) fn without_exec_version(consumer: &ConsumerSpec) -> Option<Reason> {
-    consumer
-        .exec_api_version
-        .is_none()
-        .then_some(EXEC_VERSION_NOT_CLAIMED)
+    let version = &consumer.exec_api_version;
+    version.is_none().then_some(EXEC_VERSION_NOT_CLAIMED)
 }
 
 /// Why it is not judged that arguments and variables are off.

@@ -127,12 +127,8 @@ pub(crate) fn one_set_per_namespace(profile: &ClusterProfile, hub: &Hub) -> Answ
     };
     Answer::each(claims(profile), |(path, named)| {
         Answer::broken_if(named != clusterset, || {
-            Finding::at_path(
-                path,
-                "profile of another ClusterSet is in a ClusterSet's namespace",
-            )
-            .expected(format!("{clusterset}, as its namespace {namespace}"))
-            .observed(redacted(named))
+            let expected = format!("{clusterset}, as its namespace {namespace}");
+            Finding::at_field(path, redacted(named)).expected(expected)
         })
     })
 }

@@ -28,10 +28,7 @@ pub(crate) fn joined_reported(profile: &ClusterProfile, _: &Hub) -> Answer {
 
 fn reported(profile: &ClusterProfile, kind: &str) -> Answer {
     Answer::broken_if(profile.condition(kind).is_none(), || {
-        let path = format!("status.conditions[{kind}]");
-        Finding::at_path(path, format!("condition {kind} is missing"))
-            .expected("True, False or Unknown")
-            .observed(ABSENT)
+        Finding::at_field(format!("status.conditions[{kind}]"), ABSENT)
     })
 }
 
@@ -48,10 +45,7 @@ pub(crate) fn healthy_needs_joined(profile: &ClusterProfile, _: &Hub) -> Answer 
     let is_healthy = has_status(profile, CONDITION_HEALTHY, "True");
     let has_left = has_status(profile, CONDITION_JOINED, "False");
     Answer::broken_if(is_healthy && has_left, || {
-        let message = "the control plane is reported as healthy though the member is not joined";
-        Finding::at_path(condition_path(CONDITION_HEALTHY, "status"), message)
-            .expected("Unknown or False, as Joined is False")
-            .observed("True")
+        Finding::at_field(condition_path(CONDITION_HEALTHY, "status"), "True")
     })
 }
 
@@ -69,11 +63,7 @@ pub(crate) fn status_follows_joined(profile: &ClusterProfile, _: &Hub) -> Answer
         (false, false) => "version.kubernetes and conditions[ControlPlaneHealthy]",
     };
     // One path for both fields: one may be filled when the other is emptied.
-    Answer::broken(
-        Finding::at_path("status", "the status of a joined member is incomplete")
-            .expected("filled within 120 s of Joined being True")
-            .observed(format!("{ABSENT}: {lacking}")),
-    )
+    Answer::broken(Finding::at_field("status", format!("{ABSENT}: {lacking}")))
 }
 
 /// `conditions/well-formed`: each condition has a type of its own and valid fields.
@@ -99,7 +89,7 @@ pub(crate) fn well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
         let wrong = checks.filter(|(is_valid, ..)| !is_valid);
         Answer::all(wrong.map(|(_, field, message, expected, observed)| {
             let observed = Some(observed).filter(|observed| !observed.is_empty());
-            let finding = invalid(condition, field, message).expected(expected);
+            let finding = Finding::at_path(field_path(condition, field), message).expected(expected);
             finding.observed(redacted_or_absent(observed))
         }))
     })
@@ -150,10 +140,7 @@ pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, seen: Seen, _:
         let is_ahead = parse_time(text).is_some_and(|time| seen.is_ahead(time, FUTURE));
         Answer::broken_if(is_ahead && seen.is_clock_known, || {
             let now = timestamp(seen.hub_time);
-            let message = "a condition's transition time is in the future";
-            invalid(condition, ".lastTransitionTime", message)
-                .expected(format!("not after {now}, give or take 7 min"))
-                .observed(text)
+            wrong_time(condition).expected(format!("not after {now}, give or take 7 min"))
         })
     })
 }
@@ -162,10 +149,9 @@ pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, seen: Seen, _:
 pub(crate) fn observed_generation_not_ahead(profile: &ClusterProfile, _: &Hub) -> Answer {
     each_observed_generation(profile, |condition, observed, generation| {
         Answer::broken_if(observed > generation, || {
-            let message = "observedGeneration of a condition is greater than metadata.generation";
-            invalid(condition, ".observedGeneration", message)
-                .expected(format!("at most {generation}"))
-                .observed(observed.to_string())
+            let finding =
+                Finding::at_field(field_path(condition, ".observedGeneration"), observed.to_string());
+            finding.expected(format!("at most {generation}"))
         })
     })
 }
@@ -175,10 +161,9 @@ pub(crate) fn observed_generation_current(profile: &ClusterProfile, _: &Hub) -> 
     each_observed_generation(profile, |condition, observed, generation| {
         // 0 says nothing about a generation.
         Answer::broken_if((1..generation).contains(&observed), || {
-            let message = "observedGeneration of a condition is less than metadata.generation";
-            invalid(condition, ".observedGeneration", message)
-                .expected(generation.to_string())
-                .observed(observed.to_string())
+            let finding =
+                Finding::at_field(field_path(condition, ".observedGeneration"), observed.to_string());
+            finding.expected(generation.to_string())
         })
     })
 }
@@ -196,9 +181,8 @@ fn each_observed_generation(
     })
 }
 
-fn invalid(condition: &Condition, field: &str, message: &str) -> Finding {
-    let path = format!("status.conditions[{}]{field}", redacted(&condition.kind));
-    Finding::at_path(path, message)
+fn field_path(condition: &Condition, field: &str) -> String {
+    format!("status.conditions[{}]{field}", redacted(&condition.kind))
 }
 
 /// Whether a text has the format of a reason: a letter, then letters, digits, `_`, `,` and `:`, but neither `,` nor
@@ -245,8 +229,7 @@ pub(crate) fn transition_time_kept(change: &ProfileChange, _: &Hub) -> Answer {
     Answer::each(same_status, |(old, new)| {
         let seconds = transition_second(old).zip(transition_second(new));
         Answer::broken_if(seconds.is_some_and(|(was, is)| was != is), || {
-            let message = "lastTransitionTime moved though the status stayed the same";
-            wrong_time(new, message).expected(old.last_transition_time.as_deref().unwrap_or_default())
+            wrong_time(new).expected(old.last_transition_time.as_deref().unwrap_or_default())
         })
     })
 }
@@ -284,8 +267,7 @@ fn moves_with_status(change: &ProfileChange, new: &Condition) -> Answer {
         Ordering::Less => Answer::Unknown(WENT_BACK),
         Ordering::Equal => Answer::broken_if(held > SAME_TIME, || {
             let old_time = old.last_transition_time.as_deref().unwrap_or_default();
-            let message = "lastTransitionTime did not move forward when the status changed";
-            wrong_time(new, message).expected(format!("after {old_time}"))
+            wrong_time(new).expected(format!("after {old_time}"))
         }),
     }
 }
@@ -303,9 +285,12 @@ fn transition_second(condition: &Condition) -> Option<i64> {
     Some(time.as_microsecond().div_euclid(SECOND))
 }
 
-fn wrong_time(condition: &Condition, message: &str) -> Finding {
+fn wrong_time(condition: &Condition) -> Finding {
     let time = condition.last_transition_time.as_deref();
-    invalid(condition, ".lastTransitionTime", message).observed(time.unwrap_or_default())
+    Finding::at_field(
+        field_path(condition, ".lastTransitionTime"),
+        time.unwrap_or_default(),
+    )
 }
 
 #[cfg(test)]

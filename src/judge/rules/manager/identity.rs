@@ -17,10 +17,16 @@ const MEMBER_ID_PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-me
 /// A namespace and a member id in it.
 type MemberKey = (Arc<str>, String);
 
-/// `identity/manager-label-present`: the profile has the manager label.
-pub(crate) fn manager_label_present(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let message = "profile does not have the manager label";
-    has_label(profile, LABEL_MANAGER, message, expected_label(profile))
+/// `identity/manager-label-present`: the profile has the manager label. `identity/manager-label-from-creation`: so has its
+/// first version.
+pub(crate) fn has_manager_label(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = match profile.manager() {
+        "" => "the name of the cluster manager",
+        manager => manager,
+    };
+    Answer::broken_if(profile.label(LABEL_MANAGER).is_none(), || {
+        Finding::at_field(label_path(LABEL_MANAGER), ABSENT).expected(expected)
+    })
 }
 
 /// `identity/manager-label-matches`: the manager label equals `spec.clusterManager.name`.
@@ -30,43 +36,17 @@ pub(crate) fn manager_label_matches(profile: &ClusterProfile, _: &Hub) -> Answer
         return Answer::NotApplicable;
     };
     Answer::broken_if(label != manager, || {
-        let message = "manager label differs from the manager's name";
-        Finding::at_path(label_path(LABEL_MANAGER), message)
-            .expected(manager)
-            .observed(label)
+        Finding::at_field(label_path(LABEL_MANAGER), label).expected(manager)
     })
 }
 
 /// `identity/manager-name-usable`: the manager's name is a valid label value, so that the manager label can hold it.
 pub(crate) fn manager_name_usable(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let manager = profile.spec.cluster_manager.as_ref();
+    let name = manager.map_or(ABSENT, |manager| &manager.name);
     Answer::broken_if(!is_usable(profile.manager()), || {
-        let manager = profile.spec.cluster_manager.as_ref();
-        Finding::at_path(NAME_PATH, "manager's name is not a valid label value")
-            .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
-            .observed(manager.map_or(ABSENT, |manager| &manager.name))
+        Finding::at_field(NAME_PATH, name)
     })
-}
-
-/// `identity/manager-label-from-creation`: the first version of a profile has the manager label.
-pub(crate) fn manager_label_from_creation(created: &Change<ClusterProfile>, _: &Hub) -> Answer {
-    let message = "profile was created without the manager label";
-    created.after.map_or(Answer::NotApplicable, |profile| {
-        has_label(profile, LABEL_MANAGER, message, expected_label(profile))
-    })
-}
-
-fn has_label(profile: &ClusterProfile, key: &str, message: &str, expected: &str) -> Answer {
-    Answer::broken_if(profile.label(key).is_none(), || {
-        let finding = Finding::at_path(label_path(key), message);
-        finding.expected(expected).observed(ABSENT)
-    })
-}
-
-fn expected_label(profile: &ClusterProfile) -> &str {
-    match profile.manager() {
-        "" => "the name of the cluster manager",
-        manager => manager,
-    }
 }
 
 /// Whether a manager's name is non-empty and a valid label value.
@@ -132,13 +112,10 @@ pub(crate) fn name_follows_guidance(profile: &ClusterProfile, _: &Hub) -> Answer
     let prefix = profile.metadata.generate_name.as_deref().unwrap_or_default();
     let follows_manager = !manager.is_empty() && name.starts_with(manager);
     Answer::broken_if(!follows_manager && !is_generated(name, prefix), || {
-        let message = "name is not generated and does not begin with the manager's name";
-        Finding::at_path("metadata.name", message)
-            .expected(match manager {
-                "" => "a name generated from metadata.generateName".to_owned(),
-                manager => format!("a name generated from metadata.generateName, or {manager}…"),
-            })
-            .observed(name)
+        Finding::at_field("metadata.name", name).expected(match manager {
+            "" => "a name generated from metadata.generateName".to_owned(),
+            manager => format!("a name generated from metadata.generateName, or {manager}…"),
+        })
     })
 }
 
@@ -154,25 +131,14 @@ pub(crate) fn member_id_non_empty(profile: &ClusterProfile, _: &Hub) -> Answer {
     let Some(id) = profile.label(LABEL_MEMBER_ID) else {
         return Answer::NotApplicable;
     };
-    Answer::broken_if(id.is_empty(), || {
-        let finding = Finding::at_path(MEMBER_ID_PATH, "member id is empty").observed("");
-        finding.expected("an id that is not empty, or no such label")
-    })
+    Answer::broken_if(id.is_empty(), || Finding::at_field(MEMBER_ID_PATH, ""))
 }
 
-/// `identity/member-id-set`: the profile has the member id label.
-pub(crate) fn member_id_set(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = "an id that does not change while the member is in the inventory";
-    has_label(profile, LABEL_MEMBER_ID, "profile has no member id", expected)
-}
-
-/// `identity/member-id-from-creation`: the first version of a profile has the member id label.
-pub(crate) fn member_id_from_creation(created: &Change<ClusterProfile>, _: &Hub) -> Answer {
-    let message = "profile was created without a member id";
-    let expected = "a member id in the request that creates the profile";
-    created.after.map_or(Answer::NotApplicable, |profile| {
-        has_label(profile, LABEL_MEMBER_ID, message, expected)
-    })
+/// `identity/member-id-set`: the profile has the member id label. `identity/member-id-from-creation`: so has its first
+/// version.
+pub(crate) fn has_member_id(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let is_absent = profile.label(LABEL_MEMBER_ID).is_none();
+    Answer::broken_if(is_absent, || Finding::at_field(MEMBER_ID_PATH, ABSENT))
 }
 
 /// `identity/member-id-stable`: a profile's member id never changes. Its temporary absence is not a change.

@@ -16,12 +16,7 @@ pub(crate) fn version_matches_member(profile: &ClusterProfile, sample: &Sample, 
     };
     let [bare, expected] = [reported, actual].map(|version| version.strip_prefix('v').unwrap_or(version));
     Answer::broken_if(bare != expected, || {
-        Finding::at_path(
-            "status.version.kubernetes",
-            "the version differs from the member's",
-        )
-        .expected(redacted(actual))
-        .observed(redacted(reported))
+        Finding::at_field(PATH, redacted(reported)).expected(redacted(actual))
     })
 }
 
@@ -108,13 +103,11 @@ pub(crate) fn node_count_matches_member(profile: &ClusterProfile, sample: &Sampl
     };
     let tolerance = hub.claim().node_tolerance;
     Answer::broken_if(reported.abs_diff(actual) > tolerance, || {
-        let message = "the node count differs from the member's";
-        Finding::at_path(property_path(PROPERTY_NODE_COUNT), message)
-            .expected(match tolerance {
-                0 => actual.to_string(),
-                _ => format!("{actual}, give or take {tolerance}"),
-            })
-            .observed(reported.to_string())
+        let finding = Finding::at_field(property_path(PROPERTY_NODE_COUNT), reported.to_string());
+        finding.expected(match tolerance {
+            0 => actual.to_string(),
+            _ => format!("{actual}, give or take {tolerance}"),
+        })
     })
 }
 
@@ -133,10 +126,8 @@ pub(crate) fn custom_resource_groups_match_member(
         return sample.lacks(MemberPart::CustomResourceGroups);
     };
     Answer::broken_if(reported != *actual, || {
-        let message = "the custom resource groups differ from the member's";
-        Finding::at_path(property_path(PROPERTY_RESOURCE_GROUPS), message)
-            .expected("the API groups of the member's custom resource definitions")
-            .observed(differences(&reported, actual))
+        let path = property_path(PROPERTY_RESOURCE_GROUPS);
+        Finding::at_field(path, differences(&reported, actual))
     })
 }
 
@@ -165,14 +156,7 @@ pub(crate) fn honours_only_labelled(profile: &ClusterProfile, sample: &Sample, _
             return Answer::Kept;
         }
         let observed = redacted_under(&own.name, &own.value);
-        let finding = Finding::at_path(
-            path(own),
-            "the profile has a ClusterProperty without the label",
-        )
-        .expected(format!(
-            "no property of that name: the member's ClusterProperty has no label {LABEL_HONOURED_PROPERTY}=true"
-        ))
-        .observed(format!("{observed}, as on the member"));
+        let finding = Finding::at_field(path(own), format!("{observed}, as on the member"));
         // A manager may have a property of that name and value by itself, unless the suite planted it on the member.
         Answer::all([finding.advisory_unless(own.name.ends_with(PLANTED_DOMAIN))])
     })
@@ -188,12 +172,7 @@ fn is_common_knowledge(name: &str) -> bool {
 pub(crate) fn cluster_properties_propagated(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
     each_due_property(sample, hub, |own| {
         Answer::broken_if(value(profile, own).is_none(), || {
-            Finding::at_path(
-                path(own),
-                "the profile does not have a ClusterProperty of the member",
-            )
-            .expected(redacted_under(&own.name, &own.value))
-            .observed(ABSENT)
+            Finding::at_field(path(own), ABSENT).expected(redacted_under(&own.name, &own.value))
         })
     })
 }
@@ -203,10 +182,8 @@ pub(crate) fn cluster_properties_verbatim(profile: &ClusterProfile, sample: &Sam
     each_due_property(sample, hub, |own| {
         let reported = value(profile, own).unwrap_or(&own.value);
         Answer::broken_if(*reported != *own.value, || {
-            let message = "a property's value differs from the member's ClusterProperty";
-            Finding::at_path(format!("{}.value", path(own)), message)
-                .expected(redacted_under(&own.name, &own.value))
-                .observed(redacted_under(&own.name, reported))
+            let [expected, observed] = [&own.value, reported].map(|value| redacted_under(&own.name, value));
+            Finding::at_field(format!("{}.value", path(own)), observed).expected(expected)
         })
     })
 }
@@ -245,11 +222,8 @@ pub(crate) fn version_reported(profile: &ClusterProfile, _: &Hub) -> Answer {
     if !is_true(CONDITION_JOINED) || !is_true(CONDITION_HEALTHY) {
         return Answer::NotApplicable;
     }
-    Answer::broken_if(reported_version(profile).is_none(), || {
-        Finding::at_path(PATH, "profile of a healthy member has no Kubernetes version")
-            .expected("the version that the member's API server reports, such as v1.34.1")
-            .observed(ABSENT)
-    })
+    let is_absent = reported_version(profile).is_none();
+    Answer::broken_if(is_absent, || Finding::at_field(PATH, ABSENT))
 }
 
 /// `version/well-formed`: the reported version is a semantic version, with or without a leading `v`.
@@ -258,11 +232,7 @@ pub(crate) fn version_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
         return Answer::NotApplicable;
     };
     let is_well_formed = read(version).is_some() || version.starts_with(UNSTAMPED);
-    Answer::broken_if(!is_well_formed, || {
-        Finding::at_path(PATH, "version is not a Kubernetes version")
-            .expected("a version such as v1.34.1, 1.34.1, v1.32.4+k3s1 or v1.31.9-gke.1046000")
-            .observed(redacted(version))
-    })
+    Answer::broken_if(!is_well_formed, || Finding::at_field(PATH, redacted(version)))
 }
 
 /// The version in a profile; none if it is empty.

@@ -23,8 +23,6 @@ use crate::{
 struct PropertyValue<'p> {
     name: &'static str,
     text: &'p str,
-    /// The format, for messages.
-    expected: &'static str,
     /// The redacted text if it holds a credential. A value may have thousands of entries, so it is computed once.
     with_credential: OnceCell<Option<String>>,
 }
@@ -33,14 +31,12 @@ struct PropertyValue<'p> {
 fn judge_value(
     profile: &ClusterProfile,
     name: &'static str,
-    expected: &'static str,
     check: impl FnOnce(&PropertyValue) -> Answer,
 ) -> Answer {
     profile.property(name).map_or(Answer::NotApplicable, |property| {
         check(&PropertyValue {
             name,
             text: &property.value,
-            expected,
             with_credential: OnceCell::new(),
         })
     })
@@ -48,58 +44,50 @@ fn judge_value(
 
 impl PropertyValue<'_> {
     /// A violation by the whole value, if so.
-    fn wrong_if(&self, is_wrong: bool, message: &str) -> Answer {
+    fn wrong_if(&self, is_wrong: bool) -> Answer {
         if is_wrong {
-            self.wrong(message, self.text)
+            self.wrong("", self.text)
         } else {
             Answer::Kept
         }
     }
 
-    /// A violation by one entry of a list. If the value holds a credential, the entry may be an unrecognizable piece of it,
+    /// A violation with its own message, for example by one entry of a list. If the value holds a credential, the entry may be an unrecognizable piece of it,
     /// so the redacted value is quoted instead.
     fn wrong(&self, message: &str, entry: &str) -> Answer {
         let redacted_text = || holds_credential(self.text).then(|| redacted(self.text));
         let with_credential = self.with_credential.get_or_init(redacted_text).clone();
-        Answer::broken(
-            Finding::at_path(property_path(self.name), message)
-                .expected(self.expected)
-                .observed(with_credential.unwrap_or_else(|| redacted(entry))),
-        )
+        let finding = Finding::at_path(property_path(self.name), message);
+        Answer::broken(finding.observed(with_credential.unwrap_or_else(|| redacted(entry))))
     }
 }
 
 /// `properties/cluster-endpoints-present`: every profile has the endpoints property.
 pub(crate) fn cluster_endpoints_present(profile: &ClusterProfile, _: &Hub) -> Answer {
     Answer::broken_if(profile.property(PROPERTY_ENDPOINTS).is_none(), || {
-        let path = "status.properties[cluster-endpoints.k8s.io]";
-        Finding::at_path(path, "profile has no endpoints of its member")
-            .expected("a list of URLs of the member's API server")
-            .observed(ABSENT)
+        Finding::at_field(format!("status.properties[{PROPERTY_ENDPOINTS}]"), ABSENT)
     })
 }
 
 /// `properties/cluster-endpoints-well-formed`: the endpoints property contains at least one endpoint, and every entry
 /// is one.
 pub(crate) fn cluster_endpoints_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = "URLs with a host, `host:port`, IP addresses or `IP:port`";
-    judge_value(profile, PROPERTY_ENDPOINTS, expected, |value| {
+    judge_value(profile, PROPERTY_ENDPOINTS, |value| {
         let endpoints = Endpoints::read(value.text);
         let is_empty = endpoints.entries().is_empty();
         let entries = Answer::each(endpoints.entries(), |endpoint| match fault(endpoint) {
             None => Answer::Kept,
             Some(fault) => value.wrong(&format!("endpoint {fault}"), &redacted_address(endpoint)),
         });
-        entries.and(value.wrong_if(is_empty, "the property contains no endpoint"))
+        entries.and(value.wrong_if(is_empty))
     })
 }
 
 /// `properties/cluster-endpoints-are-a-list`: the endpoints property is a JSON list of strings.
 pub(crate) fn cluster_endpoints_are_a_list(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = r#"a JSON list of strings, such as ["a.example:6443"]"#;
-    judge_value(profile, PROPERTY_ENDPOINTS, expected, |value| {
+    judge_value(profile, PROPERTY_ENDPOINTS, |value| {
         let is_list = matches!(Endpoints::read(value.text), Endpoints::List(_));
-        value.wrong_if(!is_list, "endpoints are not a JSON list of strings")
+        value.wrong_if(!is_list)
     })
 }
 
@@ -122,12 +110,8 @@ pub(crate) fn cluster_endpoints_reachable(profile: &ClusterProfile, calls: &[&En
         (false, _) => {
             let failure = |call: &&EndpointCall| redacted(&format!("{}: {}", call.endpoint, call.reason));
             let failures: Vec<String> = calls.iter().take(3).map(failure).collect();
-            let message = "no endpoint of the profile answers";
-            Answer::broken(
-                Finding::at_path(property_path(PROPERTY_ENDPOINTS), message)
-                    .expected("an endpoint that answers HTTPS requests of the runner")
-                    .observed(failures.join("; ")),
-            )
+            let path = property_path(PROPERTY_ENDPOINTS);
+            Answer::broken(Finding::at_field(path, failures.join("; ")))
         }
     }
 }
@@ -135,42 +119,36 @@ pub(crate) fn cluster_endpoints_reachable(profile: &ClusterProfile, calls: &[&En
 /// `properties/node-count-well-formed`: the node count is a non-negative integer. White space around it does not
 /// matter.
 pub(crate) fn node_count_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = "a non-negative integer, such as 120";
-    judge_value(profile, PROPERTY_NODE_COUNT, expected, |value| {
+    judge_value(profile, PROPERTY_NODE_COUNT, |value| {
         let digits = value.text.trim();
         let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u64>().is_ok();
-        value.wrong_if(!is_number, "node count is not a non-negative integer")
+        value.wrong_if(!is_number)
     })
 }
 
 /// `properties/node-types-well-formed`: the node types are a JSON list of non-empty strings.
 pub(crate) fn node_types_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = r#"a JSON list of non-empty strings, such as ["standard-8","highmem-16"]"#;
-    judge_value(profile, PROPERTY_NODE_TYPES, expected, |value| {
+    judge_value(profile, PROPERTY_NODE_TYPES, |value| {
         let types = strings(value.text);
         let is_any_empty = types.iter().flatten().any(|name| name.trim().is_empty());
-        let list = value.wrong_if(types.is_none(), "node types are not a JSON list of strings");
-        list.and(value.wrong_if(is_any_empty, "node type is empty"))
+        if is_any_empty {
+            value.wrong("node type is empty", value.text)
+        } else {
+            value.wrong_if(types.is_none())
+        }
     })
 }
 
 /// `properties/metrics-endpoints-well-formed`: the metrics endpoints are a JSON list of pairs, each a type and a URL of
 /// any scheme: the types are an open list.
 pub(crate) fn metrics_endpoints_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected =
-        r#"a JSON list of objects with one key each, such as [{"Prometheus":"https://a.example:9090"}]"#;
-    judge_value(
-        profile,
-        PROPERTY_METRICS_ENDPOINTS,
-        expected,
-        |value| match serde_json::from_str::<Vec<BTreeMap<String, String>>>(value.text) {
-            Ok(entries) => Answer::each(&entries, |entry| judge_metrics_endpoint(value, entry)).or_kept(),
-            Err(_) => value.wrong(
-                "metrics endpoints are not a JSON list of objects with strings",
-                value.text,
-            ),
-        },
-    )
+    judge_value(profile, PROPERTY_METRICS_ENDPOINTS, |value| {
+        let entries: Result<Vec<BTreeMap<String, String>>, _> = serde_json::from_str(value.text);
+        let Ok(entries) = entries else {
+            return value.wrong_if(true);
+        };
+        Answer::each(&entries, |entry| judge_metrics_endpoint(value, entry)).or_kept()
+    })
 }
 
 fn judge_metrics_endpoint(value: &PropertyValue, entry: &BTreeMap<String, String>) -> Answer {
@@ -192,25 +170,22 @@ fn judge_metrics_endpoint(value: &PropertyValue, entry: &BTreeMap<String, String
 
 /// `properties/custom-resource-groups-well-formed`: the custom resource groups are a JSON list of API groups.
 pub(crate) fn custom_resource_groups_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = r#"a JSON list of API groups, such as ["argoproj.io","kueue.x-k8s.io"]"#;
-    judge_value(profile, PROPERTY_RESOURCE_GROUPS, expected, |value| {
+    judge_value(profile, PROPERTY_RESOURCE_GROUPS, |value| {
         let groups = strings(value.text);
         let wrong = groups.iter().flatten().filter(|group| !is_dns_subdomain(group));
         let message = "custom resource group is not a DNS subdomain";
         let entries = Answer::each(wrong, |group| value.wrong(message, group));
-        let message = "custom resource groups are not a JSON list of strings";
-        entries.and(value.wrong_if(groups.is_none(), message))
+        entries.and(value.wrong_if(groups.is_none()))
     })
 }
 
 /// `properties/cluster-id-well-formed`: the cluster id is a DNS subdomain of fewer than 128 characters.
 pub(crate) fn cluster_id_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
-    let expected = "a DNS subdomain of fewer than 128 characters, such as cluster-1";
-    judge_value(profile, PROPERTY_CLUSTER_ID, expected, |id| {
-        if is_dns_subdomain(id.text) {
-            id.wrong_if(id.text.len() >= 128, "cluster id has 128 or more characters")
+    judge_value(profile, PROPERTY_CLUSTER_ID, |id| {
+        if is_dns_subdomain(id.text) && id.text.len() >= 128 {
+            id.wrong("cluster id has 128 or more characters", id.text)
         } else {
-            id.wrong("cluster id is not a DNS subdomain", id.text)
+            id.wrong_if(!is_dns_subdomain(id.text))
         }
     })
 }
@@ -222,9 +197,8 @@ pub(crate) fn well_known_spelling(profile: &ClusterProfile, _: &Hub) -> Answer {
             return Answer::Kept;
         };
         let name = redacted(&property.name);
-        let message = "name of a property is a likely misspelling of a standard one";
-        let finding = Finding::at_path(format!("status.properties[{name}].name"), message);
-        Answer::broken(finding.expected(standard).observed(name))
+        let finding = Finding::at_field(format!("status.properties[{name}].name"), name);
+        Answer::broken(finding.expected(standard))
     })
 }
 
@@ -260,9 +234,8 @@ pub(crate) fn clusterset_replaced(change: &Change<'_, '_, ClusterProfile>, _: &H
     match (clusterset(before), clusterset(after)) {
         (None, None) => Answer::NotApplicable,
         (Some(old), Some(new)) if old != new => {
-            let message = "the ClusterSet of a profile was replaced by another one";
-            let finding = Finding::at_path(property_path(PROPERTY_CLUSTERSET), message);
-            Answer::broken(finding.expected(redacted(old)).observed(redacted(new)))
+            let finding = Finding::at_field(property_path(PROPERTY_CLUSTERSET), redacted(new));
+            Answer::broken(finding.expected(redacted(old)))
         }
         (_, _) => Answer::Kept,
     }
@@ -329,7 +302,6 @@ mod tests {
             let value = PropertyValue {
                 name: PROPERTY_ENDPOINTS,
                 text,
-                expected: "",
                 with_credential: OnceCell::new(),
             };
             value.wrong("", entry).findings()[0].observed.clone()

@@ -16,17 +16,14 @@ use crate::{engine::Reference, rules::prelude::*, text::misspelled};
 pub(crate) fn size(slice: &PlacementDecision, _: &Hub) -> Answer {
     let count = slice.clusters().len();
     Answer::broken_if(count > LARGEST_SLICE, || {
-        Finding::at_path("decisions", "the slice has too many clusters")
-            .expected(format!("at most {LARGEST_SLICE} clusters"))
-            .observed(format!("{count} clusters"))
+        Finding::at_field("decisions", format!("{count} clusters"))
     })
 }
 
 /// `placement-slices/decisions-present`
 pub(crate) fn decisions_present(slice: &PlacementDecision, _: &Hub) -> Answer {
     Answer::broken_if(slice.decisions.is_none(), || {
-        let finding = Finding::at_path("decisions", "the list of clusters is missing");
-        finding.expected("a list, which may be empty").observed(ABSENT)
+        Finding::at_field("decisions", ABSENT)
     })
 }
 
@@ -36,10 +33,7 @@ pub(crate) fn index_is_number(slice: &PlacementDecision, _: &Hub) -> Answer {
         return Answer::NotApplicable;
     };
     Answer::broken_if(parse_index(index).is_none(), || {
-        let path = label_path(LABEL_DECISION_INDEX);
-        Finding::at_path(path, "the decision index is not a number")
-            .expected("a decimal number, 0 or greater")
-            .observed(index)
+        Finding::at_field(label_path(LABEL_DECISION_INDEX), index)
     })
 }
 
@@ -59,16 +53,14 @@ pub(crate) fn owner_collects(slice: &PlacementDecision, _: &Hub) -> Answer {
         ),
         None => return Answer::Kept,
     };
-    let finding = Finding::at_path("metadata.ownerReferences", message).observed(observed);
-    Answer::broken(finding.expected("the request that the slice answers"))
+    Answer::broken(Finding::at_path("metadata.ownerReferences", message).observed(observed))
 }
 
 /// `placement-labels/scheduler-named`
 pub(crate) fn scheduler_named(slice: &PlacementDecision, _: &Hub) -> Answer {
+    let name = slice.scheduler_name.as_deref().unwrap_or(ABSENT);
     Answer::broken_if(slice.scheduler().is_empty(), || {
-        Finding::at_path("schedulerName", "the slice does not name its scheduler")
-            .expected("the name of the scheduler that writes the slice")
-            .observed(slice.scheduler_name.as_deref().unwrap_or(ABSENT))
+        Finding::at_field("schedulerName", name)
     })
 }
 
@@ -79,10 +71,9 @@ pub(crate) fn scheduler_stable(change: &Change<'_, '_, PlacementDecision>, _: &H
     };
     let (old, new) = (before.scheduler(), after.scheduler());
     // A name that is set later is no change.
+    let shown = if new.is_empty() { ABSENT } else { new };
     Answer::broken_if(!old.is_empty() && old != new, || {
-        Finding::at_path("schedulerName", "the scheduler of the slice was changed")
-            .expected(old)
-            .observed(if new.is_empty() { ABSENT } else { new })
+        Finding::at_field("schedulerName", shown).expected(old)
     })
 }
 
