@@ -18,7 +18,6 @@ pub(crate) fn of_other_basis(basis: Basis) -> Reason {
 
 const OTHER_BASIS: &str = "deselected: its basis is ";
 
-/// No member was asked.
 pub(crate) const NO_MEMBER_ASKED: Reason = Reason::known(
     ReasonId::NoMemberKubeconfig,
     "no member was contacted: no kubeconfig of a member was configured",

@@ -6,7 +6,7 @@ use std::{
     fmt,
 };
 
-use evidence::{Awaited, ObjectKey, ObjectRef, Reason};
+use evidence::{Awaited, ObjectKey, ObjectRef, Reason, api::ObjectKind};
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,11 +125,8 @@ impl Findings {
     /// Records why the evidence is insufficient for one object. A reason that several objects share is reported once.
     pub(crate) fn cannot_tell_of(&mut self, object: impl fmt::Display, reason: impl Into<Reason>) {
         let reason = reason.into();
-        match self
-            .unknown_objects
-            .iter_mut()
-            .find(|(known, _)| *known == reason)
-        {
+        let mut known = self.unknown_objects.iter_mut();
+        match known.find(|(known, _)| *known == reason) {
             Some((_, objects)) => objects.count += 1,
             None => {
                 let first = object.to_string();
@@ -138,17 +135,13 @@ impl Findings {
         }
     }
 
-    /// Records that a slice has a violation that was open at the end.
-    pub(crate) fn wait_for_slice(&mut self, slice: &ObjectRef) {
-        self.open.slices.insert(ObjectKey::from(slice));
-    }
-
-    /// Records that a profile of that name, which may be missing, had a part in a violation that was open at the end.
-    pub(crate) fn wait_for_profile(&mut self, namespace: &str, name: &str) {
-        self.open.profiles.insert(ObjectKey {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        });
+    /// Records that an object of that name, which may be missing, had a part in a violation that was open at the end.
+    pub(crate) fn wait_for(&mut self, kind: ObjectKind, (namespace, name): (&str, &str)) {
+        let open = match kind {
+            ObjectKind::ClusterProfile => &mut self.open.profiles,
+            ObjectKind::PlacementDecision => &mut self.open.slices,
+        };
+        open.insert(ObjectKey::new(namespace, name));
     }
 
     /// The objects with a violation that was open at the end.
@@ -183,18 +176,15 @@ impl Findings {
 
     /// Notes that a violation lasted no longer than the grace period.
     pub(crate) fn note_short(&mut self, finding: &Finding, length: Micros, grace: Micros) {
-        let first_of_none = || Short {
+        let short = self.short.entry(finding.message.clone());
+        let short = short.or_insert_with(|| Short {
             objects: FirstOf {
                 first: finding.object.to_string(),
                 count: 0,
             },
             longest: length,
             grace,
-        };
-        let short = self
-            .short
-            .entry(finding.message.clone())
-            .or_insert_with(first_of_none);
+        });
         short.longest = short.longest.max(length);
         short.objects.count += 1;
     }
@@ -231,9 +221,7 @@ impl Findings {
         doubts.extend(objects.map(|(reason, objects)| reason.after(objects)));
         let short = self.short.into_iter().map(|(message, short)| {
             let (objects, longest, grace) = (short.objects, Length(short.longest), Length(short.grace));
-            let words =
-                format!("{objects}: {message}, but only for {longest}, within the grace period of {grace}");
-            Reason::from(words)
+            format!("{objects}: {message}, but only for {longest}, within the grace period of {grace}").into()
         });
         Conclusion {
             examined: self.examined,
@@ -293,6 +281,15 @@ impl Finding {
             advisory: false,
             subject: None,
         }
+    }
+
+    /// A finding at a field of one of the objects that a rule function sees, in the words of the rule's file.
+    pub(crate) fn at_field_of(
+        object: impl Into<ObjectRef>,
+        path: impl Into<String>,
+        observed: impl Into<String>,
+    ) -> Self {
+        Self::on(object, "").at(path).observed(observed)
     }
 
     /// A finding at a field of the object that a rule function sees. The engine adds the object, and the words of the rule's

@@ -74,7 +74,6 @@ pub(crate) fn redacted_address(text: &str) -> String {
     }
 }
 
-/// Whether a text may hold a credential.
 pub(crate) fn holds_credential(text: &str) -> bool {
     matches!(without_credentials(text), Cow::Owned(_))
 }
@@ -84,7 +83,6 @@ pub(crate) fn redacted_or_absent(text: Option<&str>) -> String {
     text.map_or_else(|| ABSENT.to_owned(), redacted)
 }
 
-/// Whether a value is a placeholder for an unknown one.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     PLACEHOLDERS
         .iter()

@@ -14,7 +14,6 @@ const MOST: usize = 20;
 pub(crate) enum Answer {
     /// The rule does not apply to it.
     NotApplicable,
-    /// The rule is kept.
     Kept,
     /// The evidence hints at violations without proving them. Never empty.
     Warning(Vec<Finding>),

@@ -17,14 +17,13 @@ pub(crate) struct ConsumerSecret<'e> {
     pub(crate) profiles: Vec<&'e ProfileHistory>,
 }
 
-/// A rule on each labelled Secret of a consumer.
 pub(crate) fn secret(check: fn(&ConsumerSecret, &Hub) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         if hub.consumer_secrets().is_empty() {
             nothing_found(hub, findings, NO_SECRET);
         }
         for secret in hub.consumer_secrets() {
-            findings.count(check(secret, hub));
+            findings.count(check(secret, hub).on(|| secret.secret.into()));
         }
     }
 }
@@ -45,7 +44,8 @@ pub(crate) fn login(check: fn(&ConsumerSecret, &LoginOutcome) -> Answer) -> impl
         }
         for secret in hub.consumer_secrets() {
             if let Some(login) = tried.get(&(&*secret.secret.namespace, &*secret.secret.name)) {
-                findings.count(answer_of_login(hub, secret, login, check));
+                let answer = answer_of_login(hub, secret, login, check);
+                findings.count(answer.on(|| secret.secret.into()));
             }
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn unlabelled_secret(check: fn(&UnlabelledSecret, &Hub) -> Answer) ->
         }
         let secrets = hub.evidence.unlabelled_secrets.iter();
         for secret in secrets.filter(|secret| hub.consumer_of(&secret.namespace).is_some()) {
-            for finding in check(secret, hub).findings() {
+            for finding in check(secret, hub).on(|| secret.into()).findings() {
                 findings.report(finding.clone());
             }
         }
@@ -89,7 +89,7 @@ pub(crate) fn settled_profile(
                     Certainty::Unknown(reason) => answer = Answer::Unknown(reason),
                 }
             }
-            findings.count(answer);
+            findings.count(answer.on(|| profile.into()));
         }
     }
 }
@@ -97,12 +97,12 @@ pub(crate) fn settled_profile(
 impl<'e> ConsumerSecret<'e> {
     /// The name in the Secret's label.
     pub(crate) fn name(&self) -> &'e str {
-        label(self.secret, names::LABEL_SECRET_PROFILE).unwrap_or_default()
+        secret_label(self.secret, names::LABEL_SECRET_PROFILE).unwrap_or_default()
     }
 
     /// The namespace in the Secret's label, if any.
     pub(crate) fn namespace(&self) -> Option<&'e str> {
-        label(self.secret, names::LABEL_SECRET_PROFILE_NAMESPACE)
+        secret_label(self.secret, names::LABEL_SECRET_PROFILE_NAMESPACE)
     }
 
     /// Whether the Secret was created, or a profile that it names was deleted, in the last 2 min: Secrets and profiles are
@@ -135,14 +135,12 @@ impl<'e> ConsumerSecret<'e> {
         format!("Secret {}/{}: {reason}", self.secret.namespace, self.secret.name).into()
     }
 
-    /// Whether any of the profiles exists.
     pub(crate) fn has_profile(&self) -> bool {
         self.profiles.iter().any(|history| history.deleted.is_none())
     }
 }
 
 impl<'e> Hub<'e> {
-    /// The consumer that a namespace belongs to, by its label.
     pub(crate) fn consumer_of(&self, namespace: &str) -> Option<&'e str> {
         self.namespace(namespace).and_then(Namespace::consumer)
     }
@@ -175,19 +173,16 @@ impl<'e> Hub<'e> {
         let mut certainty = Certainty::No;
         for history in histories {
             // Members are called when the watch has ended, too.
-            match Timeline::of_name(self.evidence, &[*history]).at(at) {
-                Err(reason) => certainty = Certainty::Unknown(reason),
+            certainty = match Timeline::of_name(self.evidence, &[*history]).at(at) {
+                Err(reason) => Certainty::Unknown(reason),
                 Ok(profiles) if profiles.iter().any(|profile| !holds(profile)) => return Certainty::No,
-                Ok(profiles) if !profiles.is_empty() && certainty == Certainty::No => {
-                    certainty = Certainty::Yes;
-                }
-                Ok(_) => {}
-            }
+                Ok(profiles) if !profiles.is_empty() && certainty == Certainty::No => Certainty::Yes,
+                Ok(_) => certainty,
+            };
         }
         certainty
     }
 
-    /// The consumers' Secrets that have a credential.
     pub(crate) fn secrets_with(&self, credential: &Credential) -> impl Iterator<Item = &ConsumerSecret<'e>> {
         let places = self.credentials.get(credential).map_or(&[][..], Vec::as_slice);
         places.iter().map(|place| &self.consumer_secrets()[*place])
@@ -288,9 +283,9 @@ pub(super) fn consumer_secrets(evidence: &Evidence) -> Vec<ConsumerSecret<'_>> {
         by_name.entry(key(history).1).or_default().push(history);
     }
     let secrets = evidence.secrets.iter().map(|secret| {
-        let name = label(secret, names::LABEL_SECRET_PROFILE).unwrap_or_default();
+        let name = secret_label(secret, names::LABEL_SECRET_PROFILE).unwrap_or_default();
         let mut profiles = by_name.get(name).cloned().unwrap_or_default();
-        if let Some(namespace) = label(secret, names::LABEL_SECRET_PROFILE_NAMESPACE) {
+        if let Some(namespace) = secret_label(secret, names::LABEL_SECRET_PROFILE_NAMESPACE) {
             profiles.retain(|history| key(history).0 == namespace);
         }
         ConsumerSecret { secret, profiles }
@@ -312,7 +307,7 @@ fn is_judged(evidence: &Evidence, secret: &ConsumerSecret) -> bool {
     })
 }
 
-fn label<'e>(secret: &'e Secret, key: &str) -> Option<&'e str> {
+pub(crate) fn secret_label<'e>(secret: &'e Secret, key: &str) -> Option<&'e str> {
     secret.labels.get(key).map(String::as_str)
 }
 
@@ -326,7 +321,6 @@ struct ProfileCall<'e, C> {
     precondition: fn(&ClusterProfile) -> bool,
 }
 
-/// A rule on all calls of one profile's endpoints.
 pub(crate) fn endpoint_calls(check: fn(&ClusterProfile, &[&EndpointCall]) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         let calls = hub.evidence.endpoint_calls.iter().map(|call| ProfileCall {

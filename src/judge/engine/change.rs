@@ -23,10 +23,8 @@ pub(crate) struct Change<'c, 'e, T> {
     place: usize,
 }
 
-/// Judges a change.
 type CheckChange<T> = Box<dyn Fn(&Change<'_, '_, T>, &Hub) -> Answer + Send + Sync>;
 
-/// A rule on each change of an object by the judged implementation.
 pub(crate) struct ChangeRule<T> {
     check: CheckChange<T>,
     is_creation: bool,
@@ -34,20 +32,16 @@ pub(crate) struct ChangeRule<T> {
     nothing: &'static str,
 }
 
-/// A rule on each pair of successive versions of a profile, without a gap between them.
-pub(crate) fn change(
-    check: fn(&Change<'_, '_, ClusterProfile>, &Hub) -> Answer,
+/// A rule on each pair of successive versions of a profile or a slice, without a gap between them.
+pub(crate) fn change<T: Judged>(
+    check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
     nothing: &'static str,
-) -> ChangeRule<ClusterProfile> {
-    ChangeRule::of(check, nothing)
-}
-
-/// A rule on each pair of successive versions of a slice, without a gap between them.
-pub(crate) fn slice_change(
-    check: fn(&Change<'_, '_, PlacementDecision>, &Hub) -> Answer,
-    nothing: &'static str,
-) -> ChangeRule<PlacementDecision> {
-    ChangeRule::of(check, nothing)
+) -> ChangeRule<T> {
+    ChangeRule {
+        check: Box::new(check),
+        is_creation: false,
+        nothing,
+    }
 }
 
 /// A rule on the first version of each profile that was created during the watch.
@@ -91,14 +85,6 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
 }
 
 impl<T: Judged> ChangeRule<T> {
-    fn of(check: fn(&Change<'_, '_, T>, &Hub) -> Answer, nothing: &'static str) -> Self {
-        Self {
-            check: Box::new(check),
-            is_creation: false,
-            nothing,
-        }
-    }
-
     fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
         let timeline = object.timeline(hub);
         // The paths of violations that are reported already.
@@ -282,7 +268,6 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    /// A value at a path.
     pub(crate) fn new(path: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -298,26 +283,21 @@ pub(crate) struct Stable {
     within: Option<fn(&ClusterProfile) -> Option<&str>>,
     /// Whether it does not matter who changed the value.
     is_anyone: bool,
-    message: &'static str,
 }
 
-/// The last value that was not empty never changes within one uid. `message` says what is wrong otherwise.
-pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>, message: &'static str) -> Stable {
+/// The last value that was not empty never changes within one uid.
+pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>) -> Stable {
     Stable {
         value,
         within: None,
         is_anyone: false,
-        message,
     }
 }
 
-/// The values that a profile has had.
 struct KnownValue<'e> {
     /// The value by the implementation, or the first one.
     own: Value,
-    /// The last value, by any client.
     last: String,
-    /// The last version with a value.
     at: &'e Version,
 }
 
@@ -403,12 +383,8 @@ impl Stable {
                 }
             }
         }
-        findings.report(
-            Finding::on(&version.object, self.message)
-                .at(&new.path)
-                .expected(&old.value)
-                .observed(&new.value),
-        );
+        let finding = Finding::at_field_of(&version.object, &new.path, &new.value);
+        findings.report(finding.expected(&old.value));
         true
     }
 }

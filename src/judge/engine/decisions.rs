@@ -23,7 +23,6 @@ pub(super) struct DecisionSlices<'e> {
     pub(super) histories: Vec<&'e SliceHistory>,
 }
 
-/// An entry of a slice that names a profile.
 #[derive(Clone, Copy)]
 pub(super) struct NamingEntry<'e> {
     pub(super) slice: &'e PlacementDecision,
@@ -63,7 +62,6 @@ impl<'e> DecisionSlices<'e> {
         BTreeMap::from_iter(distinct).into_values()
     }
 
-    /// The entries of versions that belong to the decision.
     fn entries(
         &self,
         versions: impl Iterator<Item = &'e Version<PlacementDecision>>,
@@ -151,7 +149,6 @@ fn shared_by(slice: &PlacementDecision) -> SharedBy<'_> {
     (&slice.metadata.namespace, slice.scheduler(), shared)
 }
 
-/// Namespace and name of a profile.
 pub(crate) type ProfileName<'e> = (&'e str, &'e str);
 
 /// All profiles, in scope or not: a decision may name any.
@@ -186,7 +183,6 @@ impl<'e> NamedProfiles<'e> {
         self.evidence.is_touched(namespace, name)
     }
 
-    /// The objects that had the name, one after the other.
     pub(super) fn histories(&self, name: ProfileName<'e>) -> &[&'e ProfileHistory] {
         self.histories.get(&name).map_or(&[], Vec::as_slice)
     }
@@ -288,7 +284,6 @@ fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
 
 /// The time in which a cluster was in no slice of its decision.
 pub(crate) struct Absence<'e> {
-    /// Namespace and name of the cluster's profile.
     pub(crate) cluster: ProfileName<'e>,
     /// The last slice that had the cluster, in its last version with it.
     pub(crate) left: &'e PlacementDecision,
@@ -312,7 +307,6 @@ pub(crate) struct DecisionHistory<'e> {
     terminating: HashMap<&'e str, Micros>,
 }
 
-/// A rule on each history of a decision.
 pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         for (id, histories) in histories_by(hub, DecisionId::of) {

@@ -53,13 +53,11 @@ pub(super) fn missed_after<T: Tracked>(
     Some(format!("the watch missed part of the time after {action}, from {from} on").into())
 }
 
-/// Whether the driver acted on the profile of that namespace and name.
 pub(super) fn is_on_profile(taken: &DriverStep, namespace: &str, name: &str) -> bool {
     let profile = taken.profile.as_ref();
     profile.is_some_and(|profile| profile.namespace == namespace && profile.name == name)
 }
 
-/// The driver's next action of some sort.
 pub(super) fn next_action<'e>(
     evidence: &'e Evidence,
     after: &DriverStep,
@@ -70,7 +68,6 @@ pub(super) fn next_action<'e>(
     later.min_by_key(|step| step.from)
 }
 
-/// When the driver next acts on the member of a profile.
 pub(crate) fn next_action_on(
     evidence: &Evidence,
     profile: &ClusterProfile,
@@ -121,14 +118,12 @@ pub(crate) fn to_the_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-/// The expected value with its deadline.
 pub(crate) fn within(taken: &DriverStep, expected: &str) -> String {
     let (patience, action) = (taken.patience_seconds, describe(taken));
     let done = to_the_second(taken.until);
     format!("{expected} within {patience} s of {action} at {done}")
 }
 
-/// The observed value with the deadline.
 pub(crate) fn in_the_end(taken: &DriverStep, observed: &str) -> String {
     format!("{observed} at {}", to_the_second(taken.deadline()))
 }
@@ -149,9 +144,8 @@ pub(crate) struct StepRule {
     applies_if_any: Option<fn(&ClusterProfile) -> bool>,
 }
 
-/// A rule on the profile that an action concerns.
-pub(crate) fn step(scenario: Scenario, action: DriverAction, check: fn(&Step) -> Answer) -> StepRule {
-    StepRule::of(scenario, action, move |taken, hub| {
+pub(crate) fn step(scenario: Scenario, of: DriverAction, check: fn(&Step) -> Answer) -> StepRule {
+    action(scenario, of, move |taken, hub| {
         Step::of(hub, taken).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
@@ -160,38 +154,30 @@ pub(crate) fn step(scenario: Scenario, action: DriverAction, check: fn(&Step) ->
 pub(crate) fn action(
     scenario: Scenario,
     action: DriverAction,
-    check: fn(&DriverStep, &Hub) -> Answer,
+    check: impl Fn(&DriverStep, &Hub) -> Answer + Send + Sync + 'static,
 ) -> StepRule {
-    StepRule::of(scenario, action, check)
+    StepRule {
+        scenario,
+        action,
+        check: Box::new(check),
+        is_of_all_scenarios: false,
+        is_optional: false,
+        applies_if_any: None,
+    }
 }
 
 /// A rule on the slices of the placement that an action concerns.
 pub(crate) fn placement_step(
     scenario: Scenario,
-    action: DriverAction,
+    of: DriverAction,
     check: fn(&PlacementStep) -> Answer,
 ) -> StepRule {
-    StepRule::of(scenario, action, move |taken, hub| {
+    action(scenario, of, move |taken, hub| {
         PlacementStep::of(hub, taken).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
 
 impl StepRule {
-    fn of(
-        scenario: Scenario,
-        action: DriverAction,
-        check: impl Fn(&DriverStep, &Hub) -> Answer + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            scenario,
-            action,
-            check: Box::new(check),
-            is_of_all_scenarios: false,
-            is_optional: false,
-            applies_if_any: None,
-        }
-    }
-
     /// Applies only if any version of the run has this.
     pub(crate) fn applies_if_any(mut self, has: fn(&ClusterProfile) -> bool) -> Self {
         self.applies_if_any = Some(has);
@@ -210,7 +196,6 @@ impl StepRule {
         self
     }
 
-    /// Says why the scenario has no such action.
     fn say_why_none(&self, driver: &Driver, findings: &mut Findings) {
         if let Some(reason) = driver.lacking.get(&self.action) {
             findings.not_asked(reason.clone());
@@ -280,9 +265,7 @@ fn failed(taken: &DriverStep, reason: &str) -> String {
 pub(crate) struct Untouched<T> {
     /// The part in which two versions differ, if the implementation must not change it.
     pub(crate) changed: fn(&T, &T) -> Option<&'static str>,
-    /// The message if it was changed.
     pub(crate) message_changed: &'static str,
-    /// The message if it was deleted.
     pub(crate) message_deleted: &'static str,
 }
 
@@ -291,7 +274,6 @@ const REPORTED_LATE: &str = "perhaps before the driver's action: a watch reports
 
 /// An object with the moments between which it should be left alone.
 pub(crate) struct Guarded<'e, T> {
-    /// Its histories.
     pub(crate) histories: Vec<&'e History<T>>,
     /// From when on.
     pub(crate) from: Micros,
@@ -401,9 +383,10 @@ impl<T: Judged> Untouched<T> {
     }
 }
 
-/// Whether other clients own fields of an object in two versions.
-pub(crate) fn has_other_owners<T: Tracked>(before: &T, after: &T) -> bool {
-    before.metadata().writers != after.metadata().writers
+/// The first part of two versions that is not the same.
+pub(crate) fn first_different<const N: usize>(parts: [(bool, &'static str); N]) -> Option<&'static str> {
+    let mut different = parts.into_iter().filter(|(is_same, _)| !is_same);
+    different.next().map(|(_, part)| part)
 }
 
 /// Why the run cannot know that nothing happened to the object, if so.

@@ -1,6 +1,8 @@
 //! Which objects are judged, from when on they no longer are, which clients create profiles, and which profiles belong to
 //! other managers.
 
+use std::collections::btree_map::Entry;
+
 use evidence::{Requests, api::names::KIND};
 use serde::Serialize;
 
@@ -39,7 +41,10 @@ pub(crate) trait Judged: Tracked + Serialize {
     }
 
     /// Records that an object has a violation that was open at the end.
-    fn wait_for(&self, findings: &mut Findings);
+    fn wait_for(&self, findings: &mut Findings) {
+        let metadata = self.metadata();
+        findings.wait_for(Self::ROLE.objects(), (&metadata.namespace, &metadata.name));
+    }
 
     fn has_other_status(&self, before: &Self) -> bool;
 
@@ -72,10 +77,6 @@ impl Judged for ClusterProfile {
 
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
         hub.profile_authors()
-    }
-
-    fn wait_for(&self, findings: &mut Findings) {
-        findings.wait_for_profile(&self.metadata.namespace, &self.metadata.name);
     }
 
     fn has_other_status(&self, before: &Self) -> bool {
@@ -115,10 +116,6 @@ impl Judged for PlacementDecision {
         hub.slice_authors()
     }
 
-    fn wait_for(&self, findings: &mut Findings) {
-        findings.wait_for_slice(&self.object_ref());
-    }
-
     /// A slice has no status.
     fn has_other_status(&self, _: &Self) -> bool {
         false
@@ -153,12 +150,10 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
         timeline.intervals(holds).throughout_the_last(length)
     }
 
-    /// The object that was not deleted.
     pub(super) fn current(&self) -> Option<&'e T> {
         self.histories.iter().find_map(|history| history.current())
     }
 
-    /// Whether the run created it.
     pub(crate) fn is_of_run(&self) -> bool {
         self.first_touch == Some(Micros::MIN)
     }
@@ -173,7 +168,6 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
         last_versions.next().map(|version| &version.object)
     }
 
-    /// The versions of a history that are judged.
     pub(super) fn judged_versions(
         &self,
         history: &'e History<T>,
@@ -189,7 +183,6 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
     }
 }
 
-/// Whether something holds of any version of any object.
 pub(super) fn is_any<T: Tracked>(evidence: &Evidence, holds: impl Fn(&T) -> bool) -> bool {
     let mut objects = T::histories(evidence).iter().flat_map(History::objects);
     objects.any(holds)
@@ -295,11 +288,6 @@ pub(super) fn key<T: Tracked>(history: &History<T>) -> (&str, &str) {
     (&metadata.namespace, &metadata.name)
 }
 
-/// Whether a field of an object belongs to its status.
-pub(crate) fn is_status(field: &str) -> bool {
-    field == "status" || field.starts_with("status.")
-}
-
 /// A client that created profiles with one manager name.
 pub(crate) struct Creator<'e> {
     /// Its user or, without an audit log, its field manager.
@@ -311,78 +299,79 @@ pub(crate) struct Creator<'e> {
     pub(crate) wrote_status: bool,
 }
 
-/// Clients by manager name, and by their own name. With configured agents, one user may be two clients.
-type Clients<'e> = BTreeMap<&'e str, BTreeMap<(&'e str, bool), Creator<'e>>>;
-
 /// The creators of the judged profiles, by manager name: the users in the audit log or, if it has no creation, the field
-/// managers that own the manager's name.
+/// managers that own the manager's name. With configured agents, one user may be two clients.
 pub(crate) fn creators<'h>(hub: &'h Hub) -> BTreeMap<&'h str, Vec<Creator<'h>>> {
-    let mut clients = clients_in_log(hub);
-    clients.retain(|_, clients| clients.values().any(|client| client.created.is_some()));
-    if clients.is_empty() {
-        clients = clients_in_managed_fields(hub);
+    let mut writes = writes_in_log(hub);
+    if writes.iter().all(|(_, write)| write.created.is_none()) {
+        writes = owners_of_manager_names(hub);
     }
-    let creators = clients.into_iter().map(|(manager, clients)| {
-        let creators = clients.into_values().filter(|client| client.created.is_some());
-        (manager, creators.collect())
-    });
-    creators.collect()
+    let mut clients: BTreeMap<(&str, &str, bool), Creator> = BTreeMap::new();
+    for (manager, write) in writes {
+        let is_implementation = write.attribution.author == Author::Implementation;
+        match clients.entry((manager, write.name, is_implementation)) {
+            Entry::Vacant(entry) => {
+                entry.insert(write);
+            }
+            Entry::Occupied(mut entry) => {
+                let client = entry.get_mut();
+                client.wrote_status |= write.wrote_status;
+                client.created = client.created.take().or(write.created);
+            }
+        }
+    }
+    let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
+    for ((manager, ..), client) in clients.into_iter().filter(|(_, client)| client.created.is_some()) {
+        creators.entry(manager).or_default().push(client);
+    }
+    creators
 }
 
-fn clients_in_log<'h>(hub: &'h Hub) -> Clients<'h> {
-    let authors = hub.profile_authors();
+/// The writes of profiles in the audit log, each by its sender, with the manager's name.
+fn writes_in_log<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
     let managers = managers(hub.evidence);
-    let mut clients = Clients::new();
-    let requests = hub.evidence.requests.iter().flat_map(|requests| &requests.events);
-    for request in requests.filter(|request| request.is_write()) {
-        let Some(manager) = judged_manager(request, &managers, hub.evidence) else {
-            continue;
-        };
-        let attribution = authors.of_request(request);
-        if attribution.author == Author::Run {
-            continue;
-        }
-        let client = client(&mut clients, manager, &request.user, attribution);
-        client.wrote_status |= request.is_status_write();
-        if creates(request) && client.created.is_none() {
-            client.created = Some(object_named(KIND, request.namespace_and_name()));
-        }
-    }
-    clients
+    let requests = hub.evidence.requests.iter().flat_map(|log| &log.events);
+    let writes = requests
+        .filter(|request| request.is_write())
+        .filter_map(|request| {
+            let manager = judged_manager(request, &managers, hub.evidence)?;
+            let creator = Creator {
+                name: &request.user,
+                attribution: hub.profile_authors().of_request(request),
+                created: creates(request).then(|| object_named(KIND, request.namespace_and_name())),
+                wrote_status: request.is_status_write(),
+            };
+            (creator.attribution.author != Author::Run).then_some((manager, creator))
+        });
+    writes.collect()
 }
 
-/// Field managers show no status write by the client that created the profile.
-fn clients_in_managed_fields<'h>(hub: &'h Hub) -> Clients<'h> {
-    let authors = hub.profile_authors();
-    let mut clients = Clients::new();
-    let profiles = hub.evidence.inventory();
-    for profile in profiles.filter(|profile| !profile.manager().is_empty()) {
-        let owners = owners(profile, "spec.clusterManager").into_iter();
-        for name in owners.filter(|name| !name.is_empty()) {
-            let attribution = authors.of_field_manager(name);
-            // It has a field manager for each of its subcommands.
-            let name = if is_kubectl(name) { "kubectl" } else { name };
-            let client = client(&mut clients, profile.manager(), name, attribution);
-            client.created.get_or_insert_with(|| ObjectRef::from(profile));
+/// The field managers that own the manager's name in a profile. They show no status write by the client that created it.
+fn owners_of_manager_names<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
+    let (mut creators, mut known) = (Vec::new(), HashSet::default());
+    for profile in hub
+        .evidence
+        .inventory()
+        .filter(|profile| !profile.manager().is_empty())
+    {
+        for name in owners(profile, MANAGER)
+            .into_iter()
+            .filter(|name| !name.is_empty())
+        {
+            if !known.insert((profile.manager(), name)) {
+                continue;
+            }
+            let creator = Creator {
+                // It has a field manager for each of its subcommands.
+                name: if is_kubectl(name) { "kubectl" } else { name },
+                attribution: hub.profile_authors().of_field_manager(name),
+                created: Some(ObjectRef::from(profile)),
+                wrote_status: false,
+            };
+            creators.push((profile.manager(), creator));
         }
     }
-    clients
-}
-
-fn client<'c, 'h>(
-    clients: &'c mut Clients<'h>,
-    manager: &'h str,
-    name: &'h str,
-    attribution: Attribution<'h>,
-) -> &'c mut Creator<'h> {
-    let is_implementation = attribution.author == Author::Implementation;
-    let of_manager = clients.entry(manager).or_default();
-    of_manager.entry((name, is_implementation)).or_insert(Creator {
-        name,
-        attribution,
-        created: None,
-        wrote_status: false,
-    })
+    creators
 }
 
 /// The manager names of all profiles, by namespace and name.
@@ -407,7 +396,6 @@ fn judged_manager<'e>(
     (is_judged && !manager.is_empty()).then_some(manager)
 }
 
-/// The object of a kind with a namespace and a name.
 pub(crate) fn object_named(kind: &str, (namespace, name): (&str, &str)) -> ObjectRef {
     ObjectRef::new(kind, namespace, name, "", "")
 }

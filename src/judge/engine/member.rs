@@ -10,7 +10,6 @@ use evidence::{ClusterProperty, Lease, Look, Member, MemberPart};
 use super::{is_joined, is_reachable, judged::is_any, prelude::*, state::GRACE};
 use crate::{reasons::NO_MEMBER_ASKED, subjects::Length, time::why_missed};
 
-/// A rule on the samples of members.
 pub(crate) struct MemberRule {
     check: fn(&ClusterProfile, &Sample, &Hub) -> Answer,
     /// How long a profile and its member may differ.
@@ -64,7 +63,6 @@ impl MemberRule {
         }
     }
 
-    /// Compares a profile with all samples of its member.
     fn compare<'e>(
         &self,
         hub: &Hub<'e>,
@@ -112,7 +110,6 @@ impl MemberRule {
         profiles.any(|profile| self.without_answers(hub, profile, member) != Answer::NotApplicable)
     }
 
-    /// The answer without any answer of the member.
     fn without_answers(&self, hub: &Hub, profile: &ClusterProfile, member: &SampledMember) -> Answer {
         let sample = Look::without_answers(Timestamp::MIN, BTreeMap::new());
         self.answer(hub, profile, &member.sample(&sample))
@@ -187,13 +184,11 @@ impl Evaluate for MemberRule {
     }
 }
 
-/// What one sample shows.
 struct ComparedSample<'e> {
     /// When the member was asked.
     from: Micros,
     /// When the last answer came.
     until: Micros,
-    /// The profile at that time.
     profile: Option<&'e ClusterProfile>,
     /// What it contradicts of all versions of the profile since the sample before.
     answer: Answer,
@@ -256,7 +251,6 @@ impl<'e> Comparisons<'e> {
         may_be_longer.then(|| self.too_short().into())
     }
 
-    /// The finding of a sample at a path.
     fn at(&self, place: usize, path: &str) -> Option<&Finding> {
         let mut all = self.all[place].answer.findings().iter();
         all.find(|finding| finding.path == path)
@@ -369,7 +363,6 @@ struct SampledMember<'e> {
 
 /// What a member answered at one time.
 pub(crate) struct Sample<'s> {
-    /// Its answers.
     pub(crate) answers: &'s Look,
     member: &'s SampledMember<'s>,
 }
@@ -419,7 +412,6 @@ impl Sample<'_> {
         Answer::Unknown(reason.into())
     }
 
-    /// The answer about each ClusterProperty of the member.
     pub(crate) fn each_cluster_property(&self, check: impl FnMut(&ClusterProperty) -> Answer) -> Answer {
         match &self.answers.cluster_properties {
             Some(properties) => Answer::each(properties.iter(), check),

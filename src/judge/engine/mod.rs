@@ -27,14 +27,14 @@ mod writes;
 pub(crate) use answer::{Answer, Evaluate, once};
 pub(crate) use at_end::{
     ConsumerSecret, NO_CONSUMER, endpoint_calls, is_joined, is_reachable, login, plugin_logins, secret,
-    settled_profile, unlabelled_secret,
+    secret_label, settled_profile, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramFields};
 pub use author::{HistoryWriters, WriterList, WriterNames, writers};
-pub(crate) use change::{Change, Value, change, creation, slice_change, stable};
+pub(crate) use change::{Change, Value, change, creation, stable};
 pub(crate) use decisions::{Absence, DecisionHistory, history};
 pub(crate) use driver_steps::{
-    Guarded, Untouched, action, cut_short, describe, has_other_owners, in_the_end, next_action_on,
+    Guarded, Untouched, action, cut_short, describe, first_different, in_the_end, next_action_on,
     nothing_appeared, placement_step, step, to_the_second, within,
 };
 pub(crate) use group::{DECISION_GRACE, DecisionKey, decision, group, slice_group};
@@ -48,7 +48,7 @@ pub(crate) use state::{
     Seen, same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice,
     same_writers, slice, state, state_seen,
 };
-pub(crate) use writes::{Authored, BUDGET, Count, Write, Writes, slice_writes, writes};
+pub(crate) use writes::{Authored, BUDGET, Count, Write, Writes, writes};
 pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
 
 pub(crate) use crate::time::CLOCKS_APART;

@@ -22,7 +22,6 @@ pub(crate) struct PlacementStep<'s, 'e> {
     pub(crate) taken: &'s DriverStep,
     /// What the run asked for.
     pub(crate) request: &'s PlacementRequest,
-    /// The histories of its slices.
     pub(crate) histories: Vec<&'s SliceHistory>,
     /// Its slices after each change, in order. They were watched at these times.
     states: Vec<SliceState<'s>>,
@@ -122,7 +121,6 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         states.take_while(move |state| state.seen_at < next)
     }
 
-    /// The last state before one.
     pub(crate) fn state_before(&self, state: &SliceState<'s>) -> Option<&SliceState<'s>> {
         self.states.iter().rfind(|known| known.seen_at < state.seen_at)
     }
@@ -170,7 +168,6 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         &self.states[first..end.max(first)]
     }
 
-    /// The place of the state at a moment.
     fn place_at(&self, moment: Micros) -> usize {
         let seen = self.states.partition_point(|state| state.seen_at <= moment);
         seen.saturating_sub(1)

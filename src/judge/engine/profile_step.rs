@@ -18,7 +18,6 @@ use super::{
 pub(crate) struct Step<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
     pub(crate) taken: &'s DriverStep,
-    /// The profile that it concerns.
     pub(crate) profile: &'s ObjectRef,
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
 }
@@ -105,7 +104,6 @@ impl<'s, 'e> Step<'s, 'e> {
         })
     }
 
-    /// When the run's own write was seen.
     pub(crate) fn written_at(&self, is_own: impl Fn(&ClusterProfile) -> bool) -> Option<Micros> {
         let began = self.taken.from.as_microsecond();
         let moments = self.timeline.moments();

@@ -20,7 +20,6 @@ use crate::{
 
 /// A decision names a profile.
 pub(crate) struct Reference<'r> {
-    /// Namespace and name of the profile.
     pub(crate) name: ProfileName<'r>,
     /// The profile at that time; none if it did not exist.
     pub(crate) profile: Option<&'r ClusterProfile>,
@@ -50,9 +49,9 @@ const TOO_EARLY: &str =
 
 impl Reference<'_> {
     /// A finding about the profile. The engine adds the slice and the place of the entry.
-    pub(crate) fn finding(&self, message: &str) -> Finding {
+    pub(crate) fn finding(&self) -> Finding {
         let (namespace, name) = self.name;
-        Finding::at_path("", message).observed(format!("{namespace}/{name}"))
+        Finding::at_field("", format!("{namespace}/{name}"))
     }
 }
 
@@ -322,10 +321,10 @@ impl<'e> JudgedDecision<'_, 'e> {
     }
 
     /// Records a violation that was open at the end, for the slices of the decision, and the profile.
-    fn wait_for(&self, (namespace, name): ProfileName, findings: &mut Findings) {
+    fn wait_for(&self, name: ProfileName, findings: &mut Findings) {
         for slice in self.decision.current() {
-            findings.wait_for_slice(&ObjectRef::from(slice));
-            findings.wait_for_profile(namespace, name);
+            slice.wait_for(findings);
+            findings.wait_for(ObjectKind::ClusterProfile, name);
         }
     }
 

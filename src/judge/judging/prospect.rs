@@ -73,17 +73,20 @@ pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Ru
     let claim = &evidence.header.claim;
     let prospect = |rule: &'static Rule| {
         let applies = rule.facts.in_claim(claim)?;
-        let prospect = if let Some(reason) = why_skipped(rule, applies, selection, claim) {
-            Prospect::LeftOut(reason)
-        } else if let Some((_, reasons)) = why_without_evidence(rule, evidence) {
-            Prospect::Lacks(reasons)
-        } else {
-            match missing(rule, evidence) {
-                reasons if reasons.is_empty() => Prospect::Judged,
-                reasons => Prospect::Lacks(reasons),
-            }
-        };
-        Some((rule, prospect))
+        if let Some(reason) = why_skipped(rule, applies, selection, claim) {
+            return Some((rule, Prospect::LeftOut(reason)));
+        }
+        let without_evidence = why_without_evidence(rule, evidence).map(|(_, reasons)| reasons);
+        let reasons = without_evidence.unwrap_or_else(|| missing(rule, evidence));
+        let is_judged = reasons.is_empty();
+        Some((
+            rule,
+            if is_judged {
+                Prospect::Judged
+            } else {
+                Prospect::Lacks(reasons)
+            },
+        ))
     };
     rules::all().iter().filter_map(prospect).collect()
 }
@@ -117,13 +120,11 @@ pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<
 /// requested, the alternatives.
 pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
     let is_missing = |kind: &Kind| matches!(evidence.asked(*kind), Asked::No(_));
-    match rule.facts.needs.iter().find(|kind| is_missing(kind)) {
-        Some(kind) => vec![*kind],
-        None => {
-            let either = rule.facts.needs_one_of.iter().copied();
-            either.filter(is_missing).collect()
-        }
+    if let Some(kind) = rule.facts.needs.iter().find(|kind| is_missing(kind)) {
+        return vec![*kind];
     }
+    let either = rule.facts.needs_one_of.iter().copied();
+    either.filter(is_missing).collect()
 }
 
 /// The gaps that keep a rule from passing: those in each required kind and, if all alternatives have gaps, those in the
@@ -155,13 +156,11 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     };
     let scope = &evidence.header.scope.namespaces;
     let is_outside = |namespace: &str| !namespace.is_empty() && !scope.iter().any(|name| name == namespace);
+    let is_of_hub = matches!(object_kind, "Namespace" | "Secret") || scope.is_empty();
     let mut objects = evidence.unreadable.iter().filter(|unreadable| {
         let object = &unreadable.object;
-        let counts = object.kind.is_empty() || object.kind == object_kind;
-        counts
-            && (matches!(object_kind, "Namespace" | "Secret")
-                || scope.is_empty()
-                || !is_outside(&object.namespace))
+        let may_be_of_kind = object.kind.is_empty() || object.kind == object_kind;
+        may_be_of_kind && (is_of_hub || !is_outside(&object.namespace))
     });
     let first = objects.next()?;
     let more = match objects.count() {

@@ -306,10 +306,8 @@ impl Judgement {
     pub fn parts(&self) -> Vec<Part> {
         let editions = [self.edition].into_iter().chain(self.also);
         let part = |edition| {
-            let own = self
-                .verdicts
-                .iter()
-                .filter(|verdict| verdict.applies.edition == edition);
+            let verdicts = self.verdicts.iter();
+            let own = verdicts.filter(|verdict| verdict.applies.edition == edition);
             let tally = own.map(RuleVerdict::outcome).collect();
             Part {
                 edition,
@@ -322,11 +320,8 @@ impl Judgement {
 
     /// How much of the hub was observed.
     pub fn extent(&self) -> Extent {
-        Extent::of(
-            self.edition.role(),
-            self.partial,
-            !self.scope.namespaces.is_empty(),
-        )
+        let some_namespaces = !self.scope.namespaces.is_empty();
+        Extent::of(self.edition.role(), self.partial, some_namespaces)
     }
 
     /// Whether each MUST rule was judged on the whole hub, or is known not to apply.

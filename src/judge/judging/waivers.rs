@@ -104,17 +104,11 @@ impl Waivers {
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
         let Text { waivers } = user_file::read(text)?;
         let mut known = BTreeMap::new();
-        for (
-            place,
-            Spanned {
-                value, referenced, ..
-            },
-        ) in waivers.iter().enumerate()
-        {
-            let (number, line) = (place + 1, referenced.line());
+        for (place, waiver) in waivers.iter().enumerate() {
+            let (number, line, waiver) = (place + 1, waiver.referenced.line(), &waiver.value);
             let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
-            value.check().map_err(wrong)?;
-            if let Some(first) = known.insert((&value.rule, &value.object), number) {
+            waiver.check().map_err(wrong)?;
+            if let Some(first) = known.insert((&waiver.rule, &waiver.object), number) {
                 return Err(wrong(format!(
                     "it is for the same violations as waiver {first}: keep one of them"
                 )));
@@ -150,34 +144,26 @@ impl Waiver {
             return Err(link.to_owned());
         }
         match &self.object {
-            Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => {
-                let object =
-                    "`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all";
-                Err(object.to_owned())
-            }
+            Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => Err(
+                "`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all"
+                    .to_owned(),
+            ),
             _ => Ok(()),
         }
     }
 
     /// Whether a run with that scope judges all objects of the waiver.
     fn is_within(&self, scope: &Scope, role: Role) -> bool {
-        let namespace = self
-            .object
-            .as_deref()
-            .and_then(|object| Some(object.split_once('/')?.0));
+        let object = self.object.as_deref().unwrap_or_default();
+        let is_in_scope = |(namespace, _): (&str, &str)| scope.namespaces.iter().any(|own| own == namespace);
         let is_by_default = role == Role::Manager && scope.manager_by_default;
         let is_of_all = scope.publisher(role).is_none() || is_by_default;
-        is_of_all
-            && (scope.namespaces.is_empty()
-                || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
+        is_of_all && (scope.namespaces.is_empty() || object.split_once('/').is_some_and(is_in_scope))
     }
 
     fn covers(&self, rule: &str, finding: &Finding) -> bool {
-        self.rule == rule
-            && self
-                .object
-                .as_deref()
-                .is_none_or(|pattern| matches(pattern, &finding.object))
+        let object = self.object.as_deref();
+        self.rule == rule && object.is_none_or(|pattern| matches(pattern, &finding.object))
     }
 }
 
@@ -202,7 +188,6 @@ impl WaiverOutcome {
     }
 }
 
-/// Whether an object's path matches the pattern.
 fn matches(pattern: &str, object: &ObjectRef) -> bool {
     match (pattern.split_once('/'), object.namespace.as_str()) {
         (None, "") => glob(pattern, &object.name),
@@ -233,16 +218,13 @@ impl Judgement {
     /// Waives violations and warnings on a day. A rule with insufficient evidence is inconclusive then. In strict runs, an
     /// expired or unused waiver makes the decision `NotConformant`.
     pub fn waive(&mut self, waivers: &Waivers, on: Date, strict: bool) {
-        let mut outcomes: Vec<WaiverOutcome> = waivers
-            .waivers
-            .iter()
-            .map(|waiver| WaiverOutcome {
-                waiver: waiver.clone(),
-                waived: 0,
-                expired: waiver.expires < on,
-                judged: self.has_judged(waiver),
-            })
-            .collect();
+        let outcomes = waivers.waivers.iter().map(|waiver| WaiverOutcome {
+            waiver: waiver.clone(),
+            waived: 0,
+            expired: waiver.expires < on,
+            judged: self.has_judged(waiver),
+        });
+        let mut outcomes: Vec<WaiverOutcome> = outcomes.collect();
         for verdict in &mut self.verdicts {
             waive(verdict, &mut outcomes, strict);
         }
@@ -253,15 +235,13 @@ impl Judgement {
 
     /// Whether everything that a waiver covers was judged.
     fn has_judged(&self, waiver: &Waiver) -> bool {
-        let verdict = self
-            .verdicts
-            .iter()
-            .find(|verdict| verdict.rule.id == waiver.rule);
+        let mut verdicts = self.verdicts.iter();
         let is_judged = |verdict: &RuleVerdict| {
             matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn)
+                && verdict.rule.id == waiver.rule
                 && waiver.is_within(&self.scope, verdict.rule.role())
         };
-        !self.partial && verdict.is_some_and(is_judged)
+        !self.partial && verdicts.any(is_judged)
     }
 }
 
@@ -285,10 +265,9 @@ fn with_waivers(decision: Decision, outcomes: &[WaiverOutcome], strict: bool) ->
 fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool) {
     let rule = verdict.rule;
     for finding in std::mem::take(&mut verdict.findings) {
-        let place = outcomes
-            .iter()
-            .position(|outcome| !outcome.expired && outcome.waiver.covers(rule.id, &finding));
-        match place {
+        let is_covered =
+            |outcome: &WaiverOutcome| !outcome.expired && outcome.waiver.covers(rule.id, &finding);
+        match outcomes.iter().position(is_covered) {
             Some(place) => {
                 outcomes[place].waived += 1;
                 verdict.waived.push((finding, place));
@@ -308,12 +287,16 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
 fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
     let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
     let reasons = places.into_iter().map(|place| {
-        let waiver = &outcomes[place].waiver;
-        let reason = format!(
-            "waived until {}: {} ({})",
-            waiver.expires, waiver.reason, waiver.link
-        );
-        Reason::of(ReasonId::Waived, reason)
+        let Waiver {
+            expires,
+            reason,
+            link,
+            ..
+        } = &outcomes[place].waiver;
+        Reason::of(
+            ReasonId::Waived,
+            format!("waived until {expires}: {reason} ({link})"),
+        )
     });
     reasons.collect()
 }

@@ -87,7 +87,6 @@ fn access_providers() -> String {
     "status.accessProviders".to_owned()
 }
 
-/// The words of a finding.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FindingWords {
@@ -176,26 +175,23 @@ impl Facts {
         // Keeps the line numbers of the file in errors.
         facts.examples.text = "\n".repeat(text.lines().count()) + examples;
         facts.editions = facts.since_until();
-        facts
-            .problem()
-            .map_or(Ok(facts), |problem| Err(failed(problem.to_owned())))
+        match facts.problem() {
+            Some(problem) => Err(failed(problem.to_owned())),
+            None => Ok(facts),
+        }
     }
 
     fn problem(&self) -> Option<&'static str> {
-        let derived = self
-            .editions
-            .iter()
-            .filter(|applies| applies.basis != Basis::Explicit);
-        let is_needless = self.reasoning.is_some() && derived.clone().next().is_none();
-        let lacks_reasoning = derived.clone().any(|applies| applies.reasoning.is_none());
+        let mut derived = self.editions.clone();
+        derived.retain(|applies| applies.basis != Basis::Explicit);
+        let is_needless = self.reasoning.is_some() && derived.is_empty();
         let is_guide = |applies: &Applies| applies.basis == Basis::Guide && applies.level == Level::Must;
-        if is_needless || lacks_reasoning {
+        if is_needless || derived.iter().any(|applies| applies.reasoning.is_none()) {
             Some("a rule that is not explicit states its reasoning, an explicit one has none")
+        } else if derived.iter().any(is_guide) {
+            Some("a rule that only a guide asks for cannot be a MUST")
         } else {
-            derived
-                .clone()
-                .any(is_guide)
-                .then_some("a rule that only a guide asks for cannot be a MUST")
+            None
         }
     }
 

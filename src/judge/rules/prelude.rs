@@ -11,17 +11,14 @@ pub(crate) use crate::{
     text::{ABSENT, redacted_or_absent},
 };
 
-/// The path of a label.
 pub(crate) fn label_path(key: &str) -> String {
     format!("metadata.labels[{key}]")
 }
 
-/// The path of a property's value.
 pub(crate) fn property_path(name: &str) -> String {
     format!("status.properties[{}].value", redacted(name))
 }
 
-/// The path of a condition's field.
 pub(crate) fn condition_path(kind: &str, field: &str) -> String {
     format!("status.conditions[{}].{field}", redacted(kind))
 }

@@ -25,8 +25,8 @@ use crate::{
         consumer::{self, connections, consumer_writes, on_testbed, plugin_runs},
         creation, decision, endpoint_calls, group, history, is_joined, login, member, once, placement_step,
         plugin_logins, reference, same_access, same_conditions, same_labels, same_outside_access,
-        same_properties, same_writers, secret, settled_profile, slice, slice_change, slice_group,
-        slice_writes, stable, state, state_seen, step, unlabelled_secret, writes,
+        same_properties, same_writers, secret, settled_profile, slice, slice_group, stable, state,
+        state_seen, step, unlabelled_secret, writes,
     },
     subjects::Findings,
     time::SECOND,
@@ -70,7 +70,7 @@ fn manager() -> Vec<Binding> {
     "identity/manager-label-matches" => [state(identity::manager_label_matches).reads(same_labels)],
     "identity/manager-label-from-creation" => [creation(identity::has_manager_label)],
     "identity/manager-name-usable" => [state(identity::manager_name_usable).reads(same_labels)],
-    "identity/manager-immutable" => [stable(identity::manager_name, "manager of the profile was changed").anyone(), once(identity::hub_refuses_another_manager)],
+    "identity/manager-immutable" => [stable(identity::manager_name).anyone(), once(identity::hub_refuses_another_manager)],
     "identity/manager-unique" => [once(identity::manager_unique)],
     "identity/one-manager-per-profile" => [state(identity::written_by_its_manager).of_others(), once(identity::no_request_for_others)],
     "identity/name-unique" => [group(clusters::name_in_use, clusters::name_unique).reads(clusters::same_name)],
@@ -80,7 +80,7 @@ fn manager() -> Vec<Binding> {
     "identity/member-id-non-empty" => [state(identity::member_id_non_empty).reads(same_labels)],
     "identity/member-id-set" => [state(identity::has_member_id).filled_later().reads(same_labels)],
     "identity/member-id-from-creation" => [creation(identity::has_member_id)],
-    "identity/member-id-stable" => [stable(identity::member_id, "member id was changed")],
+    "identity/member-id-stable" => [stable(identity::member_id)],
     "identity/member-id-unique" => [group(identity::member_key, identity::member_id_unique).reads(identity::same_member_id)],
     "identity/member-id-no-tie" => [group(identity::member_key, identity::member_id_no_tie).reads(identity::same_member_id)],
     "identity/expected-profiles" => [once(clusters::expected_profiles).unless(clusters::no_expected_number)],
@@ -95,7 +95,7 @@ fn manager() -> Vec<Binding> {
     "properties/cluster-endpoints-well-formed" => [state(properties::cluster_endpoints_well_formed).reads(same_properties)],
     "properties/cluster-endpoints-are-a-list" => [state(properties::cluster_endpoints_are_a_list).reads(same_properties)],
     "properties/cluster-endpoints-reachable" => [endpoint_calls(properties::cluster_endpoints_reachable)],
-    "properties/location-immutable" => [stable(properties::location, "location of the member was changed")],
+    "properties/location-immutable" => [stable(properties::location)],
     "properties/node-count-well-formed" => [state(properties::node_count_well_formed).reads(same_properties)],
     "properties/node-count-matches-member" => [member(members::node_count_matches_member).grace(300 * SECOND)],
     "properties/node-types-well-formed" => [state(properties::node_types_well_formed).reads(same_properties)],
@@ -106,7 +106,7 @@ fn manager() -> Vec<Binding> {
     "properties/cluster-properties-propagated" => [member(members::cluster_properties_propagated)],
     "properties/cluster-properties-verbatim" => [member(members::cluster_properties_verbatim)],
     "properties/cluster-id-well-formed" => [state(properties::cluster_id_well_formed).reads(same_properties)],
-    "properties/cluster-id-stable" => [stable(properties::cluster_id, "cluster id changed while the member stayed in its ClusterSet").within(properties::clusterset)],
+    "properties/cluster-id-stable" => [stable(properties::cluster_id).within(properties::clusterset)],
     "properties/clusterset-immutable" => [change(properties::clusterset_replaced, "no profile with a ClusterSet changed")],
     "properties/observed-time-sane" => [state_seen(properties::observed_time_not_ahead).grace(0).reads(same_properties), change(properties::observed_time_not_back, "no lastObservedTime changed")],
     "properties/well-known-spelling" => [state(properties::well_known_spelling).reads(same_properties)],
@@ -212,12 +212,12 @@ fn scheduler() -> Vec<Binding> {
     "placement-references/name-valid" => [slice(slices::name_valid)],
     "placement-references/selected-is-alive" => [reference(slices::selected_is_alive).unless(slices::gives_reason)],
     "placement-labels/scheduler-named" => [slice(slices::scheduler_named)],
-    "placement-labels/scheduler-stable" => [slice_change(slices::scheduler_stable, "no slice changed during the watch")],
+    "placement-labels/scheduler-stable" => [change(slices::scheduler_stable, "no slice changed during the watch")],
     "placement-labels/no-unknown-multicluster-labels" => [slice(slices::no_unknown_multicluster_labels)],
     "placement-labels/reason-is-public" => [slice(slices::reason_is_public)],
-    "placement-ownership/one-writer" => [slice_writes(Count::Observed, slices::one_writer)],
+    "placement-ownership/one-writer" => [writes(Count::Observed, slices::one_writer)],
     "placement-ownership/foreign-decisions-untouched" => [action(Scenario::ForeignProfile, DriverAction::PutForeignSlice, placements::foreign_decisions_untouched)],
-    "placement-updates/no-empty-writes" => [slice_writes(Count::Logged, slices::no_empty_writes).needs(slices::shows_effect, NO_RESPONSES)],
+    "placement-updates/no-empty-writes" => [writes(Count::Logged, slices::no_empty_writes).needs(slices::shows_effect, NO_RESPONSES)],
     "placement-updates/no-torn-reschedule" => [history(decisions::no_torn_reschedule)],
     "placement-lifecycle/placed" => [placement_step(Scenario::Placement, DriverAction::Place, placements::placed)],
     "placement-lifecycle/crosses-the-limit" => [placement_step(Scenario::SliceLimit, DriverAction::Reschedule, placements::crosses_the_limit)],
@@ -327,7 +327,6 @@ impl Rule {
         self.findings_on(&Hub::of(evidence))
     }
 
-    /// What it examines and finds on a hub.
     pub(crate) fn findings_on(&self, hub: &Hub) -> Findings {
         let mut findings = self.no_findings();
         for evaluator in &self.evaluators {

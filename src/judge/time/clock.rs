@@ -179,13 +179,10 @@ pub(crate) fn missed<T: Tracked>(
     let since = from.as_microsecond();
     let first = match object {
         Some((namespace, name)) => {
-            let own = evidence
-                .gaps
-                .of_object(T::WATCHED, namespace, name)
-                .map(Gap::span);
-            let own = own.filter(|(_, until)| *until >= since).map(|(from, _)| from);
-            own.chain(evidence.gaps.times_of_all(T::WATCHED).earliest(since))
-                .min()
+            let own = evidence.gaps.of_object(T::WATCHED, namespace, name);
+            let own = own.map(Gap::span).filter(|(_, until)| *until >= since);
+            let of_all = evidence.gaps.times_of_all(T::WATCHED).earliest(since);
+            own.map(|(from, _)| from).chain(of_all).min()
         }
         None => evidence.gaps.times(T::WATCHED).earliest(since),
     };
@@ -209,11 +206,8 @@ pub(crate) fn is_logged_around(
     let at = request.at.as_microsecond();
     let time = SECOND * time.as_secs();
     let (from, until) = (at.saturating_sub(time), at.saturating_add(time));
-    let covers = (
-        log.covers.from.as_microsecond(),
-        log.covers.until.as_microsecond(),
-    );
-    covers.0 <= from && until <= covers.1 && !is_log_broken(evidence, from, until)
+    let [begins, ends] = [log.covers.from, log.covers.until].map(|at| at.as_microsecond());
+    begins <= from && until <= ends && !is_log_broken(evidence, from, until)
 }
 
 /// Whether a log has a gap in a closed span, in which any client may have written.

@@ -17,7 +17,6 @@ pub(crate) use clock::{
 /// timestamp.
 pub(crate) type Micros = i64;
 
-/// One second.
 pub(crate) const SECOND: Micros = 1_000_000;
 
 /// Maximum delay of a watch without a gap in the timeline: shorter interruptions leave none.
@@ -56,7 +55,6 @@ impl Edge {
         }
     }
 
-    /// Whether a moment may be the one.
     #[cfg(test)]
     pub(crate) fn holds(self, moment: Micros) -> bool {
         (self.earliest..=self.latest).contains(&moment)
@@ -164,16 +162,17 @@ impl Set {
     ///
     /// More time in the set never takes the last stretch away.
     pub(crate) fn stretches(&self, d: Micros) -> Vec<Stretch> {
-        let spans = self.0.chunk_by(|one, next| next.0.saturating_sub(one.1) < d);
-        spans
-            .filter_map(|spans| lasting_without_pause(spans, d))
-            .collect()
+        self.lasting(d).collect()
     }
 
     /// Whether there is such a stretch.
     pub(crate) fn lasts(&self, d: Micros) -> bool {
-        let mut spans = self.0.chunk_by(|one, next| next.0.saturating_sub(one.1) < d);
-        spans.any(|spans| lasting_without_pause(spans, d).is_some())
+        self.lasting(d).next().is_some()
+    }
+
+    fn lasting(&self, d: Micros) -> impl Iterator<Item = Stretch> {
+        let spans = self.0.chunk_by(move |one, next| next.0.saturating_sub(one.1) < d);
+        spans.filter_map(move |spans| lasting_without_pause(spans, d))
     }
 }
 
@@ -299,10 +298,8 @@ impl Bucket {
         worst.sort_by_key(|draw| draw.left);
         let mut apart: Vec<BucketDraw> = Vec::new();
         for draw in worst {
-            if apart
-                .iter()
-                .all(|other| draw.last < other.first || other.last < draw.first)
-            {
+            let is_apart = |other: &BucketDraw| draw.last < other.first || other.last < draw.first;
+            if apart.iter().all(is_apart) {
                 apart.push(draw);
             }
         }

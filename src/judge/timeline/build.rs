@@ -35,17 +35,13 @@ impl<'e, T: Tracked> Build<'e, T> {
     ) -> Self {
         let arrivals = Arrivals::of(evidence, names, histories);
         let is_watched = is_watched::<T>(evidence);
-        let gaps = if is_watched {
-            Gaps::of::<T>(evidence, arrivals.names.iter().copied())
-        } else {
-            Gaps::default()
-        };
+        let gaps = is_watched.then(|| Gaps::of::<T>(evidence, arrivals.names.iter().copied()));
         Self {
             present: vec![None; arrivals.names.len()],
             evidence,
             arrivals,
             is_same,
-            gaps,
+            gaps: gaps.unwrap_or_default(),
             timeline: Timeline {
                 moments: Vec::new(),
                 changes: Vec::new(),
@@ -65,11 +61,8 @@ impl<'e, T: Tracked> Build<'e, T> {
         let Some(window) = self.evidence.header.window.filter(|_| self.timeline.is_watched) else {
             return self.snapshot();
         };
-        let listed = self
-            .arrivals
-            .all
-            .iter()
-            .rfind(|arrival| arrival.is_listed && !is_group);
+        let mut all = self.arrivals.all.iter();
+        let listed = all.rfind(|arrival| arrival.is_listed && !is_group);
         let last_write = listed.and_then(|listed| self.arrivals.last_write(listed));
         self.set_end(window.until.as_microsecond());
         let end = self.timeline.end;
@@ -205,11 +198,8 @@ impl<'e, T: Tracked> Build<'e, T> {
         if self.present.iter().any(Option::is_some) {
             return;
         }
-        let gaps = self
-            .gaps
-            .ending_in(last.seen_at.saturating_add(1), until)
-            .to_vec();
-        for (from, until) in gaps {
+        let since = last.seen_at.saturating_add(1);
+        for (from, until) in self.gaps.ending_in(since, until).to_vec() {
             self.hide(from, until);
             self.push(Edge::between(from.saturating_sub(LATE), until), until, true);
         }
@@ -223,12 +213,9 @@ impl<'e, T: Tracked> Build<'e, T> {
     /// Adds a gap. What was written since `lost` was on its way.
     fn hide_since(&mut self, lost: Micros, from: Micros, until: Micros) {
         self.unobserved.push((lost, until));
-        let last = self
-            .timeline
-            .moments
-            .last()
-            .map_or(from, |last| last.seen_at.max(from));
-        self.push(Edge::between(lost, until), last.min(until), false);
+        let last = self.timeline.moments.last();
+        let seen_at = last.map_or(from, |last| last.seen_at.max(from));
+        self.push(Edge::between(lost, until), seen_at.min(until), false);
     }
 
     fn push(&mut self, since: Edge, seen_at: Micros, is_observed: bool) {
@@ -302,7 +289,6 @@ struct Arrival<'e, T> {
     version: Option<&'e Version<T>>,
     /// The earliest moment at which the API server can have made it, by its timestamps.
     stamp: Option<Micros>,
-    /// Whether it was in the first list.
     is_listed: bool,
     /// Whether the run waited for it after the window.
     is_later: bool,
@@ -389,12 +375,8 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
         let last = histories.last().filter(|history| history.deleted.is_none());
         for history in evidence.later_of::<T>(namespace, name) {
             let is_same = |last: &&&History<T>| last.last().metadata().uid == history.first().metadata().uid;
-            self.add(
-                slot,
-                history,
-                last.filter(is_same).and_then(|last| last.versions.last()),
-                true,
-            );
+            let before = last.filter(is_same).and_then(|last| last.versions.last());
+            self.add(slot, history, before, true);
         }
     }
 
@@ -420,13 +402,11 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
             before = Some(version);
         }
         if let Some(deleted) = history.deleted {
+            let version = history.deleted_version.as_deref();
             self.all.push(Arrival {
                 at: deleted.as_microsecond(),
                 slot,
-                order: history
-                    .deleted_version
-                    .as_deref()
-                    .and_then(|version| version.parse().ok()),
+                order: version.and_then(|version| version.parse().ok()),
                 history,
                 before,
                 version: None,
@@ -452,12 +432,8 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     fn last_write(&self, listed: &Arrival<'e, T>) -> Option<Micros> {
         let object = &listed.version?.object;
         let newest = new_stamp(None, object)?;
-        let created = object
-            .metadata()
-            .creation_timestamp
-            .as_deref()
-            .unwrap_or_default();
-        self.clock.latest(newest.max(created))
+        let created = object.metadata().creation_timestamp.as_deref();
+        self.clock.latest(newest.max(created.unwrap_or_default()))
     }
 }
 

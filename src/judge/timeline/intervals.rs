@@ -33,10 +33,8 @@ impl Intervals {
         by_place.truncate(counted(timeline, &by_place));
         let window_end = timeline.window_end.unwrap_or(Micros::MAX);
         let seen_at = |place: usize| {
-            timeline
-                .moments
-                .get(place)
-                .map_or(timeline.end, |moment| moment.seen_at)
+            let moment = timeline.moments.get(place);
+            moment.map_or(timeline.end, |moment| moment.seen_at)
         };
         let last = by_place.last().copied().flatten();
         // When it was over, if that was seen after the window, and else when the run stopped watching for it.
@@ -178,7 +176,6 @@ impl Intervals {
         }
     }
 
-    /// The part in a set of time.
     pub(crate) fn during(&self, time: &Set) -> Self {
         Self {
             observed: self.observed.and(time),

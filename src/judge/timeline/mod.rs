@@ -7,15 +7,13 @@
 //!
 //! A timeline of a group assumes in addition that no object of the group came and went within one gap.
 
-use evidence::{Reason, ReasonId, Tracked, Version};
+use evidence::{Evidence, History, Reason, ReasonId, Tracked, Version};
 use jiff::Timestamp;
 
 mod build;
 mod intervals;
 #[cfg(test)]
 pub(crate) mod laws;
-
-use evidence::{Evidence, History};
 
 use self::build::Build;
 pub(crate) use self::intervals::Intervals;
@@ -124,14 +122,10 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         if first_touch >= self.end {
             return self;
         }
-        let count = self
-            .moments
-            .partition_point(|moment| moment.seen_at < first_touch);
+        let moments = &self.moments;
+        let count = moments.partition_point(|moment| moment.seen_at < first_touch);
         // A change from before the first write may have been reported after it.
-        let next = self
-            .moments
-            .get(count)
-            .map_or(first_touch, |next| next.since.earliest);
+        let next = moments.get(count).map_or(first_touch, |next| next.since.earliest);
         self.cut = Some(Edge::between(next, first_touch));
         self.moments.truncate(count);
         self.changes.retain(|change| change.place < count);
@@ -255,10 +249,9 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         if until > self.end {
             return Err(ENDED);
         }
-        let first = self.moments[1..].partition_point(|next| next.since.latest <= from);
-        let last = self
-            .moments
-            .partition_point(|moment| moment.since.earliest <= until);
+        let moments = &self.moments;
+        let first = moments[1..].partition_point(|next| next.since.latest <= from);
+        let last = moments.partition_point(|moment| moment.since.earliest <= until);
         let places = first..last.max(first + 1);
         if places.clone().any(|place| !self.moments[place].is_observed()) {
             return Err(UNOBSERVED);
@@ -289,9 +282,8 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         if is_expected(last) == Some(true) {
             return Certainty::Yes;
         }
-        let begun = self
-            .moments
-            .partition_point(|moment| moment.since.earliest <= deadline);
+        let moments = &self.moments;
+        let begun = moments.partition_point(|moment| moment.since.earliest <= deadline);
         let candidates: Vec<Option<bool>> = (last..begun.max(seen)).map(is_expected).collect();
         if candidates.contains(&None) {
             Certainty::Unknown(UNOBSERVED)

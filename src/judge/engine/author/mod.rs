@@ -25,8 +25,8 @@ use crate::{
     timeline::Change,
 };
 
-pub(crate) use self::sources::ProgramFields;
 pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
+pub(crate) use self::sources::{ProgramFields, is_part_of};
 pub(in crate::engine) use self::{
     names::is_kubectl,
     sources::{creates, is_touched, owners, requests},
@@ -159,9 +159,8 @@ impl<'e> Authors<'e> {
             return Attribution::unknown(NOTHING_RECORDED);
         }
         let is_removed = is_partly_removed(before, after, field);
-        let by_owner = self
-            .of_field_managers(owners(after, field))
-            .filter(|_| !is_removed);
+        let by_owner = self.of_field_managers(owners(after, field));
+        let by_owner = by_owner.filter(|_| !is_removed);
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
@@ -291,8 +290,8 @@ impl<'e> Authors<'e> {
         let mut answers: Vec<_> = answers.into_iter().flatten().collect();
         answers.sort_by_key(|answer| matches!(answer.author, Author::Unknown(_)));
         let missing = if self.log.is_some() { NOT_IN_LOG } else { NO_LOG };
-        let first = answers.into_iter().next();
-        first.unwrap_or_else(|| Attribution::unknown(missing))
+        let mut answers = answers.into_iter();
+        answers.next().unwrap_or_else(|| Attribution::unknown(missing))
     }
 
     fn is_nothing_recorded<T: Tracked>(&self, object: &T) -> bool {
@@ -339,10 +338,7 @@ fn author_of_listed<'e, T: Judged>(
     let newest = objects.iter().max_by_key(|version| created(&version.object))?;
     let is_older = |version: &&'e Version<T>| {
         let entries = owning_entries(&version.object, field);
-        let written = entries
-            .map(|entry| time_of(entry.time.as_deref()))
-            .max()
-            .flatten();
+        let written = entries.filter_map(|entry| time_of(entry.time.as_deref())).max();
         ptr::eq(*version, *newest) || written.is_some_and(|at| Some(at) < created(&newest.object))
     };
     if objects.iter().all(is_older) {
@@ -379,10 +375,8 @@ fn time_of(timestamp: Option<&str>) -> Option<Micros> {
 
 /// The second that begins with a timestamp, with a tolerance on both sides.
 fn second_of(at: Micros, tolerance: Micros) -> Edge {
-    Edge::between(
-        at.saturating_sub(tolerance),
-        at.saturating_add(SECOND + tolerance),
-    )
+    let end = at.saturating_add(SECOND + tolerance);
+    Edge::between(at.saturating_sub(tolerance), end)
 }
 
 /// Whether a request deletes one object, or all objects of a namespace.

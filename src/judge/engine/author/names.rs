@@ -27,7 +27,6 @@ const HUB: [&str; 6] = [
 /// The ends of user agents of the hub's own controllers. In a test environment they share one user with all clients.
 const HUB_AGENTS: [&str; 2] = ["/generic-garbage-collector", "/namespace-controller"];
 
-/// A name by which the hub records a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WriterName<'e> {
     /// The user in the audit log; none for a field manager.
@@ -74,9 +73,8 @@ impl<'e> WriterName<'e> {
 
 /// Whether a program or a field manager is kubectl, which has a field manager for each subcommand.
 pub(in crate::engine) fn is_kubectl(program: &str) -> bool {
-    matches!(program, "kubectl" | "kubectl.exe")
-        || program.starts_with("kubectl-")
-        || program.starts_with("kubectl_")
+    let rest = program.strip_prefix("kubectl");
+    rest.is_some_and(|rest| matches!(rest, "" | ".exe") || rest.starts_with(['-', '_']))
 }
 
 /// The names of the judged implementation. Configured names are exhaustive; inferred names are not.
@@ -142,7 +140,6 @@ impl<'e> ImplementationNames<'e> {
         }
     }
 
-    /// The author with a name.
     pub(super) fn of_writer(&self, name: WriterName<'e>) -> Attribution<'e> {
         let is_inferred = self.inferred.contains(&name);
         let author = if name.is_suite() {
@@ -175,20 +172,16 @@ impl<'e> ImplementationNames<'e> {
     }
 
     fn excludes_kubectl(&self, writers: &Writers<'e>) -> bool {
-        let mut programs = self
-            .configured
-            .agents
-            .iter()
-            .chain(&self.configured.field_managers)
-            .peekable();
-        if programs.peek().is_some() {
-            return !programs.any(|program| is_kubectl(program));
+        let programs = [&self.configured.agents[..], &self.configured.field_managers].concat();
+        if !programs.is_empty() {
+            return !programs.iter().any(|program| is_kubectl(program));
         }
         // A script that creates the objects with kubectl may be the implementation.
         let has_client = self.inferred.iter().any(|name| name.is_client());
-        let creates = writers.iter().any(|(name, written)| {
-            name.is_client() && name.is_kubectl() && written.counts.contains_key("create")
-        });
+        let mut clients = writers
+            .iter()
+            .filter(|(name, _)| name.is_client() && name.is_kubectl());
+        let creates = clients.any(|(_, written)| written.counts.contains_key("create"));
         has_client || (!self.inferred.is_empty() && !creates)
     }
 
@@ -215,9 +208,8 @@ impl<'e> ImplementationNames<'e> {
     /// Why authors are unknown, with the flags that are missing and their values.
     fn advice(&self, writers: &Writers<'e>) -> Reason {
         let words = format!("the names of the {} are not configured", self.role.noun());
-        let missing = [true, false]
-            .into_iter()
-            .filter(|are_clients| !self.has_names(*are_clients));
+        let sorts = [true, false].into_iter();
+        let missing = sorts.filter(|are_clients| !self.has_names(*are_clients));
         let candidates = missing.flat_map(|are_clients| self.candidates(are_clients));
         let mut flags: Vec<String> = candidates.map(|name| self.flags(name, writers)).collect();
         if flags.is_empty() {
@@ -277,7 +269,6 @@ impl<'e> ImplementationNames<'e> {
     }
 }
 
-/// The configured names of a role.
 fn configured(evidence: &Evidence, role: Role) -> Identity {
     let claim = &evidence.header.claim;
     match role {

@@ -204,28 +204,25 @@ pub(in crate::engine) fn owners<'e, T: Tracked>(object: &'e T, field: &str) -> B
 pub(super) fn is_partly_removed<T: Tracked>(before: &T, after: &T, field: &str) -> bool {
     let is_owned = |path| entries(after).iter().any(|entry| entry.owns.contains(path));
     let mut parts = entries(before).iter().flat_map(|entry| entry.owns.iter());
-    parts.any(|path| contains(field, path) && !is_owned(path))
+    parts.any(|path| is_part_of(path, field) && !is_owned(path))
 }
 
 /// The entries with that field, a part of it, or a field that contains it.
 pub(super) fn owning_entries<'e, T: Tracked>(object: &'e T, field: &str) -> impl Iterator<Item = &'e Writer> {
-    let is_owned = move |path: &str| contains(path, field) || contains(field, path);
+    let is_owned = move |path: &str| is_part_of(field, path) || is_part_of(path, field);
     let is_owner = move |entry: &&Writer| entry.owns.iter().any(|path| is_owned(path));
     entries(object).iter().filter(is_owner)
 }
 
-/// Whether a path is another one, or a part of it.
-fn contains(path: &str, part: &str) -> bool {
-    let rest = part.strip_prefix(path);
+pub(crate) fn is_part_of(path: &str, field: &str) -> bool {
+    let rest = path.strip_prefix(field);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// The entries of an object's managedFields.
 pub(super) fn entries<T: Tracked>(object: &T) -> &[Writer] {
     object.metadata().writers.as_deref().unwrap_or_default()
 }
 
-/// The field managers of entries.
 pub(super) fn field_managers<'e>(entries: impl IntoIterator<Item = &'e Writer>) -> BTreeSet<&'e str> {
     let names = entries.into_iter().map(|entry| &*entry.manager);
     names.filter(|name| is_recorded_manager(name)).collect()
@@ -247,7 +244,6 @@ pub(super) struct Written<'e> {
 
 pub(super) type Writers<'e> = BTreeMap<WriterName<'e>, Written<'e>>;
 
-/// All writers of the judged objects that a role publishes.
 pub(super) fn writers_of_role(evidence: &Evidence, role: Role) -> Writers<'_> {
     match role {
         Role::Manager => of_histories(evidence, role, &evidence.profiles, Scope::holds),
@@ -265,10 +261,7 @@ fn of_histories<'e, T: Tracked>(
     holds: fn(&Scope, &T) -> bool,
 ) -> Writers<'e> {
     let scope = &evidence.header.scope;
-    let is_in_scope = |history: &&History<T>| {
-        let mut versions = history.versions.iter();
-        versions.any(|version| holds(scope, &version.object))
-    };
+    let is_in_scope = |history: &&History<T>| history.objects().any(|object| holds(scope, object));
     let is_untouched = |history: &&History<T>| !is_touched(evidence, role.objects(), key(history));
     let mut counted: Vec<&History<T>> = histories.iter().filter(is_in_scope).collect();
     if counted.iter().any(is_untouched) {
@@ -399,15 +392,12 @@ impl<'e> WriterNames<'e> {
 
     /// The clients that wrote an object.
     pub fn of_history<T: Tracked>(&self, history: &'e History<T>) -> HistoryWriters<'_, 'e, T> {
-        let authors = if T::KIND == KIND {
-            &self.profiles
-        } else {
-            &self.slices
-        };
-        let timeline = Timeline::of_name(self.evidence, &[history]);
+        let is_profile = T::KIND == KIND;
         HistoryWriters {
-            authors,
-            changes: timeline.all_changes().collect(),
+            authors: if is_profile { &self.profiles } else { &self.slices },
+            changes: Timeline::of_name(self.evidence, &[history])
+                .all_changes()
+                .collect(),
         }
     }
 }

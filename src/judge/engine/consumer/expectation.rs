@@ -20,7 +20,6 @@ const GIVE_IT_WORK: &str = "the consumer does not call every member; give it wor
 pub(super) const NEVER_HAD_CALLED: &str = "the consumer never called the member to which its access ended";
 pub(super) const HAD_CALLED_AT_FIRST: &str =
     "the consumer called the member too briefly before its access ended";
-/// The reason if a period was too short.
 pub(super) const TOO_SHORT: &str = "the run did not wait as long as the consumer may take";
 /// The reason if the consumer reached one control of several with the same difficulty.
 const REACHED_ANOTHER: &str = "the consumer reached the control of another scenario of the same kind";
@@ -28,11 +27,9 @@ const REACHED_ANOTHER: &str = "the consumer reached the control of another scena
 /// What a rule that consists of expectations does differently from others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpecialCases {
-    /// Why the rule is skipped for a consumer.
     pub(crate) skipped: fn(&ConsumerSpec) -> Option<Reason>,
     /// Why an expectation is not judged.
     pub(crate) unjudged: fn(&Case) -> Option<Reason>,
-    /// Whether a violation is a warning only.
     pub(crate) is_warning: fn(&Case) -> bool,
 }
 
@@ -45,7 +42,6 @@ pub(crate) struct Case<'r, 'e> {
     pub(super) acts: Vec<Act<'e>>,
 }
 
-/// Judges the expectations of a rule.
 pub(super) fn evaluate(
     run: &ConsumerRun,
     rule: &str,
@@ -54,18 +50,13 @@ pub(super) fn evaluate(
     findings: &mut Findings,
 ) {
     let expectations = run.testbed.expectations.iter();
-    let cases = expectations
-        .filter(|expectation| expectation.rule == rule)
-        .map(|expectation| {
-            let mut case = Case {
-                run,
-                words,
-                expectation,
-                acts: Vec::new(),
-            };
-            case.acts = run.acts(&expectation.url, case.period());
-            case
-        });
+    let own = expectations.filter(|expectation| expectation.rule == rule);
+    let cases = own.map(|expectation| Case {
+        run,
+        words,
+        expectation,
+        acts: run.acts(&expectation.url, period(expectation)),
+    });
     let answers = cases.map(|case| (case.scenario().is_some(), case.answer(special)));
     let answers: Vec<(bool, Answer)> = answers.collect();
     let is_any_control_kept = answers.contains(&(true, Answer::Kept));
@@ -94,9 +85,8 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    /// The period of the expectation.
     pub(crate) fn period(&self) -> RangeInclusive<Micros> {
-        micros(self.expectation.from)..=micros(self.expectation.until)
+        period(self.expectation)
     }
 
     /// The part of the period after the consumer must have followed the change that begins it.
@@ -161,11 +151,13 @@ impl<'e> Case<'_, 'e> {
             return Answer::Unknown(format!("the consumer did not call the member of {name}").into());
         };
         let object = self.run.profile_ref(&self.expectation.profile);
-        let finding = Finding::on(object, message)
-            .at(&self.words.path)
-            .expected(expected);
-        Answer::broken(finding.observed(observed))
+        let finding = Finding::on(object, message).at(&self.words.path);
+        Answer::broken(finding.expected(expected).observed(observed))
     }
+}
+
+fn period(expectation: &Expectation) -> RangeInclusive<Micros> {
+    micros(expectation.from)..=micros(expectation.until)
 }
 
 /// Something that the consumer did for a member.
@@ -187,19 +179,16 @@ impl<'e> ConsumerRun<'e> {
         let leads_to_url =
             |call: &&MemberCall| matches!(&call.what, CallEvent::Proxied { host } if is_way_to(url, host));
         let calls = calls.chain(self.member_calls().filter(leads_to_url));
-        let runs = self
-            .plugin_runs()
-            .filter(|run| is_run_for(run, url) && !gives_credential(run));
+        let runs = self.plugin_runs().filter(|run| is_run_for(run, url));
+        let runs = runs.filter(|run| !gives_credential(run));
         let outputs = self.testbed.outputs.iter().flat_map(|snapshot| {
             let outputs = snapshot.outputs.iter();
             let outputs = outputs.filter(|output| output.servers.contains(url));
             outputs.map(|output| Act::Output(snapshot.at, output))
         });
-        let acts = calls
-            .map(Act::Call)
-            .chain(runs.map(Act::PluginRun))
-            .chain(outputs);
-        let mut acts: Vec<Act> = acts.filter(|act| period.contains(&micros(act.at()))).collect();
+        let acts = calls.map(Act::Call).chain(runs.map(Act::PluginRun));
+        let mut acts: Vec<Act> = acts.chain(outputs).collect();
+        acts.retain(|act| period.contains(&micros(act.at())));
         acts.sort_by_key(Act::at);
         acts
     }
@@ -261,7 +250,6 @@ fn is_act(call: &MemberCall) -> bool {
     }
 }
 
-/// Whether the plugin was run for a URL.
 pub(super) fn is_run_for(run: &PluginCall, url: &str) -> bool {
     run.cluster.as_ref().is_some_and(|cluster| cluster.server == url)
 }

@@ -24,7 +24,6 @@ pub(crate) use self::{
 
 /// The reason if the evidence was recorded before runs stated what they expect.
 const RECORD_AGAIN: &str = "the evidence has no expectations: record it again";
-/// The reason if the consumer never called a control.
 pub(crate) const NEVER_CALLED: &str = "the consumer never called the member of a control profile: check that it runs, reads the \
      namespaces of the run, and has a plugin for the provider";
 /// The most publications or expectations that are judged. A run has a few hundred.
@@ -32,7 +31,6 @@ const MOST_PUBLICATIONS: usize = 5_000;
 /// The most calls that are judged; a run records no more.
 const MOST_CALLS: usize = 50_000;
 
-/// A consumer on the testbed.
 pub(crate) struct ConsumerRun<'e> {
     pub(crate) evidence: &'e Evidence,
     pub(crate) testbed: &'e Testbed,
@@ -57,14 +55,14 @@ impl<'e> ConsumerRun<'e> {
             let gap = evidence.gaps(Kind::Testbed).next();
             return Err(gap.map_or(RECORD_AGAIN.into(), |gap| gap.reason.clone()));
         }
+        let settle = testbed
+            .settle_seconds
+            .and_then(|seconds| Micros::try_from(seconds).ok());
+        let settle = settle.map(|seconds| seconds.saturating_mul(SECOND));
         let mut run = Self {
             evidence,
             testbed,
-            settle: testbed
-                .settle_seconds
-                .and_then(|seconds| Micros::try_from(seconds).ok())
-                .map(|seconds| seconds.saturating_mul(SECOND))
-                .ok_or(NEVER_CALLED.into()),
+            settle: settle.ok_or(NEVER_CALLED.into()),
             calls: HashMap::new(),
             versions: Vec::new(),
         };
@@ -94,7 +92,6 @@ impl<'e> ConsumerRun<'e> {
         }
     }
 
-    /// All that reached members, in order of time.
     pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
         self.evidence.member_calls.iter().flat_map(|log| &log.events)
     }
@@ -114,12 +111,10 @@ impl<'e> ConsumerRun<'e> {
         calls.filter(move |call| period.contains(&micros(call.at)))
     }
 
-    /// The runs of the credential plugin, in order of time.
     pub(crate) fn plugin_runs(&self) -> impl Iterator<Item = &'e PluginCall> + use<'e> {
         self.evidence.plugin_calls.iter().flat_map(|log| &log.events)
     }
 
-    /// The calls of a hook.
     pub(crate) fn hooks(&self, action: DriverAction) -> impl DoubleEndedIterator<Item = &'e HookCall> {
         let calls = self.testbed.hook_calls.iter();
         calls.filter(move |call| call.action == action)
@@ -157,9 +152,8 @@ impl<'e> ConsumerRun<'e> {
     fn entries_at(&self, at: Micros) -> impl Iterator<Item = (&'e ClusterProfile, &'e AccessProvider)> {
         let since = self.settle.as_ref().map_or(Micros::MIN, |settle| {
             let since = at.saturating_sub(*settle);
-            let pauses = self
-                .pauses()
-                .filter(|pause| *pause.start() <= at && since <= *pause.end());
+            let pauses = self.pauses();
+            let pauses = pauses.filter(|pause| *pause.start() <= at && since <= *pause.end());
             let stopped = pauses.map(|pause| pause.start().saturating_sub(*settle));
             stopped.chain([since]).min().unwrap_or(since)
         });
@@ -168,7 +162,6 @@ impl<'e> ConsumerRun<'e> {
         read.flat_map(|version| known(version.profile, self.consumer()).map(|entry| (version.profile, entry)))
     }
 
-    /// All published entries of known providers.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &'e AccessProvider> {
         let versions = self.versions.iter();
         versions.flat_map(|version| known(version.profile, self.consumer()))
@@ -221,10 +214,8 @@ pub(crate) struct AccessEntry<'r, 'e> {
     pub(crate) provider: &'e AccessProvider,
 }
 
-/// Judges a consumer's run.
 type JudgeRun = Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>;
 
-/// A rule on a consumer's run.
 pub(crate) struct ConsumerRule {
     /// What did not happen if nothing was examined.
     nothing_happened: Cow<'static, str>,
@@ -246,7 +237,6 @@ impl ConsumerRule {
         }
     }
 
-    /// Skipped for the reason that this gives.
     pub(crate) fn unless(self, skipped: fn(&ConsumerSpec) -> Option<Reason>) -> Self {
         Self { skipped, ..self }
     }
@@ -367,7 +357,6 @@ fn server(entry: &AccessProvider) -> &str {
     entry.cluster.server.as_deref().unwrap_or_default()
 }
 
-/// A time as microseconds.
 pub(crate) fn micros(at: Timestamp) -> Micros {
     at.as_microsecond()
 }

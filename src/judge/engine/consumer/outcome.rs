@@ -36,9 +36,9 @@ impl<'e> Case<'_, 'e> {
             Expect::StopsCalling {} => self.stops_calling(),
             Expect::Moves { from } => self.moves(from),
             Expect::RefusesCertificate {} => {
+                let url = redacted(&self.expectation.url);
                 let never_tried = format!(
-                    "the consumer never tried to reach {}, whose certificate another authority signed",
-                    redacted(&self.expectation.url)
+                    "the consumer never tried to reach {url}, whose certificate another authority signed"
                 );
                 self.each_connection(|call| !call.was_trusted(), never_tried)
             }
@@ -65,10 +65,9 @@ impl<'e> Case<'_, 'e> {
         }
         self.check_calls_all_controls()?;
         if self.run.consumer().rolls_out {
-            return Err(
-                "the consumer rolls out in steps, and may not have reached all members of its decision yet"
-                    .into(),
-            );
+            let reason =
+                "the consumer rolls out in steps, and may not have reached all members of its decision yet";
+            return Err(reason.into());
         }
         Ok(self.missing("no call"))
     }
@@ -111,10 +110,9 @@ impl<'e> Case<'_, 'e> {
         let until = *self.period().end();
         let calls = self.run.calls_to(&self.expectation.url);
         let closed = calls.filter(|call| matches!(call.what, CallEvent::Closed {}));
-        let closed = closed
-            .map(|call| micros(call.at))
-            .filter(|at| self.period().contains(at));
-        let closed = closed.max().ok_or("the member did not end its connections")?;
+        let closed = closed.map(|call| micros(call.at));
+        let closed = closed.filter(|at| self.period().contains(at)).max();
+        let closed = closed.ok_or("the member did not end its connections")?;
         if self.acts.iter().any(|act| micros(act.at()) > closed) {
             return Ok(Answer::Kept);
         }
@@ -126,9 +124,9 @@ impl<'e> Case<'_, 'e> {
                 "the run was shorter than the consumer's interval between calls to these members".into(),
             );
         }
+        let closed = timestamp(closed);
         Ok(self.wrong(format!(
-            "no call since {}, when both members ended all connections, and calls to the other",
-            timestamp(closed)
+            "no call since {closed}, when both members ended all connections, and calls to the other"
         )))
     }
 
@@ -139,10 +137,8 @@ impl<'e> Case<'_, 'e> {
         let count = |url: &str| self.run.connections_to(url, self.period()).count();
         let connections = self.run.member_calls().filter(|call| super::is_connection(call));
         let connections = connections.filter(|call| self.period().contains(&micros(call.at)));
-        let urls = connections.map(|call| &*call.url);
-        let urls: Vec<&str> = urls
-            .filter(|url| *url == own_url || other_urls.contains(url))
-            .collect();
+        let mut urls: Vec<&str> = connections.map(|call| &*call.url).collect();
+        urls.retain(|url| *url == own_url || other_urls.contains(url));
         let turns = urls.windows(2).filter(|pair| pair[0] != pair[1]).count();
         let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
         let unrelated = addresses.filter(|url| *url != own_url && !other_urls.contains(url));
@@ -152,9 +148,8 @@ impl<'e> Case<'_, 'e> {
 
     /// Whether the consumer watched the member, or came back to it in less than that time, before its connections ended.
     fn returns_within(&self, span: Micros) -> bool {
-        let acts = self
-            .run
-            .acts(&self.expectation.url, Micros::MIN..=*self.period().end());
+        let until = *self.period().end();
+        let acts = self.run.acts(&self.expectation.url, Micros::MIN..=until);
         let returns = |pair: &[Act]| micros(pair[1].at()) - micros(pair[0].at()) <= span;
         acts.iter().any(Act::goes_on) || (acts.len() > 1 && acts.windows(2).all(returns))
     }
@@ -162,12 +157,8 @@ impl<'e> Case<'_, 'e> {
     fn stops_calling(&self) -> Outcome {
         let settled = self.settled_period()?;
         let url = &*self.expectation.url;
-        let runs = self
-            .run
-            .plugin_runs()
-            .filter(|run| is_run_for(run, url))
-            .map(Act::PluginRun);
-        let acts = self.acts.iter().copied().chain(runs);
+        let runs = self.run.plugin_runs().filter(|run| is_run_for(run, url));
+        let acts = self.acts.iter().copied().chain(runs.map(Act::PluginRun));
         let late = acts.filter(|act| settled.contains(&micros(act.at())));
         if let Some(act) = late.min_by_key(|act| (act.is_output(), act.at())) {
             return self.late(&act);
@@ -188,11 +179,9 @@ impl<'e> Case<'_, 'e> {
     fn moves(&self, from: &str) -> Outcome {
         let late = self.run.acts(from, self.settled_period()?);
         let late = late.iter().min_by_key(|act| (act.is_output(), act.at()));
-        let mut connections = self.connections().peekable();
-        if connections.peek().is_some()
-            && !self.acts.is_empty()
-            && connections.all(|call| !call.was_trusted())
-        {
+        let connections: Vec<&MemberCall> = self.connections().collect();
+        let has_failed = !connections.is_empty() && connections.iter().all(|call| !call.was_trusted());
+        if has_failed && !self.acts.is_empty() {
             self.check_alive()?;
             return Ok(self.missing("connections that failed"));
         }
@@ -273,7 +262,6 @@ impl<'e> Case<'_, 'e> {
         )))
     }
 
-    /// The member's credentials that expire, with the time.
     fn expired_credentials(&self) -> BTreeMap<u64, Timestamp> {
         let answers = self.run.plugin_runs().map(|run| &run.answer);
         let expiring = answers.filter_map(|answer| match answer {
@@ -289,11 +277,9 @@ impl<'e> Case<'_, 'e> {
 
     /// The requests to the member in the period with a credential of its own, each with the number of that and the status.
     fn requests(&self) -> impl Iterator<Item = (&'e MemberCall, u64, u16)> {
-        let member = &*self.expectation.member;
-        let calls = self
-            .run
-            .member_calls()
-            .filter(|call| self.period().contains(&micros(call.at)));
+        let (member, period) = (&*self.expectation.member, self.period());
+        let calls = self.run.member_calls();
+        let calls = calls.filter(move |call| period.contains(&micros(call.at)));
         calls.filter_map(move |call| match &call.what {
             CallEvent::Request {
                 credential: MemberCredential::Of { member: of, serial },
@@ -316,17 +302,15 @@ impl<'e> Case<'_, 'e> {
         let length = micros(*last) - micros(*first);
         let own = self.occasions(url, writes, 0);
         let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
-        let others =
-            addresses.filter(|other| *other != url && self.run.calls_to(other).any(|call| call.at < *first));
-        let others: Vec<[usize; 2]> = others
-            .map(|other| [0, length].map(|earlier| self.occasions(other, writes, earlier)))
-            .collect();
+        let mut others: Vec<&str> = addresses.filter(|other| *other != url).collect();
+        others.retain(|other| self.run.calls_to(other).any(|call| call.at < *first));
+        let occasions = |other| [0, length].map(|earlier| self.occasions(other, writes, earlier));
+        let others: Vec<[usize; 2]> = others.into_iter().map(occasions).collect();
         let usual = others.iter().map(|[during, _]| *during).max().unwrap_or(0);
         let more = others
             .iter()
-            .map(|[during, before]| during.saturating_sub(*before))
-            .min();
-        let excess = own.saturating_sub(usual).max(more.unwrap_or(0));
+            .map(|[during, before]| during.saturating_sub(*before));
+        let excess = own.saturating_sub(usual).max(more.min().unwrap_or(0));
         if excess == 0 {
             return Ok(Answer::Kept);
         }
@@ -365,9 +349,9 @@ impl<'e> Case<'_, 'e> {
             return Ok(self.wrong(Act::PluginRun(run).to_string()));
         }
         if runs.iter().any(|run| member(run).is_none()) {
-            return Err(
-                "the consumer ran the plugin with neither a server nor the configuration of a profile".into(),
-            );
+            let reason =
+                "the consumer ran the plugin with neither a server nor the configuration of a profile";
+            return Err(reason.into());
         }
         self.kept_if_alive()
     }
@@ -376,11 +360,11 @@ impl<'e> Case<'_, 'e> {
         let Some(mentions) = &self.run.evidence.mentions else {
             return Ok(Answer::NotApplicable);
         };
-        let reports = mentions.found.iter();
-        let reports = reports.filter(|mention| !matches!(mention.place, MentionLocation::Object { .. }));
-        let about: Vec<&Mention> = reports
-            .filter(|mention| mention.names.contains(&self.expectation.profile.name))
-            .collect();
+        let mut about: Vec<&Mention> = mentions.found.iter().collect();
+        about.retain(|mention| {
+            let is_report = !matches!(mention.place, MentionLocation::Object { .. });
+            is_report && mention.names.contains(&self.expectation.profile.name)
+        });
         if about.iter().any(|mention| mention.names.contains(&other.name)) {
             return Ok(Answer::Kept);
         }

@@ -68,20 +68,14 @@ fn by_object<'e>(
         Published::Slice(_) => !are_profiles,
         Published::Terminating { .. } | Published::Deleted {} => false,
     });
-    let mut objects: BTreeMap<ObjectKey, Vec<&Request>> = of_kind
-        .map(|publication| (publication.object.clone(), Vec::new()))
-        .collect();
+    let objects = of_kind.map(|publication| (publication.object.clone(), Vec::new()));
+    let mut objects: BTreeMap<ObjectKey, Vec<&Request>> = objects.collect();
     let namespaces: BTreeSet<String> = objects.keys().map(|object| object.namespace.clone()).collect();
-    let accepted = log
-        .events
-        .iter()
-        .filter(|request| request.is_write() && request.changed != Some(false));
+    let writes = log.events.iter().filter(|request| request.is_write());
+    let accepted = writes.filter(|request| request.changed != Some(false));
     for request in accepted.filter(|request| run.sent(request)) {
         let (namespace, name) = request.namespace_and_name();
-        let object = ObjectKey {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
+        let object = ObjectKey::new(namespace, name);
         let is_judged = namespaces.contains(namespace) && (are_profiles || name.is_empty());
         if is_judged || objects.contains_key(&object) {
             objects.entry(object).or_default().push(request);

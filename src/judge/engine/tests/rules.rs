@@ -48,11 +48,7 @@ fn profile_rules() -> Vec<Rule> {
             state(labelled_answer).of_others(),
         ),
         on_profiles("test/group", "inventory", group(group_key, one_profile)),
-        on_profiles(
-            "test/stable",
-            "inventory",
-            stable(answer_value, "the label changed"),
-        ),
+        on_profiles("test/stable", "inventory", stable(answer_value)),
         on_profiles(
             "test/change",
             "timeline",
@@ -154,7 +150,7 @@ fn few_writes(writes: &Writes<'_, '_, ClusterProfile>, _: &Hub) -> Answer {
         refill: 30 * SECOND,
         at_least: 0,
     };
-    writes.within(bucket, "writes", Finding::at_path("metadata", "too many writes"))
+    writes.within(bucket, "writes", "metadata")
 }
 
 fn answer_value(profile: &ClusterProfile) -> Option<Value> {
@@ -196,9 +192,7 @@ fn one_slice(_: &DecisionKey, slices: &[&PlacementDecision], _: &Hub) -> Answer 
 
 /// A decision names only profiles that exist.
 fn existing_profile(reference: &Reference) -> Answer {
-    Answer::broken_if(reference.profile.is_none(), || {
-        reference.finding("the profile does not exist")
-    })
+    Answer::broken_if(reference.profile.is_none(), || reference.finding())
 }
 
 /// No cluster leaves a decision and comes back.

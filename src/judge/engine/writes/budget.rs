@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Authored, Count, Value, Write, Writes, named::names};
 use crate::{
-    engine::{change::changed_fields, judged::is_status, prelude::*},
+    engine::{author::is_part_of, change::changed_fields, prelude::*},
     time::{Bucket, skew},
 };
 
@@ -32,8 +32,9 @@ const TIMES_TOO_COARSE: Reason = Reason::known(
 );
 
 impl<'e, T: Judged> Writes<'_, 'e, T> {
-    /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `what` names them in the plural.
-    pub(crate) fn within(&self, bucket: Bucket, what: &str, finding: Finding) -> Answer {
+    /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `what` names them in the plural,
+    /// and `path` is the field that they change.
+    pub(crate) fn within(&self, bucket: Bucket, what: &str, path: &str) -> Answer {
         if !is_likely_overdrawn(bucket, self.all()) {
             return self.unless_missed(Answer::Kept);
         }
@@ -45,11 +46,8 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
             let spans = spans.map(|draw| self.span(&own[draw.first..=draw.last], what));
             let longest = edges[worst.last].latest - edges[worst.first].earliest;
             let reported = own[worst.last].reported - own[worst.first].reported;
-            return Answer::broken(
-                finding
-                    .expected(allowance(bucket, longest, reported))
-                    .observed(spans.collect::<Vec<String>>().join("; ")),
-            );
+            let finding = Finding::at_field(path, spans.collect::<Vec<String>>().join("; "));
+            return Answer::broken(finding.expected(allowance(bucket, longest, reported)));
         }
         if is_likely_overdrawn(bucket, own.iter().copied()) {
             return Answer::Unknown(TIMES_TOO_COARSE);
@@ -64,17 +62,12 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
     }
 
     /// Kept if the changes of each value, by its path, stay within a budget.
-    pub(crate) fn values_within(
-        &self,
-        bucket: Bucket,
-        values: fn(&T) -> Vec<Value>,
-        finding: fn(String) -> Finding,
-    ) -> Answer {
+    pub(crate) fn values_within(&self, bucket: Bucket, values: fn(&T) -> Vec<Value>) -> Answer {
         if !self.versions().any(|object| !values(object).is_empty()) {
             return Answer::NotApplicable;
         }
         let answer = Answer::each(self.changes(values), |(path, changes)| {
-            changes.within(bucket, "changes", finding(path))
+            changes.within(bucket, "changes", &path)
         });
         self.unless_missed(answer.or_kept())
     }
@@ -108,7 +101,7 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
     }
 
     /// Broken if the implementation sent several writes that changed nothing. A single one may be a retry after a lost response.
-    pub(crate) fn each_changes_something(&self, finding: Finding) -> Answer {
+    pub(crate) fn each_changes_something(&self, path: &str) -> Answer {
         let changed = |write: &Write<'e, T>| write.request.and_then(|request| request.changed);
         let Authored { mut own, mut unknown } = self.authored();
         own.retain(|write| changed(write).is_some());
@@ -123,22 +116,19 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
         match (own.len(), unknown.into_iter().next()) {
             (0 | 1, Some((_, reason))) if may_be_broken => Answer::Unknown(reason),
             (0, _) => Answer::Kept,
-            (1, _) => Answer::warning(empty_writes(&own, count, finding)),
-            _ => Answer::broken(empty_writes(&own, count, finding)),
+            (1, _) => Answer::warning(empty_writes(&own, count, path)),
+            _ => Answer::broken(empty_writes(&own, count, path)),
         }
     }
 }
 
 /// The finding on writes that changed nothing, of a number of writes in all.
-fn empty_writes<T>(empty: &[&Write<T>], count: usize, finding: Finding) -> Finding {
+fn empty_writes<T>(empty: &[&Write<T>], count: usize, path: &str) -> Finding {
     let requests = empty.iter().filter_map(|write| write.request);
-    let users: BTreeSet<&str> = requests.map(|request| &*request.user).collect();
-    finding.observed(format!(
-        "{} of {count} writes by {} changed nothing, first at {}",
-        empty.len(),
-        listed(&users),
-        timestamp(empty[0].reported)
-    ))
+    let users = listed(&requests.map(|request| &*request.user).collect());
+    let (number, first) = (empty.len(), timestamp(empty[0].reported));
+    let observed = format!("{number} of {count} writes by {users} changed nothing, first at {first}");
+    Finding::at_field(path, observed)
 }
 
 /// Whether writes overdraw a bucket if nothing was late and no clock was wrong.
@@ -204,7 +194,7 @@ fn sent(request: &Request) -> BTreeSet<String> {
     let body = request.body.iter().filter(|_| &*request.verb == "patch");
     let body = body.filter(|body| body.parts.iter().all(|part| part != "metadata.name"));
     let parts = body.flat_map(|body| &body.parts);
-    let parts = parts.filter(|part| !is_of_status || is_status(part));
+    let parts = parts.filter(|part| !is_of_status || is_part_of(part, "status"));
     parts.map(|part| redacted(part)).collect()
 }
 

@@ -12,7 +12,6 @@ use proptest::{prelude::*, strategy::ValueTree as _};
 use super::{Count, named::names};
 use crate::{
     engine::{Answer, Hub},
-    subjects::Finding,
     time::{Bucket, Edge, SECOND},
     timeline::laws::{
         assert_law,
@@ -53,7 +52,7 @@ fn answers(evidence: &Evidence, bucket: Bucket) -> BTreeMap<String, Answer> {
     let mut answers = BTreeMap::new();
     for named in names::<ClusterProfile>(&hub, Count::Observed) {
         for writes in named.of_each_object(Count::Observed) {
-            let answer = writes.within(bucket, "writes", Finding::at_path("status", "too often"));
+            let answer = writes.within(bucket, "writes", "status");
             let uid = writes
                 .history
                 .map(|history| history.last().metadata.uid.to_string());

@@ -241,29 +241,16 @@ pub(crate) struct WritesRule<T> {
 /// Whether a request shows enough, and what is missing in the others.
 type NeededRequest = (fn(&Request) -> bool, &'static str);
 
-pub(crate) fn writes(
-    count: Count,
-    check: fn(&Writes<'_, '_, ClusterProfile>, &Hub) -> Answer,
-) -> WritesRule<ClusterProfile> {
-    WritesRule::of(count, check)
-}
-
-pub(crate) fn slice_writes(
-    count: Count,
-    check: fn(&Writes<'_, '_, PlacementDecision>, &Hub) -> Answer,
-) -> WritesRule<PlacementDecision> {
-    WritesRule::of(count, check)
+/// A rule on all writes to each profile or slice.
+pub(crate) fn writes<T>(count: Count, check: fn(&Writes<'_, '_, T>, &Hub) -> Answer) -> WritesRule<T> {
+    WritesRule {
+        check,
+        count,
+        needs: None,
+    }
 }
 
 impl<T> WritesRule<T> {
-    fn of(count: Count, check: fn(&Writes<'_, '_, T>, &Hub) -> Answer) -> Self {
-        Self {
-            check,
-            count,
-            needs: None,
-        }
-    }
-
     /// What the audit log has to show of a request. If it shows that of no request, the rule is skipped for this reason.
     pub(crate) fn needs(mut self, shows: fn(&Request) -> bool, missing: &'static str) -> Self {
         self.needs = Some((shows, missing));

@@ -20,7 +20,6 @@ const LOG_ERROR: Micros = SECOND;
 /// How late a watch usually is, at most.
 const USUAL_DELAY: Micros = SECOND;
 
-/// The evidence of writes to the objects of one name.
 pub(super) struct NamedWrites<'h, 'e, T> {
     pub(super) hub: &'h Hub<'e>,
     pub(super) name: (&'e str, &'e str),
@@ -98,7 +97,6 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         self.object.is_none_or(|object| object.judges(received))
     }
 
-    /// The writes to each object, from one source.
     pub(super) fn of_each_object(&'h self, count: Count) -> Vec<Writes<'h, 'e, T>> {
         let writes = |source, history, writes| Writes {
             named: self,
@@ -204,7 +202,6 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     }
 }
 
-/// The writes to one object that the watch observed.
 fn observed<'e, T: Judged>(
     timeline: &Timeline<'e, T>,
     history: &'e History<T>,

@@ -25,23 +25,7 @@ usage: ci/coverage                        writes docs/coverage.md
   --all   list also the sentences that have neither a keyword nor an entry
 exit: 0 no difference, 1 differences, 2 bad usage";
 
-const INTRODUCTION: &str = "\
-# The documents, sentence by sentence
-
-This page is generated from `fixtures/documents` by `just coverage`. It lists each normative sentence of the documents: its
-section, its keywords, and the rules that judge it, or the reason why no rule does. Sentences without a keyword are listed if
-a rule is based on them. The sentences belong to their authors and are not repeated here: each is identified by the first
-twelve digits of the SHA-256 of its text.
-
-`ci/coverage MAP DOCUMENT` compares a document with its map. It lists the sentences that only one of them has, and the rules that
-they touch. A workflow does so each week with the newest texts.
-
-A sentence ends at `.`, `?` or `!` before a word that does not begin in lower case. Headings, code blocks, HTML comments, tables of contents and
-pictures are left out; each paragraph, list item and table cell is read by itself. The digest is that of the text without
-markup and final punctuation, with straight quotes and single spaces. Case counts: `must` and `MUST` differ. Of a Go file, the comments are read, under the name of what they document.
-
-`metav1.Condition` is not mapped: the documents refer to it as a whole.
-";
+const INTRODUCTION: &str = include_str!("introduction.md");
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -94,38 +78,30 @@ fn compare(map: &Map, document: &[Sentence], lists_all: bool) -> Result<(String,
             differences += 1;
             rules.extend(entry.rules.iter().map(String::as_str));
             let answer = answer(section, entry);
-            let _ = writeln!(
-                printed,
-                "\nonly in the map: {path}\n    {digest}, {keywords:?}: {answer}"
-            );
+            printed.push_str(&format!(
+                "\nonly in the map: {path}\n    {digest}, {keywords:?}: {answer}\n"
+            ));
         }
         unmapped.retain(|sentence| is_other(sentence));
     }
     unmapped.retain(|sentence| lists_all || !sentence.keywords.is_empty());
     for sentence in unmapped {
-        let Sentence {
-            section,
-            line,
-            text,
-            digest,
-            keywords,
-        } = sentence;
-        let _ = writeln!(
-            printed,
-            "\nonly in the document: {section}\n    line {line}: {text}"
-        );
-        let _ = write!(printed, "      - {{digest: \"{digest}\"");
+        let (section, line, text) = (&sentence.section, sentence.line, &sentence.text);
+        let (digest, keywords) = (&sentence.digest, &sentence.keywords);
+        printed.push_str(&format!(
+            "\nonly in the document: {section}\n    line {line}: {text}\n"
+        ));
+        printed.push_str(&format!("      - {{digest: \"{digest}\""));
         if !keywords.is_empty() {
             differences += 1;
-            let _ = write!(printed, ", keyword: \"{keywords}\"");
+            printed.push_str(&format!(", keyword: \"{keywords}\""));
         }
         printed.push_str("}\n");
     }
     let rules = Vec::from_iter(rules).join(", ");
-    let _ = writeln!(
-        printed,
-        "\ndifferences: {differences}; rules that they touch: {rules}"
-    );
+    printed.push_str(&format!(
+        "\ndifferences: {differences}; rules that they touch: {rules}\n"
+    ));
     Ok((printed, differences))
 }
 
@@ -143,10 +119,8 @@ fn page(maps: &[Map]) -> String {
         "These follow from sections as a whole. `clusterprofile-conformance explain RULE` says why.\n\n",
     );
     let entries = maps.iter().flat_map(Map::all_entries);
-    let named: BTreeSet<&str> = entries
-        .flat_map(|(_, entry)| &entry.rules)
-        .map(String::as_str)
-        .collect();
+    let named = entries.flat_map(|(_, entry)| &entry.rules);
+    let named: BTreeSet<&str> = named.map(String::as_str).collect();
     for rule in rules::all().iter().filter(|rule| !named.contains(rule.id)) {
         let _ = writeln!(page, "- `{}`: {}", rule.id, rule.facts.first().source);
     }

@@ -8,7 +8,6 @@ use crate::{
     rules::prelude::*,
 };
 
-/// The special cases of a rule.
 pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
     let (suite, name) = rule.split_once('/').unwrap_or_default();
     SpecialCases {
@@ -89,57 +88,40 @@ pub(in crate::rules) fn reads_no_placements(consumer: &ConsumerSpec) -> Option<R
 /// Refusing the second of two profiles does no harm if an Event of its namespace says so.
 fn has_warned(case: &Case) -> bool {
     let profile = &case.expectation.profile;
-    let mentions = case
-        .run
-        .evidence
-        .mentions
-        .iter()
-        .flat_map(|mentions| &mentions.found);
+    let evidence = case.run.evidence;
+    let mentions = evidence.mentions.iter().flat_map(|mentions| &mentions.found);
     let mut warnings = mentions.filter(|mention| {
         matches!(&mention.place, MentionLocation::Event { namespace, warning: true, .. } if *namespace == profile.namespace)
     });
     // A warning may be in what was not read.
-    !case.run.evidence.is_whole(Kind::Mentions)
-        || warnings.any(|mention| mention.names.contains(&profile.name))
+    !evidence.is_whole(Kind::Mentions) || warnings.any(|mention| mention.names.contains(&profile.name))
 }
 
 /// An output names a member, but does not show how a program connects to it.
 fn without_calls(case: &Case) -> Option<Reason> {
     let reason = "the consumer named members in its outputs, but called none; if another program calls them, set outputsOnly in the driver file";
-    let has_output = case
-        .run
-        .testbed
-        .outputs
-        .iter()
-        .any(|snapshot| !snapshot.outputs.is_empty());
+    let mut snapshots = case.run.testbed.outputs.iter();
+    let has_output = snapshots.any(|snapshot| !snapshot.outputs.is_empty());
     (has_output && case.run.all_acts().next().is_none()).then(|| reason.into())
 }
 
 /// No plugin run failed until the scenario ended.
 fn without_failed_plugin(case: &Case) -> Option<Reason> {
-    let until = case
-        .scenario()
-        .map_or(case.expectation.until, |scenario| scenario.until);
+    let scenario = case.scenario();
+    let until = scenario.map_or(case.expectation.until, |scenario| scenario.until);
     let mut runs = case.run.plugin_runs().filter(|run| run.at <= until);
     let has_failed = runs.any(|run| {
-        matches!(
-            run.answer,
-            PluginAnswer::Failed {} | PluginAnswer::Hung {} | PluginAnswer::Garbage {}
-        )
+        use PluginAnswer::{Failed, Garbage, Hung};
+        matches!(run.answer, Failed {} | Hung {} | Garbage {})
     });
     (!has_failed).then(|| "the consumer ran no plugin that was configured to fail".into())
 }
 
 /// The consumer may not have been stopped.
 fn why_not_stopped(case: &Case) -> Option<Reason> {
-    let (stops, starts) = (
-        case.run.hooks(DriverAction::Stop),
-        case.run.hooks(DriverAction::Start),
-    );
-    let mut failures = case
-        .run
-        .hooks(DriverAction::Stop)
-        .chain(case.run.hooks(DriverAction::Start));
+    let [stops, starts] = [DriverAction::Stop, DriverAction::Start].map(|action| case.run.hooks(action));
+    let (stops, starts): (Vec<_>, Vec<_>) = (stops.collect(), starts.collect());
+    let mut failures = stops.iter().chain(&starts);
     if let Some((hook, failure)) =
         failures.find_map(|call| Some((call.action.name(), call.failure.as_deref()?)))
     {

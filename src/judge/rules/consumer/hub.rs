@@ -1,20 +1,18 @@
 //! What a consumer writes on the hub, and what it does with the credentials of members.
 
-use evidence::{
-    CallEvent, MemberCall, MemberCredential, MentionLocation, PluginAnswer, Published, api::names,
-};
+use evidence::{CallEvent, MemberCall, MemberCredential, MentionLocation, PluginAnswer, Published};
 
 use crate::{
     engine::{
         change::changed_fields,
         consumer::{ConsumerRun, ConsumerWrites, micros},
+        object_named,
     },
     rules::prelude::*,
 };
 
 const FINALIZERS: &str = "metadata.finalizers";
 const VERSION: &str = "metadata.resourceVersion";
-const READS_ONLY: &str = "get, list and watch only";
 
 /// The reason for requests on a whole collection.
 const COLLECTION: &str =
@@ -22,12 +20,9 @@ const COLLECTION: &str =
 
 /// `consumer-hub/status-not-written`
 pub(in crate::rules) fn status_not_written(writes: &ConsumerWrites) -> Answer {
-    let requests = writes.requests.iter().copied();
-    let of_status: Vec<_> = requests
-        .filter(|request| &*request.subresource == "status")
-        .collect();
-    let message = "the consumer writes the status of a ClusterProfile";
-    broken_by(&of_status, "status", message, "no write by a consumer")
+    let mut of_status = writes.requests.clone();
+    of_status.retain(|request| &*request.subresource == "status");
+    broken_by(&of_status, "status")
 }
 
 /// `consumer-hub/profile-not-written`
@@ -43,13 +38,7 @@ pub(in crate::rules) fn profile_not_written(writes: &ConsumerWrites) -> Answer {
             Err(reason) => unknown = Answer::Unknown(reason),
         }
     }
-    broken_by(
-        &wrong,
-        VERSION,
-        "the consumer writes a ClusterProfile",
-        READS_ONLY,
-    )
-    .and(unknown)
+    broken_by(&wrong, VERSION).and(unknown)
 }
 
 /// `consumer-placement/read-only-and-feedback-elsewhere`
@@ -58,8 +47,7 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(writes: &ConsumerWrites
     if requests.any(|request| request.namespace_and_name().1.is_empty()) {
         return Answer::Unknown(COLLECTION.into());
     }
-    let message = "the consumer writes a slice of a decision";
-    broken_by(&writes.requests, VERSION, message, READS_ONLY)
+    broken_by(&writes.requests, VERSION)
 }
 
 /// `consumer-hub/deletion-not-blocked`
@@ -67,11 +55,8 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(writes: &ConsumerWrites
 /// After the consumer was uninstalled, no finalizer that it set holds a deleted profile. While it runs, it may take as long as it
 /// takes to follow a change.
 pub(in crate::rules) fn deletion_not_blocked(run: &ConsumerRun) -> Vec<Answer> {
-    let deletions = deletions(run).into_iter();
-    let answers = deletions.map(|deletion| judge_deletion(run, &deletion));
-    answers
-        .map(|answer| answer.unwrap_or_else(Answer::Unknown))
-        .collect()
+    let answer = |deletion| judge_deletion(run, &deletion).unwrap_or_else(Answer::Unknown);
+    deletions(run).into_iter().map(answer).collect()
 }
 
 fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Result<Answer, Reason> {
@@ -101,22 +86,20 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Result<Answer, Reas
     if deletion.gone == Micros::MAX && observed.is_none_or(|observed| observed < limit) {
         return Err("the run ended before the deadline for the deletion of the profile".into());
     }
-    let finding = |message: &str| {
-        Finding::on(run.profile_ref(deletion.object), message)
-            .at(FINALIZERS)
-            .expected("no finalizer of the consumer")
-            .observed(ConsumerWrites::describe(&setters))
-    };
-    match uninstalled {
-        Some(_) if deletion.gone > limit => Ok(Answer::broken(finding(
-            "the consumer's finalizer blocks a deletion after the consumer was uninstalled",
-        ))),
-        None if deletion.gone > limit => Ok(Answer::warning(finding(
-            "the consumer's finalizer blocks a deletion for too long",
-        ))),
-        _ if run.testbed.hooks.contains(&DriverAction::Uninstall) => Ok(Answer::Kept),
-        _ => Err("profiles had finalizers, and the consumer has no hook `uninstall`".into()),
+    if deletion.gone <= limit {
+        let has_hook = run.testbed.hooks.contains(&DriverAction::Uninstall);
+        let reason = "profiles had finalizers, and the consumer has no hook `uninstall`";
+        return has_hook.then_some(Answer::Kept).ok_or(reason.into());
     }
+    let message = match uninstalled {
+        Some(_) => "the consumer's finalizer blocks a deletion after the consumer was uninstalled",
+        None => "the consumer's finalizer blocks a deletion for too long",
+    };
+    let finding = Finding::on(run.profile_ref(deletion.object), message)
+        .at(FINALIZERS)
+        .expected("no finalizer of the consumer")
+        .observed(ConsumerWrites::describe(&setters));
+    Ok(Answer::all([finding.advisory_unless(uninstalled.is_some())]))
 }
 
 /// A deletion of a published profile.
@@ -154,24 +137,12 @@ fn deletions<'e>(run: &ConsumerRun<'e>) -> Vec<Deletion<'e>> {
 
 /// The writes with which the consumer set finalizers; none if it did not.
 fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Vec<&'e Request>, Reason> {
-    let names = || {
-        deletion
-            .finalizers
-            .iter()
-            .map(|name| redacted(name))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let log = run
-        .evidence
-        .requests
-        .as_ref()
-        .filter(|_| !run.consumer().user.is_empty());
+    let names: Vec<String> = deletion.finalizers.iter().map(|name| redacted(name)).collect();
+    let names = names.join(", ");
+    let log = run.evidence.requests.as_ref();
+    let log = log.filter(|_| !run.consumer().user.is_empty());
     let log = log.ok_or_else(|| {
-        format!(
-            "finalizers blocked a deletion ({}): configure the consumer's user and the audit log",
-            names()
-        )
+        format!("finalizers blocked a deletion ({names}): configure the consumer's user and the audit log")
     })?;
     if !run.log_covers(log, deletion.object) {
         return Err("the audit log begins after the profile was published".into());
@@ -188,11 +159,8 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, deletion: &Deletion) -> Result<Ve
     });
     let (own, others): (Vec<&Request>, Vec<&Request>) = setters.partition(|request| run.sent(request));
     if !own.is_empty() && !others.is_empty() {
-        return Err(format!(
-            "another client also sets finalizers; cannot attribute the remaining one: {}",
-            names()
-        )
-        .into());
+        let reason = "another client also sets finalizers; cannot attribute the remaining one";
+        return Err(format!("{reason}: {names}").into());
     }
     Ok(own)
 }
@@ -251,12 +219,9 @@ fn number(resource_version: &str) -> Option<u64> {
     resource_version.parse().ok()
 }
 
-/// Broken if there are such writes.
-fn broken_by(writes: &[&Request], path: &str, message: &str, expected: &str) -> Answer {
+fn broken_by(writes: &[&Request], path: &str) -> Answer {
     Answer::broken_if(!writes.is_empty(), || {
-        Finding::at_path(path, message)
-            .expected(expected)
-            .observed(ConsumerWrites::describe(writes))
+        Finding::at_field(path, ConsumerWrites::describe(writes))
     })
 }
 
@@ -292,23 +257,19 @@ pub(in crate::rules) fn credential_to_its_member_only(run: &ConsumerRun) -> Vec<
     vec![Answer::all(findings)]
 }
 
-/// Whether the call reached no member, at an address of the credential's own.
 fn is_own_address(run: &ConsumerRun, call: &MemberCall, member: &str) -> bool {
     let mut addresses = run.testbed.addresses.iter();
     call.member.is_empty() && addresses.any(|address| address.url == call.url && address.member == *member)
 }
 
 fn sent_elsewhere(run: &ConsumerRun, member: &str, call: &MemberCall) -> Finding {
-    let message = "the consumer sends a member's credential to another member";
-    let expected = format!("the credential of {} only for its member", redacted(member));
-    Finding::on(profile_of(run, member), message)
-        .at("status.accessProviders")
-        .expected(expected)
-        .observed(format!(
-            "a request to {} with this credential at {}",
-            redacted(&call.url),
-            call.at
-        ))
+    let (url, at) = (redacted(&call.url), call.at);
+    let observed = format!("a request to {url} with this credential at {at}");
+    let finding = Finding::at_field_of(profile_of(run, member), "status.accessProviders", observed);
+    finding.expected(format!(
+        "the credential of {} only for its member",
+        redacted(member)
+    ))
 }
 
 /// `consumer-secrets/nothing-secret-in-the-open`
@@ -326,28 +287,21 @@ pub(in crate::rules) fn nothing_secret_in_the_open(run: &ConsumerRun) -> Vec<Ans
     let answer = |(member, mut places): (&str, Vec<String>)| {
         Answer::broken_if(!places.is_empty(), || {
             places.truncate(LISTED);
-            Finding::on(
+            Finding::at_field_of(
                 profile_of(run, member),
-                "the consumer exposes a member's credential",
+                "status.accessProviders",
+                places.join(", "),
             )
-            .at("status.accessProviders")
-            .expected("credentials only in Secrets")
-            .observed(places.join(", "))
         })
     };
     places.into_iter().map(answer).collect()
 }
 
-/// The published profile of a member.
 fn profile_of(run: &ConsumerRun, member: &str) -> ObjectRef {
     let mut expectations = run.testbed.expectations.iter();
     match expectations.find(|expectation| expectation.member == *member) {
         Some(expectation) => run.profile_ref(&expectation.profile),
-        None => ObjectRef {
-            kind: names::KIND.to_owned(),
-            name: member.to_owned(),
-            ..ObjectRef::default()
-        },
+        None => object_named(KIND, ("", member)),
     }
 }
 

@@ -50,23 +50,20 @@ pub(in crate::rules) fn protocol_as_configured(run: &PluginCall, entry: &AccessE
 ///
 /// Unless the consumer claims to pass them, no argument or variable of a profile reaches the plugin.
 pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &AccessEntry) -> Answer {
-    let consumer = entry.run.consumer();
-    let additions = [
-        ARGUMENTS.filter(!consumer.profile_args),
-        VARIABLES.filter(!consumer.profile_envs),
-    ];
-    Answer::each(additions.into_iter().flatten(), |addition| {
-        let Addition { name, given, of, .. } = addition;
-        let words = addition.published(entry.run);
-        match given(run).iter().find(|given| words.contains(given)) {
+    let unclaimed = ADDITIONS
+        .iter()
+        .filter(|addition| !(addition.is_claimed)(entry.run.consumer()));
+    Answer::each(unclaimed, |addition| {
+        let (name, words) = (addition.name, addition.published(entry.run));
+        match (addition.given)(run).iter().find(|given| words.contains(given)) {
             Some(given) => {
                 let message =
                     format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
-                let finding = Finding::at_path(addition.path(), message);
-                let finding = finding.expected(format!("no {name} of a profile"));
-                Answer::broken(finding.observed(format!("{} in {}", quoted([given]), describe(run))))
+                let observed = format!("{} in {}", quoted([given]), describe(run));
+                let finding = Finding::at_path(path(addition.extension), message).observed(observed);
+                Answer::broken(finding.expected(format!("no {name} of a profile")))
             }
-            None if of(entry.provider).is_empty() => Answer::NotApplicable,
+            None if (addition.of)(entry.provider).is_empty() => Answer::NotApplicable,
             None => Answer::Kept,
         }
     })
@@ -75,46 +72,32 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
 /// `consumer-exec/profile-args-as-told`
 ///
 /// If the consumer claims to pass them, the plugin gets the arguments of its profile in order, each as often as it is there, and
-/// its variables. The library lets users choose which value of a variable prevails.
+/// its variables. The library lets users choose which value of a variable prevails, so these are only warnings.
 pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEntry) -> Answer {
-    let consumer = entry.run.consumer();
-    let judge = |addition: Addition, is_passed: fn(&[String], &[String]) -> bool| {
+    let claimed = ADDITIONS
+        .iter()
+        .filter(|addition| (addition.is_claimed)(entry.run.consumer()));
+    Answer::each(claimed, |addition| {
         let (own, given) = ((addition.of)(entry.provider), (addition.given)(run));
         if own.is_empty() {
             return Answer::NotApplicable;
         }
-        Answer::broken_if(!is_passed(&own, given), || {
-            let message = format!(
-                "the consumer does not pass the {} of the profile to the plugin",
-                addition.name
-            );
-            Finding::at_path(addition.path(), message)
+        Answer::broken_if(!(addition.is_passed)(&own, given), || {
+            let name = addition.name;
+            let message = format!("the consumer does not pass the {name} of the profile to the plugin");
+            Finding::at_path(path(addition.extension), message)
                 .expected(quoted(&own))
                 .observed(format!("{} in {}", quoted(given), describe(run)))
+                .advisory_unless(!addition.is_warning)
         })
-    };
-    let arguments = ARGUMENTS.filter(consumer.profile_args).map(|arguments| {
-        judge(arguments, |own, given| {
-            let mut given = given.iter();
-            own.iter().all(|own| given.any(|given| given == own))
-        })
-    });
-    let variables = VARIABLES.filter(consumer.profile_envs).map(|variables| {
-        let answer = judge(variables, |own, given| {
-            let name = |variable: &String| variable.split('=').next().map(str::to_owned);
-            own.iter()
-                .all(|own| given.iter().any(|given| name(given) == name(own)))
-        });
-        answer.as_warning()
-    });
-    Answer::each([arguments, variables].into_iter().flatten(), |answer| answer)
+    })
 }
 
 /// `consumer-exec/nothing-leaks-between-profiles`
 ///
 /// The plugin run of one profile gets no argument or variable of another, and none more often than its own profile has it.
 pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: &AccessEntry) -> Answer {
-    Answer::each([ARGUMENTS, VARIABLES], |addition| {
+    Answer::each(&ADDITIONS, |addition| {
         let (published, own) = (addition.published(entry.run), (addition.of)(entry.provider));
         if published.is_empty() {
             return Answer::NotApplicable;
@@ -122,18 +105,14 @@ pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: 
         let given = (addition.given)(run);
         let count = |words: &[String], word: &String| words.iter().filter(|other| *other == word).count();
         let mut published = given.iter().filter(|word| published.contains(word));
-        match published.find(|word| count(given, word) > count(&own, word)) {
-            Some(word) => {
-                let message = format!(
-                    "the consumer passes {} to the plugin that the profile does not have",
-                    addition.one
-                );
-                let finding =
-                    Finding::at_path(addition.path(), message).expected("only values of this profile");
-                Answer::broken(finding.observed(format!("{} at {}", quoted([word]), run.at)))
-            }
-            None => Answer::Kept,
-        }
+        let foreign = published.find(|word| count(given, word) > count(&own, word));
+        foreign.map_or(Answer::Kept, |word| {
+            let one = addition.one;
+            let message = format!("the consumer passes {one} to the plugin that the profile does not have");
+            let finding = Finding::at_path(path(addition.extension), message);
+            let finding = finding.expected("only values of this profile");
+            Answer::broken(finding.observed(format!("{} at {}", quoted([word]), run.at)))
+        })
     })
 }
 
@@ -173,53 +152,62 @@ pub(in crate::rules) fn with_profile_args(consumer: &ConsumerSpec) -> Option<Rea
 }
 
 /// What an entry adds to the run of its plugin.
-#[derive(Clone, Copy)]
 struct Addition {
     name: &'static str,
     one: &'static str,
     extension: &'static str,
+    is_claimed: fn(&ConsumerSpec) -> bool,
     of: fn(&AccessProvider) -> Vec<String>,
     given: fn(&PluginCall) -> &[String],
+    /// Whether the plugin got what its own profile adds.
+    is_passed: fn(&[String], &[String]) -> bool,
+    /// Whether it is a warning only if the plugin did not get it.
+    is_warning: bool,
 }
 
-const ARGUMENTS: Addition = Addition {
-    name: "arguments",
-    one: "an argument",
-    extension: names::EXTENSION_ARGS,
-    of: |entry| {
-        let list = content(extension(entry, names::EXTENSION_ARGS));
-        let list = list.as_array().into_iter().flatten();
-        list.filter_map(|argument| Some(argument.as_str()?.to_owned()))
-            .collect()
+const ADDITIONS: [Addition; 2] = [
+    Addition {
+        name: "arguments",
+        one: "an argument",
+        extension: names::EXTENSION_ARGS,
+        is_claimed: |consumer| consumer.profile_args,
+        of: |entry| {
+            let list = content(extension(entry, names::EXTENSION_ARGS));
+            let words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+            words.map(str::to_owned).collect()
+        },
+        given: |run| &run.args,
+        is_passed: |own, given| {
+            let mut given = given.iter();
+            own.iter().all(|own| given.any(|given| given == own))
+        },
+        is_warning: false,
     },
-    given: |run| &run.args,
-};
-
-const VARIABLES: Addition = Addition {
-    name: "variables",
-    one: "a variable",
-    extension: names::EXTENSION_ENVS,
-    of: |entry| {
-        let map = content(extension(entry, names::EXTENSION_ENVS));
-        let map = map.as_object().into_iter().flatten();
-        map.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)))
-            .collect()
+    Addition {
+        name: "variables",
+        one: "a variable",
+        extension: names::EXTENSION_ENVS,
+        is_claimed: |consumer| consumer.profile_envs,
+        of: |entry| {
+            let map = content(extension(entry, names::EXTENSION_ENVS));
+            let map = map.as_object().into_iter().flatten();
+            let words = map.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
+            words.collect()
+        },
+        given: |run| &run.env,
+        is_passed: |own, given| {
+            let name = |variable: &String| variable.split('=').next().map(str::to_owned);
+            let given: Vec<_> = given.iter().map(name).collect();
+            own.iter().all(|own| given.contains(&name(own)))
+        },
+        is_warning: true,
     },
-    given: |run| &run.env,
-};
+];
 
 impl Addition {
-    fn filter(self, is_judged: bool) -> Option<Self> {
-        is_judged.then_some(self)
-    }
-
     /// The words of this kind in all published entries. They are unmistakable.
     fn published(&self, run: &ConsumerRun) -> Vec<String> {
         run.entries().flat_map(self.of).collect()
-    }
-
-    fn path(&self) -> String {
-        path(self.extension)
     }
 }
 

@@ -23,7 +23,6 @@ const SETTLE_SECONDS: u64 = 10;
 /// The number of the first connection that an example does not number.
 const FIRST_CONNECTION: u64 = 1000;
 
-/// The objects that the run published.
 pub(super) struct PublishedObjects<'e> {
     pub(super) profiles: &'e [ProfileHistory],
     pub(super) slices: &'e [SliceHistory],
@@ -51,9 +50,8 @@ impl<'e> PublishedObjects<'e> {
             let scenario = json!({"name": "the example", "control": "control", "until": self.window.until});
             Ok(patched(scenario, control))
         })?;
-        let is_called = scenarios
-            .iter()
-            .any(|scenario| scenario.get("calledAt").is_some());
+        let mut called = scenarios.iter().filter_map(|scenario| scenario.get("calledAt"));
+        let is_called = called.next().is_some();
         let hook_calls = each_record(entries(&hook_calls), |mut call| {
             call.remove("at");
             Ok(call.into())
@@ -76,12 +74,10 @@ impl<'e> PublishedObjects<'e> {
     fn publications(&self, terminating: &Option<Value>) -> Result<Vec<Publication>, Flaw> {
         let mut all: Vec<Publication> = Vec::new();
         for history in self.profiles {
-            all.extend(published(history, |profile| {
-                Published::Profile(profile.clone().into())
-            }));
+            all.extend(published(history, |profile| Published::Profile(profile.into())));
         }
         for history in self.slices {
-            all.extend(published(history, |slice| Published::Slice(slice.clone().into())));
+            all.extend(published(history, |slice| Published::Slice(slice.into())));
         }
         for terminating in entries(terminating) {
             let mut fields = mapping(terminating)?;
@@ -125,11 +121,9 @@ impl<'e> PublishedObjects<'e> {
         Ok(patched(whole, common))
     }
 
-    /// The servers of a profile, in order.
     fn servers(&self, profile: &ObjectKey) -> impl Iterator<Item = &'e str> {
-        let entries = self
-            .entries()
-            .filter(move |(own, _)| ObjectKey::of(*own) == *profile);
+        let entries = self.entries();
+        let entries = entries.filter(move |(own, _)| ObjectKey::of(*own) == *profile);
         entries.filter_map(|(_, entry)| entry.cluster.server.as_deref())
     }
 
@@ -174,19 +168,14 @@ impl<'e> PublishedObjects<'e> {
         })?;
         let is_numbered = |call: &Value| call["connection"].as_u64() < Some(FIRST_CONNECTION);
         let requests = calls.iter().filter(|call| call["event"].get("request").is_some());
-        let connected = requests
-            .filter(|call| !is_numbered(call))
-            .cloned()
-            .map(|mut call| {
-                call["event"] = json!({"connected": {}});
-                call
-            });
+        let connected = requests.filter(|call| !is_numbered(call)).cloned();
+        let connected =
+            connected.map(|call| patched(call, json!({"event": {"connected": {}, "request": null}})));
         let mut events: Vec<Value> = connected.collect();
         events.append(&mut calls);
         Ok(json!({"covers": covers, "events": events}))
     }
 
-    /// The runs of the plugin.
     pub(super) fn plugin_calls(&self, calls: &[Value]) -> Result<Value, Flaw> {
         let (covers, calls) = self.log(calls)?;
         let events = each_record(&calls, |call| self.plugin_call(call))?;
@@ -208,9 +197,7 @@ impl<'e> PublishedObjects<'e> {
     /// own credential, unless `event` says otherwise.
     fn member_call(&self, mut call: Fields, number: u64) -> Result<Value, Flaw> {
         let (profile, entry) = self.take_entry(&mut call)?;
-        let member = call
-            .remove("member")
-            .unwrap_or_else(|| json!(&*profile.metadata.name));
+        let member = call.remove("member").unwrap_or(json!(&*profile.metadata.name));
         let request = json!({
             "method": "GET", "path": "/api", "code": 200, "credential": {"issued": {"member": member, "serial": 1}},
         });
@@ -255,9 +242,8 @@ fn variant(name: &str, content: Value, patch: Option<Value>) -> Value {
 
 /// A scenario 5 s after the beginning of each expectation, whose control is called after 1 s.
 fn default_controls(expectations: &[Value]) -> Result<Value, Flaw> {
-    let begun = expectations
-        .iter()
-        .map(|expectation| serde_json::from_value(expectation["from"].clone()));
+    let begun = expectations.iter().map(|expectation| expectation["from"].clone());
+    let begun = begun.map(serde_json::from_value);
     let begun: BTreeSet<Timestamp> = begun.collect::<Result<_, _>>()?;
     let control = |at: Timestamp| {
         let later = |seconds| at + SignedDuration::from_secs(seconds);
@@ -266,10 +252,10 @@ fn default_controls(expectations: &[Value]) -> Result<Value, Flaw> {
     Ok(begun.into_iter().map(control).collect())
 }
 
-fn published<T: Tracked>(history: &History<T>, state: fn(&T) -> Published) -> Vec<Publication> {
+fn published<T: Tracked>(history: &History<T>, state: fn(T) -> Published) -> Vec<Publication> {
     let publish = |at, state| publication(ObjectKey::of(history.last()), at, state);
     let versions = history.versions.iter();
-    let versions = versions.map(|version| publish(version.received(), state(&version.object)));
+    let versions = versions.map(|version| publish(version.received(), state(version.object.clone())));
     let deleted = history.deleted.map(|at| publish(at, Published::Deleted {}));
     versions.chain(deleted).collect()
 }

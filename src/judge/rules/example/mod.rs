@@ -78,12 +78,18 @@ pub struct ExpectedFinding {
     pub advisory: Option<bool>,
 }
 
-/// An example without its world.
+/// An example as its file gives it, with exactly one world.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Text {
     name: String,
     edition: Option<Edition>,
+    passes: Option<Value>,
+    fails: Option<Value>,
+    inconclusive: Option<Value>,
+    inapplicable: Option<Value>,
+    nothing_happened: Option<Value>,
+    skipped: Option<Value>,
     finding: Option<ExpectedFinding>,
     findings: Option<usize>,
     reason: Option<String>,
@@ -109,16 +115,10 @@ impl Example {
     ///
     /// As [`Self::parse`].
     pub fn of(rule: &Rule) -> Result<Vec<Self>, ExampleError> {
-        let first = rule
-            .facts
-            .editions
-            .first()
-            .map_or(Edition::default(), |applies| applies.edition);
         let examples = rule.facts.examples.iter();
-        let parsed = examples.map(|example| Self::parse(example, first));
-        parsed
-            .map(|example| Ok(example?.with_expectations_of(rule.id)))
-            .collect()
+        let parsed = examples.map(|example| Self::parse(example, rule.facts.since));
+        let parsed = parsed.map(|example| Ok(example?.with_expectations_of(rule.id)));
+        parsed.collect()
     }
 
     /// The expectations of a consumer's example are those of its rule, unless they name another one.
@@ -140,38 +140,30 @@ impl Example {
     fn read(value: &Value, default: Edition) -> Result<Self, Flaw> {
         let mut value = value.clone();
         times::fill_in(&mut value, times::BASE)?;
-        let fields = value.as_object_mut().ok_or("an example is a mapping")?;
-        let keys = [
-            "passes",
-            "fails",
-            "inconclusive",
-            "inapplicable",
-            "nothingHappened",
-            "skipped",
-        ];
-        let mut worlds = keys
-            .into_iter()
-            .filter_map(|key| Some((key, fields.remove(key)?)));
-        let (Some((key, world)), None) = (worlds.next(), worlds.next()) else {
-            return Err(format!("give exactly one of {keys:?}").into());
-        };
         let text: Text = serde_json::from_value(value)?;
-        if (text.finding.is_some() || text.findings.is_some()) && key != "fails" {
+        if (text.finding.is_some() || text.findings.is_some()) && text.fails.is_none() {
             return Err("`finding` and `findings` go with `fails` only".into());
         }
-        if text.reason.is_some() && matches!(key, "passes" | "fails") {
+        if text.reason.is_some() && (text.passes.is_some() || text.fails.is_some()) {
             return Err("`reason` goes with neither `passes` nor `fails`".into());
         }
-        let expectation = match key {
-            "passes" => Expectation::Passes,
-            "fails" => Expectation::Fails {
-                finding: text.finding,
-                count: text.findings,
-            },
-            "inconclusive" => Expectation::Inconclusive,
-            "inapplicable" => Expectation::Inapplicable,
-            "nothingHappened" => Expectation::NothingHappened,
-            _ => Expectation::Skipped,
+        let fails = Expectation::Fails {
+            finding: text.finding,
+            count: text.findings,
+        };
+        let worlds = [
+            (text.passes, Expectation::Passes),
+            (text.fails, fails),
+            (text.inconclusive, Expectation::Inconclusive),
+            (text.inapplicable, Expectation::Inapplicable),
+            (text.nothing_happened, Expectation::NothingHappened),
+            (text.skipped, Expectation::Skipped),
+        ];
+        let mut worlds = worlds
+            .into_iter()
+            .filter_map(|(world, expectation)| Some((world?, expectation)));
+        let (Some((world, expectation)), None) = (worlds.next(), worlds.next()) else {
+            return Err("give exactly one of `passes`, `fails`, `inconclusive` and so on".into());
         };
         let edition = text.edition.unwrap_or(default);
         Ok(Self {
@@ -237,11 +229,10 @@ fn lost(given: &Value, known: &Value) -> Option<String> {
                 None => Some(key.clone()),
             }
         }),
-        (Value::Array(given), Value::Array(known)) => given
-            .iter()
-            .zip(known)
-            .enumerate()
-            .find_map(|(index, (value, kept))| lost(value, kept).map(|path| format!("{index}.{path}"))),
+        (Value::Array(given), Value::Array(known)) => {
+            let mut items = given.iter().zip(known).enumerate();
+            items.find_map(|(index, (value, kept))| Some(format!("{index}.{}", lost(value, kept)?)))
+        }
         _ => None,
     }
 }

@@ -23,7 +23,6 @@ pub(super) const SCHEDULER: &str = "s";
 /// The age of the listed objects at the base time.
 const AGE: SignedDuration = SignedDuration::from_hours(-1);
 
-/// A string in a tree of objects.
 pub(super) fn text<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(value, |value, key| value.get(key))?.as_str()
 }
@@ -45,19 +44,11 @@ pub(super) fn key_of(kind: ObjectKind, overlay: &Value) -> ObjectKey {
     ObjectKey::new(namespace, name)
 }
 
-/// A reference to the first object at a path.
 pub(super) fn reference(kind: &str, path: &str) -> ObjectRef {
     let ObjectKey { namespace, name } = path_key(path);
-    ObjectRef {
-        kind: kind.to_owned(),
-        uid: format!("uid-{namespace}-{name}"),
-        namespace,
-        name,
-        ..ObjectRef::default()
-    }
+    ObjectRef::new(kind, &namespace, &name, &format!("uid-{namespace}-{name}"), "")
 }
 
-/// The API version of an edition.
 pub(super) fn api_version(edition: Edition) -> &'static str {
     match edition {
         Edition::Y2026M09 | Edition::Placement2026M09 | Edition::Consumer2026M09 => "v1alpha2",
@@ -102,9 +93,8 @@ fn conforming_object(kind: ObjectKind, overlay: &Value, edition: Edition, create
         ObjectKind::PlacementDecision => {
             let scheduler = text(overlay, &["schedulerName"]).unwrap_or(SCHEDULER);
             // The number at the end of the name is the index in the decision.
-            let numbered = name
-                .rsplit_once('-')
-                .filter(|(_, index)| index.parse::<u32>().is_ok());
+            let numbered = name.rsplit_once('-');
+            let numbered = numbered.filter(|(_, index)| index.parse::<u32>().is_ok());
             let (decision, index) = numbered.unwrap_or((name.as_str(), "0"));
             values.extend([("decision", decision), ("index", index), ("scheduler", scheduler)]);
             conforming(include_str!("conforming/slice.json"), &values)
@@ -125,10 +115,10 @@ pub(super) fn expand(overlay: &Value) -> Value {
             let names = (0..count.as_u64().unwrap_or_default()).map(|number| format!("c{number}"));
             names.map(|name| decision(&name)).collect()
         }
-        Some(Value::Array(list)) => list
-            .iter()
-            .map(|given| given.as_str().map_or_else(|| given.clone(), decision))
-            .collect(),
+        Some(Value::Array(list)) => {
+            let written_out = |given: &Value| given.as_str().map_or_else(|| given.clone(), decision);
+            list.iter().map(written_out).collect()
+        }
         _ => return overlay,
     };
     fields.insert("decisions".to_owned(), Value::Array(decisions));
@@ -187,22 +177,20 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Reads a step.
     pub(super) fn read(step: &Value) -> Result<Self, Flaw> {
         let mut fields = mapping(step)?;
         let times = Times::take(&mut fields)?;
         let mut events = fields.into_iter();
-        match (events.next(), events.next()) {
-            (Some((event, overlay)), None) => Ok(Self {
-                times,
-                event,
-                overlay,
-            }),
-            _ => Err("a step has exactly one of `change`, `create`, `relist`, and `delete`".into()),
-        }
+        let (Some((event, overlay)), None) = (events.next(), events.next()) else {
+            return Err("a step has exactly one of `change`, `create`, `relist`, and `delete`".into());
+        };
+        Ok(Self {
+            times,
+            event,
+            overlay,
+        })
     }
 
-    /// The kind that it names.
     pub(super) fn kind(&self) -> Option<&str> {
         match self.overlay.as_str() {
             Some(path) => path.split_once(' ').map(|(kind, _)| kind),
@@ -223,9 +211,7 @@ fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
         Value::String(text) if text == STEP_TIME => *text = stamp(at),
         Value::String(text) => *text = text.replace(STEP_TURN, &turn.to_string()),
         Value::Array(items) => items.iter_mut().for_each(|item| fill_in_turn(item, turn, at)),
-        Value::Object(fields) => fields
-            .values_mut()
-            .for_each(|field| fill_in_turn(field, turn, at)),
+        Value::Object(fields) => fields.values_mut().for_each(|item| fill_in_turn(item, turn, at)),
         _ => {}
     }
 }
@@ -263,7 +249,7 @@ impl Objects {
 
     /// Adds an object that existed before the run.
     pub(super) fn list(&mut self, overlay: &Value) -> Result<(), Flaw> {
-        self.enter(overlay, AGE, SignedDuration::ZERO, "listed")
+        self.enter(overlay, [AGE, SignedDuration::ZERO], "listed")
     }
 
     /// Plays one step with its repetitions, in an example that lasts for `length`.
@@ -280,8 +266,8 @@ impl Objects {
                     fill_in_turn(&mut patch, turn, at);
                     self.change(&patch, at)?;
                 }
-                ("create", overlay) => self.enter(overlay, at, at, "created")?,
-                ("relist", overlay) => self.enter(overlay, at, at, "relisted")?,
+                ("create", overlay) => self.enter(overlay, [at, at], "created")?,
+                ("relist", overlay) => self.enter(overlay, [at, at], "relisted")?,
                 ("delete", Value::String(path)) => self.delete(path, at)?,
                 (event, _) => return Err(format!("`{event}` is not an event of a step").into()),
             }
@@ -294,13 +280,9 @@ impl Objects {
         self.tracks.into_iter().map(|track| track.history).collect()
     }
 
-    fn enter(
-        &mut self,
-        overlay: &Value,
-        created: SignedDuration,
-        at: SignedDuration,
-        origin: &str,
-    ) -> Result<(), Flaw> {
+    /// Adds an object that was created and that the run saw at these times.
+    fn enter(&mut self, overlay: &Value, times: [SignedDuration; 2], origin: &str) -> Result<(), Flaw> {
+        let [created, at] = times;
         let key = key_of(self.kind, overlay);
         if self.existing(&key).is_ok() {
             let message = format!("there already is a {} {}/{}", self.kind, key.namespace, key.name);

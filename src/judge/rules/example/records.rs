@@ -18,10 +18,8 @@ use super::{
 
 pub(super) type Fields = Map<String, Value>;
 
-/// Reads a record from its fields.
 pub(super) type ReadRecord = fn(Fields) -> Result<Value, Flaw>;
 
-/// The fields of a record.
 pub(super) fn mapping(record: &Value) -> Result<Fields, Flaw> {
     let fields = record.as_object().cloned();
     fields.ok_or_else(|| format!("{record} is not a mapping").into())
@@ -32,7 +30,6 @@ pub(super) fn entries(list: &Option<Value>) -> &[Value] {
     list.as_ref().and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// A value with a merge patch.
 pub(super) fn patched(mut whole: Value, patch: impl Into<Value>) -> Value {
     json_patch::merge(&mut whole, &patch.into());
     whole
@@ -57,7 +54,6 @@ pub(super) fn each_record(
     Ok(all)
 }
 
-/// Writes the offsets in these fields as times.
 fn write_times(fields: &mut Fields, keys: &[&str]) {
     for key in keys {
         if let Some(time) = fields.get_mut(*key)
@@ -112,25 +108,20 @@ pub(super) fn member(mut fields: Fields) -> Result<Value, Flaw> {
 /// Reads a call of an endpoint; by default it answered 401.
 pub(super) fn endpoint_call(mut fields: Fields) -> Result<Value, Flaw> {
     refer(&mut fields, "profile", Some("a"));
-    Ok(patched(
-        json!({"code": 401, "endpoint": "a.default.example:6443"}),
-        fields,
-    ))
+    let whole = json!({"code": 401, "endpoint": "a.default.example:6443"});
+    Ok(patched(whole, fields))
 }
 
 /// Reads a login with a `secret` (namespace and name) or a `plugin`; by default it was accepted.
 pub(super) fn login(mut fields: Fields) -> Result<Value, Flaw> {
     refer(&mut fields, "profile", Some("a"));
-    let path = fields
-        .get("credential")
-        .and_then(|credential| text(credential, &["secret"]));
-    if let Some(path) = path {
-        let secret = json!({"secret": reference("Secret", path)});
-        fields.insert("credential".to_owned(), secret);
-    }
     let outcome = json!({"answer": "accepted", "user": "consumer", "allPermissions": false});
     fields.entry("outcome").or_insert(outcome);
-    Ok(fields.into())
+    let mut login = Value::from(fields);
+    if let Some(secret) = login.pointer_mut("/credential/secret") {
+        *secret = json!(reference("Secret", secret.as_str().unwrap_or_default()));
+    }
+    Ok(login)
 }
 
 /// Reads the answer to a dry run.
@@ -209,10 +200,8 @@ fn driver_step(step: &Value) -> Result<Value, Flaw> {
     refer(&mut fields, "profile", None);
     refer(&mut fields, "profileAfter", None);
     if let Some(slice) = fields.get_mut("placementDecision") {
-        *slice = json!(reference(
-            names::PLACEMENT_KIND,
-            slice.as_str().unwrap_or_default()
-        ));
+        let path = slice.as_str().unwrap_or_default();
+        *slice = json!(reference(names::PLACEMENT_KIND, path));
     }
     Ok(patched(whole, fields))
 }

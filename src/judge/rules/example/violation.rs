@@ -154,12 +154,8 @@ fn published(kind: ObjectKind, overlay: &Value) -> Option<PublishedObject> {
             return None;
         }
         // The API server sets the rest.
-        metadata.retain(|key, _| {
-            matches!(
-                key.as_str(),
-                "annotations" | "generateName" | "labels" | "ownerReferences"
-            )
-        });
+        let kept = ["annotations", "generateName", "labels", "ownerReferences"];
+        metadata.retain(|key, _| kept.contains(&&**key));
     }
     require(&mut patch, "/status/conditions", "message");
     require(&mut patch, "/status/accessProviders", "name");

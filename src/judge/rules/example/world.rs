@@ -47,19 +47,16 @@ const CLAIM: [&str; 7] = [
 pub(super) struct World {
     edition: Edition,
     fields: Fields,
-    /// The keys that the example has.
     keys: BTreeSet<String>,
 }
 
 impl World {
-    /// Reads a world.
     pub(super) fn read(world: &Value, edition: Edition) -> Result<Self, Flaw> {
         let fields = mapping(&as_mapping(world, edition))?;
-        let keys = fields.keys().cloned().collect();
         Ok(Self {
             edition,
+            keys: fields.keys().cloned().collect(),
             fields,
-            keys,
         })
     }
 
@@ -99,13 +96,13 @@ impl World {
                 slices: &slices,
                 window,
             };
-            let testbed = published.testbed(self.fields.remove("testbed"))?;
+            self.replace("testbed", |testbed| published.testbed(testbed.clone()))?;
             self.replace("memberCalls", |calls| published.member_calls(entries(calls)))?;
             self.replace("pluginCalls", |calls| published.plugin_calls(entries(calls)))?;
-            self.fields.insert("testbed".to_owned(), testbed);
-            let mentions = self.fields.remove("mentions").unwrap_or_else(|| json!({}));
-            self.fields
-                .insert("mentions".to_owned(), patched(json!({"log": true}), mentions));
+            self.replace("mentions", |mentions| {
+                let mentions = mentions.clone().unwrap_or_else(|| json!({}));
+                Ok(patched(json!({"log": true}), mentions))
+            })?;
         }
         self.records(window)?;
         let whole = json!({"header": header, "namespaces": namespaces, "secrets": secrets});
@@ -151,10 +148,8 @@ impl World {
             Ok(objects.histories())
         };
         let profiles = of_kind(ObjectKind::ClusterProfile, entries(&Some(profiles)))?;
-        Ok([
-            profiles,
-            of_kind(ObjectKind::PlacementDecision, entries(&slices))?,
-        ])
+        let slices = of_kind(ObjectKind::PlacementDecision, entries(&slices))?;
+        Ok([profiles, slices])
     }
 
     fn secrets(&mut self, profiles: &[ProfileHistory]) -> Vec<Value> {
@@ -175,9 +170,8 @@ impl World {
         let of_profiles = profiles.iter().map(|history| &*history.last().metadata.namespace);
         let of_slices = slices.iter().map(|history| &*history.last().metadata.namespace);
         let names = of_profiles.chain(of_slices);
-        let mut all: BTreeMap<&str, Value> = names
-            .map(|name| (name, objects::namespace(name, false)))
-            .collect();
+        let named = names.map(|name| (name, objects::namespace(name, false)));
+        let mut all: BTreeMap<&str, Value> = named.collect();
         let of_secrets = secrets.iter().filter_map(|secret| secret["namespace"].as_str());
         all.extend(of_secrets.map(|name| (name, objects::namespace(name, true))));
         for overlay in entries(&overlays) {
@@ -192,10 +186,11 @@ impl World {
         let version = objects::api_version(self.edition);
         let served = json!([{"name": version, "immutableManager": true, "statusSubresource": true}]);
         let served = self.fields.remove("served").unwrap_or(served);
-        let claim = CLAIM.iter().filter_map(|key| self.fields.remove_entry(*key));
-        let claim: Fields = claim.collect();
-        let own = HEADER.iter().filter_map(|key| self.fields.remove_entry(*key));
-        let own: Fields = own.collect();
+        let mut take = |keys: &[&str]| -> Fields {
+            let fields = keys.iter().filter_map(|key| self.fields.remove_entry(*key));
+            fields.collect()
+        };
+        let (claim, own) = (take(&CLAIM), take(&HEADER));
         let whole = json!({
             "format": FORMAT,
             "suiteVersion": env!("CARGO_PKG_VERSION"),
@@ -220,10 +215,8 @@ impl World {
         for (key, read) in lists {
             self.replace(key, |records| Ok(each_record(entries(records), read)?.into()))?;
         }
-        if self.has("driver") {
-            self.replace("driver", |driver| {
-                records::driver(driver.as_ref().unwrap_or(&Value::Null))
-            })?;
+        if let Some(driver) = self.fields.remove("driver") {
+            self.fields.insert("driver".to_owned(), records::driver(&driver)?);
         }
         let of_objects = match role.objects() {
             ObjectKind::ClusterProfile => "requests",
@@ -243,7 +236,6 @@ impl World {
         Ok(())
     }
 
-    /// Replaces the value of a key.
     fn replace(
         &mut self,
         key: &str,
@@ -300,7 +292,6 @@ impl World {
     }
 }
 
-/// A world as a mapping.
 pub(super) fn as_mapping(world: &Value, edition: Edition) -> Value {
     match (world, edition.role().objects()) {
         (Value::Array(slices), ObjectKind::PlacementDecision) => json!({"slices": slices}),
@@ -313,11 +304,8 @@ pub(super) fn as_mapping(world: &Value, edition: Edition) -> Value {
 fn referenced(slices: &[Value], steps: &[Step]) -> Value {
     let steps = steps.iter().filter(|step| step.kind() != Some(names::KIND));
     let of_steps = steps.filter_map(Step::slice_overlay);
-    let mut profiles: Vec<Value> = slices
-        .iter()
-        .chain(of_steps)
-        .flat_map(objects::profiles_of)
-        .collect();
+    let overlays = slices.iter().chain(of_steps);
+    let mut profiles: Vec<Value> = overlays.flat_map(objects::profiles_of).collect();
     let mut known = BTreeSet::new();
     profiles.retain(|profile| known.insert(profile.to_string()));
     profiles.into()
@@ -334,7 +322,6 @@ fn remove_times<T>(histories: &mut [History<T>]) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// Sorts the events of a log by their time.
 fn sort<T>(log: &mut Option<Log<T>>, window: Window, at: fn(&T) -> Timestamp) -> Result<(), Flaw> {
     let is_outside = |event: &T| at(event) < window.from || window.until < at(event);
     if log.iter().flat_map(|log| &log.events).any(is_outside) {

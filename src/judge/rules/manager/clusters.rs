@@ -15,7 +15,7 @@ use evidence::{
 
 use super::access::effective_entries;
 use crate::{
-    engine::{hub::claims, same_access, same_conditions},
+    engine::{hub::claims, object_named, same_access, same_conditions},
     rules::prelude::*,
     text::is_placeholder,
 };
@@ -74,22 +74,16 @@ pub(crate) fn name_unique(_: &Arc<str>, namesakes: &[&ClusterProfile], _: &Hub) 
             .expected("a name that no other cluster on the hub has")
             .observed(format!("{name}, as has {}", ObjectRef::from(other)))
     };
-    let by_id = PROPERTIES_CLUSTER_ID
-        .iter()
-        .filter_map(|property| differing_pair(namesakes, |profile| cluster_id(profile, property)));
-    if let Some(pair) = by_id.into_iter().find(|[one, other]| !share_an_id(one, other)) {
-        return Answer::broken(finding(
-            pair,
-            "two clusters share a name: their cluster ids differ",
-        ));
+    let pair_by = |property: &&str| differing_pair(namesakes, |profile| cluster_id(profile, property));
+    let mut by_id = PROPERTIES_CLUSTER_ID.iter().filter_map(pair_by);
+    if let Some(pair) = by_id.find(|[one, other]| !share_an_id(one, other)) {
+        let message = "two clusters share a name: their cluster ids differ";
+        return Answer::broken(finding(pair, message));
     }
     let manager = |profile| Some(ClusterProfile::manager(profile)).filter(|manager| !manager.is_empty());
-    differing_pair(namesakes, manager).map_or(Answer::Kept, |pair| {
-        Answer::warning(finding(
-            pair,
-            "two managers use the same name, possibly for two clusters",
-        ))
-    })
+    let message = "two managers use the same name, possibly for two clusters";
+    let pair = differing_pair(namesakes, manager);
+    pair.map_or(Answer::Kept, |pair| Answer::warning(finding(pair, message)))
 }
 
 fn share_an_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
@@ -104,9 +98,8 @@ fn differing_pair<'p, V: PartialEq>(
     profiles: &[&'p ClusterProfile],
     value: impl Fn(&'p ClusterProfile) -> Option<V>,
 ) -> Option<[&'p ClusterProfile; 2]> {
-    let mut valued = profiles
-        .iter()
-        .filter_map(|profile| Some((*profile, value(profile)?)));
+    let profiles = profiles.iter();
+    let mut valued = profiles.filter_map(|profile| Some((*profile, value(profile)?)));
     let (last, wanted) = valued.next_back()?;
     let (first, _) = valued.find(|(_, value)| *value != wanted)?;
     Some([last, first])
@@ -242,10 +235,8 @@ fn access(profile: &ClusterProfile) -> Option<ShownIdentity> {
     for provider in providers(profile) {
         let cluster = &provider.cluster;
         let place = Place::read(cluster.server.as_deref()?)?;
-        has_ca |= cluster
-            .certificate_authority_data
-            .as_ref()
-            .is_some_and(|data| !data.is_empty());
+        let ca = cluster.certificate_authority_data.as_deref();
+        has_ca |= ca.is_some_and(|ca| !ca.is_empty());
         is_public |= !place.is_private();
         servers.push((place.to_string(), digest(cluster)));
     }
@@ -286,13 +277,8 @@ fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity> {
         is_proof: false,
     };
     let is_public = places.iter().any(|place| !place.is_private());
-    is_public.then(|| {
-        (
-            identity,
-            property_path(PROPERTY_ENDPOINTS),
-            property.value.to_string(),
-        )
-    })
+    let path = property_path(PROPERTY_ENDPOINTS);
+    is_public.then(|| (identity, path, property.value.to_string()))
 }
 
 /// What counts is how many profiles there were throughout this time before the end.
@@ -306,15 +292,10 @@ pub(crate) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
     let is_possible = |object: &&_| was_at_end(object, true, hub) || !was_at_end(object, false, hub);
     let possible = profiles.filter(is_possible).count();
     let expected = hub.claim().expected_profiles.unwrap_or(present);
-    let all = ObjectRef {
-        kind: KIND.to_owned(),
-        name: "*".to_owned(),
-        ..ObjectRef::default()
-    };
-    let finding = Finding::on(all, "the number of profiles differs from the expected number")
-        .at("metadata.name")
-        .expected(format!("{expected} profiles of joined members"))
-        .observed(format!("{present} profiles of joined members"));
+    let all = object_named(KIND, ("", "*"));
+    let [expected_number, observed] =
+        [expected, present].map(|count| format!("{count} profiles of joined members"));
+    let finding = Finding::at_field_of(all, "metadata.name", observed).expected(expected_number);
     vec![if possible < expected {
         Answer::broken(finding)
     } else if present < expected {

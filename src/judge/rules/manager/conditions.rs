@@ -168,7 +168,6 @@ pub(crate) fn observed_generation_current(profile: &ClusterProfile, _: &Hub) -> 
     })
 }
 
-/// Checks each condition that has an observedGeneration, with the generation of the profile.
 fn each_observed_generation(
     profile: &ClusterProfile,
     check: impl Fn(&Condition, i64, i64) -> Answer,

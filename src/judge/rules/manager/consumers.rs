@@ -4,7 +4,7 @@ use evidence::{LoginOutcome, Namespace, Secret, StepOutcome, UnlabelledSecret};
 
 use super::kubeconfigs::{USERS_PATH, is_at, servers};
 use crate::{
-    engine::{ConsumerSecret, NO_CONSUMER, cut_short, within},
+    engine::{ConsumerSecret, NO_CONSUMER, cut_short, secret_label, within},
     rules::prelude::*,
 };
 
@@ -20,11 +20,8 @@ pub(crate) fn secret_namespace_labelled(secret: &ConsumerSecret, hub: &Hub) -> A
     };
     Answer::broken_if(namespace.consumer().is_none(), || {
         let label = namespace.labels.get(LABEL_CONSUMER);
-        let message = "the Secret's namespace is not labelled with a consumer's name";
-        Finding::on(secret.secret, message)
-            .at(format!("Namespace {name} {}", label_path(LABEL_CONSUMER)))
-            .expected("the name of a consumer")
-            .observed(label.map_or(ABSENT, |_| "an empty value"))
+        let path = format!("Namespace {name} {}", label_path(LABEL_CONSUMER));
+        Finding::at_field(path, label.map_or(ABSENT, |_| "an empty value"))
     })
 }
 
@@ -43,14 +40,12 @@ pub(crate) fn secret_names_profile(secret: &ConsumerSecret, hub: &Hub) -> Answer
     } else {
         "the Secret is for a ClusterProfile that was deleted"
     };
-    let finding = Finding::on(secret.secret, message)
-        .at(label_path(LABEL_SECRET_PROFILE))
-        .expected("the name of an existing ClusterProfile")
-        .observed(match (secret.namespace(), secret.name()) {
-            (_, "") => "an empty value".to_owned(),
-            (Some(namespace), name) => redacted(&format!("{namespace}/{name}")),
-            (None, name) => redacted(name),
-        });
+    let observed = match (secret.namespace(), secret.name()) {
+        (_, "") => "an empty value".to_owned(),
+        (Some(namespace), name) => redacted(&format!("{namespace}/{name}")),
+        (None, name) => redacted(name),
+    };
+    let finding = Finding::at_path(label_path(LABEL_SECRET_PROFILE), message).observed(observed);
     let is_certain = secret.name().is_empty() || (was_never_there && secret.is_newer_than_watch(hub));
     Answer::all([finding.advisory_unless(is_certain)])
 }
@@ -65,12 +60,8 @@ fn names_namespace(secret: &ConsumerSecret, hub: &Hub) -> Answer {
         return Answer::Kept;
     }
     let message = "the Secret does not name the namespace of its ClusterProfile";
-    Answer::warning(
-        Finding::on(secret.secret, message)
-            .at(label_path(LABEL_SECRET_PROFILE_NAMESPACE))
-            .expected("the namespace, as the profile is not in the namespace default")
-            .observed(ABSENT),
-    )
+    let finding = Finding::at_path(label_path(LABEL_SECRET_PROFILE_NAMESPACE), message).observed(ABSENT);
+    Answer::warning(finding.expected("the namespace, as the profile is not in the namespace default"))
 }
 
 /// `consumers/secret-labelled`: in a consumer's namespace, a Secret with a member's kubeconfig has the label, unless a
@@ -93,26 +84,19 @@ pub(crate) fn secret_labelled(secret: &UnlabelledSecret, hub: &Hub) -> Answer {
     let Some(member) = members.first().filter(|_| !is_copy) else {
         return Answer::Kept;
     };
-    let message = "a Secret with a member's kubeconfig does not name the profile";
-    let observed = format!("{ABSENT}, though data.{} leads to {member}", secret.key);
-    Answer::broken(
-        Finding::on(secret, message)
-            .at(label_path(LABEL_SECRET_PROFILE))
-            .expected(redacted(&member.name))
-            .observed(redacted(&observed)),
-    )
+    let observed = redacted(&format!("{ABSENT}, though data.{} leads to {member}", secret.key));
+    let finding = Finding::at_field(label_path(LABEL_SECRET_PROFILE), observed);
+    Answer::broken(finding.expected(redacted(&member.name)))
 }
 
 /// `consumers/kubeconfig-works`: a member that is joined accepts the credential.
-pub(crate) fn kubeconfig_works(secret: &ConsumerSecret, outcome: &LoginOutcome) -> Answer {
+pub(crate) fn kubeconfig_works(_: &ConsumerSecret, outcome: &LoginOutcome) -> Answer {
     match outcome {
         LoginOutcome::Accepted { .. } => Answer::Kept,
-        LoginOutcome::Refused { code, message } => Answer::broken(
-            Finding::on(secret.secret, "the member rejects the consumer's credential")
-                .at(USERS_PATH)
-                .expected("a credential that the member accepts")
-                .observed(redacted(&format!("it answers {code} {message}"))),
-        ),
+        LoginOutcome::Refused { code, message } => {
+            let observed = redacted(&format!("it answers {code} {message}"));
+            Answer::broken(Finding::at_field(USERS_PATH, observed))
+        }
         _ => Answer::NotApplicable,
     }
 }
@@ -127,10 +111,10 @@ pub(crate) fn least_privilege(secret: &ConsumerSecret, outcome: &LoginOutcome) -
         return Answer::Unknown(secret.in_words(reason));
     };
     Answer::broken_if(*everything, || {
-        Finding::on(secret.secret, "the consumer has full access to the member")
-            .at(USERS_PATH)
-            .expected("a user with only the permissions that the consumer needs")
-            .observed(redacted(&format!("{user}, with every verb on every resource")))
+        Finding::at_field(
+            USERS_PATH,
+            redacted(&format!("{user}, with every verb on every resource")),
+        )
     })
 }
 
@@ -179,10 +163,8 @@ fn clash(namespace: &Namespace, consumer: &str, other: &Namespace, inventory: &s
         WHOLE_HUB => String::new(),
         inventory => format!(" for the profiles in {inventory}"),
     };
-    Finding::on(namespace, "two namespaces have the same consumer name")
-        .at(label_path(LABEL_CONSUMER))
-        .expected("a unique consumer name")
-        .observed(format!("{consumer}, as namespace {}{inventory}", other.name))
+    let observed = format!("{consumer}, as namespace {}{inventory}", other.name);
+    Finding::at_field_of(namespace, label_path(LABEL_CONSUMER), observed)
 }
 
 /// `consumers/declared-consumer-served`: a profile that was to be served throughout the last 2 min has a Secret for
@@ -190,8 +172,8 @@ fn clash(namespace: &Namespace, consumer: &str, other: &Namespace, inventory: &s
 pub(crate) fn declared_consumer_served(profile: &ClusterProfile, hub: &Hub) -> Answer {
     let metadata = &profile.metadata;
     let is_for_profile = |secret: &&Secret| {
-        label(secret, LABEL_SECRET_PROFILE) == Some(&*metadata.name)
-            && label(secret, LABEL_SECRET_PROFILE_NAMESPACE)
+        secret_label(secret, LABEL_SECRET_PROFILE) == Some(&*metadata.name)
+            && secret_label(secret, LABEL_SECRET_PROFILE_NAMESPACE)
                 .is_none_or(|namespace| namespace == &*metadata.namespace)
     };
     Answer::each(&hub.claim().consumers, |consumer| {
@@ -202,16 +184,9 @@ pub(crate) fn declared_consumer_served(profile: &ClusterProfile, hub: &Hub) -> A
         let is_served = secrets.any(|secret| hub.consumer_of(&secret.namespace) == Some(consumer));
         Answer::broken_if(!is_served, || {
             let expected = format!("a Secret for it in the namespace labelled {LABEL_CONSUMER}={consumer}");
-            Finding::on(profile, "no Secret for a declared consumer")
-                .at("metadata.name")
-                .expected(expected)
-                .observed(ABSENT)
+            Finding::at_field("metadata.name", ABSENT).expected(expected)
         })
     })
-}
-
-fn label<'s>(secret: &'s Secret, key: &str) -> Option<&'s str> {
-    secret.labels.get(key).map(String::as_str)
 }
 
 /// Why the run may not have read a Secret of the consumer, if so.
@@ -280,10 +255,12 @@ pub(crate) fn secrets_retired(step: &Step) -> Answer {
         }
     }
     Answer::all(left.into_iter().map(|secret| {
-        Finding::on(secret, "a consumer Secret of a member that left still exists")
-            .at(label_path(LABEL_SECRET_PROFILE))
-            .expected(within(step.taken, "no such Secret"))
-            .observed(redacted(&step.profile.name))
+        let finding = Finding::at_field_of(
+            secret,
+            label_path(LABEL_SECRET_PROFILE),
+            redacted(&step.profile.name),
+        );
+        finding.expected(within(step.taken, "no such Secret"))
     }))
 }
 
@@ -293,8 +270,8 @@ fn is_for(secret: &Secret, step: &Step) -> bool {
     let is_another = |other: &ClusterProfile| {
         *other.metadata.name == *profile.name && *other.metadata.namespace != *profile.namespace
     };
-    label(secret, LABEL_SECRET_PROFILE) == Some(&profile.name)
-        && match label(secret, LABEL_SECRET_PROFILE_NAMESPACE) {
+    secret_label(secret, LABEL_SECRET_PROFILE) == Some(&profile.name)
+        && match secret_label(secret, LABEL_SECRET_PROFILE_NAMESPACE) {
             Some(namespace) => namespace == profile.namespace,
             None => !step.hub.evidence.everyone().any(is_another),
         }

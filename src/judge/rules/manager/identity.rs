@@ -6,7 +6,7 @@ use evidence::{Probe, ProbeMethod, ProbeOutcome, api::syntax::is_label_value};
 
 use super::updates::served_version;
 use crate::{
-    engine::{Creator, ProgramFields, creators, names_of_others, object_named},
+    engine::{Creator, ProgramFields, author::is_part_of, creators, names_of_others, object_named},
     rules::prelude::*,
 };
 
@@ -147,7 +147,6 @@ pub(crate) fn member_id(profile: &ClusterProfile) -> Option<Value> {
     Some(Value::new(MEMBER_ID_PATH, id))
 }
 
-/// Whether two versions of a profile have the same member id.
 pub(crate) fn same_member_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     one.label(LABEL_MEMBER_ID) == other.label(LABEL_MEMBER_ID)
 }
@@ -165,10 +164,8 @@ pub(crate) fn member_id_unique((_, id): &MemberKey, profiles: &[&ClusterProfile]
         return Answer::Kept;
     };
     Answer::all(others.iter().map(|profile| {
-        Finding::on(*profile, "two profiles of one namespace have the same member id")
-            .at(MEMBER_ID_PATH)
-            .expected("an id that no other profile of the namespace has")
-            .observed(format!("{id}, as has {}", ObjectRef::from(*first)))
+        let observed = format!("{id}, as has {}", ObjectRef::from(*first));
+        Finding::at_field_of(*profile, MEMBER_ID_PATH, observed)
     }))
 }
 
@@ -188,10 +185,9 @@ pub(crate) fn member_id_no_tie((_, id): &MemberKey, profiles: &[&ClusterProfile]
     };
     Answer::all(oldest.map(|profile| {
         let created = profile.metadata.creation_timestamp.as_deref().unwrap_or_default();
-        Finding::on(*profile, "two profiles with one member id are equally old")
-            .at("metadata.creationTimestamp")
-            .expected(format!("one oldest profile with {MEMBER_ID_PATH} {id}"))
-            .observed(format!("{created}, as has {}", ObjectRef::from(*first)))
+        let observed = format!("{created}, as has {}", ObjectRef::from(*first));
+        let finding = Finding::at_field_of(*profile, "metadata.creationTimestamp", observed);
+        finding.expected(format!("one oldest profile with {MEMBER_ID_PATH} {id}"))
     }))
 }
 
@@ -207,10 +203,9 @@ pub(crate) fn manager_unique(hub: &Hub) -> Vec<Answer> {
         let unknown = "neither the audit log nor managedFields show which client created a profile";
         return vec![Answer::unknown(unknown)];
     }
-    let managers = creators.iter();
-    managers
-        .map(|(manager, creators)| has_one_creator(manager, creators, hub))
-        .collect()
+    let answers = creators.iter();
+    let answers = answers.map(|(manager, creators)| has_one_creator(manager, creators, hub));
+    answers.collect()
 }
 
 fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
@@ -234,14 +229,12 @@ fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
         return Answer::NotApplicable;
     }
     let own: Vec<&str> = own.iter().map(|creator| creator.name).collect();
-    let message = "two users create profiles under one manager name";
     Answer::all(others.iter().map(|other| {
-        Finding::on(other.created.clone().unwrap_or_default(), message)
-            .at("spec.clusterManager.name")
-            .expected(format!("{manager} created by {} alone", own.join(", ")))
-            .observed(format!("created by {}", other.name))
-            // A person or a backup creates profiles, too, but writes no status.
-            .advisory_unless(other.wrote_status)
+        let object = other.created.clone().unwrap_or_default();
+        let finding = Finding::at_field_of(object, NAME_PATH, format!("created by {}", other.name));
+        let finding = finding.expected(format!("{manager} created by {} alone", own.join(", ")));
+        // A person or a backup creates profiles, too, but writes no status.
+        finding.advisory_unless(other.wrote_status)
     }))
 }
 
@@ -279,10 +272,8 @@ fn owns_no_field(profile: &ClusterProfile, owned: &ProgramFields) -> Answer {
 
 /// Whether a field belongs to the manager of a profile. Annotations and finalizers are anyone's.
 fn is_managers_field(field: &str) -> bool {
-    ["spec", "metadata.labels", "status"].iter().any(|section| {
-        let rest = field.strip_prefix(section);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    })
+    let mut sections = ["spec", "metadata.labels", "status"].iter();
+    sections.any(|section| is_part_of(field, section))
 }
 
 /// `identity/one-manager-per-profile`: by the audit log, the implementation changes and deletes no profile of another

@@ -17,24 +17,14 @@ pub(crate) fn secret_has_kubeconfig(secret: &ConsumerSecret, _: &Hub) -> Answer 
     let missing = match (&secret.kubeconfig_error, &secret.kubeconfig) {
         (Some(error), _) => error.to_string(),
         (None, Some(kubeconfig)) => {
-            return resolve(kubeconfig).map_or_else(
-                |finding| {
-                    Answer::broken(Finding {
-                        object: secret.into(),
-                        ..*finding
-                    })
-                },
-                |_| Answer::Kept,
-            );
+            let broken = |finding: Box<Finding>| Answer::broken(*finding);
+            return resolve(kubeconfig).map_or_else(broken, |_| Answer::Kept);
         }
         (None, None) if secret.keys.is_empty() => ABSENT.to_owned(),
         (None, None) => format!("{ABSENT}; there are {}", secret.keys.join(", ")),
     };
-    let finding = Finding::on(secret, UNUSABLE).at(PATH).expected("a kubeconfig");
-    Answer::broken(finding.observed(redacted(&missing)))
+    Answer::broken(Finding::at_field(PATH, redacted(&missing)))
 }
-
-const UNUSABLE: &str = "the Secret contains no usable kubeconfig";
 
 /// Resolves the current context, or the only context if none is current, to its cluster and user.
 ///
@@ -42,9 +32,8 @@ const UNUSABLE: &str = "the Secret contains no usable kubeconfig";
 /// The finding on the field that leads to nothing.
 fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Box<Finding>> {
     let unresolved = |field: &str, expected: &str, name: &str| {
-        let name = Some(name).filter(|name| !name.is_empty());
-        let finding = Finding::at_path(format!("{PATH}.{field}"), UNUSABLE).expected(expected);
-        Box::new(finding.observed(redacted_or_absent(name)))
+        let name = redacted_or_absent(Some(name).filter(|name| !name.is_empty()));
+        Box::new(Finding::at_field(format!("{PATH}.{field}"), name).expected(expected))
     };
     let current = kubeconfig.current_context.as_str();
     let context = match (current, kubeconfig.contexts.as_slice()) {
@@ -70,15 +59,14 @@ pub(crate) fn kubeconfig_self_contained(secret: &ConsumerSecret, _: &Hub) -> Ans
     let Some(Kubeconfig { clusters, users, .. }) = &secret.secret.kubeconfig else {
         return Answer::NotApplicable;
     };
-    let of_clusters = clusters
-        .iter()
-        .map(|cluster| ("clusters", &cluster.name, &cluster.files));
+    let clusters = clusters.iter();
+    let of_clusters = clusters.map(|cluster| ("clusters", &cluster.name, &cluster.files));
     let of_users = users.iter().map(|user| ("users", &user.name, &user.files));
     let files = of_clusters.chain(of_users).flat_map(|(list, name, files)| {
         let message = "the kubeconfig refers to a file that the consumer does not have";
         files.iter().map(move |field| {
-            Finding::on(secret.secret, message)
-                .at(redacted(&format!("{PATH}.{list}[{name}].{field}")))
+            let path = redacted(&format!("{PATH}.{list}[{name}].{field}"));
+            Finding::at_path(path, message)
                 .expected("the data itself")
                 .observed("a path")
         })
@@ -89,8 +77,8 @@ pub(crate) fn kubeconfig_self_contained(secret: &ConsumerSecret, _: &Hub) -> Ans
     };
     let plugins = users.iter().filter(runs_plugin).map(|user| {
         let message = "the kubeconfig runs a plugin that the consumer may not have";
-        Finding::on(secret.secret, message)
-            .at(redacted(&format!("{USERS_PATH}[{}].exec", user.name)))
+        let path = redacted(&format!("{USERS_PATH}[{}].exec", user.name));
+        Finding::at_path(path, message)
             .expected("a credential")
             .observed("an exec plugin")
     });
@@ -120,11 +108,8 @@ pub(crate) fn kubeconfig_points_at_member(secret: &ConsumerSecret, hub: &Hub) ->
         } else {
             format!("one of {}", known.join(", "))
         };
-        let message = "the kubeconfig's server is not an endpoint of the profile";
-        Finding::on(secret.secret, message)
-            .at(redacted(&format!("{PATH}.clusters[{}].server", cluster.name)))
-            .expected(redacted(&expected))
-            .observed(redacted(&cluster.server))
+        let path = redacted(&format!("{PATH}.clusters[{}].server", cluster.name));
+        Finding::at_field(path, redacted(&cluster.server)).expected(redacted(&expected))
     })
 }
 
@@ -151,7 +136,6 @@ pub(super) fn servers(hub: &Hub, history: &ProfileHistory) -> Vec<String> {
     servers
 }
 
-/// A consumer, with one of its Secrets.
 type Owner<'h, 'e> = (&'e str, &'h ConsumerSecret<'e>);
 
 /// `consumers/secret-single-consumer`: no Secret has, for one server, next to its own user another one that is the only
@@ -165,9 +149,7 @@ pub(crate) fn secret_single_consumer(secret: &ConsumerSecret, hub: &Hub) -> Answ
     let consumer = hub.consumer_of(&secret.secret.namespace);
     let pairs = users_of_one_server(kubeconfig);
     let finding = |message: &str, expected: &str, observed: String| {
-        let finding = Finding::on(secret.secret, message)
-            .at(USERS_PATH)
-            .expected(expected);
+        let finding = Finding::at_path(USERS_PATH, message).expected(expected);
         finding.observed(redacted(&observed))
     };
     let path = |other: &ConsumerSecret| format!("{}/{}", other.secret.namespace, other.secret.name);
@@ -233,7 +215,6 @@ fn others_with<'h, 'e>(hub: &'h Hub<'e>, credential: &Credential, consumer: &str
     owners.filter(|(owner, _)| *owner != consumer).collect()
 }
 
-/// The users with a credential that can be compared.
 fn users_with_credential(kubeconfig: &Kubeconfig) -> Vec<&KubeconfigUser> {
     let users = kubeconfig.users.iter();
     users.filter(|user| credentials(user).next().is_some()).collect()
@@ -252,9 +233,8 @@ fn users_of_one_server(kubeconfig: &Kubeconfig) -> Vec<(&KubeconfigUser, &Kubeco
     let shares = |one: &KubeconfigUser, other: &KubeconfigUser| {
         credentials(one).any(|credential| other.credentials.contains(credential))
     };
-    let users = users
-        .into_iter()
-        .map(|user| (user, user_servers(kubeconfig, &user.name)));
+    let users = users.into_iter();
+    let users = users.map(|user| (user, user_servers(kubeconfig, &user.name)));
     let users: Vec<(&KubeconfigUser, Vec<&str>)> = users.collect();
     let mut pairs = Vec::new();
     for (place, (one, one_servers)) in users.iter().enumerate() {

@@ -1,39 +1,27 @@
 //! The suite `lifecycle`: profiles when members join, after tampering, and after a restart of the manager.
 
 use crate::{
-    engine::{Guarded, Untouched, has_other_owners, in_the_end, next_action_on, nothing_appeared, within},
+    engine::{
+        Guarded, Untouched, first_different, in_the_end, next_action_on, nothing_appeared, object_named,
+        within,
+    },
     rules::prelude::*,
 };
 
 /// `lifecycle/join-creates-profile`: after a member joined, there is a profile that the driver recognizes as its own.
 pub(crate) fn join_creates_profile(taken: &DriverStep, hub: &Hub) -> Answer {
-    const NO_PROFILE: &str = "a member that joined has no profile";
     if taken.profile.is_some() {
-        let missing = || {
-            Finding::at_path("metadata.name", NO_PROFILE)
-                .expected("a profile")
-                .observed("none")
-        };
-        return match Step::of(hub, taken) {
-            Ok(step) => step.expect(|profile| profile.is_some(), |_| missing()),
-            Err(reason) => Answer::Unknown(reason),
-        };
+        let missing = |_: Option<&_>| Finding::at_field("metadata.name", "none").expected("a profile");
+        let answer = |step: Step| step.expect(|profile| profile.is_some(), missing);
+        return Step::of(hub, taken).map_or_else(Answer::Unknown, answer);
     }
     // The driver recognized no profile of the member.
     if let Err(reason) = nothing_appeared(hub, taken) {
         return Answer::Unknown(reason);
     }
-    let member = ObjectRef {
-        kind: KIND.to_owned(),
-        name: taken.member.clone(),
-        ..ObjectRef::default()
-    };
-    Answer::broken(
-        Finding::on(member, NO_PROFILE)
-            .at("metadata.name")
-            .expected(within(taken, "a profile"))
-            .observed(in_the_end(taken, "none")),
-    )
+    let member = object_named(KIND, ("", &taken.member));
+    let finding = Finding::at_field_of(member, "metadata.name", in_the_end(taken, "none"));
+    Answer::broken(finding.expected(within(taken, "a profile")))
 }
 
 /// `lifecycle/join-fills-status`: after a member joined, its profile has a version, Joined True, ControlPlaneHealthy
@@ -146,16 +134,12 @@ fn no_profile_before(taken: &DriverStep) -> Answer {
 pub(crate) fn foreign_profiles_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched {
         changed: |before: &ClusterProfile, after: &ClusterProfile| {
-            let parts = [
+            first_different([
                 (before.spec == after.spec, "spec"),
                 (before.metadata.labels == after.metadata.labels, "metadata.labels"),
                 (before.status == after.status, "status"),
-                (!has_other_owners(before, after), "metadata"),
-            ];
-            parts
-                .into_iter()
-                .find(|(is_same, _)| !is_same)
-                .map(|(_, part)| part)
+                (before.metadata.writers == after.metadata.writers, "metadata"),
+            ])
         },
         message_changed: "a profile of another manager was changed",
         message_deleted: "a profile of another manager was deleted",
@@ -171,8 +155,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
         profile.is_some_and(|profile| *profile.metadata.uid != *step.profile.uid)
     };
     let missing = |_: Option<&_>| {
-        let message = "the deleted profile of a joined member is not re-created";
-        let finding = Finding::at_path("metadata.name", message).observed("none");
+        let finding = Finding::at_field("metadata.name", "none");
         finding.expected("a profile of the member")
     };
     let answer = step.expect(is_new, missing);
@@ -182,12 +165,12 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
         return Answer::unknown(format!("{} was still there after {action}", step.profile));
     }
     // The hub may have generated another name.
-    let prefix = step
+    let is_generated = step
         .before()
-        .and_then(|profile| profile.metadata.generate_name.as_ref());
+        .is_some_and(|profile| profile.metadata.generate_name.is_some());
     match step.renamed() {
         Some(renamed) => renamed.expect(is_new, missing),
-        None if !step.records_profiles() && prefix.is_some() => {
+        None if !step.records_profiles() && is_generated => {
             Answer::unknown(format!("the driver step {action} does not name the profile"))
         }
         None => answer,
@@ -197,10 +180,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
 /// `lifecycle/status-restored`: the field that the run changed has another value again, and one at all if it had one.
 pub(crate) fn status_restored(step: &Step) -> Answer {
     let Some(change) = &step.taken.change else {
-        return Answer::unknown(format!(
-            "{} does not record what it changed",
-            describe(step.taken)
-        ));
+        return does_not_record(step);
     };
     let value = |profile: &ClusterProfile| value_at(profile, &change.path);
     let untrue = change.after.as_deref();
@@ -212,11 +192,16 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
         },
         |profile| {
             let before = change.before.as_deref();
-            Finding::at_path(redacted(&change.path), "an overwritten status is not corrected")
-                .expected(before.map_or("no such value".to_owned(), redacted))
-                .observed(redacted_or_absent(profile.and_then(value).as_deref()))
+            let observed = redacted_or_absent(profile.and_then(value).as_deref());
+            let finding = Finding::at_field(redacted(&change.path), observed);
+            finding.expected(before.map_or("no such value".to_owned(), redacted))
         },
     )
+}
+
+fn does_not_record(step: &Step) -> Answer {
+    let action = describe(step.taken);
+    Answer::unknown(format!("{action} does not record what it changed"))
 }
 
 /// The value at a path of the status, as in findings.
@@ -242,10 +227,8 @@ pub(crate) fn label_restored(step: &Step) -> Answer {
         |profile| profile.is_some_and(is_right),
         |profile| {
             let label = profile.and_then(|profile| profile.label(LABEL_MANAGER));
-            let path = label_path(LABEL_MANAGER);
-            Finding::at_path(path, "a removed manager label is not restored")
-                .expected(redacted_or_absent(profile.map(ClusterProfile::manager)))
-                .observed(redacted_or_absent(label))
+            let finding = Finding::at_field(label_path(LABEL_MANAGER), redacted_or_absent(label));
+            finding.expected(redacted_or_absent(profile.map(ClusterProfile::manager)))
         },
     )
 }
@@ -255,16 +238,11 @@ pub(crate) fn label_restored(step: &Step) -> Answer {
 pub(crate) fn display_name_kept(step: &Step) -> Answer {
     let change = step.taken.change.as_ref();
     let Some(wanted) = change.and_then(|change| change.after.as_deref()) else {
-        return Answer::unknown(format!(
-            "{} does not record what it changed",
-            describe(step.taken)
-        ));
+        return does_not_record(step);
     };
     let is_wanted = |profile: &ClusterProfile| profile.spec.display_name.as_deref() == Some(wanted);
     step.expect_kept(is_wanted, |after| {
-        Finding::on(after, "a consumer's display name was overwritten")
-            .at("spec.displayName")
-            .expected(redacted(wanted))
-            .observed(redacted_or_absent(after.spec.display_name.as_deref()))
+        let observed = redacted_or_absent(after.spec.display_name.as_deref());
+        Finding::at_field_of(after, "spec.displayName", observed).expected(redacted(wanted))
     })
 }

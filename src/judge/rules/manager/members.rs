@@ -202,7 +202,6 @@ fn each_due_property(sample: &Sample, hub: &Hub, check: impl Fn(&ClusterProperty
     })
 }
 
-/// The value of the profile's property with the name of a ClusterProperty.
 fn value<'p>(profile: &'p ClusterProfile, own: &ClusterProperty) -> Option<&'p str> {
     profile.property(&own.name).map(|property| &*property.value)
 }

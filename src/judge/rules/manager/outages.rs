@@ -121,12 +121,8 @@ pub(crate) fn heal_restores_status(step: &Step) -> Answer {
         |profile| {
             let lost = profile.map_or_else(Vec::new, |profile| lost_values(before, profile));
             let path = redacted(lost.first().map_or("status", String::as_str));
-            Finding::at_path(
-                path,
-                "after an outage, the profile does not have all of its former status",
-            )
-            .expected("what the profile reported before the outage")
-            .observed(describe_lost(&lost))
+            let finding = Finding::at_field(path, describe_lost(&lost));
+            finding.expected("what the profile reported before the outage")
         },
     )
 }
@@ -163,10 +159,9 @@ pub(crate) fn follows_upgrade(step: &Step) -> Answer {
     step.expect(
         |profile| is_followed(version(profile).as_deref()),
         |profile| {
-            let message = "the version does not follow the member's upgrade";
-            Finding::at_path("status.version.kubernetes", message)
-                .expected(wanted.map_or("another version".to_owned(), redacted))
-                .observed(redacted_or_absent(version(profile).as_deref()))
+            let observed = redacted_or_absent(version(profile).as_deref());
+            let finding = Finding::at_field("status.version.kubernetes", observed);
+            finding.expected(wanted.map_or("another version".to_owned(), redacted))
         },
     )
 }

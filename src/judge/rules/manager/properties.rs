@@ -19,7 +19,6 @@ use crate::{
     text::{holds_credential, is_placeholder, misspelled, redacted_address},
 };
 
-/// The value of a property.
 struct PropertyValue<'p> {
     name: &'static str,
     text: &'p str,

@@ -4,7 +4,7 @@ use evidence::ServedVersion;
 use jiff::SignedDuration;
 
 use crate::{
-    engine::{Authored, BUDGET, ProgramFields, judged::is_status},
+    engine::{Authored, BUDGET, ProgramFields, author::is_part_of},
     rules::prelude::*,
     time::{Bucket, is_logged_around},
 };
@@ -28,16 +28,13 @@ const CALM: Bucket = Bucket {
 /// `updates/status-writes-within-budget`: the implementation's status writes to one object never exceed 10 at once and
 /// one more every 30 s.
 pub(crate) fn status_writes_within_budget(writes: &ProfileWrites, _: &Hub) -> Answer {
-    let message = "the status is written more often than the budget allows";
-    writes.within(BUDGET, "writes", Finding::at_path("status", message))
+    writes.within(BUDGET, "writes", "status")
 }
 
 /// `updates/writes-within-burst`: the implementation's changes of one object never exceed 10 at once and one more every
 /// 30 s. Does not apply if the status writes alone do: `updates/status-writes-within-budget` reports them.
 pub(crate) fn writes_within_burst(writes: &ProfileWrites, hub: &Hub) -> Answer {
-    let message = "the profile is written more often than the budget allows";
-    let finding = Finding::at_path("metadata.resourceVersion", message);
-    let answer = writes.within(BUDGET, "writes of any kind", finding);
+    let answer = writes.within(BUDGET, "writes of any kind", "metadata.resourceVersion");
     let is_broken = |answer: &Answer| matches!(answer, Answer::Broken(_));
     if is_broken(&answer) && is_broken(&status_writes_within_budget(&writes.of_status(), hub)) {
         Answer::NotApplicable
@@ -49,17 +46,13 @@ pub(crate) fn writes_within_burst(writes: &ProfileWrites, hub: &Hub) -> Answer {
 /// `updates/refused-writes-within-budget`: the implementation's requests on one name that the hub refuses never exceed
 /// 10 at once and one more every 30 s.
 pub(crate) fn refused_writes_within_budget(writes: &ProfileWrites, _: &Hub) -> Answer {
-    let message = "the hub refuses requests on one name more often than the budget allows";
-    let finding = Finding::at_path("metadata.name", message);
-    writes.within(BUDGET, "refused requests", finding)
+    writes.within(BUDGET, "refused requests", "metadata.name")
 }
 
 /// `updates/no-empty-writes`: no status write of the implementation leaves the object unchanged. A single one is a
 /// warning.
 pub(crate) fn no_empty_writes(writes: &ProfileWrites, _: &Hub) -> Answer {
-    let finding = Finding::at_path("status", "the status is written without a change");
-    let finding = finding.expected("writes only if the status changed");
-    writes.of_status().each_changes_something(finding)
+    writes.of_status().each_changes_something("status")
 }
 
 /// Whether the audit log shows if a status write changed anything.
@@ -70,9 +63,7 @@ pub(crate) fn shows_effect(request: &Request) -> bool {
 /// `updates/no-dynamic-data`: the implementation changes no property's value once in 30 s, or more often, over 10
 /// minutes.
 pub(crate) fn no_dynamic_data(writes: &ProfileWrites, _: &Hub) -> Answer {
-    writes.values_within(PROPERTY_PACE, property_values, |path| {
-        Finding::at_path(path, "a property changes too often")
-    })
+    writes.values_within(PROPERTY_PACE, property_values)
 }
 
 fn property_values(profile: &ClusterProfile) -> Vec<Value> {
@@ -84,9 +75,7 @@ fn property_values(profile: &ClusterProfile) -> Vec<Value> {
 /// `conditions/not-flapping`: the implementation changes the status of one condition at most 6 times at once, and once
 /// more every 50 s.
 pub(crate) fn not_flapping(writes: &ProfileWrites, _: &Hub) -> Answer {
-    writes.values_within(CALM, condition_statuses, |path| {
-        Finding::at_path(path, "a condition changes its status too often")
-    })
+    writes.values_within(CALM, condition_statuses)
 }
 
 fn condition_statuses(profile: &ClusterProfile) -> Vec<Value> {
@@ -154,18 +143,16 @@ fn parts_through(
     writes: &ProfileWrites,
     hub: &Hub,
 ) -> Answer {
-    let requests = own.iter().filter_map(|write| write.request);
-    let patches = requests.filter(|request| {
+    let mut patches: Vec<&Request> = own.iter().filter_map(|write| write.request).collect();
+    patches.retain(|request| {
         &*request.verb == "patch" && request.body.is_some() && &*request.subresource == endpoint
     });
-    let patches: Vec<&Request> = patches.collect();
     let is_surrounded = |patch: &Request| {
         let log = hub.evidence.requests.as_ref();
         log.is_some_and(|log| is_logged_around(hub.evidence, log, patch, SAME_RECONCILIATION))
     };
-    let lost = patches
-        .iter()
-        .filter_map(|patch| Some((*patch, lost_part(writes, patch)?)));
+    let lost = patches.iter();
+    let lost = lost.filter_map(|patch| Some((*patch, lost_part(writes, patch)?)));
     let (surely_lost, unsure): (Vec<_>, Vec<_>) = lost.partition(|(patch, _)| is_surrounded(patch));
     match surely_lost.first() {
         _ if patches.is_empty() => Answer::NotApplicable,
@@ -191,9 +178,12 @@ fn lost_part<'p>(writes: &ProfileWrites, patch: &'p Request) -> Option<&'p str> 
 
 /// The endpoint that takes a part: the object itself is empty. None if both take it.
 fn right_endpoint(part: &str) -> Option<&'static str> {
-    if is_status(part) {
+    if is_part_of(part, "status") {
         Some("status")
-    } else if part == "spec" || part.starts_with("spec.") || part.starts_with("metadata.labels") {
+    } else if ["spec", "metadata.labels"]
+        .iter()
+        .any(|field| is_part_of(part, field))
+    {
         Some("")
     } else {
         None
@@ -213,16 +203,16 @@ fn is_sent_to(endpoint: &str, part: &str, patch: &Request, writes: &ProfileWrite
 }
 
 fn lost_finding(patch: &Request, part: &str, count: usize) -> Finding {
-    let (message, expected) = if patch.subresource.is_empty() {
-        (
+    let [message, expected] = if patch.subresource.is_empty() {
+        [
             "a status sent with the object itself was lost",
             "sent through /status",
-        )
+        ]
     } else {
-        (
+        [
             "a spec or labels sent through /status were lost",
             "sent with the object itself",
-        )
+        ]
     };
     let observed = format!("{count} by {}, first at {}", redacted(&patch.user), patch.at);
     let finding = Finding::at_path(part, message);
@@ -240,9 +230,8 @@ pub(crate) fn distinct_appliers(profile: &ClusterProfile, hub: &Hub) -> Answer {
     if programs.is_empty() {
         return Answer::NotApplicable;
     }
-    let updates = entries
-        .iter()
-        .filter(|entry| programs.len() > 1 && still_updates(entry, &entries));
+    let updates = entries.iter().filter(|_| programs.len() > 1);
+    let updates = updates.filter(|entry| still_updates(entry, &entries));
     let answer = Answer::each(updates, |entry| match &entry.attribution.author {
         Author::Implementation => Answer::broken(not_applied(entry, programs.len())),
         Author::Unknown(reason) => Answer::Unknown(reason.clone()),
@@ -293,5 +282,5 @@ fn not_applied(owned: &ProgramFields, count: usize) -> Finding {
 /// The first part of the status that an entry owns.
 fn status_field<'o>(owned: &ProgramFields<'o>) -> Option<&'o str> {
     let mut fields = owned.entry.owns.iter().map(|field| &**field);
-    fields.find(|field| is_status(field))
+    fields.find(|field| is_part_of(field, "status"))
 }

@@ -15,7 +15,6 @@ use crate::{
     rules::prelude::*,
 };
 
-/// The namespace and decision key of a slice.
 pub(crate) fn namespace_and_key(slice: &PlacementDecision, _: &Hub) -> Vec<(String, String)> {
     let id = DecisionId::of(slice);
     let key = id.key.map(|key| (id.namespace.to_owned(), key.to_owned()));
@@ -54,11 +53,8 @@ fn differing(
         return Answer::Kept;
     };
     // The first slice with each value: later entries of a map replace earlier ones.
-    let first_with: BTreeMap<&String, &PlacementDecision> = values
-        .iter()
-        .rev()
-        .map(|(value, slice)| (value, *slice))
-        .collect();
+    let last_first = values.iter().rev().map(|(value, slice)| (value, *slice));
+    let first_with: BTreeMap<&String, &PlacementDecision> = last_first.collect();
     let others = first_with.into_iter().filter(|(value, _)| *value != wanted);
     Answer::all(others.map(|(value, slice)| {
         Finding::on(slice, message)
@@ -68,7 +64,6 @@ fn differing(
     }))
 }
 
-/// Slices in the order of their names.
 fn by_name<'s>(slices: &[&'s PlacementDecision]) -> Vec<&'s PlacementDecision> {
     let mut slices = slices.to_vec();
     slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
@@ -194,10 +189,8 @@ pub(crate) fn no_needless_slices(_: &DecisionKey, slices: &[&PlacementDecision],
     Answer::all(needless.map(|slice| {
         let decision = DecisionId::of(slice).describe();
         let (count, clusters) = (slices.len(), counted(clusters, "cluster"));
-        Finding::on(*slice, "a decision has an empty slice next to other slices")
-            .at("decisions")
+        Finding::at_field_of(*slice, "decisions", format!("{count} slices for {clusters}"))
             .expected(format!("{} in {decision}", counted(needed, "slice")))
-            .observed(format!("{count} slices for {clusters}"))
     }))
 }
 
@@ -331,10 +324,7 @@ fn torn_finding(history: &DecisionHistory, first: &[Torn], more_reschedules: usi
     let clusters: BTreeSet<_> = first.iter().map(|torn| torn.absence.cluster).collect();
     let others = match clusters.len() - 1 {
         0 => String::new(),
-        more => format!(
-            " and {more} more {}",
-            if more == 1 { "cluster" } else { "clusters" }
-        ),
+        more => format!(" and {}", counted(more, "more cluster")),
     };
     let again = match more_reschedules {
         0 => String::new(),
@@ -346,18 +336,14 @@ fn torn_finding(history: &DecisionHistory, first: &[Torn], more_reschedules: usi
     };
     let (decision, since) = (history.id.describe(), timestamp(*since));
     let (from, to) = (&left.metadata.name, longest.slice);
-    Finding::on(
-        *left,
-        "a reschedule temporarily removes a selected cluster from all slices",
-    )
-    .at("decisions")
-    .expected(format!(
-        "each kept cluster in a slice all the time, in {decision}"
-    ))
-    .observed(format!(
+    let observed = format!(
         "{namespace}/{name}{others} left slice {from} at {since}, back in slice {to} after {length}{again}"
-    ))
-    .advisory_unless(first.iter().any(|torn| !torn.is_warning))
+    );
+    let finding = Finding::at_field_of(*left, "decisions", observed);
+    let finding = finding.expected(format!(
+        "each kept cluster in a slice all the time, in {decision}"
+    ));
+    finding.advisory_unless(first.iter().any(|torn| !torn.is_warning))
 }
 
 #[cfg(test)]

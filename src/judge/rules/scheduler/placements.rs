@@ -4,7 +4,7 @@
 use evidence::{PlacementRequest, Scenario, SliceHistory, clusters_of};
 
 use crate::{
-    engine::{Guarded, PlacementStep, SliceState, Untouched, to_the_second},
+    engine::{Guarded, PlacementStep, SliceState, Untouched, first_different, to_the_second},
     rules::prelude::*,
 };
 
@@ -38,12 +38,9 @@ pub(crate) fn placed(step: &PlacementStep) -> Answer {
 /// `placement-lifecycle/none-selected`: a decision names no cluster if none is requested.
 pub(crate) fn none_selected(step: &PlacementStep) -> Answer {
     let is_met = |slices: &[&_]| clusters_of(slices).is_empty();
+    let message = "a decision keeps clusters, but the request matches none";
     step.expect("no cluster", is_met, |slices| {
-        Ok(finding_on(
-            step,
-            slices,
-            "a decision keeps clusters, but the request matches none",
-        ))
+        Ok(finding_on(step, slices, message))
     })
 }
 
@@ -79,16 +76,14 @@ fn wrong_size(step: &PlacementStep, slices: &[&PlacementDecision]) -> Result<Fin
     if let Some(empty) = empty_slice(slices).filter(|_| count == asked) {
         return Ok(Finding::on(empty, NEEDLESS_SLICE).at("decisions"));
     }
-    let Some(last) = slices
-        .last()
-        .filter(|_| asked > LARGEST_SLICE && count == LARGEST_SLICE)
-    else {
-        return Err(if count == asked {
+    let is_full = asked > LARGEST_SLICE && count == LARGEST_SLICE;
+    let Some(last) = slices.last().filter(|_| is_full) else {
+        let reason = if count == asked {
             NEEDLESS_SLICE
         } else {
             OTHER_NUMBER
-        }
-        .into());
+        };
+        return Err(reason.into());
     };
     let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
     let is_selectable = |profile: &&ClusterProfile| namespaces.contains(&*profile.metadata.namespace);
@@ -164,11 +159,10 @@ fn has_owner_of_request(step: &PlacementStep, slice: &PlacementDecision) -> bool
     let began = step.histories.iter().map(|history| created(history)).min();
     let all = step.hub.evidence.slices.iter();
     let earlier = all.filter(|history| Some(created(history)) < began);
-    let earlier: Vec<_> = earlier
-        .flat_map(|history| &history.first().metadata.owner_references)
-        .collect();
+    let earlier = earlier.flat_map(|history| &history.first().metadata.owner_references);
+    let earlier: BTreeSet<&str> = earlier.map(|owner| &*owner.uid).collect();
     let mut owners = slice.metadata.owner_references.iter();
-    owners.any(|owner| earlier.iter().all(|earlier| earlier.uid != owner.uid))
+    owners.any(|owner| !earlier.contains(&*owner.uid))
 }
 
 /// Slices that are there again after all of them were deleted.
@@ -191,12 +185,11 @@ fn came_back(step: &PlacementStep) -> Answer {
         counted(slices.len(), "slice"),
         to_the_second(timestamp(again.seen_at)),
     );
-    match slices_left(step, &slices, message) {
-        Ok(finding) => Answer::all([finding
-            .expected(format!("no slice after {}", describe(step.taken)))
-            .observed(format!("{count} since {since}"))]),
-        Err(reason) => Answer::Unknown(reason),
-    }
+    let finding = slices_left(step, &slices, message).map(|finding| {
+        let finding = finding.expected(format!("no slice after {}", describe(step.taken)));
+        finding.observed(format!("{count} since {since}"))
+    });
+    finding.map_or_else(Answer::Unknown, |finding| Answer::all([finding]))
 }
 
 /// `placement-lifecycle/restored`: a slice that the run deleted or emptied is there again with a cluster. The cluster
@@ -222,11 +215,10 @@ pub(crate) fn restored(step: &PlacementStep) -> Answer {
 /// How many clusters the decision had in its other slices before the run's write.
 fn clusters_without_slice(step: &PlacementStep, written: &SliceState) -> usize {
     let name = step.taken.slice.as_ref().map(|slice| slice.name.as_str());
-    let before = step
-        .state_before(written)
-        .map_or(&[][..], |before| &before.slices);
-    let others = before.iter().filter(|slice| Some(&*slice.metadata.name) != name);
-    clusters_of(&others.copied().collect::<Vec<_>>()).len()
+    let before = step.state_before(written);
+    let mut others = before.map_or_else(Vec::new, |before| before.slices.clone());
+    others.retain(|slice| Some(&*slice.metadata.name) != name);
+    clusters_of(&others).len()
 }
 
 /// The first state that shows what the run wrote.
@@ -274,10 +266,8 @@ pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
     };
     let steps = || hub.evidence.driver_steps();
     let is_before = |step: &&DriverStep| step.scenario == Scenario::Restart && step.from < taken.from;
-    let mut placements = steps()
-        .filter(is_before)
-        .filter_map(|step| step.placement.as_ref());
-    let Some(placement) = placements.next_back() else {
+    let before = steps().filter(is_before);
+    let Some(placement) = before.filter_map(|step| step.placement.as_ref()).next_back() else {
         return Answer::NotApplicable;
     };
     // The run takes the placement back.
@@ -329,7 +319,7 @@ pub(crate) fn foreign_decisions_untouched(taken: &DriverStep, hub: &Hub) -> Answ
     let untouched = Untouched {
         changed: |before: &PlacementDecision, after: &PlacementDecision| {
             let (was, is) = (&before.metadata, &after.metadata);
-            let parts = [
+            first_different([
                 (before.decisions == after.decisions, "decisions"),
                 (before.scheduler_name == after.scheduler_name, "schedulerName"),
                 (was.labels == is.labels, "metadata.labels"),
@@ -338,11 +328,7 @@ pub(crate) fn foreign_decisions_untouched(taken: &DriverStep, hub: &Hub) -> Answ
                     "metadata.ownerReferences",
                 ),
                 (was.finalizers == is.finalizers, "metadata.finalizers"),
-            ];
-            parts
-                .into_iter()
-                .find(|(is_same, _)| !is_same)
-                .map(|(_, part)| part)
+            ])
         },
         message_changed: "a slice of another scheduler was changed",
         message_deleted: "a slice of another scheduler was deleted",

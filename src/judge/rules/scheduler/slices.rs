@@ -39,21 +39,15 @@ pub(crate) fn index_is_number(slice: &PlacementDecision, _: &Hub) -> Answer {
 
 /// `placement-lifecycle/owner-collects`
 pub(crate) fn owner_collects(slice: &PlacementDecision, _: &Hub) -> Answer {
+    const OWNERS: &str = "metadata.ownerReferences";
     let owners = &slice.metadata.owner_references;
     let is_profile =
         |owner: &&OwnerReference| *owner.kind == *KIND && owner.api_version.split('/').next() == Some(GROUP);
-    let (message, observed) = match owners.iter().find(is_profile) {
-        Some(profile) => (
-            "the slice is deleted with one of the clusters",
-            format!("{KIND} {}", profile.name),
-        ),
-        None if owners.is_empty() => (
-            "no owner reference ties the slice to its request",
-            "no owner".to_owned(),
-        ),
-        None => return Answer::Kept,
+    let Some(profile) = owners.iter().find(is_profile) else {
+        return Answer::broken_if(owners.is_empty(), || Finding::at_field(OWNERS, "no owner"));
     };
-    Answer::broken(Finding::at_path("metadata.ownerReferences", message).observed(observed))
+    let finding = Finding::at_path(OWNERS, "the slice is deleted with one of the clusters");
+    Answer::broken(finding.observed(format!("{KIND} {}", profile.name)))
 }
 
 /// `placement-labels/scheduler-named`
@@ -172,10 +166,7 @@ pub(crate) fn resolve(reference: &Reference) -> Answer {
     if reference.profile.is_none() && reference.was_there {
         return Answer::NotApplicable;
     }
-    Answer::broken_if(reference.profile.is_none(), || {
-        let finding = reference.finding("the decision references a ClusterProfile that does not exist");
-        finding.expected("references to ClusterProfiles that exist")
-    })
+    Answer::broken_if(reference.profile.is_none(), || reference.finding())
 }
 
 /// `placement-references/resolve-across-time`
@@ -183,8 +174,7 @@ pub(crate) fn resolve_across_time(reference: &Reference) -> Answer {
     if reference.profile.is_some() || !reference.was_there {
         return Answer::NotApplicable;
     }
-    let finding = reference.finding("the decision keeps a ClusterProfile that was deleted");
-    Answer::broken(finding.expected("dropped within 60 s of the deletion"))
+    Answer::broken(reference.finding())
 }
 
 /// `placement-references/selected-is-alive`: no profile of a selected cluster reports it as down. `Unknown` does not.
@@ -196,16 +186,11 @@ pub(crate) fn selected_is_alive(reference: &Reference) -> Answer {
     let Some(condition) = conditions.find(|kind| has_status(profile, kind, "False")) else {
         return Answer::Kept;
     };
-    let finding = reference.finding("the decision selects a cluster that its profile reports as down");
+    let finding = reference.finding();
     let observed = format!("{} ({condition} is False)", finding.observed);
-    Answer::broken(
-        finding
-            .expected("clusters that are joined and healthy, or a reason that says otherwise")
-            .observed(observed),
-    )
+    Answer::broken(finding.observed(observed))
 }
 
-/// Whether a decision gives a reason for a cluster.
 pub(crate) fn gives_reason(decision: &ClusterDecision) -> bool {
     let reason = decision.reason.as_deref();
     reason.is_some_and(|reason| !reason.trim().is_empty())
@@ -216,10 +201,10 @@ type SliceWrite<'e> = Write<'e, PlacementDecision>;
 
 /// `placement-updates/no-empty-writes`: the scheduler sends no two updates of a slice that leave it as it was.
 pub(crate) fn no_empty_writes(writes: &SliceWrites, _: &Hub) -> Answer {
-    let message = "the slice is written without a change";
-    let finding = Finding::at_path("metadata.resourceVersion", message);
-    let finding = finding.expected("writes only if the slice changed");
-    match writes.of_updates().each_changes_something(finding) {
+    match writes
+        .of_updates()
+        .each_changes_something("metadata.resourceVersion")
+    {
         Answer::Warning(_) => Answer::Kept,
         answer => answer,
     }
@@ -316,7 +301,6 @@ fn written_by<'e>(
     Some(finding)
 }
 
-/// Whether a write changes what a scheduler publishes.
 fn changes_published(write: &SliceWrite) -> bool {
     let Some((before, after)) = write.versions() else {
         return false;
