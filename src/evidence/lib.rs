@@ -22,6 +22,7 @@ mod objects;
 mod observation {
     pub(crate) mod gaps;
     pub(crate) mod header;
+    pub(crate) mod reason;
 }
 /// Reads what others wrote: within bounds, and without quoting a value.
 mod read {
@@ -40,6 +41,7 @@ mod secrets {
 }
 /// What was observed besides profiles and slices.
 mod seen {
+    pub(crate) mod consumer;
     pub mod crd;
     pub(crate) mod driver;
     pub(crate) mod member;
@@ -50,7 +52,7 @@ mod seen {
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
 pub use objects::*;
-pub use observation::{gaps::*, header::*};
+pub use observation::{gaps::*, header::*, reason::*};
 pub use read::{files::*, input::*, lenient, user_file};
 pub use secrets::{digest::*, leak, redact, secret::*};
-pub use seen::{crd, driver::*, member::*, request::*, testbed::*};
+pub use seen::{consumer::*, crd, driver::*, member::*, request::*, testbed::*};

@@ -148,63 +148,46 @@ pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync 
     }
 }
 
-impl Tracked for ClusterProfile {
-    const KIND: &'static str = names::KIND;
-    const WATCHED: Kind = Kind::Timeline;
+macro_rules! tracked {
+    ($object:ident, $kind:expr, $watched:expr, $histories:ident) => {
+        impl Tracked for $object {
+            const KIND: &'static str = $kind;
+            const WATCHED: Kind = $watched;
 
-    fn histories(evidence: &Evidence) -> &[History<Self>] {
-        &evidence.profiles
-    }
+            fn histories(evidence: &Evidence) -> &[History<Self>] {
+                &evidence.$histories
+            }
 
-    fn later(later: &Later) -> &[History<Self>] {
-        &later.profiles
-    }
+            fn later(later: &Later) -> &[History<Self>] {
+                &later.$histories
+            }
 
-    fn histories_mut(evidence: &mut Evidence) -> &mut Vec<History<Self>> {
-        &mut evidence.profiles
-    }
+            fn histories_mut(evidence: &mut Evidence) -> &mut Vec<History<Self>> {
+                &mut evidence.$histories
+            }
 
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
+            fn metadata(&self) -> &Metadata {
+                &self.metadata
+            }
 
-    fn api_version_mut(&mut self) -> &mut Arc<str> {
-        &mut self.api_version
-    }
+            fn api_version_mut(&mut self) -> &mut Arc<str> {
+                &mut self.api_version
+            }
 
-    fn share_with(&mut self, previous: &Self) {
-        ClusterProfile::share_with(self, previous);
-    }
+            fn share_with(&mut self, previous: &Self) {
+                $object::share_with(self, previous);
+            }
+        }
+    };
 }
 
-impl Tracked for PlacementDecision {
-    const KIND: &'static str = names::PLACEMENT_KIND;
-    const WATCHED: Kind = Kind::PlacementTimeline;
-
-    fn histories(evidence: &Evidence) -> &[History<Self>] {
-        &evidence.slices
-    }
-
-    fn later(later: &Later) -> &[History<Self>] {
-        &later.slices
-    }
-
-    fn histories_mut(evidence: &mut Evidence) -> &mut Vec<History<Self>> {
-        &mut evidence.slices
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata.common
-    }
-
-    fn api_version_mut(&mut self) -> &mut Arc<str> {
-        &mut self.api_version
-    }
-
-    fn share_with(&mut self, previous: &Self) {
-        PlacementDecision::share_with(self, previous);
-    }
-}
+tracked!(ClusterProfile, names::KIND, Kind::Timeline, profiles);
+tracked!(
+    PlacementDecision,
+    names::PLACEMENT_KIND,
+    Kind::PlacementTimeline,
+    slices
+);
 
 /// One profile (one uid) in every version seen.
 pub type ProfileHistory = History<ClusterProfile>;

@@ -26,9 +26,6 @@ pub use write::{write_named, write_summed, write_to};
 use crate::{Limits, read::files::open};
 
 /// Whether a file, packed or not, is an evidence file: its content decides.
-///
-/// # Errors
-/// When it cannot be opened or read.
 pub fn is_one(path: &Path) -> io::Result<bool> {
     let (_, is_evidence) = peek(&mut open(path, &Limits::default())?)?;
     Ok(is_evidence)

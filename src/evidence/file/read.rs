@@ -8,9 +8,6 @@ use super::{gather::Gathered, record::Line};
 use crate::{FORMAT, Input, InputError, LimitError, Limits, read::input::FilePlace};
 
 /// Reads an unpacked evidence file line by line. `name` is for messages. The reader bounds the whole and the ratio.
-///
-/// # Errors
-/// When it cannot be read, is not an evidence file, exceeds a limit, or has a line that is not a record.
 pub fn read_from(mut reader: impl BufRead, name: &str, limits: &Limits) -> Result<Input, InputError> {
     let mut buffer = Vec::new();
     let mut gathered = Gathered::default();

@@ -99,9 +99,6 @@ pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError>
 
 /// Reads an evidence file or a kubectl dump: a file, a directory (a dump: its `*.yaml`, `*.yml` and `*.json`), or `-`
 /// for standard input. The content decides which it is, and whether it is compressed.
-///
-/// # Errors
-/// When it cannot be read, exceeds a limit, or holds nothing to judge.
 pub fn read_input_bounded(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, InputError> {
     if path.is_dir() {
         return dump::read_directory(path, digester, limits);

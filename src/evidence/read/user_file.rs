@@ -15,9 +15,6 @@ pub struct UserFileError {
 }
 
 /// Reads YAML or JSON. Only `true` and `false` are booleans, and no key may be repeated.
-///
-/// # Errors
-/// When the text cannot be read as a `T`.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, UserFileError> {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| UserFileError::new(&error, "name"))
