@@ -86,9 +86,6 @@ impl Outputs {
 
 impl Output {
     /// Checks that a file can be written. `name` is what the user calls it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
         let place = Place::of(&path);
         Self::at(name.to_owned(), path, place)
@@ -126,9 +123,6 @@ impl Output {
     }
 
     /// Writes the content atomically, and removes its part.
-    ///
-    /// # Errors
-    /// When the system cannot write it.
     pub fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,

@@ -94,7 +94,6 @@ impl Place {
 
 /// Why content could not be written, and where it was kept.
 pub(crate) struct Unwritten {
-    /// The system's error.
     pub(crate) source: io::Error,
     /// The file that holds the content instead.
     pub(crate) copy: Option<PathBuf>,
@@ -148,7 +147,6 @@ pub(crate) fn buffered(
     io::Write::flush(&mut buffer)
 }
 
-/// Creates a file in the folder of the one to replace.
 fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".clusterprofile-conformance-");
@@ -172,7 +170,6 @@ pub(crate) fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> i
     Ok(file)
 }
 
-/// Returns the folder of a path.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -208,10 +205,7 @@ impl Part {
         self.named(SUFFIX)
     }
 
-    /// Replaces the content. May block.
-    ///
-    /// # Errors
-    /// When the system cannot write it; the earlier content stays.
+    /// Replaces the content. May block. If it fails, the earlier content stays.
     pub fn write(&self, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
         // A fixed name: a run that is killed now leaves one such file, and the next run removes it.
         let unfinished = self.named(UNFINISHED);
@@ -227,9 +221,6 @@ impl Part {
     }
 
     /// Gives the part of an earlier run a name that no later run writes to. Returns the name, or `None` if there is no part.
-    ///
-    /// # Errors
-    /// When the system cannot rename it.
     pub fn set_aside(&self) -> io::Result<Option<PathBuf>> {
         remove(&self.named(UNFINISHED))?;
         if !self.path().try_exists()? {

@@ -44,7 +44,6 @@ pub fn annotations(report: &Report) -> String {
     text + &line("notice", SUITE, &[decided])
 }
 
-/// Describes the violation, its place and its remedy.
 fn lines(verdict: &RuleVerdict) -> Vec<String> {
     let facts = &verdict.rule.facts;
     let mut lines = vec![format!("{} ({})", facts.title, findings::extent(verdict))];

@@ -23,7 +23,6 @@ use crate::{
     text::escape,
 };
 
-/// The number of unreadable objects to list.
 const UNREADABLE: usize = 20;
 
 #[derive(Template)]
@@ -53,7 +52,6 @@ impl<'a> Junit<'a> {
     }
 }
 
-/// What a program wants to know of the run.
 fn run_properties(report: &Report) -> Vec<(String, String)> {
     let (header, judgement) = (&report.evidence.header, report.judgement);
     let window = header.window;
@@ -100,7 +98,6 @@ fn in_one_line(text: &str) -> String {
     escape::xml(&escape::line(text)).into_owned()
 }
 
-/// Level, basis, and source of a rule.
 pub(crate) fn about(verdict: &RuleVerdict) -> [(&'static str, String); 3] {
     let applies = verdict.applies;
     [
@@ -120,13 +117,11 @@ pub(crate) fn element(verdict: &RuleVerdict) -> Option<&'static str> {
     }
 }
 
-/// How many rules have an element.
 pub(crate) fn elements(verdicts: &[RuleVerdict], name: &str) -> usize {
     let elements = verdicts.iter().filter_map(element);
     elements.filter(|element| *element == name).count()
 }
 
-/// The type of the element.
 pub(crate) fn kind(verdict: &RuleVerdict) -> &'static str {
     match verdict.verdict {
         Verdict::Fail => verdict.level().name(),
@@ -134,7 +129,6 @@ pub(crate) fn kind(verdict: &RuleVerdict) -> &'static str {
     }
 }
 
-/// What is wrong.
 pub(crate) fn message(report: &Report, verdict: &RuleVerdict) -> String {
     let first = verdict.findings.first().map_or("", |finding| &finding.message);
     let extent = findings::extent(verdict);
@@ -153,7 +147,6 @@ pub(crate) fn message(report: &Report, verdict: &RuleVerdict) -> String {
     })
 }
 
-/// All findings and notes.
 pub(crate) fn details(report: &Report, verdict: &RuleVerdict) -> String {
     escape::xml(&findings::in_plain_text(report, verdict)).into_owned()
 }

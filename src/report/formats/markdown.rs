@@ -107,7 +107,6 @@ fn findings(text: &mut String, report: &Report, heading: &str, which: Verdict, r
     left_out
 }
 
-/// A rule and its findings.
 fn rule(verdict: &RuleVerdict) -> String {
     let facts = &verdict.rule.facts;
     let open = if verdict.verdict == Verdict::Fail {
@@ -175,7 +174,6 @@ fn source(verdict: &RuleVerdict) -> String {
     source
 }
 
-/// The rules that were not judged, and why.
 fn unjudged(report: &Report) -> String {
     let is_unjudged = |verdict: &&RuleVerdict| {
         matches!(

@@ -12,7 +12,6 @@ use crate::{
     text::{count, escape, page::Page},
 };
 
-/// The number of unreadable objects to list.
 const UNREADABLE: usize = 5;
 
 /// The number of inconclusive rules to name for a reason.
@@ -44,7 +43,6 @@ pub(super) fn selected<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
     verdicts.filter(|verdict| !verdict.is_deselected()).collect()
 }
 
-/// The verdict in few words.
 pub(crate) fn outcome(verdict: &RuleVerdict) -> String {
     match shown_verdict(verdict) {
         Verdict::Pass => "ok".to_owned(),
@@ -77,18 +75,12 @@ pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: b
         let cost = summary::cost(report).map(|cost| format!("cost to the hub: {cost}"));
         let reactions = summary::slowest_reactions(report);
         let reactions = reactions.map(|reactions| format!("slowest reactions: {reactions}"));
-        let run = cost.into_iter().chain(reactions);
-        let run: Vec<_> = run.map(|line| (line, Vec::new())).collect();
-        list_reasons(&mut page, "run", &run, command);
+        list_lines(&mut page, "run", cost.into_iter().chain(reactions), command);
     }
     let complaints = report.judgement.complaints();
-    let complaints: Vec<_> = complaints.map(|complaint| (complaint, Vec::new())).collect();
-    list_reasons(&mut page, "waivers needing attention", &complaints, command);
-    let unreadable: Vec<_> = summary::unreadable(report, UNREADABLE)
-        .into_iter()
-        .map(|line| (line, Vec::new()))
-        .collect();
-    list_reasons(&mut page, "objects that could not be read", &unreadable, command);
+    list_lines(&mut page, "waivers needing attention", complaints, command);
+    let unreadable = summary::unreadable(report, UNREADABLE);
+    list_lines(&mut page, "objects that could not be read", unreadable, command);
     let most = if in_full { usize::MAX } else { NAMED };
     by_reason(&mut page, report, Verdict::Inconclusive, command, most);
     warnings(&mut page, report);
@@ -192,6 +184,11 @@ fn gather<'a>(reasons: &mut Vec<(String, Vec<&'a str>)>, reason: String, rule: &
         Some((_, rules)) => rules.push(rule),
         None => reasons.push((reason, vec![rule])),
     }
+}
+
+fn list_lines(page: &mut Page, heading: &str, lines: impl IntoIterator<Item = String>, command: &str) {
+    let lines: Vec<_> = lines.into_iter().map(|line| (line, Vec::new())).collect();
+    list_reasons(page, heading, &lines, command);
 }
 
 fn list_reasons(page: &mut Page, heading: &str, reasons: &[(String, Vec<&str>)], command: &str) {

@@ -50,7 +50,6 @@ impl Sign {
         Self { class, mark, word }
     }
 
-    /// The sign of a verdict.
     pub(crate) fn of(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Pass => Self::new("pass", "✓", "pass"),
@@ -63,7 +62,6 @@ impl Sign {
         }
     }
 
-    /// The sign of a decision.
     pub(crate) fn of_decision(decision: Decision) -> Self {
         match decision {
             Decision::Conformant => Self::new("pass", "✓", "conformant"),
@@ -88,7 +86,6 @@ pub(super) fn brief(text: &str, longest: usize) -> String {
     }
 }
 
-/// A time with its day.
 pub(super) fn utc(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
@@ -96,7 +93,6 @@ pub(super) fn utc(at: Timestamp) -> String {
 /// The most squares for the objects of a role.
 const SQUARES: usize = 600;
 
-/// The sign of an object without a finding.
 const NO_FINDING: Sign = Sign::new("pass", "✓", "no finding");
 
 /// A square, with the rule that it links to.
@@ -106,13 +102,11 @@ pub(crate) struct Square {
     pub(super) rule: Option<&'static str>,
 }
 
-/// The squares of a namespace.
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) squares: Vec<Square>,
 }
 
-/// The objects of a role.
 pub(super) struct ObjectSquares {
     pub(super) heading: &'static str,
     pub(super) number: String,

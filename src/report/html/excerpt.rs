@@ -29,12 +29,9 @@ const AROUND: usize = 3;
 /// How many marked lines are shown.
 const MARKED: usize = 6;
 
-/// One line of an excerpt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A line of the object.
     Text {
-        /// Its text.
         text: String,
         /// Whether it is an offending line.
         marked: bool,

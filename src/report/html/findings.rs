@@ -33,7 +33,6 @@ const NAMED: usize = 20;
 /// How many changed fields are shown of an event that did not set the finding's field.
 const FOLDED_FIELDS: usize = 2;
 
-/// A rule with what was found.
 pub(super) struct RuleView<'a> {
     pub(super) verdict: &'a RuleVerdict,
     pub(super) sign: Sign,
@@ -194,7 +193,6 @@ pub(crate) fn changed(event: &Event) -> (&[Changed], Option<String>) {
     (shown, (more > 0).then(|| count(more, "more field")))
 }
 
-/// The value of a field before or after an event.
 pub(crate) fn value(value: &Option<String>) -> String {
     match value.as_deref() {
         None => "(absent)".to_owned(),

@@ -34,7 +34,6 @@ use crate::{
 /// The style of the page, after the base.
 const STYLE: &str = include_str!("../templates/report/style.css");
 
-/// The most lines of a list.
 const LISTED: usize = 10;
 
 #[derive(Template)]
@@ -61,7 +60,6 @@ struct Page<'a> {
     limits: Vec<(&'static str, Vec<String>)>,
 }
 
-/// Rules in full.
 struct Section<'a> {
     id: &'static str,
     heading: &'static str,
@@ -101,7 +99,6 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     page.write_into(&mut into)
 }
 
-/// The decision in plain words.
 fn title(judgement: &Judgement) -> String {
     let failing = |level| {
         let failing = judgement
@@ -152,7 +149,6 @@ fn sections<'a>(report: &Report<'a>) -> Vec<Section<'a>> {
     ]
 }
 
-/// What was judged, and by what.
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let header = &report.evidence.header;
     let claim = &header.claim;

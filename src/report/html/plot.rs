@@ -36,10 +36,8 @@ const STEPS: [i64; 16] = [
 ];
 const TICKS: i64 = 8;
 
-/// A plot below a finding.
 pub(super) struct Plot {
     pub(super) title: &'static str,
-    /// The plot in words.
     pub(super) summary: String,
     /// The conditions; empty for a plot of writes.
     pub(super) rows: Vec<Row>,
@@ -53,14 +51,12 @@ pub(super) struct Plot {
     pub(super) bottom: f64,
 }
 
-/// A condition.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) y: f64,
     pub(super) bars: Vec<Bar>,
 }
 
-/// A span of time.
 pub(super) struct Bar {
     pub(super) x: String,
     pub(super) width: String,
@@ -69,7 +65,6 @@ pub(super) struct Bar {
     pub(super) title: String,
 }
 
-/// A time.
 pub(super) struct Mark {
     pub(super) x: String,
     pub(super) title: String,
@@ -88,7 +83,6 @@ pub(super) struct Budget {
 struct Axis(Window);
 
 impl Axis {
-    /// Seconds since the beginning.
     fn since(&self, at: Timestamp) -> f64 {
         at.duration_since(self.0.from).as_secs_f64()
     }

@@ -59,7 +59,6 @@ pub struct EditionResult {
     rules: BTreeMap<&'static str, RuleResult>,
 }
 
-/// The verdict on one rule.
 #[derive(Debug)]
 struct RuleResult {
     verdict: Verdict,
@@ -77,11 +76,9 @@ struct Section<'a> {
     versions: Vec<Version<'a>>,
     /// The rules that fail, then those that differ between versions.
     leading: Vec<&'static Rule>,
-    /// All other rules.
     rest: Vec<&'static Rule>,
 }
 
-/// A version of an implementation.
 struct Version<'a> {
     entry: &'a BoardEntry,
     /// The report on the previous version.
@@ -97,9 +94,6 @@ struct Mark {
 }
 
 /// Writes the page. The same reports in any order give the same bytes.
-///
-/// # Errors
-/// When `into` fails.
 pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl io::Write) -> io::Result<()> {
     let style = page_style(STYLE);
     let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
@@ -315,7 +309,6 @@ impl Version<'_> {
         }
     }
 
-    /// What keeps the report from being submitted.
     fn obstacles(&self) -> Vec<String> {
         let obstacles = self.entry.submission.check.obstacles.iter();
         obstacles.map(|obstacle| shown(obstacle)).collect()

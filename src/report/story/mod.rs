@@ -30,7 +30,6 @@ use crate::{
 /// The most stories for a rule.
 const STORIES: usize = 8;
 
-/// The stories that the evidence holds.
 pub(crate) struct Stories<'e> {
     evidence: &'e Evidence,
     authors: WriterNames<'e>,
@@ -94,7 +93,7 @@ pub(crate) struct Story {
 }
 
 /// One event, or several that are shown as one.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event {
     /// When, by the runner's clock; absent in a dump, which has no time.
@@ -129,7 +128,7 @@ pub(crate) struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum What {
     /// The first list showed the object.
@@ -139,6 +138,7 @@ pub(crate) enum What {
     /// A later list showed it, after the watch was lost.
     Relisted,
     /// It was written.
+    #[default]
     Changed,
     /// It was deleted.
     Deleted,
@@ -175,16 +175,9 @@ impl Event {
     /// An event without particulars.
     fn of(what: What) -> Self {
         Self {
-            at: None,
-            until: None,
             what,
-            by: Vec::new(),
-            resource_version: String::new(),
-            detail: String::new(),
-            changed: Vec::new(),
-            more_changed: 0,
             count: 1,
-            sets_field: false,
+            ..Self::default()
         }
     }
 

@@ -27,11 +27,8 @@ impl Gathered {
             self.drafts.push(call_draft(call, observed));
         }
         for run in evidence.plugin_calls.iter().flat_map(|log| &log.events) {
-            let Some(cluster) = run
-                .cluster
-                .as_ref()
-                .filter(|cluster| servers.contains(&*cluster.server))
-            else {
+            let cluster = run.cluster.as_ref();
+            let Some(cluster) = cluster.filter(|cluster| servers.contains(&*cluster.server)) else {
                 continue;
             };
             let answer = match run.answer {
@@ -57,17 +54,13 @@ impl Gathered {
                 (&*metadata.namespace, &*metadata.name) == (namespace, name)
             })
         };
-        let own = testbed.expectations.iter().filter(|expectation| {
+        for expectation in &testbed.expectations {
             let profile = &expectation.profile;
-            is_of_object(&profile.namespace, &profile.name)
-        });
-        for expectation in own {
-            let what = format!(
-                "expected for {}: {}",
-                expectation.rule,
-                behavior(&expectation.expect)
-            );
-            self.add_staged(expectation.from, Some(expectation.until), &what);
+            if is_of_object(&profile.namespace, &profile.name) {
+                let behavior = behavior(&expectation.expect);
+                let what = format!("expected for {}: {behavior}", expectation.rule);
+                self.add_staged(expectation.from, Some(expectation.until), &what);
+            }
         }
         let first = self.drafts.iter().filter_map(|draft| draft.event.at).min();
         for (from, until, what) in spans(testbed) {
@@ -78,28 +71,24 @@ impl Gathered {
     }
 
     fn add_staged(&mut self, from: Timestamp, until: Option<Timestamp>, what: &str) {
-        self.drafts.push(Draft::from(Event {
-            until,
-            ..testbed_event(from, what)
-        }));
+        self.drafts.push(staged(from, until, what));
     }
 }
 
-fn testbed_event(at: Timestamp, what: &str) -> Event {
-    Event {
+fn staged(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
+    Draft::from(Event {
         at: Some(at),
+        until,
         detail: clean(what),
         ..Event::of(What::Staged)
-    }
+    })
 }
 
 /// A call of a member. Successive calls of one address with the same success are alike.
 fn call_draft(call: &MemberCall, observed: &str) -> Draft {
     let url = &call.url;
     let (words, has_succeeded) = match &call.what {
-        CallEvent::Closed {} => {
-            return Draft::from(testbed_event(call.at, "the member ends its connections"));
-        }
+        CallEvent::Closed {} => return staged(call.at, None, "the member ends its connections"),
         CallEvent::Failed { reason } => (format!("{url}: {reason}"), false),
         CallEvent::Connected {} => (url.clone(), true),
         CallEvent::Request {
@@ -138,24 +127,18 @@ fn behavior(expect: &Expect) -> &'static str {
 }
 
 /// What the testbed did that took time.
-fn spans(testbed: &Testbed) -> impl Iterator<Item = (Timestamp, Timestamp, String)> {
-    let scenarios = testbed.scenarios.iter().map(|scenario| {
-        (
-            scenario.from,
-            scenario.until,
-            format!("scenario {}", scenario.name),
-        )
-    });
-    let hooks = testbed.hook_calls.iter().map(|call| {
-        let failure = call
-            .failure
-            .as_ref()
-            .map_or(String::new(), |reason| format!(" failed: {reason}"));
-        (
-            call.from,
-            call.until,
-            format!("hook {}{failure}", call.action.name()),
-        )
-    });
-    scenarios.chain(hooks)
+fn spans(testbed: &Testbed) -> Vec<(Timestamp, Timestamp, String)> {
+    let mut spans = Vec::new();
+    for scenario in &testbed.scenarios {
+        let what = format!("scenario {}", scenario.name);
+        spans.push((scenario.from, scenario.until, what));
+    }
+    for call in &testbed.hook_calls {
+        let mut what = format!("hook {}", call.action.name());
+        if let Some(reason) = &call.failure {
+            what += &format!(" failed: {reason}");
+        }
+        spans.push((call.from, call.until, what));
+    }
+    spans
 }

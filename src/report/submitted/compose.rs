@@ -210,7 +210,6 @@ fn group<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<Group> {
     })
 }
 
-/// The decision that follows from the verdicts.
 pub(super) fn decision(
     entries: &[Entry],
     extent: Extent,
@@ -235,7 +234,6 @@ impl Entry {
         self.verdict == Verdict::Skipped && self.reason_id == Some(ReasonId::Deselected)
     }
 
-    /// The suite's name.
     pub(crate) fn suite(&self) -> &str {
         self.rule.split_once('/').map_or(&*self.rule, |(suite, _)| suite)
     }

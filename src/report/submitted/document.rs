@@ -232,7 +232,6 @@ pub enum ReadError {
     Shape(String),
 }
 
-/// What identifies a file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -244,9 +243,6 @@ struct Head {
 
 impl Document {
     /// Reads a report.
-    ///
-    /// # Errors
-    /// When it is not a report, or has keys or values that a report does not have.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
         let head: Head = yaml(text).map_err(|_| ReadError::Other)?;
         if head.api_version != API_VERSION || head.kind != KIND {
@@ -290,7 +286,6 @@ fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_saphyr::Err
     serde_saphyr::from_str_with_options(text, options)
 }
 
-/// Writes a value in block style.
 pub(super) fn to_yaml(value: &impl Serialize, mut into: impl io::Write) -> io::Result<()> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     let text = serde_saphyr::to_string_with_options(value, options).map_err(io::Error::other)?;

@@ -84,7 +84,6 @@ pub(crate) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
     text
 }
 
-/// Counts findings and examined things.
 pub(crate) fn extent(verdict: &RuleVerdict) -> String {
     let waived = match verdict.waived.len() {
         0 => String::new(),
@@ -98,7 +97,6 @@ pub(crate) fn extent(verdict: &RuleVerdict) -> String {
 }
 
 impl Group<'_> {
-    /// The first finding, which represents the group.
     pub(crate) fn first(&self) -> &Finding {
         self.findings[0]
     }

@@ -36,7 +36,6 @@ pub(crate) fn cost(report: &Report) -> Option<String> {
     ))
 }
 
-/// The verdicts, the worst first.
 const WORST_FIRST: [Verdict; 7] = [
     Verdict::Fail,
     Verdict::Inconclusive,

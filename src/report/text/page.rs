@@ -178,7 +178,6 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the width of a text in columns.
 fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }
