@@ -68,9 +68,6 @@ enum Subcommands {
 
 /// Reads a command line, the environment, and the configuration file. Ends the process for help, or if the command line
 /// is invalid.
-///
-/// # Errors
-/// When the file cannot be used.
 pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
     let whole = command_line();
     let matches = whole.clone().get_matches_from(given);
@@ -98,10 +95,6 @@ fn cli(matches: &ArgMatches) -> Cli {
 }
 
 impl Cli {
-    /// Carries out the command.
-    ///
-    /// # Errors
-    /// When it could not be carried out; the failure knows its exit code.
     pub fn execute(self) -> Result<Exit, Failure> {
         self.color.apply();
         if let Some(configuration) = &self.configuration {

@@ -33,10 +33,6 @@ pub struct ConsumerPlugin {
 }
 
 impl ConsumerPlugin {
-    /// Reports the call to the run, and prints the credential.
-    ///
-    /// # Errors
-    /// When no run waits, or it gives no credential.
     pub fn execute(self) -> Result<Exit, Failure> {
         let variables = env::vars_os().filter_map(|(name, value)| {
             let variable = format!("{}={}", name.to_str()?, value.to_str()?);

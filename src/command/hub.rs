@@ -30,12 +30,11 @@ use crate::command::{
         target::{Reference, Target, TestHub},
     },
     terminal::{
-        exit::{Exit, Failure},
+        exit::{Exit, Failure, bail_usage},
         print, signals,
     },
 };
 
-/// The administrator of a test hub.
 const ADMIN: &str = "admin";
 
 const EXAMPLES: &str = "\
@@ -79,10 +78,6 @@ pub struct ServeHub {
 }
 
 impl ServeHub {
-    /// Serves the hub until a signal comes.
-    ///
-    /// # Errors
-    /// When the flags conflict, the hub does not start, or its kubeconfig cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let elsewhere = match self.hub {
             TestHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
@@ -93,7 +88,7 @@ impl ServeHub {
             _ => None,
         };
         if let Some(reason) = elsewhere {
-            return Err(Failure::usage(anyhow!("{reason}")));
+            bail_usage!("{reason}");
         }
         let runtime = Builder::new_multi_thread()
             .enable_all()
@@ -112,9 +107,7 @@ impl ServeHub {
     async fn serve(self) -> Result<Exit, Failure> {
         let reference = self.manager.clone().unwrap_or_default();
         if reference.faults_of(Role::Manager).len() < reference.faults.len() {
-            return Err(Failure::usage(anyhow!(
-                "this hub runs the reference manager only: leave out the faults of other roles"
-            )));
+            bail_usage!("this hub runs the reference manager only: leave out the faults of other roles");
         }
         let definitions = if self.no_crds {
             Vec::new()
@@ -200,7 +193,6 @@ impl ServeHub {
         Ok(served)
     }
 
-    /// Writes the kubeconfig and prints its path.
     fn print_kubeconfig(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
         replace_private_file(&self.kubeconfig_out, kubeconfig)
             .with_context(|| {
@@ -234,9 +226,6 @@ fn one_of_several(number: u32, name: &str) -> MemberState {
 }
 
 /// Starts a test hub with these definitions; envtest with more flags of its API server.
-///
-/// # Errors
-/// When the hub does not start.
 pub async fn start(
     hub: TestHub,
     definitions: &[CustomResourceDefinition],
@@ -262,9 +251,6 @@ pub async fn start(
 }
 
 /// Builds a runtime. The lab is in this process, so its time is simulated; other hubs have their own time.
-///
-/// # Errors
-/// When the runtime does not start.
 pub fn runtime(target: &Target) -> Result<Runtime, Failure> {
     let mut builder = if target.is_lab() {
         Builder::new_current_thread()
@@ -279,9 +265,6 @@ pub fn runtime(target: &Target) -> Result<Runtime, Failure> {
 
 /// Sets up the reference implementation of each role that is judged, and adds to the plan its members, how to drive it, and
 /// the testbed. The returned future runs the implementations, and ends only when one fails.
-///
-/// # Errors
-/// When the hub refuses the first objects.
 pub async fn set_up(
     hub: &Hub,
     reference: &Reference,
@@ -325,7 +308,6 @@ pub async fn set_up(
     Ok(select_all(running).map(|(failure, ..)| failure).boxed_local())
 }
 
-/// A client of the role's reference implementation.
 fn client(hub: &Hub, role: Role) -> Result<Client, Failure> {
     let name = lab::reference(role).name;
     hub.client_as(name, name).map_err(Failure::no_hub)

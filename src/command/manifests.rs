@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::{Args, builder::PossibleValuesParser};
 use collect::{Grants, ServiceAccount, driver::DriverFile, member_manifest, members_schema};
 use evidence::{api::Role, json_schema};
@@ -15,7 +14,7 @@ use crate::command::{
     config,
     flags::{claim::role_parser, target::namespace},
     terminal::{
-        exit::{Exit, Failure},
+        exit::{Exit, Failure, bail_usage},
         print,
     },
 };
@@ -26,9 +25,6 @@ pub struct Crd {}
 
 impl Crd {
     /// Prints them as a stream of YAML documents.
-    ///
-    /// # Errors
-    /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         print(&crd::yaml()).map(|()| Exit::Success)
     }
@@ -67,10 +63,6 @@ pub struct Rbac {
 }
 
 impl Rbac {
-    /// Prints the roles as YAML, with what binds them.
-    ///
-    /// # Errors
-    /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let judges = |role| self.roles.contains(&role);
         let file = self.driver_file()?;
@@ -107,9 +99,7 @@ impl Rbac {
         };
         let mut file = DriverFile::read(path).map_err(Failure::usage)?;
         if !self.roles.contains(&Role::Consumer) && file.own_namespace.is_none() {
-            return Err(Failure::usage(anyhow!(
-                "--driver is for a consumer, or for a file with `ownNamespace`: add --role consumer"
-            )));
+            bail_usage!("--driver is for a consumer, or for a file with `ownNamespace`: add --role consumer");
         }
         if !self.roles.contains(&Role::Consumer) {
             file.consumer = None;
@@ -130,13 +120,11 @@ pub struct PrintSchema {
 struct Published {
     /// Its name, and that of its file.
     name: &'static str,
-    /// The file that it describes.
     title: &'static str,
     /// The version of the file's format, and so of the schema.
     version: &'static str,
     /// Who reads or writes that file.
     description: &'static str,
-    /// Makes it.
     make: fn() -> Schema,
 }
 
@@ -187,10 +175,6 @@ const TABLE: [Published; 6] = [
 ];
 
 impl PrintSchema {
-    /// Prints it.
-    ///
-    /// # Errors
-    /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let published = TABLE.iter().find(|published| published.name == self.name);
         // The names are those that clap takes.

@@ -26,7 +26,6 @@ use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 
 /// The largest skew of the clocks that is not a warning.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
-/// How many managers are named.
 const NAMED: usize = 5;
 /// How many members with missing answers are listed.
 const LISTED_MEMBERS: usize = 20;

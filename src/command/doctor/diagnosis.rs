@@ -16,7 +16,6 @@ use crate::command::terminal::exit::{Exit, Failure};
 /// The groups of checks, in the order in which they are shown.
 const GROUPS: [&str; 4] = ["hub", "evidence", "files", "rules"];
 
-/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -41,13 +40,11 @@ impl State {
     }
 }
 
-/// A check and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// What was checked: a group, a slash, and a name, for example `hub/reached`.
     pub check: &'static str,
     pub state: State,
-    /// The result in words.
     pub fact: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,13 +90,11 @@ impl Check {
     }
 }
 
-/// The output of `doctor`.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
     edition: Edition,
     #[serde(skip)]
     is_consumer: bool,
-    /// What is known of the hub.
     pub hub: Value,
     pub checks: Vec<Check>,
     /// `None` if a run could not begin on the hub.

@@ -41,11 +41,9 @@ fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
 /// The rules that one more kind of evidence lets a run judge.
 #[derive(Clone, Debug, Serialize)]
 pub struct Gain {
-    /// The flag or the permission to add.
     with: String,
     #[serde(flatten)]
     amount: Amount,
-    /// Ids of rules.
     rules: Vec<&'static str>,
 }
 
@@ -53,11 +51,9 @@ pub struct Gain {
 pub struct RuleCounts {
     /// The selected rules of the edition.
     pub selected: Amount,
-    /// Those that a run can judge.
     pub judged: Amount,
 }
 
-/// The number of rules of each level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Amount {
     pub must: usize,

@@ -7,7 +7,6 @@ mod evidence;
 use std::{path::PathBuf, time::Duration};
 
 use ::evidence::{Gap, Kind};
-use anyhow::anyhow;
 use clap::Args;
 use collect::{
     CollectError, Reached, Survey,
@@ -30,7 +29,7 @@ use crate::command::{
     },
     hub::runtime,
     terminal::{
-        exit::{Exit, Failure},
+        exit::{Exit, Failure, bail_usage},
         print, width,
     },
 };
@@ -71,10 +70,6 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Checks everything and prints the diagnosis.
-    ///
-    /// # Errors
-    /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let diagnosis = self.diagnose()?;
         print(&match self.format {
@@ -91,9 +86,7 @@ impl Doctor {
             Ok(())
         })?;
         let Target::Kubeconfig(options) = &run.target else {
-            return Err(Failure::usage(anyhow!(
-                "a test hub needs no doctor: leave out --hub and --manager"
-            )));
+            bail_usage!("a test hub needs no doctor: leave out --hub and --manager");
         };
         let mut diagnosis = Diagnosis::new(&run.plan.claim, json!({"source": run.target.name()}));
         diagnosis.checks = errors;
@@ -141,7 +134,6 @@ impl Doctor {
     }
 }
 
-/// The error of the file that a flag names.
 fn file_error(flag: &str, failure: &Failure) -> Check {
     let check = match flag {
         "--members" => evidence::MEMBERS,
@@ -173,7 +165,6 @@ async fn read_logs(logs: Vec<PathBuf>, limit: Duration) -> Option<Result<AuditLo
     timeout(limit, reading).await.ok()?.ok()
 }
 
-/// Asks the hub and the members.
 async fn ask(run: &RunPlan, mut options: KubeconfigOptions, limit: Duration) -> Result<Answers, Failure> {
     options.request_timeout.get_or_insert(REQUEST);
     let hub = Connection::from_kubeconfig(&options)

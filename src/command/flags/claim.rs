@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use anyhow::anyhow;
 use clap::{
     ArgMatches, Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
@@ -15,7 +14,7 @@ use evidence::{
     },
 };
 
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// The edition, and what the implementation claims.
 #[derive(Clone, Debug, Default, Args)]
@@ -99,18 +98,13 @@ pub struct ClaimFlags {
 
 impl ClaimFlags {
     /// Overrides a claim, such as that of an evidence file, with what the flags say.
-    ///
-    /// # Errors
-    /// When the edition is of another role, or two values contradict each other.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
         if let Some(both) = self
             .features
             .iter()
             .find(|feature| self.no_features.contains(feature))
         {
-            return Err(Failure::usage(anyhow!(
-                "--feature {both} contradicts --no-feature {both}: give one of them"
-            )));
+            bail_usage!("--feature {both} contradicts --no-feature {both}: give one of them");
         }
         let clustersets = self.clustersets()?;
         apply_roles(&self.roles, self.edition, claim)?;
@@ -156,24 +150,22 @@ impl ClaimFlags {
         Ok(())
     }
 
-    /// Maps namespaces to their ClusterSets.
     fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
         let mut sets = BTreeMap::new();
         for (namespace, set) in &self.clustersets {
             if let Some(other) = sets.insert(namespace.clone(), set.clone())
                 && other != *set
             {
-                return Err(Failure::usage(anyhow!(
+                bail_usage!(
                     "--clusterset {namespace}={set} contradicts --clusterset {namespace}={other}: \
                      a namespace represents one ClusterSet, give one of them"
-                )));
+                );
             }
         }
         Ok(sets)
     }
 }
 
-/// Why a value of `--clusterset` is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum ClusterSetError {
     #[error("give the namespace and the name of its ClusterSet, such as fleet=production")]
@@ -184,7 +176,6 @@ enum ClusterSetError {
     Name(String),
 }
 
-/// Reads a namespace and the name of its ClusterSet.
 fn clusterset(given: &str) -> Result<(String, String), ClusterSetError> {
     let parts = given
         .split_once('=')
@@ -220,26 +211,23 @@ pub fn role_parser<const N: usize>(roles: [Role; N]) -> impl TypedValueParser<Va
 
 /// Sets the roles and the edition of a claim. Without a role, it is that of the edition. A role that the claim has keeps
 /// its edition.
-///
-/// # Errors
-/// When the edition is of a role that is not judged.
 fn apply_roles(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Result<(), Failure> {
     let judged = match (roles, edition) {
         ([], None) => return Ok(()),
         ([], Some(edition)) if claim.edition_of(edition.role()).is_some() => claim.roles().collect(),
         ([], Some(edition)) => vec![edition.role()],
         (roles, Some(edition)) if !roles.contains(&edition.role()) => {
-            return Err(Failure::usage(anyhow!(
+            bail_usage!(
                 "edition {edition} is for the role {role}: add --role {role}, or name another edition",
                 role = edition.role()
-            )));
+            );
         }
         (roles, _) => roles.to_vec(),
     };
     if judged.len() > 1 && judged.contains(&Role::Consumer) {
-        return Err(Failure::usage(anyhow!(
+        bail_usage!(
             "a consumer is judged alone, as the run plays the cluster manager for it: leave out the other roles"
-        )));
+        );
     }
     let edition_of = |role: Role| {
         let given = edition.filter(|edition| edition.role() == role);

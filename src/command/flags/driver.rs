@@ -24,7 +24,7 @@ use lab::{
 };
 
 use super::target::Target;
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// Whether and how to drive the implementation.
 #[derive(Clone, Debug, Default, Args)]
@@ -43,41 +43,29 @@ pub struct DriverFlags {
     pub allow_mutations: bool,
 }
 
-/// Who drives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The commands of a file.
     File(PathBuf),
     /// The run itself, which has the reference manager or the reference scheduler at hand.
     Reference,
-    /// Nothing is driven.
     Nothing,
 }
 
 /// The driver, as far as it is known without a hub.
 #[derive(Debug)]
 pub enum Driving {
-    /// The commands of a file.
     File {
-        /// The file.
         file: Box<DriverFile>,
-        /// Whether the run may write to the hub.
         mutations: bool,
         /// The folder of the write-ahead logs.
         journals: PathBuf,
     },
     /// The reference manager, or the reference scheduler.
-    Reference {
-        /// Whether the run may write to the hub.
-        mutations: bool,
-    },
+    Reference { mutations: bool },
 }
 
 impl DriverFlags {
     /// Resolves the flags for a target that is watched as planned.
-    ///
-    /// # Errors
-    /// When they conflict, or the driver file cannot be used.
     pub fn resolve(&self, target: &Target, plan: &Plan) -> Result<Option<Driving>, Failure> {
         let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
         let mutations = self.allow_mutations;
@@ -117,7 +105,6 @@ impl DriverFlags {
         }
     }
 
-    /// The driver file that was named.
     pub fn file(&self) -> Option<&Path> {
         match &self.driver {
             Some(Choice::File(path)) => Some(path),
@@ -151,9 +138,6 @@ impl FromStr for Choice {
 }
 
 /// Returns the folder of the write-ahead logs of changes to undo (XDG Base Directory Specification).
-///
-/// # Errors
-/// When there is no home folder.
 pub fn journals() -> Result<PathBuf, Failure> {
     let absolute = |path: &PathBuf| path.is_absolute();
     let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(absolute);
@@ -171,7 +155,6 @@ pub fn journals() -> Result<PathBuf, Failure> {
 }
 
 impl Driving {
-    /// Whether the run may write to the hub.
     pub fn mutations(&self) -> bool {
         match self {
             Driving::File { mutations, .. } | Driving::Reference { mutations } => *mutations,
@@ -179,9 +162,6 @@ impl Driving {
     }
 
     /// Plans a driver file's scenarios on a user's hub.
-    ///
-    /// # Errors
-    /// When its hooks cannot run, or the log of changes to undo cannot be written.
     pub fn by_file(&self, hub: &Connection, clock: Clock) -> Result<Option<DriverPlan>, Failure> {
         let (
             Driving::File {
@@ -217,9 +197,6 @@ impl Driving {
     }
 
     /// Plans the testbed for the consumer of a driver file, with members on ports of this machine.
-    ///
-    /// # Errors
-    /// When its hooks cannot run, its plugin could not reach the run, or the log of changes to undo cannot be written.
     pub async fn testbed_by_file(
         &self,
         hub: &Connection,
@@ -232,10 +209,10 @@ impl Driving {
             return Ok(None);
         };
         if let Some(log) = consumer.logs.iter().find(|log| !log.is_file()) {
-            return Err(Failure::usage(anyhow!(
+            bail_usage!(
                 "consumer.logs: there is no file {}: start the consumer first, or correct the path",
                 log.display()
-            )));
+            );
         }
         let run = new_run_id();
         let calls = Arc::new(Calls::new(clock));
@@ -324,14 +301,12 @@ fn check(file: &DriverFile, mutations: bool, claim: &Claim) -> Result<(), Failur
     Err(Failure::usage(anyhow!("{problem}")))
 }
 
-/// The hooks of a driver file, for one run.
 fn hooks(file: &DriverFile, access: &HubAccess, run: &str) -> Result<Commands, Failure> {
     Commands::new(file.clone(), access, run)
         .context("failed to prepare the hooks")
         .map_err(Failure::could_not_run)
 }
 
-/// The log of what a run changes.
 fn journal(
     file: &DriverFile,
     folder: &Path,

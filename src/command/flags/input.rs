@@ -19,7 +19,10 @@ use lab::hub::Hub;
 use report::escape;
 
 use super::{plan::Size, target::Target};
-use crate::command::terminal::{advice, exit::Failure};
+use crate::command::terminal::{
+    advice,
+    exit::{Failure, bail_usage},
+};
 
 /// How much is read.
 #[derive(Clone, Copy, Debug, Args)]
@@ -56,7 +59,6 @@ impl InputFlags {
         }
     }
 
-    /// The limits on a file.
     pub fn limits(&self) -> Limits {
         Limits {
             whole: self.max_input.0,
@@ -66,9 +68,6 @@ impl InputFlags {
 }
 
 /// Reads an evidence file or a dump, and names the flags that collect what a dump lacks.
-///
-/// # Errors
-/// When the file is unreadable, or holds nothing to judge.
 pub fn read_evidence(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
     let mut input = read_untimed(path, limits)?;
     let header = &mut input.evidence.header;
@@ -79,9 +78,6 @@ pub fn read_evidence(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
 }
 
 /// Reads an evidence file or a dump, and leaves the time of a dump unset.
-///
-/// # Errors
-/// When the file is unreadable, or holds nothing to judge.
 pub fn read_untimed(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
     read_input_bounded(path, &collect::new_digester(), limits).map_err(advised)
 }
@@ -94,32 +90,23 @@ fn advised(error: InputError) -> anyhow::Error {
 /// The value of `--audit-log` that reads none.
 const NONE: &str = "none";
 
-/// Lists the logs that the user named.
-///
-/// # Errors
-/// When `none` is among others, or the hub is a test hub, which has its own.
 pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<PathBuf>, Failure> {
     let is_none = |log: &PathBuf| log.as_path() == Path::new(NONE);
     if given.iter().all(is_none) {
         return Ok(Vec::new());
     }
     if given.iter().any(is_none) {
-        return Err(Failure::usage(anyhow!(
+        bail_usage!(
             "--audit-log none reads no log: leave out the others, or name a file of that name as ./none"
-        )));
+        );
     }
     if target.is_some_and(|target| target.reference().is_some()) {
-        return Err(Failure::usage(anyhow!(
-            "a test hub's own audit log is read: leave out --audit-log"
-        )));
+        bail_usage!("a test hub's own audit log is read: leave out --audit-log");
     }
     Ok(given.to_vec())
 }
 
 /// Checks before a run that the logs can be opened.
-///
-/// # Errors
-/// When one cannot be opened.
 pub fn check_audit_logs(logs: &[PathBuf]) -> Result<(), Failure> {
     for log in logs {
         let readable = if log.is_dir() {
@@ -135,9 +122,6 @@ pub fn check_audit_logs(logs: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// Adds the logs to evidence that was read from a file, and prints notes about them.
-///
-/// # Errors
-/// When they cannot be used.
 pub fn add_audit_logs(evidence: &mut Evidence, logs: &[PathBuf]) -> Result<(), RequestsError> {
     if logs.is_empty() {
         return Ok(());
@@ -159,9 +143,6 @@ pub fn add_audit_logs_or_gap(evidence: &mut Evidence, logs: &[PathBuf]) {
 }
 
 /// Adds a test hub's audit log, which needs no flag.
-///
-/// # Errors
-/// When it cannot be read.
 pub async fn add_own_audit_log(evidence: &mut Evidence, hub: &Hub) -> Result<(), RequestsError> {
     if let Some(lab) = hub.as_lab() {
         let log = read_audit_text("the lab's audit log", lab.audit_log().as_bytes())?;
@@ -182,9 +163,6 @@ pub async fn add_own_audit_log(evidence: &mut Evidence, hub: &Hub) -> Result<(),
 }
 
 /// Reads the file, where one is named.
-///
-/// # Errors
-/// When it cannot be read or is invalid.
 pub fn read_waivers(path: Option<&Path>) -> Result<Option<Waivers>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let text = read_named_text("waivers", path)?;
@@ -194,14 +172,9 @@ pub fn read_waivers(path: Option<&Path>) -> Result<Option<Waivers>, Failure> {
 }
 
 /// Reads a file that affects verdicts. It has to have a name, so that errors can quote it.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn read_named_text(what: &str, path: &Path) -> Result<String, Failure> {
     if path == Path::new("-") {
-        return Err(Failure::usage(anyhow!(
-            "the {what} cannot come from standard input: name a file"
-        )));
+        bail_usage!("the {what} cannot come from standard input: name a file");
     }
     read_text(path, LARGEST_TEXT)
         .with_context(|| format!("failed to read the {what} {}", path.display()))

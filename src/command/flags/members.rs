@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::anyhow;
 use collect::{
     Dial, MemberWay, Members,
     connect::{ClientError, USER_AGENT},
@@ -25,16 +24,13 @@ use lab::{
 use serde_json::{Value, json};
 
 use super::target::Target;
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// Where kubeconfigs of members come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MembersFrom {
-    /// Nowhere: no member is queried.
     Nowhere,
-    /// The consumer Secrets.
     Secrets,
-    /// A file.
     File(PathBuf),
 }
 
@@ -51,30 +47,24 @@ impl FromStr for MembersFrom {
 }
 
 /// Checks the flags against each other and against the target.
-///
-/// # Errors
-/// When they contradict each other, or the target brings members of its own.
 pub fn check(given: &[MembersFrom], providers: Option<&Path>, target: &Target) -> Result<(), Failure> {
     let from_nowhere = given.contains(&MembersFrom::Nowhere);
     if from_nowhere && (given.len() > 1 || providers.is_some()) {
-        return Err(Failure::usage(anyhow!(
+        bail_usage!(
             "--members none queries no member: leave out the other --members and --provider-file, or name a file of \
              that name as ./none"
-        )));
+        );
     }
     let is_given = !given.is_empty() || providers.is_some();
     if is_given && !from_nowhere && target.reference().is_some() {
-        return Err(Failure::usage(anyhow!(
+        bail_usage!(
             "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
-        )));
+        );
     }
     Ok(())
 }
 
 /// Reads the members; also returns the files that were read.
-///
-/// # Errors
-/// When a file cannot be used.
 pub fn from_files(given: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Failure> {
     let (mut members, mut files) = (Members::default(), Vec::new());
     for from in given {

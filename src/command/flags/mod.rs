@@ -58,9 +58,6 @@ pub struct RunPlan {
 impl RunFlags {
     /// Plans a run. `refuse` gets each flag whose file cannot be used, with the reason: if it accepts that, the plan is
     /// made without the file.
-    ///
-    /// # Errors
-    /// When the flags contradict each other, or `refuse` returns the error of a file.
     pub fn resolve(
         &self,
         refuse: &mut dyn FnMut(&'static str, Failure) -> Result<(), Failure>,

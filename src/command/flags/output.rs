@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use evidence::Claim;
 use report::{Form, Format as FileFormat, Outputs, Prepared};
 
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// Which reports to write, and how to print.
 #[derive(Clone, Debug, Default, Args)]
@@ -77,9 +77,6 @@ pub enum Format {
 
 impl OutputFlags {
     /// Checks that the report to submit is of one role: implementations of different ones are compared apart.
-    ///
-    /// # Errors
-    /// When the claim is of several roles.
     pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
         match (&self.files.report, claim.also) {
             (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
@@ -92,19 +89,16 @@ impl OutputFlags {
 
 impl FileFlags {
     /// Checks that the files can be written, and that none of them is an input.
-    ///
-    /// # Errors
-    /// When one cannot be.
     pub fn prepare(&self, inputs: &[PathBuf]) -> Result<Prepared, Failure> {
         let inputs: Vec<PathBuf> = inputs.iter().flat_map(|path| path.canonicalize()).collect();
         let outputs = self.outputs();
         let mut written = outputs.0.values();
         if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
         {
-            return Err(Failure::usage(anyhow!(
+            bail_usage!(
                 "{} is both an input and an output: write the report to another file",
                 path.display()
-            )));
+            );
         }
         outputs.prepare(flag).map_err(Failure::usage)
     }
@@ -126,7 +120,6 @@ impl FileFlags {
     }
 }
 
-/// The flag that asks for a file.
 fn flag(form: Form) -> String {
     let name = match form {
         Form::Format(format) => format.name(),

@@ -2,7 +2,6 @@
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use anyhow::anyhow;
 use clap::{Args, ValueHint};
 use collect::{Members, Plan, Wish};
 use evidence::{
@@ -12,7 +11,7 @@ use evidence::{
 use jiff::SignedDuration;
 
 use super::{input, members::MembersFrom, target::Target};
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// Which evidence to collect.
 #[derive(Clone, Debug, Default, Args)]
@@ -77,9 +76,7 @@ const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
 /// Which evidence of its own a test hub adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
-    /// Its members.
     pub members: bool,
-    /// Its audit log.
     pub audit_log: bool,
 }
 
@@ -93,9 +90,6 @@ impl PlanFlags {
     }
 
     /// Plans what to collect from a target, with the members that were named.
-    ///
-    /// # Errors
-    /// When the flags contradict each other.
     pub fn plan(
         &self,
         claim: Claim,
@@ -119,9 +113,7 @@ impl PlanFlags {
             Wish::IfAllowed
         };
         if members.from_secrets && claim.no_features.contains(&Feature::ConsumerSecrets) {
-            return Err(Failure::usage(anyhow!(
-                "--members from-secrets contradicts --no-feature consumer-secrets: give one of them"
-            )));
+            bail_usage!("--members from-secrets contradicts --no-feature consumer-secrets: give one of them");
         }
         let probe = match (self.probe, self.no_probe) {
             _ if !judges_profiles => Wish::No(NO_MANAGER.into()),
@@ -151,7 +143,6 @@ impl PlanFlags {
     }
 }
 
-/// Why a value of `--settle` is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 enum SettleError {
     #[error(transparent)]
@@ -178,19 +169,14 @@ fn observe(given: &str) -> Result<Duration, DurationError> {
 pub struct DurationError(&'static str);
 
 /// Reads a duration as people write it. `zero` is the meaning of `0s`.
-///
-/// # Errors
-/// When the text is not a duration, or a negative one.
 pub fn duration(given: &str, zero: &'static str) -> Result<Duration, DurationError> {
     let duration = SignedDuration::from_str(given).map_err(|_| DurationError(zero))?;
     Duration::try_from(duration).map_err(|_| DurationError(zero))
 }
 
-/// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
-/// Why a text is not a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give a whole number with its unit, such as 500Mi or 4Gi")]
 pub struct SizeError;

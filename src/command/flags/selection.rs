@@ -10,7 +10,7 @@ use judge::{
     rules::{self, Applies, Basis, Facts, Rule},
 };
 
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// Which rules to judge.
 #[derive(Clone, Debug, Default, Args)]
@@ -43,9 +43,6 @@ enum OnlyBasis {
 
 impl SelectionFlags {
     /// Resolves the selection; each of its names has to match a rule of the edition.
-    ///
-    /// # Errors
-    /// When a name matches no rule, or no rule is left.
     pub fn resolve(self, claim: &Claim) -> Result<Selection, Failure> {
         for given in self.filters.iter().chain(&self.skip) {
             self.check(given, claim)?;
@@ -82,12 +79,12 @@ impl SelectionFlags {
                 .iter()
                 .map(|applies| applies.edition.name())
                 .collect();
-            return Err(Failure::usage(anyhow!(
+            bail_usage!(
                 "edition {} has no rule like `{given}`: {} is one of {}; choose with --edition",
                 claim.edition,
                 matching[0].id,
                 editions.join(", ")
-            )));
+            );
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use lab::{
 };
 
 use super::plan::{DurationError, duration};
-use crate::command::terminal::exit::Failure;
+use crate::command::terminal::exit::{Failure, bail_usage};
 
 /// The hub, and the implementation on it.
 #[derive(Clone, Debug, Default, Args)]
@@ -82,10 +82,6 @@ pub enum Target {
 }
 
 impl TargetFlags {
-    /// Resolves the flags.
-    ///
-    /// # Errors
-    /// When they contradict each other, or a fault breaks a rule that the edition does not have.
     pub fn resolve(self, claim: &Claim) -> Result<Target, Failure> {
         let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
         match (self.hub, self.manager) {
@@ -213,30 +209,26 @@ impl Reference {
     fn check(&self, claim: &Claim) -> Result<(), Failure> {
         for fault in self.faults.iter().map(Fault::info) {
             if rules::find(fault.rule()).is_some_and(|rule| rule.facts.in_claim(claim).is_none()) {
-                return Err(Failure::usage(anyhow!(
+                bail_usage!(
                     "edition {} does not have the rule that the fault `{}` breaks: add --edition {}",
                     claim.edition,
                     fault.id,
                     fault.edition
-                )));
+                );
             }
         }
         Ok(())
     }
 }
 
-/// Why a value of `--manager` is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum NoReference {
-    /// Another manager.
     #[error(
         "{0}; the suite brings only `reference`, optionally with faults: to judge your own, name its hub with --context or --kubeconfig"
     )]
     Manager(UnknownName),
-    /// An unknown fault.
     #[error("{0}{hint}", hint = if .0.nearest.is_none() { "; a fault has the id of the rule that it breaks: `list` prints them" } else { "" })]
     Fault(#[from] UnknownName),
-    /// No fault follows the sign.
     #[error("`reference=` names no fault: leave out `=`, or name the rule to break")]
     NoFault,
 }
@@ -288,7 +280,6 @@ pub enum NameError {
     Manager,
 }
 
-/// Reads the name of a namespace.
 pub fn namespace(given: &str) -> Result<String, NameError> {
     is_dns_label(given)
         .then(|| given.to_owned())
@@ -310,7 +301,6 @@ pub fn manager(given: &str) -> Result<String, NameError> {
 }
 
 impl ScopeFlags {
-    /// Overrides a scope with what the flags say.
     pub fn apply(&self, scope: &mut Scope) {
         if !self.namespaces.is_empty() {
             scope.namespaces.clone_from(&self.namespaces);

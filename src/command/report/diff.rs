@@ -38,10 +38,6 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Compares.
-    ///
-    /// # Errors
-    /// When a file cannot be used, or the reports are on different roles.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits();
         let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?).map_err(Failure::usage)?;

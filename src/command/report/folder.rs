@@ -1,24 +1,25 @@
 //! Submitted reports: files, and folders with `report.yaml` in folders of its own, next to its evidence.
 
 use std::{
-    fs::{self, DirEntry, File},
-    io::{self, Read as _},
+    fs::{self, DirEntry},
+    io,
     path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
-use evidence::{Checksum, LimitError, Limits};
+use evidence::{Checksum, LimitError, Limits, read_bounded};
 use report::submitted::{Document, Held, Proof, ReadError, Unreadable};
 
 use crate::command::{
     flags::input::read_untimed,
-    terminal::{advice, exit::Failure},
+    terminal::{
+        advice,
+        exit::{Failure, bail_usage},
+    },
 };
 
-/// The name of a report in its folder.
 const REPORT: &str = "report.yaml";
 
-/// How an evidence file ends.
 const EVIDENCE: [&str; 2] = [".jsonl", ".jsonl.zst"];
 
 /// How deep folders may lie in each other: more than `API/IMPLEMENTATION/VERSION` and anybody's own order need.
@@ -27,7 +28,6 @@ const DEEPEST: usize = 8;
 /// More than any report needs.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// A report with its place.
 pub(super) struct Found {
     /// The folder, below the one that was named.
     pub(super) name: String,
@@ -43,20 +43,17 @@ pub(super) struct Folders {
 }
 
 /// Reads every report below a folder. Folders that cannot be read, or hold neither a report nor folders, are named.
-///
-/// # Errors
-/// When the folder itself cannot be read, or holds nothing.
 pub(super) fn read_all(root: &Path, limits: &Limits) -> Result<Folders, Failure> {
     let mut folders = Folders::default();
     let entries = sorted(root)
         .with_context(|| format!("failed to read the folder {}", root.display()))
         .map_err(Failure::usage)?;
     if !folders.add(root, "", &entries, limits) {
-        return Err(Failure::usage(anyhow!(
+        bail_usage!(
             "there is no report in {}: each has a folder of its own, such as {}",
             root.display(),
             Path::new("IMPLEMENTATION").join("VERSION").join(REPORT).display()
-        )));
+        );
     }
     folders.reports.sort_by(|one, other| one.name.cmp(&other.name));
     folders
@@ -176,18 +173,16 @@ fn is_plain(name: &str) -> bool {
 pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
     let failed = || format!("failed to read the report {}", path.display());
     let largest = LARGEST.min(limits.whole);
-    let bytes = beginning(path, largest.saturating_add(1))
+    let bytes = read_bounded(path, largest)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge if largest < LARGEST => {
+                let limit = LimitError::Whole(largest);
+                anyhow!("{limit}{}", advice::too_large(Some(limit)))
+            }
+            _ => error.into(),
+        })
         .with_context(failed)
         .map_err(Failure::usage)?;
-    if bytes.len() as u64 > largest {
-        let error = if largest < LARGEST {
-            let limit = LimitError::Whole(largest);
-            anyhow!("{limit}{}", advice::too_large(Some(limit)))
-        } else {
-            anyhow!("it has more than {LARGEST} bytes, and no report does: is it the evidence?")
-        };
-        return Err(Failure::usage(error.context(failed())));
-    }
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::usage(
             anyhow!("not UTF-8; did you pass the evidence file instead of the report?").context(failed()),
@@ -200,13 +195,6 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
         };
         Failure::usage(error.context(failed()))
     })
-}
-
-/// The first bytes of a file, which may have no end.
-fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Reads an evidence file, within the limits.

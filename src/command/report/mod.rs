@@ -24,10 +24,6 @@ enum Command {
 }
 
 impl Report {
-    /// Carries out the command.
-    ///
-    /// # Errors
-    /// When it could not be carried out.
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Verify(verify) => verify.execute(),

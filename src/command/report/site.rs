@@ -38,10 +38,6 @@ pub struct Site {
 }
 
 impl Site {
-    /// Writes the page.
-    ///
-    /// # Errors
-    /// When the reports cannot be read or the page cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits_of_submitted();
         let output = Output::open("--out", self.out).map_err(Failure::usage)?;

@@ -44,14 +44,9 @@ pub struct Verify {
     input: InputFlags,
 }
 
-/// How many differences are shown.
 const SHOWN: usize = 40;
 
 impl Verify {
-    /// Judges again.
-    ///
-    /// # Errors
-    /// When a file cannot be used.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits_of_submitted();
         if let Some(dir) = &self.dir {
@@ -112,10 +107,6 @@ fn show(page: &mut Page, change: &Change) {
     page.field(4, "evidence", &escape::line(&change.new_text()));
 }
 
-/// Verifies every report below a folder.
-///
-/// # Errors
-/// When the folder cannot be read, or holds no report.
 fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result<Exit, Failure> {
     let Folders {
         reports, unreadable, ..

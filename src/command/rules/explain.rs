@@ -29,14 +29,9 @@ pub struct Explain {
     edition: Option<Edition>,
 }
 
-/// The indent of examples.
 const INDENT: usize = 4;
 
 impl Explain {
-    /// Prints the explanation.
-    ///
-    /// # Errors
-    /// When there is no such rule, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let rule = match rules::find(&self.rule) {
             Some(rule) => rule,
@@ -54,7 +49,6 @@ impl Explain {
     }
 }
 
-/// The rules whose id or title contains a text.
 fn search(text: &str) -> Vec<&'static Rule> {
     let text = text.to_lowercase();
     let contains = |rule: &&Rule| rule.id.contains(&text) || rule.facts.title.to_lowercase().contains(&text);
@@ -134,7 +128,6 @@ fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>, field: Opti
     best.map(|(place, _)| place)
 }
 
-/// The path of the first finding.
 fn violated_path(rule: &Rule, example: &Example) -> Option<String> {
     let verdict = judged(rule, example)?;
     verdict.findings.first().map(|finding| finding.path.clone())
@@ -229,7 +222,6 @@ fn show_example(page: &mut Page, rule: &Rule, judgeable: &Example, kind: &str, p
     }
 }
 
-/// Judges one of the rule's examples.
 fn judged(rule: &Rule, example: &Example) -> Option<RuleVerdict> {
     let selection = Selection {
         filters: vec![rule.id.to_owned()],

@@ -4,7 +4,6 @@ pub mod explain;
 
 use std::fmt::Write;
 
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use evidence::api::{Edition, Role};
 use judge::rules::{self, Rule};
@@ -16,7 +15,7 @@ use crate::command::{
         selection::{by_edition, editions, evidence, examples},
     },
     terminal::{
-        exit::{Exit, Failure},
+        exit::{Exit, Failure, bail_usage},
         print,
     },
 };
@@ -47,18 +46,14 @@ enum Format {
 }
 
 impl List {
-    /// Prints the list.
-    ///
-    /// # Errors
-    /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         if let (Some(role), Some(edition)) = (self.role, self.edition)
             && edition.role() != role
         {
-            return Err(Failure::usage(anyhow!(
+            bail_usage!(
                 "edition {edition} is for the role {}: leave out --role, or name another edition",
                 edition.role()
-            )));
+            );
         }
         let role = self.role.unwrap_or_default();
         let edition = self.edition.unwrap_or(role.default_edition());
@@ -75,7 +70,6 @@ impl List {
     }
 }
 
-/// Returns the rules of an edition, or all rules.
 fn rules_of(edition: Option<Edition>) -> Vec<&'static Rule> {
     let has = |rule: &&Rule| edition.is_none_or(|edition| rule.facts.in_edition(edition).is_some());
     rules::all().iter().filter(has).collect()

@@ -16,23 +16,17 @@ use crate::command::{
     },
 };
 
-/// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadFrom<'a> {
-    /// Its path.
     pub path: &'a Path,
     /// Whether it is all of the evidence.
     pub alone: bool,
     /// Whether it was judged by the claim and the scope in it. The edition may be another.
     pub as_claimed: bool,
-    /// What bounded it.
     pub limits: Limits,
 }
 
 /// Writes the files and prints the verdicts. Files come first: they survive a closed terminal.
-///
-/// # Errors
-/// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
 pub fn conclude(
     evidence: &mut Evidence,
     selection: &Selection,

@@ -35,7 +35,7 @@ use crate::command::{
     },
     hub::runtime,
     terminal::{
-        exit::{Exit, Failure},
+        exit::{Exit, Failure, bail_usage},
         print,
     },
 };
@@ -111,10 +111,6 @@ pub struct Replay {
 }
 
 impl Run {
-    /// Collects, judges and reports.
-    ///
-    /// # Errors
-    /// When the flags conflict, the hub is unavailable, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         if self.clean {
             return clean(self.flags);
@@ -165,10 +161,6 @@ impl Run {
 }
 
 impl Replay {
-    /// Judges the file.
-    ///
-    /// # Errors
-    /// When the file cannot be used, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         File {
             path: &self.evidence,
@@ -186,7 +178,6 @@ impl Replay {
 
 /// A file to judge, with the flags for that.
 struct File<'a> {
-    /// The evidence file, or the dump.
     path: &'a Path,
     audit_logs: &'a [PathBuf],
     selection: &'a SelectionFlags,
@@ -198,7 +189,6 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// Judges the file.
     fn judge(self) -> Result<Exit, Failure> {
         let waivers = read_waivers(self.claim.waivers.as_deref())?;
         let named = [Some(self.path), self.claim.waivers.as_deref(), self.config.file()];
@@ -246,17 +236,12 @@ impl File<'_> {
 }
 
 /// Undoes what killed runs have left behind, and reports what was undone and what remains.
-///
-/// # Errors
-/// When the hub cannot be asked, or something could not be undone.
 fn clean(flags: RunFlags) -> Result<Exit, Failure> {
     let mut claim = Claim::default();
     flags.claim.apply(&mut claim)?;
     let target = flags.target.resolve(&claim)?;
     let Target::Kubeconfig(options) = &target else {
-        return Err(Failure::usage(anyhow!(
-            "a test hub ends with its run and needs no cleaning: leave out --hub or --clean"
-        )));
+        bail_usage!("a test hub ends with its run and needs no cleaning: leave out --hub or --clean");
     };
     let journals = journals()?;
     let cleaned = runtime(&target)?.block_on(async {

@@ -25,16 +25,11 @@ use crate::command::{
 /// Sources of evidence besides the watch and the plan.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
-    /// Drives the implementation.
     pub driving: Option<&'a Driving>,
-    /// What a test hub brings.
     pub own: Own,
 }
 
 /// Collects evidence from the target for as long as the plan says, or until a signal.
-///
-/// # Errors
-/// When the hub is unavailable, or shows nothing.
 pub fn observe(
     target: &Target,
     plan: Plan,
@@ -61,7 +56,6 @@ pub fn observe(
     })
 }
 
-/// Collects evidence from the hub of a kubeconfig.
 async fn observe_kubeconfig(
     options: &KubeconfigOptions,
     mut plan: Plan,

@@ -22,7 +22,6 @@ const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
 /// The style of the terminal line at other times.
 const ELSE: &str = "{spinner} {wide_msg}";
 
-/// Shows progress.
 pub struct Display {
     /// The line on a terminal, which disappears when it is dropped; none: a log.
     bar: Option<ProgressBar>,
@@ -34,7 +33,6 @@ pub struct Display {
     lines: AtomicU64,
     /// Whether the log reported that the run settles.
     settles: AtomicBool,
-    /// The driver's last step.
     step: Mutex<String>,
 }
 
@@ -67,7 +65,6 @@ impl Display {
         }
     }
 
-    /// Prints a warning.
     pub fn warn(&self, what: &str) {
         self.print(&format!("warning: {}", escape::line(what)));
     }
@@ -81,7 +78,6 @@ impl Display {
         }
     }
 
-    /// Remembers the driver's step.
     pub fn step(&self, what: &str) {
         *self.last_step() = escape::line(what).into_owned();
     }

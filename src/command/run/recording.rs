@@ -29,15 +29,12 @@ const SHARE: u32 = 20;
 
 /// What a run uses while it watches.
 pub struct Watching<'a> {
-    /// The rules that were selected.
     pub selection: &'a Selection,
-    /// The violations that are accepted.
     pub waivers: Option<&'a Waivers>,
     /// The part to keep, if the run is recorded.
     pub record: Option<RecordPart>,
 }
 
-/// The part of a record.
 #[derive(Clone, Debug)]
 pub struct RecordPart {
     part: Part,
@@ -187,7 +184,6 @@ struct Keeper {
 }
 
 struct State {
-    /// When the next part is due.
     next: Instant,
     is_writing: bool,
     /// Whether the first part was begun.

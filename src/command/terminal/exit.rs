@@ -17,15 +17,10 @@ use super::advice;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Conformant, or simply done.
     Success = 0,
-    /// Not conformant.
     NotConformant = 1,
-    /// Bad usage or configuration.
     Usage = 2,
-    /// Inconclusive.
     Inconclusive = 3,
-    /// Could not run.
     CouldNotRun = 4,
 }
 
@@ -35,6 +30,14 @@ pub struct Failure {
     exit: Exit,
     error: anyhow::Error,
 }
+
+/// Returns with the failure of a command line or a file that is invalid.
+macro_rules! bail_usage {
+    ($($message:tt)*) => {
+        return Err($crate::command::terminal::exit::Failure::usage(anyhow::anyhow!($($message)*)))
+    };
+}
+pub(crate) use bail_usage;
 
 impl Failure {
     /// The command line or a file is invalid.
@@ -53,7 +56,6 @@ impl Failure {
         }
     }
 
-    /// A test hub does not start.
     pub fn no_hub(error: HubError) -> Self {
         match error {
             HubError::WithoutK3s => Self::usage(anyhow::anyhow!(
@@ -100,7 +102,6 @@ impl Failure {
         Self { exit, error }
     }
 
-    /// The code to exit with.
     pub fn exit(&self) -> Exit {
         self.exit
     }
@@ -110,7 +111,6 @@ impl Failure {
         matches!(self.error.downcast_ref(), Some(CollectError::Stopped))
     }
 
-    /// Prints the error to standard error.
     pub fn print(&self) {
         let text = self.error.to_string();
         let mut lines = text.lines();
@@ -131,7 +131,6 @@ impl Failure {
         }
     }
 
-    /// Describes the error in one line.
     pub fn in_one_line(&self) -> String {
         let mut line = self
             .error

@@ -62,10 +62,7 @@ pub fn width() -> Option<usize> {
     Some(columns.clamp(NARROWEST, WIDEST))
 }
 
-/// Prints text, without its colours where the output shows none.
-///
-/// # Errors
-/// When standard output cannot be written to, unless its reader has closed it.
+/// Prints text, without its colours where the output shows none. A reader that has closed the output is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -44,7 +44,6 @@ impl Signals {
         }
     }
 
-    /// The next of them.
     async fn next(&mut self) {
         let of = async |signal: &mut Option<tokio::signal::unix::Signal>| match signal {
             Some(signal) => {
@@ -59,7 +58,6 @@ impl Signals {
     }
 }
 
-/// Ctrl-C.
 #[cfg(not(unix))]
 struct Signals;
 
@@ -69,7 +67,6 @@ impl Signals {
         Self
     }
 
-    /// The next one.
     async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
