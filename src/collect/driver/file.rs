@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    io,
+    fmt, io,
     path::{Path, PathBuf, absolute},
     str::FromStr as _,
     time::Duration,
@@ -12,7 +12,10 @@ use std::{
 use evidence::{DriverAction, LARGEST_TEXT, ObjectKey, read_text, user_file::UserFileError};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 
 use super::{
     ConsumerFile, MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
@@ -291,22 +294,32 @@ fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::
 }
 
 /// A program and its arguments. The error for another form says what a command is.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a command as a list of words; `timeout` and `env` are keys of the file"
-)]
-enum HookCommand {
-    Words(Vec<String>),
+struct Words(Vec<String>);
+
+impl<'de> Deserialize<'de> for Words {
+    // Not an untagged enum: that would refuse words such as 8080 and true without quotes.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordsVisitor;
+        impl<'de> Visitor<'de> for WordsVisitor {
+            type Value = Words;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command as a list of words; `timeout` and `env` are keys of the file")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Words, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(words)).map(Words)
+            }
+        }
+        deserializer.deserialize_any(WordsVisitor)
+    }
 }
 
 fn read_hooks<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<DriverAction, Vec<String>>, D::Error> {
-    let hooks = BTreeMap::<DriverAction, HookCommand>::deserialize(deserializer)?.into_iter();
-    Ok(hooks
-        .map(|(action, HookCommand::Words(words))| (action, words))
-        .collect())
+    let hooks = BTreeMap::<DriverAction, Words>::deserialize(deserializer)?.into_iter();
+    Ok(hooks.map(|(action, words)| (action, words.0)).collect())
 }
 
 /// Reads a profile as NAMESPACE/NAME.

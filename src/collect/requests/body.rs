@@ -16,11 +16,13 @@ pub(super) fn read(body: &Value, verb: &str, kind: ObjectKind) -> Option<Request
         note_references(body, &mut parts);
     }
     let object = match body {
-        Value::Object(_) => body.clone(),
-        Value::Array(operations) => as_merge_patch(operations),
+        Value::Object(_) => {
+            note_parts(body, verb == "patch", &mut parts);
+            body.clone()
+        }
+        Value::Array(operations) => read_operations(operations, &mut parts),
         _ => return None,
     };
-    note_parts(&object, verb == "patch", &mut parts);
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Some(RequestBody {
@@ -68,43 +70,63 @@ fn note_parts(object: &Value, is_patch: bool, parts: &mut BTreeSet<String>) {
     }
 }
 
-/// A merge patch of what a JSON patch touches. Null is also in the place of values that no rule needs.
-fn as_merge_patch(operations: &[Value]) -> Value {
+/// Notes the parts that a JSON patch's operations touch, and gathers what it sets as an object.
+fn read_operations(operations: &[Value], parts: &mut BTreeSet<String>) -> Value {
     let mut object = Value::Null;
     for operation in operations {
-        let text = |field: &str| operation[field].as_str();
-        let (path, from) = (text("path"), text("from"));
-        match text("op") {
-            Some("test") => {}
-            Some("add" | "replace") => put(&mut object, path, &operation["value"]),
-            Some("move") => {
-                put(&mut object, from, &Value::Null);
-                put(&mut object, path, &Value::Null);
-            }
-            _ => put(&mut object, path, &Value::Null),
+        let text = |field: &str| operation[field].as_str().unwrap_or_default();
+        let (verb, path, value) = (text("op"), text("path"), &operation["value"]);
+        if verb == "test" {
+            continue;
+        }
+        if verb == "move" {
+            note_pointer(text("from"), value, parts);
+        }
+        note_pointer(path, value, parts);
+        if matches!(verb, "add" | "replace") {
+            put(&mut object, path, value);
         }
     }
     object
 }
 
+/// Notes the part that a JSON pointer leads into.
+fn note_pointer(pointer: &str, value: &Value, parts: &mut BTreeSet<String>) {
+    let mut steps = steps(pointer);
+    match (steps.next().as_deref(), steps.next()) {
+        (None, _) => note_parts(value, true, parts),
+        (Some("apiVersion" | "kind"), _) => {}
+        (Some("metadata"), Some(key)) => _ = parts.insert(format!("metadata.{key}")),
+        (Some("metadata"), None) if value.is_object() => {
+            note_parts(&json!({"metadata": value}), true, parts);
+        }
+        (Some(key), _) => _ = parts.insert(key.to_owned()),
+    }
+}
+
 /// The manager's name and its label lie three steps deep; deeper ones are of no use here.
 const DEEPEST: usize = 3;
 
-/// Puts a value where a JSON pointer (RFC 6901) leads.
-fn put(object: &mut Value, pointer: Option<&str>, value: &Value) {
-    let mut steps = pointer.unwrap_or_default().split('/').skip(1);
+/// Puts a value where a JSON pointer leads. In the place of the whole only an object is of use.
+fn put(object: &mut Value, pointer: &str, value: &Value) {
+    let depth = steps(pointer).count();
+    if depth > DEEPEST || (depth == 0 && !value.is_object()) {
+        return;
+    }
     let mut place = object;
-    for step in steps.by_ref().take(DEEPEST) {
+    for step in steps(pointer) {
         if !place.is_object() {
             *place = json!({});
         }
-        place = &mut place[step.replace("~1", "/").replace("~0", "~")];
+        place = &mut place[step];
     }
-    let is_there = steps.next().is_none();
-    // An object that a patch sets is set, even to an empty one.
-    if is_there && *value != json!({}) {
-        *place = value.clone();
-    }
+    *place = value.clone();
+}
+
+/// The steps of a JSON pointer (RFC 6901).
+fn steps(pointer: &str) -> impl Iterator<Item = String> {
+    let steps = pointer.split('/').skip(1);
+    steps.map(|step| step.replace("~1", "/").replace("~0", "~"))
 }
 
 #[cfg(test)]
@@ -185,5 +207,47 @@ mod tests {
         assert_eq!(parts(whole, "patch"), ["metadata.labels", "spec"]);
         let deep = json!([{"op": "add", "path": "/a".repeat(100_000), "value": 1}]);
         assert_eq!(parts(deep, "patch"), ["a"]);
+    }
+
+    #[test]
+    fn no_operation_hides_an_earlier_one() {
+        let path = "/metadata/labels/x-k8s.io~1cluster-manager";
+        for (later, manager_label, more) in [
+            (json!({"op": "add"}), Some("l"), None),
+            (
+                json!({"op": "replace", "path": "", "value": null}),
+                Some("l"),
+                None,
+            ),
+            (json!({"op": "remove", "path": ""}), Some("l"), None),
+            (
+                json!({"op": "copy", "from": "/spec", "path": ""}),
+                Some("l"),
+                None,
+            ),
+            (
+                json!({"op": "move", "from": "/spec", "path": ""}),
+                Some("l"),
+                Some("spec"),
+            ),
+            (json!({"op": "move", "path": "/spec"}), Some("l"), Some("spec")),
+            (json!({"op": "remove", "path": path}), Some("l"), None),
+            (
+                json!({"op": "remove", "path": "/metadata/labels"}),
+                Some("l"),
+                None,
+            ),
+            (
+                json!({"op": "replace", "path": "/metadata", "value": {"name": "a"}}),
+                None,
+                Some("metadata.name"),
+            ),
+        ] {
+            let body = json!([{"op": "add", "path": path, "value": "l"}, later]);
+            let read = read(&body, "patch", ObjectKind::ClusterProfile).expect("a body");
+            assert_eq!(read.manager_label.as_deref(), manager_label, "{later}");
+            let expected: Vec<&str> = ["metadata.labels"].into_iter().chain(more).collect();
+            assert_eq!(read.parts, expected, "{later}");
+        }
     }
 }

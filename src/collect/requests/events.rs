@@ -116,26 +116,19 @@ impl Events {
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
-        let sent = object(event.request_object);
-        let stored = object(event.response_object);
+        let sent: Value = object(event.request_object);
+        let stored = object::<Head>(event.response_object).metadata;
         let nothing = Target::default();
         let target = event.object_ref.as_ref().unwrap_or(&nothing);
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
-        let in_object = |object: &Value, field: &str| {
-            let text = object["metadata"][field].as_str();
+        let in_sent = |field: &str| {
+            let text = sent["metadata"][field].as_str();
             text.unwrap_or_default().to_owned()
         };
-        let names = [
-            part(&target.name),
-            in_object(&sent, "name"),
-            in_object(&stored, "name"),
-        ];
+        let names = [part(&target.name), in_sent("name"), part(&stored.name)];
         let name = names.into_iter().find(|name| !name.is_empty());
         // The reference has the version of an object that was sent; a patch has its own.
-        let versions = [
-            in_object(&sent, "resourceVersion"),
-            part(&target.resource_version),
-        ];
+        let versions = [in_sent("resourceVersion"), part(&target.resource_version)];
         let based_on = versions.into_iter().find(|version| !version.is_empty());
         let code = event.response_status.as_ref().and_then(|status| status.code);
         Answered {
@@ -152,7 +145,7 @@ impl Events {
                 code: code.unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
-                resource_version: stored["metadata"]["resourceVersion"].as_str().map(Into::into),
+                resource_version: stored.resource_version.map(Into::into),
                 body: body::read(&sent, verb, kind),
             },
             based_on: based_on.filter(|version| version != "0"),
@@ -313,8 +306,22 @@ fn is_audit(api_version: &Option<String>) -> bool {
     group.starts_with("audit.k8s.io/")
 }
 
-/// An object of an event; null where there is none or it cannot be read.
-fn object(raw: Option<&RawValue>) -> Value {
+/// What is asked of an object in an answer, which may be large.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    metadata: HeadMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct HeadMetadata {
+    name: Option<String>,
+    resource_version: Option<String>,
+}
+
+/// An object of an event; the type's default where there is none or it cannot be read.
+fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or_default()
 }

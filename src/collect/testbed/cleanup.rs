@@ -34,7 +34,7 @@ impl Player<'_> {
         let Some(object) = self.profiles.get(key).map(|profile| profile.object()) else {
             return;
         };
-        self.undecide_first(key).await;
+        self.undecide_first(&ObjectKey::from(&object)).await;
         let is_deleted = self.delete_object(&object).await;
         let answered = self.now();
         let Some(profile) = self.profiles.get_mut(key) else {

@@ -4,7 +4,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    mem,
     sync::Arc,
 };
 
@@ -50,18 +49,23 @@ impl Player<'_> {
     /// Names a profile in the first slice, if the consumer reads decisions and selects the profile. False if the API server
     /// refuses that.
     pub(super) async fn decide_first(&mut self, key: &str) -> bool {
-        let Some(profile) = self.profiles.get_mut(key) else {
+        let Some(profile) = self.profiles.get(key) else {
             return false;
         };
         let is_decided = profile.is_selected() && !profile.template.undecided;
-        profile.is_decided = self.plan.claims.reads_placements() && is_decided;
-        !profile.is_decided || self.write_first().await
+        if !self.plan.claims.reads_placements() || !is_decided {
+            return true;
+        }
+        let profile = profile.key();
+        if !self.decided.contains(&profile) {
+            self.decided.push(profile);
+        }
+        self.write_first().await
     }
 
     /// Writes the first slice again. It is empty when it is created.
     pub(super) async fn write_first(&mut self) -> bool {
-        let decided = self.profiles.values().filter(|profile| profile.is_decided);
-        let decided: Vec<ObjectKey> = decided.map(PublishedProfile::key).collect();
+        let decided = self.decided.clone();
         let key = self.slice_key(DecisionId::Own, 0);
         let exists = key.is_some_and(|key| self.slices.contains_key(&key));
         (exists || self.write_slice(DecisionId::Own, 0, &[]).await)
@@ -69,9 +73,9 @@ impl Player<'_> {
     }
 
     /// Takes a profile out of the first slice before the run deletes it.
-    pub(super) async fn undecide_first(&mut self, key: &str) {
-        let profile = self.profiles.get_mut(key);
-        if profile.is_some_and(|profile| mem::take(&mut profile.is_decided)) {
+    pub(super) async fn undecide_first(&mut self, profile: &ObjectKey) {
+        if self.decided.contains(profile) {
+            self.decided.retain(|other| other != profile);
             self.write_first().await;
         }
     }

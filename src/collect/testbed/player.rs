@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, ScenarioRun, Testbed};
+use evidence::{ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, ObjectKey, ScenarioRun, Testbed};
 use jiff::Timestamp;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
@@ -90,6 +90,8 @@ pub(super) struct Player<'a> {
     /// By key: the last one of each.
     pub profiles: BTreeMap<String, PublishedProfile>,
     pub slices: Slices,
+    /// What the first slice of the decision names, in order of publication.
+    pub decided: Vec<ObjectKey>,
     pub missing_namespaces: BTreeSet<String>,
     pub unread: Option<String>,
 }
@@ -111,6 +113,7 @@ impl<'a> Player<'a> {
             },
             profiles: BTreeMap::new(),
             slices: Slices::default(),
+            decided: Vec::new(),
             missing_namespaces: BTreeSet::new(),
             unread: None,
         };

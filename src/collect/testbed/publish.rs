@@ -55,8 +55,6 @@ pub(super) struct PublishedProfile {
     /// When the API server answered the last write that changes what the consumer should do with it.
     pub changed_at: Timestamp,
     pub deletion: Deletion,
-    /// Whether the first slice of the decision names it.
-    pub is_decided: bool,
 }
 
 struct OpenAddress {
@@ -233,7 +231,6 @@ impl Player<'_> {
             rewrites: Vec::new(),
             changed_at: created,
             deletion: Deletion::NotDeleted,
-            is_decided: false,
         };
         self.profiles.insert(key.clone(), profile);
         self.record_profile(key, created)

@@ -28,9 +28,10 @@ fn omitted_fields_have_defaults() {
 fn all_fields_are_read() {
     let file = parse(
         "timeout: 30s\nenv: {A: file}\nstandIns: false\nupgradeTo: v1.35.2\npatience: 1m\npatienceFor: {upgrade: 10m}\n\
-         scale: {members: 3, atOnce: 1}\nhooks: {join: [a], leave: [b], upgrade: [c, --fast]}\n",
+         scale: {members: 3, atOnce: 1}\nhooks: {join: [a, 5, true], leave: [b], upgrade: [c, --fast]}\n",
     )
     .expect("a file");
+    assert_eq!(file.hooks[&DriverAction::Join], ["a", "5", "true"]);
     assert_eq!(file.hooks[&DriverAction::Upgrade], ["c", "--fast"]);
     assert_eq!(file.timeout(), Duration::from_secs(30));
     assert_eq!(file.env["A"], "file");
