@@ -57,6 +57,7 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
         waived: Vec::new(),
         doubts: Vec::new(),
         notes: Vec::new(),
+        is_of_any_edition: false,
     }
 }
 

@@ -28,7 +28,7 @@ pub struct ReadFrom<'a> {
 
 /// Writes the files and prints the verdicts. Files come first: they survive a closed terminal.
 pub fn conclude(
-    evidence: &mut Evidence,
+    evidence: &Evidence,
     selection: &Selection,
     waivers: Option<&Waivers>,
     outputs: Prepared,

@@ -146,9 +146,9 @@ impl Run {
             own: self.flags.plan.own(),
         };
         match observe(&run.target, run.plan, sources, &watching) {
-            Ok(mut evidence) => {
+            Ok(evidence) => {
                 let (selection, waivers) = (&run.selection, run.waivers.as_ref());
-                conclude(&mut evidence, selection, waivers, outputs, None, &self.outputs)
+                conclude(&evidence, selection, waivers, outputs, None, &self.outputs)
             }
             Err(failure) => {
                 if let Some(record) = &watching.record {
@@ -220,7 +220,7 @@ impl File<'_> {
             limits: self.limits,
         });
         let waivers = waivers.as_ref();
-        conclude(&mut evidence, &selection, waivers, outputs, from, self.outputs)
+        conclude(&evidence, &selection, waivers, outputs, from, self.outputs)
     }
 
     /// Reads the evidence, and its own claim with the judged edition.

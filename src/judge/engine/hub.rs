@@ -1,13 +1,17 @@
 //! What the evidence shows of the hub as a whole, and the ClusterSets of its namespaces and profiles.
 
 use std::{
+    cell::{Cell, RefCell},
     collections::{BTreeMap, HashMap},
-    sync::OnceLock,
+    ops::Deref,
+    rc::Rc,
+    sync::{Arc, OnceLock},
 };
 
 use evidence::{
     Claim, Credential, DriverStep, Evidence, Kind, Namespace, Reason,
     api::{ClusterProfile, Edition, Labels, PlacementDecision, Role, names},
+    leak::Leak,
 };
 
 use super::{
@@ -17,10 +21,22 @@ use super::{
     driver_steps::{has_left, observed_until},
     judged::{JudgedObject, judged_profiles, judged_slices, slices_in_scope},
 };
-use crate::text::is_placeholder;
+use crate::{text::is_placeholder, time::Micros};
 
-/// The hub, as rule functions see it: what does not belong to a single object.
+/// The hub, as the functions of one rule see it.
 pub(crate) struct Hub<'e> {
+    whole: Arc<WholeHub<'e>>,
+    claim: &'e Claim,
+    /// Whether a function asked for the edition.
+    asked_for_edition: Cell<bool>,
+    /// When the certificates in CA data are valid.
+    pub(crate) validities: ByText<Vec<(Micros, Micros)>>,
+    /// The credentials in CA data.
+    pub(crate) leaks: ByText<Vec<Leak>>,
+}
+
+/// What does not belong to a single object, nor to a single rule.
+pub(crate) struct WholeHub<'e> {
     pub(crate) evidence: &'e Evidence,
     profiles: Vec<JudgedObject<'e, ClusterProfile>>,
     slices: Vec<JudgedObject<'e, PlacementDecision>>,
@@ -37,6 +53,77 @@ pub(crate) struct Hub<'e> {
 }
 
 impl<'e> Hub<'e> {
+    /// The hub that the evidence is about, judged by the editions in its header.
+    pub(crate) fn of(evidence: &'e Evidence) -> Self {
+        Self::in_claim(&Arc::new(WholeHub::of(evidence)), &evidence.header.claim)
+    }
+
+    /// The hub for a rule of the editions that a claim names.
+    pub(crate) fn in_claim(whole: &Arc<WholeHub<'e>>, claim: &'e Claim) -> Self {
+        Self {
+            whole: Arc::clone(whole),
+            claim,
+            asked_for_edition: Cell::new(false),
+            validities: ByText::default(),
+            leaks: ByText::default(),
+        }
+    }
+
+    /// What the user claims of the implementation, except for the editions.
+    pub(crate) fn claim(&self) -> &'e Claim {
+        self.claim
+    }
+
+    /// The edition that a role is judged by; the role's first one if the claim names none.
+    pub(crate) fn edition(&self, role: Role) -> Edition {
+        self.asked_for_edition.set(true);
+        let claimed = self.claim.edition_of(role);
+        claimed.or_else(|| role.editions().next()).unwrap_or_default()
+    }
+
+    /// Whether a function asked for the edition. If none did, the rule finds the same in each edition.
+    pub(crate) fn asked_for_edition(&self) -> bool {
+        self.asked_for_edition.get()
+    }
+}
+
+/// The most texts to know at once: the members of a fleet may share a few, or each has one of its own.
+const MOST_TEXTS: usize = 1000;
+
+/// What was computed from texts that many profiles share.
+pub(crate) struct ByText<V>(RefCell<HashMap<Box<str>, Rc<V>>>);
+
+impl<V> Default for ByText<V> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
+
+impl<V> ByText<V> {
+    /// What was computed from a text, or is now.
+    pub(crate) fn get(&self, text: &str, compute: impl FnOnce(&str) -> V) -> Rc<V> {
+        let mut known = self.0.borrow_mut();
+        if let Some(value) = known.get(text) {
+            return Rc::clone(value);
+        }
+        if known.len() >= MOST_TEXTS {
+            known.clear();
+        }
+        let value = Rc::new(compute(text));
+        known.insert(text.into(), Rc::clone(&value));
+        value
+    }
+}
+
+impl<'e> Deref for Hub<'e> {
+    type Target = WholeHub<'e>;
+
+    fn deref(&self) -> &WholeHub<'e> {
+        &self.whole
+    }
+}
+
+impl<'e> WholeHub<'e> {
     /// The hub that the evidence is about.
     pub(crate) fn of(evidence: &'e Evidence) -> Self {
         let slice_authors = Authors::of(evidence, Role::Scheduler);
@@ -53,17 +140,6 @@ impl<'e> Hub<'e> {
             slice_authors,
             consumer_run: OnceLock::new(),
         }
-    }
-
-    /// The edition that a role is judged by; the role's first one if the claim names none.
-    pub(crate) fn edition(&self, role: Role) -> Edition {
-        let claimed = self.claim().edition_of(role);
-        claimed.or_else(|| role.editions().next()).unwrap_or_default()
-    }
-
-    /// What the user claims of the implementation.
-    pub(crate) fn claim(&self) -> &'e Claim {
-        &self.evidence.header.claim
     }
 
     /// Whether a slice of a namespace could not be read. The name or kind of an unreadable object may be unknown.

@@ -38,7 +38,7 @@ pub(crate) use driver_steps::{
     nothing_appeared, placement_step, step, to_the_second, within,
 };
 pub(crate) use group::{DECISION_GRACE, DecisionKey, decision, group, slice_group};
-pub(crate) use hub::Hub;
+pub(crate) use hub::{Hub, WholeHub};
 pub(crate) use judged::{Creator, Judged, JudgedObject, creators, names_of_others, object_named};
 pub(crate) use member::{Sample, member};
 pub(crate) use placement_step::{PlacementStep, SliceState};

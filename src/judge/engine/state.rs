@@ -105,11 +105,17 @@ impl<T> State<T> {
 }
 
 impl<T: Judged> State<T> {
-    fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
+    fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, T>,
+        answers: &mut Answers<'_, '_, 'e, T>,
+        findings: &mut Findings,
+    ) {
         let mut is_any_wrong = false;
         let mut applies = 0;
         for history in &object.histories {
-            let mut answers = self.answers(hub);
+            answers.last = None;
             let mut is_examined = false;
             for version in object.judged_versions(history) {
                 let answer = answers.of(version);
@@ -119,7 +125,7 @@ impl<T: Judged> State<T> {
             applies += usize::from(is_examined);
         }
         // Nearly all objects have no violation of nearly any rule.
-        if is_any_wrong && !self.judge_violations(hub, object, findings) {
+        if is_any_wrong && !self.judge_violations(hub, object, answers, findings) {
             return;
         }
         findings.examined += applies;
@@ -130,6 +136,7 @@ impl<T: Judged> State<T> {
         &self,
         hub: &Hub<'e>,
         object: &JudgedObject<'e, T>,
+        answers: &mut Answers<'_, '_, 'e, T>,
         findings: &mut Findings,
     ) -> bool {
         let timeline = object.timeline(hub);
@@ -145,10 +152,10 @@ impl<T: Judged> State<T> {
                 return false;
             }
         }
-        let mut answers = self.answers(hub);
+        answers.last = None;
         let of_moment = |place| match timeline.version(place) {
             Some(version) => answers.of(version),
-            None => Rc::new(Answer::NotApplicable),
+            None => Rc::clone(&answers.not_applicable),
         };
         let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len()).map(of_moment).collect();
         let violations = Violations {
@@ -171,16 +178,21 @@ impl<T: Judged> State<T> {
             state: self,
             hub,
             last: None,
+            kept: Rc::new(Answer::Kept),
+            not_applicable: Rc::new(Answer::NotApplicable),
         }
     }
 }
 
-/// The answers of a rule about the versions of one object.
+/// The answers of a rule about the versions of one object after the other.
 struct Answers<'s, 'h, 'e, T> {
     state: &'s State<T>,
     hub: &'h Hub<'e>,
     /// The last version that was asked about, with its answer.
     last: Option<(&'e T, Rc<Answer>)>,
+    /// Nearly all answers are one of these.
+    kept: Rc<Answer>,
+    not_applicable: Rc<Answer>,
 }
 
 impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
@@ -188,14 +200,18 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
     fn of(&mut self, version: &'e Version<T>) -> Rc<Answer> {
         let object = &version.object;
         if object.is_terminating() {
-            return Rc::new(Answer::NotApplicable);
+            return Rc::clone(&self.not_applicable);
         }
         if let Some((last, answer)) = &self.last
             && (self.state.same)(last, object)
         {
             return Rc::clone(answer);
         }
-        let answer = Rc::new((self.state.check)(version, self.hub).shortened());
+        let answer = match (self.state.check)(version, self.hub) {
+            Answer::Kept => Rc::clone(&self.kept),
+            Answer::NotApplicable => Rc::clone(&self.not_applicable),
+            wrong => Rc::new(wrong.shortened()),
+        };
         self.last = Some((object, Rc::clone(&answer)));
         answer
     }
@@ -204,8 +220,9 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
 impl<T: Judged> Evaluate for State<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let others = self.others.map(|others| others(hub));
+        let mut answers = self.answers(hub);
         for object in others.as_deref().unwrap_or(T::judged(hub)) {
-            self.judge(hub, object, findings);
+            self.judge(hub, object, &mut answers, findings);
         }
     }
 

@@ -5,7 +5,10 @@ use std::{
     iter,
     num::NonZero,
     panic::resume_unwind,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
@@ -15,7 +18,7 @@ use evidence::{
 };
 
 use crate::{
-    engine::Hub,
+    engine::{Hub, WholeHub},
     judging::{
         prospect::{Selection, missing, waits_for},
         verdict::{Decision, Judgement, RuleVerdict, Verdict},
@@ -32,20 +35,26 @@ type ClaimedRule = (&'static Rule, &'static Applies);
 
 /// Judges evidence by the editions in its header. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
-    judgement(
-        evidence,
-        verdicts(&rules_of(&evidence.header.claim), evidence, selection),
-    )
+    judgement(evidence, &evidence.header.claim, selection, &[])
+}
+
+/// Judges evidence by the editions of another claim, which says the same of the implementation. Takes over what rules found
+/// that never asked for the edition. Without the effect of waivers.
+pub fn judge_by(claim: &Claim, evidence: &Evidence, selection: &Selection, known: &Judgement) -> Judgement {
+    judgement(evidence, claim, selection, &known.verdicts)
 }
 
 /// The objects with a violation that is open at the end of the evidence and would decide a verdict if it lasted for longer than
 /// the grace period. Rules with other violations are left out.
 pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
-    let mut rules = rules_of(&evidence.header.claim);
+    let claim = &evidence.header.claim;
+    let mut rules = rules_of(claim);
     rules.retain(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
-    let hub = Hub::of(evidence);
+    let hub = Arc::new(WholeHub::of(evidence));
     let mut awaited = Awaited::default();
-    for found in each(&rules, evidence, |(rule, _)| rule.findings_on(&hub)) {
+    for found in each(&rules, evidence, |(rule, _)| {
+        rule.findings_on(&Hub::in_claim(&hub, claim))
+    }) {
         if found.list().iter().all(|finding| finding.advisory) {
             awaited.add(found.open().clone());
         }
@@ -53,20 +62,44 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     awaited
 }
 
-/// The verdicts on rules, in their order.
-fn verdicts(rules: &[ClaimedRule], evidence: &Evidence, selection: &Selection) -> Vec<RuleVerdict> {
-    let hub = Hub::of(evidence);
+/// The verdicts on rules, in their order. `known` are verdicts by other editions.
+fn verdicts(
+    rules: &[ClaimedRule],
+    evidence: &Evidence,
+    claim: &Claim,
+    selection: &Selection,
+    known: &[RuleVerdict],
+) -> Vec<RuleVerdict> {
+    let hub = Arc::new(WholeHub::of(evidence));
     each(rules, evidence, |(rule, applies)| {
-        let (found, (verdict, reasons)) = match without_examining(rule, applies, evidence, selection) {
-            Some(verdict) => (Conclusion::default(), verdict),
-            None => {
-                let mut found = rule.findings_on(&hub).conclude();
-                found.doubts.extend(missing(rule, evidence));
-                let verdict = weigh(rule, applies, evidence, &found);
-                (found, verdict)
-            }
-        };
+        if let Some((verdict, reasons)) = without_examining(rule, applies, evidence, selection) {
+            return RuleVerdict::of(rule, applies, verdict, reasons, Conclusion::default());
+        }
+        let mut known = known.iter().filter(|known| known.is_of_any_edition);
+        if let Some(known) = known.find(|known| known.rule.id == rule.id) {
+            return known.in_edition(applies, claim.strict);
+        }
+        let hub = Hub::in_claim(&hub, claim);
+        let mut found = rule.findings_on(&hub).conclude();
+        found.doubts.extend(missing(rule, evidence));
+        let (verdict, reasons) = weigh(rule, applies, evidence, &found);
         RuleVerdict {
+            is_of_any_edition: !hub.asked_for_edition(),
+            ..RuleVerdict::of(rule, applies, verdict, reasons, found)
+        }
+    })
+}
+
+impl RuleVerdict {
+    /// The verdict on what a rule found.
+    fn of(
+        rule: &'static Rule,
+        applies: &'static Applies,
+        verdict: Verdict,
+        reasons: Vec<Reason>,
+        found: Conclusion,
+    ) -> Self {
+        Self {
             rule,
             applies,
             verdict,
@@ -76,8 +109,22 @@ fn verdicts(rules: &[ClaimedRule], evidence: &Evidence, selection: &Selection) -
             waived: Vec::new(),
             doubts: found.doubts,
             notes: found.notes,
+            is_of_any_edition: false,
         }
-    })
+    }
+
+    /// The verdict in an edition in which the rule finds the same, without waivers.
+    fn in_edition(&self, applies: &'static Applies, strict: bool) -> Self {
+        let mut again = self.clone();
+        again.applies = applies;
+        again
+            .findings
+            .extend(again.waived.drain(..).map(|(finding, _)| finding));
+        if let Some(weighed) = weigh_found(applies, &again.findings, &again.doubts, strict) {
+            (again.verdict, again.reasons) = weighed;
+        }
+        again
+    }
 }
 
 /// The results of a function for each rule, in their order. Uses all cores if there is much evidence.
@@ -125,7 +172,8 @@ fn threads(evidence: &Evidence) -> usize {
 #[cfg(test)]
 pub(crate) fn judge_rule(rule: &'static Rule, evidence: &Evidence) -> Option<RuleVerdict> {
     let applies = rule.facts.in_claim(&evidence.header.claim)?;
-    verdicts(&[(rule, applies)], evidence, &Selection::default()).pop()
+    let claim = &evidence.header.claim;
+    verdicts(&[(rule, applies)], evidence, claim, &Selection::default(), &[]).pop()
 }
 
 /// The rules of the editions that a claim names, in the ledger's order.
@@ -136,13 +184,14 @@ fn rules_of(claim: &Claim) -> Vec<ClaimedRule> {
         .collect()
 }
 
-/// The decision by the verdicts on all rules.
-fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
+/// The verdicts on all rules of the claim's editions, and the decision.
+fn judgement(evidence: &Evidence, claim: &Claim, selection: &Selection, known: &[RuleVerdict]) -> Judgement {
     let header = &evidence.header;
+    let verdicts = verdicts(&rules_of(claim), evidence, claim, selection, known);
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     let mut judgement = Judgement {
-        edition: header.claim.edition,
-        also: header.claim.also,
+        edition: claim.edition,
+        also: claim.also,
         decision: Decision::Inconclusive,
         partial: header.cut_short.is_some(),
         scope: header.scope.clone(),

@@ -243,6 +243,8 @@ pub struct RuleVerdict {
     pub doubts: Vec<Reason>,
     /// Remarks, such as which evidence was used.
     pub notes: Vec<Reason>,
+    /// Whether it was examined, and finds the same in each edition.
+    pub is_of_any_edition: bool,
 }
 
 /// The decision by one edition.

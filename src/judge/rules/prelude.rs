@@ -15,8 +15,9 @@ pub(crate) fn label_path(key: &str) -> String {
     format!("metadata.labels[{key}]")
 }
 
-pub(crate) fn property_path(name: &str) -> String {
-    format!("status.properties[{}].value", redacted(name))
+/// The path of the value of a standard property.
+pub(crate) fn property_path(name: &'static str) -> String {
+    format!("status.properties[{name}].value")
 }
 
 pub(crate) fn condition_path(kind: &str, field: &str) -> String {
@@ -57,16 +58,21 @@ pub(crate) fn no_leaks(noun: &str, parts: impl IntoIterator<Item = (String, Vec<
     }))
 }
 
+/// The credentials in a part of an object. Nearly all parts hold none, and need no path.
+pub(crate) fn leaks_at(path: impl FnOnce() -> String, leaks: Vec<Leak>) -> Option<(String, Vec<Leak>)> {
+    (!leaks.is_empty()).then(|| (path(), leaks))
+}
+
 /// The credentials in labels or annotations, each with its path.
 pub(crate) fn leaks_in_labels(path: &str, labels: &Labels) -> Vec<(String, Vec<Leak>)> {
     let leaks = labels.iter().flat_map(|(key, value)| {
-        let path = format!("{path}[{key}]");
+        let path = || format!("{path}[{key}]");
         [
-            (path.clone(), leaks_in_text(key)),
-            (path, leaks_under(key, value)),
+            leaks_at(path, leaks_in_text(key)),
+            leaks_at(path, leaks_under(key, value)),
         ]
     });
-    leaks.collect()
+    leaks.flatten().collect()
 }
 
 /// Describes a credential without quoting it. Names the key unless the path does.

@@ -52,12 +52,12 @@ fn waivers() -> Waivers {
 }
 
 fn document() -> Document {
-    let (mut evidence, selection) = (evidence(), Selection::default());
+    let (evidence, selection) = (evidence(), Selection::default());
     let mut judgement = judge(&evidence, &selection);
     let (waivers, day) = (waivers(), "2026-06-01".parse().expect("a day"));
     judgement.waive(&waivers, day, false);
     let waivers = Some((&waivers, day));
-    let editions = by_edition(&mut evidence, &judgement, &selection, waivers, rules::as_of());
+    let editions = by_edition(&evidence, &judgement, &selection, waivers, rules::as_of());
     let judged_at = "2026-06-01T10:00:00.5Z".parse().expect("a time");
     let report = Report {
         file: Some("/home/someone/evidence.jsonl.zst"),

@@ -14,7 +14,7 @@ use evidence::{
 use jiff::civil::Date;
 use judge::{
     Decision, Judgement, Outcome, RuleVerdict, Selection, Verdict, WaiverOutcome, Waivers, decide_with,
-    judge,
+    judge_by,
     rules::{Basis, Level},
 };
 use schemars::JsonSchema;
@@ -186,17 +186,17 @@ pub(crate) fn editions(report: &Report) -> Vec<[String; 3]> {
 }
 
 /// Judges evidence by every edition of its roles, with the rules until that day. `judgement` is that by its own
-/// edition, with waivers. The evidence is left as it was.
+/// edition, with waivers.
 pub fn by_edition(
-    evidence: &mut Evidence,
+    evidence: &Evidence,
     judgement: &Judgement,
     selection: &Selection,
     waivers: Option<(&Waivers, Date)>,
     rules_as_of: Option<Date>,
 ) -> Vec<EditionDecision> {
-    let own = evidence.header.claim.clone();
+    let own = &evidence.header.claim;
     let is_own = |edition: Edition| own.editions().any(|judged| judged == edition);
-    let mut decide = |edition: Edition| {
+    let decide = |edition: Edition| {
         if own.also.is_none() && edition == own.edition {
             return EditionDecision::of(judgement, &judgement.waivers, own.strict, rules_as_of);
         }
@@ -207,20 +207,18 @@ pub fn by_edition(
                 decision_explicit: None,
             };
         }
-        evidence.header.claim = Claim {
+        let claim = Claim {
             edition,
             also: None,
             ..own.clone()
         };
-        let mut judgement = judge(evidence, selection);
+        let mut judgement = judge_by(&claim, evidence, selection, judgement);
         if let Some((waivers, day)) = waivers {
             judgement.waive(waivers, day, own.strict);
         }
         EditionDecision::of(&judgement, &[], own.strict, rules_as_of)
     };
-    let decisions = own.roles().flat_map(Role::editions).map(&mut decide).collect();
-    evidence.header.claim = own;
-    decisions
+    own.roles().flat_map(Role::editions).map(decide).collect()
 }
 
 /// How fast the implementation reacted to one action of the driver.

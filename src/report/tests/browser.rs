@@ -235,13 +235,12 @@ fn recorded(path: &str) -> Evidence {
 
 fn with_report<T>(evidence: &Evidence, write: impl FnOnce(&Report) -> T) -> T {
     let selection = Selection::default();
-    let mut evidence = evidence.clone();
-    let judgement = judge(&evidence, &selection);
-    let editions = by_edition(&mut evidence, &judgement, &selection, None, rules::as_of());
+    let judgement = judge(evidence, &selection);
+    let editions = by_edition(evidence, &judgement, &selection, None, rules::as_of());
     let judged_at = evidence.header.window.expect("it was watched").until;
     write(&Report {
         editions: &editions,
-        ..Report::new(&evidence, &judgement, &selection, judged_at)
+        ..Report::new(evidence, &judgement, &selection, judged_at)
     })
 }
 

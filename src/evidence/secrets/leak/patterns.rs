@@ -17,14 +17,18 @@ const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cooki
 /// Texts of which one is in every credential with a form of its own, except those of issuers.
 const SIGNS: [&str; 5] = ["@", "eyJ", "-----BEGIN", "%2DBEGIN", "%2dBEGIN"];
 
-/// Part of every find but those in base64 and bootstrap tokens. Most texts hold none.
+/// Part of every find. Most texts hold none.
 static HINT: LazyLock<Regex> = LazyLock::new(|| {
     let forms: Vec<String> = SIGNS.into_iter().chain(hints()).map(regex::escape).collect();
-    constant(&format!("{WORDS}|{}", forms.join("|")))
+    constant(&format!(
+        "{WORDS}|{}|{IN_BASE64}|{BOOTSTRAP_TOKEN}",
+        forms.join("|")
+    ))
 });
 
 /// A run of base64 in either alphabet, as long as the shortest credential's.
-pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(r"[A-Za-z0-9+/_-]{32,}={0,2}"));
+const IN_BASE64: &str = "[A-Za-z0-9+/_-]{32,}={0,2}";
+pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(IN_BASE64));
 
 /// A private key in PEM, complete or truncated, as it is or as a part of a URL.
 pub(super) static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
@@ -96,9 +100,7 @@ const SHORTEST: usize = 7;
 
 /// Returns `true` if a text may hold a credential: a quick check that most texts fail.
 pub(super) fn may_hold(text: &str) -> bool {
-    text.len() >= SHORTEST
-        && !is_uuid(text)
-        && (HINT.is_match(text) || BASE64.is_match(text) || BOOTSTRAP.is_match(text))
+    text.len() >= SHORTEST && !is_uuid(text) && HINT.is_match(text)
 }
 
 pub(super) fn is_uuid(value: &str) -> bool {
@@ -142,9 +144,9 @@ fn hints() -> impl Iterator<Item = &'static str> {
 }
 
 /// A token by which a node joins a cluster of kubeadm, by itself: its id, and its secret.
-static BOOTSTRAP: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"(?:^|[^A-Za-z0-9._/@:-])(?<token>[a-z0-9]{6}\.(?<secret>[a-z0-9]{16}))(?:$|[^A-Za-z0-9._-])")
-});
+const BOOTSTRAP_TOKEN: &str =
+    r"(?:^|[^A-Za-z0-9._/@:-])(?<token>[a-z0-9]{6}\.(?<secret>[a-z0-9]{16}))(?:$|[^A-Za-z0-9._-])";
+static BOOTSTRAP: LazyLock<Regex> = LazyLock::new(|| constant(BOOTSTRAP_TOKEN));
 
 /// Adds the credentials in a text that have the format of an issuer.
 pub(super) fn find_issued(text: &str, finds: &mut Vec<Find>) {

@@ -91,7 +91,8 @@ fn outcome(rule: &'static Rule, evidence: &Evidence) -> (Verdict, Option<String>
 
 fn verdict(rule: &'static Rule, evidence: &Evidence) -> RuleVerdict {
     let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
-    verdicts(&[(rule, applies)], evidence, &Selection::default()).remove(0)
+    let claim = &evidence.header.claim;
+    verdicts(&[(rule, applies)], evidence, claim, &Selection::default(), &[]).remove(0)
 }
 
 #[test]

@@ -282,15 +282,14 @@ pub(crate) fn no_local_paths(profile: &ClusterProfile, _: &Hub) -> Answer {
 }
 
 /// `access/ca-data-is-certificates`: the CA data of an access provider decode to PEM with at least one certificate.
-pub(crate) fn ca_data_is_certificates(profile: &ClusterProfile, _: &Hub) -> Answer {
+pub(crate) fn ca_data_is_certificates(profile: &ClusterProfile, hub: &Hub) -> Answer {
     Answer::each(entries_with(profile, ca_data), |(entry, data)| {
-        let pem = decode_base64(data);
-        let has_certificate = pem.as_deref().is_some_and(|pem| !validities(pem).is_empty());
+        let has_certificate = !hub.validities.get(data, validities).is_empty();
         Answer::broken_if(!has_certificate, || {
             entry
                 .finding(CA_DATA, "certificate-authority-data contains no certificate")
                 .expected("base64 of PEM with at least one X.509 certificate")
-                .observed(match pem {
+                .observed(match decode_base64(data) {
                     Some(pem) => format!("{} bytes without a certificate", pem.len()),
                     None => format!("{} bytes that are not base64", data.len()),
                 })
@@ -299,10 +298,10 @@ pub(crate) fn ca_data_is_certificates(profile: &ClusterProfile, _: &Hub) -> Answ
 }
 
 /// `access/ca-data-current`: at least one certificate of each CA bundle is valid. Clocks may differ by 5 min.
-pub(crate) fn ca_data_current(profile: &ClusterProfile, seen: Seen, _: &Hub) -> Answer {
+pub(crate) fn ca_data_current(profile: &ClusterProfile, seen: Seen, hub: &Hub) -> Answer {
     let now = seen.hub_time;
     Answer::each(entries_with(profile, ca_data), |(entry, data)| {
-        let all = validities(&decode_base64(data).unwrap_or_default());
+        let all = hub.validities.get(data, validities);
         let Some((from, until)) = all.iter().copied().max_by_key(|(_, until)| *until) else {
             return Answer::NotApplicable;
         };
@@ -321,9 +320,10 @@ pub(crate) fn ca_data_current(profile: &ClusterProfile, seen: Seen, _: &Hub) -> 
     })
 }
 
-/// The validity period of each certificate in PEM. Skips other blocks, as clients do.
-fn validities(pem: &[u8]) -> Vec<(Micros, Micros)> {
-    let blocks = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);
+/// The validity period of each certificate in base64 of PEM. Skips other blocks, as clients do.
+fn validities(ca_data: &str) -> Vec<(Micros, Micros)> {
+    let pem = decode_base64(ca_data).unwrap_or_default();
+    let blocks = CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok);
     let validities = blocks.filter_map(|der| {
         let mut parser = X509CertificateParser::new().with_deep_parse_extensions(false);
         let (rest, certificate) = parser.parse(&der).ok()?;
@@ -364,6 +364,8 @@ pub(crate) fn plugin_yields_credential(profile: &ClusterProfile, logins: &[&Logi
 
 #[cfg(test)]
 mod tests {
+    use base64::prelude::{BASE64_STANDARD, Engine as _};
+
     use super::*;
 
     #[test]
@@ -382,7 +384,7 @@ mod tests {
         let good = made.expect("a certificate").cert.pem();
         let broken = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
         let cut = good.replacen("-----END CERTIFICATE-----\n", "", 1);
-        let count = |pem: &str| validities(pem.as_bytes()).len();
+        let count = |pem: &str| validities(&BASE64_STANDARD.encode(pem)).len();
         assert_eq!(count(&good), 1);
         assert_eq!(count(&format!("{good}{good}")), 2);
         assert_eq!(count(&format!("# an authority\n{good}")), 1);

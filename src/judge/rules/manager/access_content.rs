@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::access::{Entry, all_entries, effective_entries};
 use crate::{
-    rules::prelude::{leaks_in_labels, no_leaks, *},
+    rules::prelude::{leaks_at, leaks_in_labels, no_leaks, *},
     text::{decode_base64, redacted_address},
 };
 
@@ -259,13 +259,13 @@ fn type_name(value: &Json) -> &'static str {
 }
 
 /// `access/no-secrets`: no access provider contains a credential: readers may have read one that was removed.
-pub(crate) fn no_secrets(profile: &ClusterProfile, _: &Hub) -> Answer {
+pub(crate) fn no_secrets(profile: &ClusterProfile, hub: &Hub) -> Answer {
     Answer::each(all_entries(profile), |entry| {
-        no_leaks("access provider", leaks_in_entry(&entry))
+        no_leaks("access provider", leaks_in_entry(&entry, hub))
     })
 }
 
-fn leaks_in_entry(entry: &Entry) -> Vec<(String, Vec<Leak>)> {
+fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
     let cluster = &entry.provider.cluster;
     let text = |text: &Option<Box<str>>| leaks_in_text(text.as_deref().unwrap_or_default());
     let address = |text: &Option<Box<str>>| leaks_in_address(text.as_deref().unwrap_or_default());
@@ -279,9 +279,12 @@ fn leaks_in_entry(entry: &Entry) -> Vec<(String, Vec<Leak>)> {
             "cluster.certificate-authority",
             text(&cluster.certificate_authority),
         ),
-        ("cluster.certificate-authority-data", leaks_in_ca_data(ca_data)),
+        (
+            "cluster.certificate-authority-data",
+            hub.leaks.get(ca_data, leaks_in_ca_data).to_vec(),
+        ),
     ];
-    let fields = fields.map(|(field, leaks)| (entry.path(&format!(".{field}")), leaks));
+    let fields = fields.map(|(field, leaks)| leaks_at(|| entry.path(&format!(".{field}")), leaks));
     let extensions = cluster.extensions.iter().flat_map(|extension| {
         let path = |part: &str| entry.path(&format!(".cluster.extensions[{}].{part}", extension.name));
         let content = match extension.extension.value() {
@@ -289,11 +292,11 @@ fn leaks_in_entry(entry: &Entry) -> Vec<(String, Vec<Leak>)> {
             _ => leaks_in_text(extension.extension.text()),
         };
         [
-            (path("name"), leaks_in_text(&extension.name)),
-            (path("extension"), content),
+            leaks_at(|| path("name"), leaks_in_text(&extension.name)),
+            leaks_at(|| path("extension"), content),
         ]
     });
-    fields.into_iter().chain(extensions).collect()
+    fields.into_iter().chain(extensions).flatten().collect()
 }
 
 /// `access/no-secrets-elsewhere`: no other part of a profile contains a credential.
@@ -304,23 +307,26 @@ pub(crate) fn no_secrets_elsewhere(profile: &ClusterProfile, _: &Hub) -> Answer 
         ("spec.clusterManager.name", Some(profile.manager())),
         ("status.version.kubernetes", status.version.kubernetes.as_deref()),
     ];
-    let texts = texts.map(|(path, text)| (path.to_owned(), leaks_in_text(text.unwrap_or_default())));
+    let texts =
+        texts.map(|(path, text)| leaks_at(|| path.to_owned(), leaks_in_text(text.unwrap_or_default())));
     let properties = status.properties.iter().flat_map(|property| {
         let path = |part: &str| format!("status.properties[{}].{part}", property.name);
         let value = leaks_under(&property.name, &property.value);
         [
-            (path("name"), leaks_in_text(&property.name)),
-            (path("value"), value),
+            leaks_at(|| path("name"), leaks_in_text(&property.name)),
+            leaks_at(|| path("value"), value),
         ]
     });
     let conditions = status.conditions.iter().flat_map(|condition| {
         let (kind, reason, message) = (&condition.kind, &condition.reason, &condition.message);
-        [("type", kind), ("reason", reason), ("message", message)]
-            .map(|(field, text)| (format!("status.conditions[{kind}].{field}"), leaks_in_text(text)))
+        [("type", kind), ("reason", reason), ("message", message)].map(|(field, text)| {
+            let path = || format!("status.conditions[{kind}].{field}");
+            leaks_at(path, leaks_in_text(text))
+        })
     });
     let mut parts = leaks_in_labels("metadata.labels", &metadata.labels);
     parts.extend(leaks_in_labels("metadata.annotations", &metadata.annotations));
-    parts.extend(texts.into_iter().chain(properties).chain(conditions));
+    parts.extend(texts.into_iter().chain(properties).chain(conditions).flatten());
     no_leaks("profile", parts)
 }
 

@@ -279,10 +279,12 @@ fn is_managers_field(field: &str) -> bool {
 /// `identity/one-manager-per-profile`: by the audit log, the implementation changes and deletes no profile of another
 /// manager. A sender may be the implementation if its configured name is misspelt.
 pub(crate) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
+    let Some(log) = &hub.evidence.requests else {
+        return Vec::new();
+    };
     let others = names_of_others(hub);
     let authors = hub.profile_authors();
-    let requests = hub.evidence.requests.iter().flat_map(|log| &log.events);
-    let writes = requests.filter(|request| {
+    let writes = log.events.iter().filter(|request| {
         request.is_write() && is_managers_write(request) && others.contains(&request.namespace_and_name())
     });
     let is_misspelt = authors.why_misspelt().is_some();

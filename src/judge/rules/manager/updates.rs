@@ -68,7 +68,10 @@ pub(crate) fn no_dynamic_data(writes: &ProfileWrites, _: &Hub) -> Answer {
 
 fn property_values(profile: &ClusterProfile) -> Vec<Value> {
     let properties = profile.status.properties.iter();
-    let values = properties.map(|property| Value::new(property_path(&property.name), &*property.value));
+    let values = properties.map(|property| {
+        let path = format!("status.properties[{}].value", redacted(&property.name));
+        Value::new(path, &*property.value)
+    });
     values.collect()
 }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use judge::{
-    RuleVerdict, Selection, Verdict, judge, rules,
+    Judgement, RuleVerdict, Selection, Verdict, judge, judge_by, rules,
     rules::{
         Level, Rule,
         example::{Example, Expectation},
@@ -102,6 +102,39 @@ fn every_example_is_taken_as_it_says() {
         }
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+/// What a rule found in one edition counts in another one only if the rule finds the same there.
+#[test]
+fn a_judgement_serves_other_editions() {
+    let mut asking = BTreeSet::new();
+    for Judged {
+        rule,
+        example,
+        verdicts,
+    } in JUDGED.iter()
+    {
+        if verdicts
+            .get(rule.id)
+            .is_none_or(|verdict| verdict.is_of_any_edition)
+        {
+            continue;
+        }
+        asking.insert(rule.id);
+        let selection = Selection::default();
+        let known = judge(example.evidence(), &selection);
+        for edition in rule.role().editions() {
+            let mut evidence = example.evidence().clone();
+            evidence.header.claim.edition = edition;
+            let claim = evidence.header.claim.clone();
+            let reused = judge_by(&claim, example.evidence(), &selection, &known);
+            let fresh = judge(&evidence, &selection);
+            let shown = |judgement: Judgement| format!("{:#?}", judgement.verdicts);
+            assert_eq!(shown(reused), shown(fresh), "{} in {edition}", example.name);
+        }
+    }
+    assert!(asking.contains("access/server-is-url"), "{asking:?}");
+    assert!(!asking.contains("access/tls-verified"), "{asking:?}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl World {
         let waivers = Waivers::parse(&waivers).expect("waivers");
         world.judgement.waive(&waivers, today(), false);
         world.editions = by_edition(
-            &mut world.evidence,
+            &world.evidence,
             &world.judgement,
             &world.selection,
             Some((&waivers, today())),
