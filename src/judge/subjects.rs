@@ -199,7 +199,11 @@ impl Findings {
                 finding.expected.clone_from(&words.expected);
             }
         }
-        if let Some(short) = self.short.remove("") {
+        if let Some(mut short) = self.short.remove("") {
+            if let Some(known) = self.short.get(&words.message) {
+                short.longest = short.longest.max(known.longest);
+                short.objects.count += known.objects.count;
+            }
             self.short.insert(words.message.clone(), short);
         }
     }

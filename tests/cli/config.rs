@@ -54,14 +54,14 @@ fn a_variable_wins_over_the_file_and_gives_way_to_a_flag() {
         (
             "",
             &[
-                "observe: 8m\n",
-                "settle: 20s\n",
-                "noProbe: true\n",
-                "strict: true\n",
+                "\nobserve: 8m\n",
+                "\nsettle: 20s\n",
+                "\nnoProbe: true\n",
+                "\nstrict: true\n",
             ][..],
         ),
-        ("--observe 9m", &["observe: 9m\n", "noProbe: true\n"]),
-        ("--probe", &["probe: true\n"]),
+        ("--observe 9m", &["\nobserve: 9m\n", "\nnoProbe: true\n"]),
+        ("--probe", &["\nprobe: true\n"]),
     ] {
         let mut command = command(format!("run --print-config {flags}"));
         command

@@ -303,6 +303,8 @@ pub(crate) struct DecisionHistory<'e> {
     pub(crate) absences: Vec<Absence<'e>>,
     pub(crate) end: Micros,
     clusters: SlicesOfClusters<'e>,
+    /// The places of the absences that have not ended.
+    open: BTreeMap<ProfileName<'e>, usize>,
     /// When slices were first seen to wait for their finalizers, by uid.
     terminating: HashMap<&'e str, Micros>,
 }
@@ -349,6 +351,7 @@ impl<'e> DecisionHistory<'e> {
             absences: Vec::new(),
             end: Micros::MAX,
             clusters: clusters(slices),
+            open: BTreeMap::new(),
             terminating: terminating.map(|slice| (&*slice.metadata.uid, 0)).collect(),
         }
     }
@@ -361,21 +364,30 @@ impl<'e> DecisionHistory<'e> {
         let before = self.clusters.iter().map(|(cluster, (count, _))| (cluster, count));
         let is_same = before.eq(now.iter().map(|(cluster, (count, _))| (cluster, count)));
         self.changes += usize::from(!is_same);
-        for absence in self.absences.iter_mut().filter(|absence| absence.back.is_none()) {
-            absence.was_without_slices |= slices.is_empty();
-            absence.back = now.get(&absence.cluster).map(|(_, slice)| (*slice, at));
+        if slices.is_empty() {
+            for place in self.open.values() {
+                self.absences[*place].was_without_slices = true;
+            }
+        }
+        for (cluster, (_, slice)) in &now {
+            if let Some(place) = self.open.remove(cluster) {
+                self.absences[place].back = Some((*slice, at));
+            }
         }
         let left = self
             .clusters
             .iter()
             .filter(|(cluster, _)| !now.contains_key(*cluster));
-        self.absences.extend(left.map(|(cluster, (_, left))| Absence {
-            cluster: *cluster,
-            left,
-            since: *self.terminating.get(&*left.metadata.uid).unwrap_or(&at),
-            back: None,
-            was_without_slices: slices.is_empty(),
-        }));
+        for (cluster, (_, left)) in left {
+            self.open.insert(*cluster, self.absences.len());
+            self.absences.push(Absence {
+                cluster: *cluster,
+                left,
+                since: *self.terminating.get(&*left.metadata.uid).unwrap_or(&at),
+                back: None,
+                was_without_slices: slices.is_empty(),
+            });
+        }
         self.clusters = now;
     }
 }

@@ -299,14 +299,26 @@ pub(crate) struct Creator<'e> {
     pub(crate) wrote_status: bool,
 }
 
+/// Clients by manager name, their own name, and whether they are the implementation: with configured agents, one user may
+/// be two clients.
+type Clients<'e> = BTreeMap<(&'e str, &'e str, bool), Creator<'e>>;
+
 /// The creators of the judged profiles, by manager name: the users in the audit log or, if it has no creation, the field
-/// managers that own the manager's name. With configured agents, one user may be two clients.
+/// managers that own the manager's name.
 pub(crate) fn creators<'h>(hub: &'h Hub) -> BTreeMap<&'h str, Vec<Creator<'h>>> {
-    let mut writes = writes_in_log(hub);
-    if writes.iter().all(|(_, write)| write.created.is_none()) {
-        writes = owners_of_manager_names(hub);
+    let mut clients = by_client(writes_in_log(hub));
+    if clients.values().all(|client| client.created.is_none()) {
+        clients = by_client(owners_of_manager_names(hub));
     }
-    let mut clients: BTreeMap<(&str, &str, bool), Creator> = BTreeMap::new();
+    let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
+    for ((manager, ..), client) in clients.into_iter().filter(|(_, client)| client.created.is_some()) {
+        creators.entry(manager).or_default().push(client);
+    }
+    creators
+}
+
+fn by_client<'h>(writes: impl IntoIterator<Item = (&'h str, Creator<'h>)>) -> Clients<'h> {
+    let mut clients = Clients::new();
     for (manager, write) in writes {
         let is_implementation = write.attribution.author == Author::Implementation;
         match clients.entry((manager, write.name, is_implementation)) {
@@ -320,20 +332,16 @@ pub(crate) fn creators<'h>(hub: &'h Hub) -> BTreeMap<&'h str, Vec<Creator<'h>>> 
             }
         }
     }
-    let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
-    for ((manager, ..), client) in clients.into_iter().filter(|(_, client)| client.created.is_some()) {
-        creators.entry(manager).or_default().push(client);
-    }
-    creators
+    clients
 }
 
 /// The writes of profiles in the audit log, each by its sender, with the manager's name.
-fn writes_in_log<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
+fn writes_in_log<'h>(hub: &'h Hub) -> impl Iterator<Item = (&'h str, Creator<'h>)> {
     let managers = managers(hub.evidence);
     let requests = hub.evidence.requests.iter().flat_map(|log| &log.events);
-    let writes = requests
+    requests
         .filter(|request| request.is_write())
-        .filter_map(|request| {
+        .filter_map(move |request| {
             let manager = judged_manager(request, &managers, hub.evidence)?;
             let creator = Creator {
                 name: &request.user,
@@ -342,8 +350,7 @@ fn writes_in_log<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
                 wrote_status: request.is_status_write(),
             };
             (creator.attribution.author != Author::Run).then_some((manager, creator))
-        });
-    writes.collect()
+        })
 }
 
 /// The field managers that own the manager's name in a profile. They show no status write by the client that created it.

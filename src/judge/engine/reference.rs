@@ -239,7 +239,6 @@ impl<'e> JudgedDecision<'_, 'e> {
         // A pause as long as the grace period ends the reference: the next one is a new choice of the scheduler.
         for span in named.possible_with_pauses(grace).spans() {
             let answers = self.rule.answers(name, &profiles, span.0);
-
             let Some(finding) = answers.iter().rev().find_map(|answer| answer.findings().first()) else {
                 continue;
             };

@@ -6,12 +6,14 @@ use ring::digest;
 use serde_json::json;
 
 use crate::{
+    Report,
     format_tests::support::{world::World, written_as},
     tests::{assert_contains, world},
 };
 
 fn page(evidence: &Evidence) -> String {
-    World::of(evidence.clone()).report(|report| written_as("html", report))
+    let file = Some("folder/evidence.jsonl.zst");
+    World::of(evidence.clone()).report(|report| written_as("html", &Report { file, ..*report }))
 }
 
 fn between<'p>(page: &'p str, begin: &str, end: &str) -> &'p str {
@@ -47,7 +49,9 @@ fn findings_come_first_each_with_its_remedy_and_object() {
     let verdicts = judgement.verdicts.iter();
     let failing = verdicts.filter(|one| one.verdict == Verdict::Fail).count();
     assert!(failing >= 2);
-    assert_contains(&page, &[&format!("<span>Not conformant: {failing} ")]);
+    let decision = format!("<span>Not conformant: {failing} ");
+    let file = "<dt>Evidence</dt><dd>folder/evidence.jsonl.zst</dd>";
+    assert_contains(&page, &[&decision, file]);
     let failures = page.find(r#"<section id="failures""#);
     assert!(failures.is_some() && failures < page.find(r#"<section id="objects""#));
     for verdict in &judgement.verdicts {

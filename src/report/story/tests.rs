@@ -143,7 +143,7 @@ fn a_story_says_who_changed_what_and_what_is_unknown() {
         (
             LOGGED,
             version,
-            "changed by system:serviceaccount:fleet:agent *| v1.34.1 > v1.35.0",
+            "changed by system:serviceaccount:fleet:agent *|status.version.kubernetes: v1.34.1 > v1.35.0",
         ),
         (
             CREDENTIAL,
@@ -158,7 +158,7 @@ fn a_story_says_who_changed_what_and_what_is_unknown() {
         (
             "profiles: [{}]",
             version,
-            "so nothing is known of earlier versions.",
+            "first listed; m owns the field *|The run read the object once, so nothing is known of earlier versions.",
         ),
         (
             "steps: []",

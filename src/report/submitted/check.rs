@@ -10,7 +10,7 @@ use super::{
     obstacles::{not_real, obstacles},
 };
 use crate::{
-    Report, by_edition, no_advice,
+    Report, by_edition,
     text::{count, escape},
 };
 
@@ -201,15 +201,10 @@ pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&R
         by_edition(evidence, &judgement, &selection, waivers, document.rules_as_of)
     };
     let report = Report {
-        evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: document.date,
         // The file may have been renamed: its content identifies it.
         file: document.evidence.as_ref().map(|kept| &*kept.file),
-        is_whole_file: false,
         editions: &editions,
-        advice: no_advice,
+        ..Report::new(evidence, &judgement, &selection, document.date)
     };
     show(&report)
 }

@@ -265,7 +265,7 @@ fn a_version_that_moves_is_an_obstacle() {
 #[test]
 fn environment_is_checked_against_the_evidence() {
     let contradicted = |environment: &str, evidence: &Evidence| {
-        let said: Option<Realness> = environment.parse().ok();
+        let said: Option<Realness> = Some(environment.parse().expect("a word"));
         let environment = Environment {
             hub: said.clone(),
             members: said.clone(),

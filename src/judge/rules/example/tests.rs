@@ -2,6 +2,7 @@ use evidence::api::Edition;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::rules;
 
 fn refusal(example: Value) -> String {
     Example::parse(&example, Edition::Standard)
@@ -31,6 +32,10 @@ fn what_is_not_understood_is_refused() {
             "unknown key `requests.events.0.codes`",
         ),
         (json!({"name": "e", "passes": [], "fails": []}), "exactly one of"),
+        (
+            json!({"name": "e", "passes": [], "skipped": null}),
+            "exactly one of",
+        ),
         (json!({"name": "e", "passes": [], "findings": 1}), "`fails` only"),
         (
             json!({"name": "e", "passes": [{"spec": {"displayName": "${soon}"}}]}),
@@ -60,5 +65,18 @@ fn what_is_not_understood_is_refused() {
             "{message}"
         );
         assert!(message.contains(reason), "{message} does not name {reason}");
+    }
+}
+
+/// Its words are in the rule's file or in the function.
+#[test]
+fn every_finding_on_an_example_has_a_message() {
+    for rule in rules::all() {
+        for example in Example::of(rule).expect("examples") {
+            let findings = rule.findings(example.evidence());
+            let mut findings = findings.list().iter();
+            let has_words = findings.all(|finding| !finding.message.is_empty());
+            assert!(has_words, "{}, example `{}`", rule.id, example.name);
+        }
     }
 }

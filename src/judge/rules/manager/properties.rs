@@ -51,8 +51,8 @@ impl PropertyValue<'_> {
         }
     }
 
-    /// A violation with its own message, for example by one entry of a list. If the value holds a credential, the entry may be an unrecognizable piece of it,
-    /// so the redacted value is quoted instead.
+    /// A violation, for example by one entry of a list. An empty message stands for the words of the rule's file. If the
+    /// value holds a credential, the entry may be an unrecognizable piece of it, so the redacted value is quoted instead.
     fn wrong(&self, message: &str, entry: &str) -> Answer {
         let redacted_text = || holds_credential(self.text).then(|| redacted(self.text));
         let with_credential = self.with_credential.get_or_init(redacted_text).clone();
