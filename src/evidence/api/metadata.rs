@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::shape::{Object, is_default, or_default, share, share_list, share_some};
@@ -110,8 +110,8 @@ fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>
     Ok(Arc::new(annotations.collect()))
 }
 
-/// The tree of `fieldsV1`, three levels deep.
-type OwnedFields = BTreeMap<String, Option<BTreeMap<String, Option<BTreeMap<String, IgnoredAny>>>>>;
+/// The tree of `fieldsV1`, two levels deep.
+type OwnedFields = BTreeMap<String, Option<BTreeMap<String, Value>>>;
 
 impl<'de> Deserialize<'de> for Writer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -154,7 +154,7 @@ fn owned_paths(tree: &OwnedFields) -> Vec<Box<str>> {
             };
             let path = format!("{group}.{field}");
             if matches!(&*path, "metadata.labels" | "metadata.annotations") {
-                let keys = below.iter().flat_map(BTreeMap::keys);
+                let keys = below.as_object().into_iter().flat_map(|keys| keys.keys());
                 let keys = keys.filter_map(|key| key.strip_prefix("f:"));
                 paths.extend(keys.map(|key| format!("{path}[{key}]").into()));
             } else {

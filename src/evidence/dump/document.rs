@@ -1,9 +1,31 @@
-//! Reads the documents of a file, and hands the items of lists over one by one.
+//! Reads the documents of a file: a visitor hands the items of a list over one by one, as JSON.
 
-use std::io::Read;
+use std::{
+    fmt::{self, Write as _},
+    io::{BufReader, Read},
+    marker::PhantomData,
+};
 
-use super::{gather::Gatherer, source::Source, types::Types, yaml};
-use crate::{InputError, lenient, read::input::FilePlace};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
+
+use super::{
+    gather::{Gatherer, Types},
+    source::{CUT_SHORT, Progress, Source},
+};
+use crate::{InputError, LARGEST_OBJECT, lenient, read::input::FilePlace};
+
+const DEEPEST: usize = 8;
+
+/// The most bytes of an object of YAML whose aliases are expanded.
+const LARGEST_EXPANDED: usize = 4 * LARGEST_OBJECT;
+
+/// The size of the buffer between the source and serde_json, in bytes.
+const PIECE: usize = 1024;
 
 /// How many times the size of the largest object the items of a list may have that wait for the list's type.
 const DEFERRED: usize = 4;
@@ -17,164 +39,515 @@ pub(super) fn read_file(
     file: &str,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<(u64, bool), InputError> {
-    let mut source = Source::new(reader, file, 1, gatherer.limits);
+    let progress = Progress::default();
+    let mut source = Source::new(reader, file, gatherer.limits, &progress);
     gatherer.begin_file(file);
-    while source.next_document()? {
+    while source.next_document() {
         gatherer.count += 1;
         match source.first_byte()? {
             None => {}
-            Some(b'{' | b'[') => Json::new(&mut source, gatherer).read()?,
+            Some(b'{' | b'[') => json(&mut source, &progress, gatherer)?,
             Some(_) => {
                 gatherer.documents += 1;
-                read_yaml(&mut source, gatherer)?;
+                yaml(&mut source, &progress, gatherer)?;
             }
         }
-        gatherer.check_limits(source.line())?;
+        gatherer.check_limits(progress.line())?;
     }
     Ok((source.size, source.is_blank))
 }
 
-/// Reads a document of YAML, as JSON.
-fn read_yaml(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
+fn json(
+    source: &mut Source<'_, impl Read>,
+    progress: &Progress,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(), InputError> {
     let begins = source.place();
-    let text = source.document()?;
-    let cut = source.is_cut().then(|| source.last_line());
-    let text = yaml::to_json(&text, begins, cut)?;
-    let parts = lenient::parts(&text);
-    let types = Types::of(&parts);
-    // kubectl writes the version first, and the kind last.
-    let ends_early = types.kind.is_empty() && !types.api_version.is_empty();
-    if parts.contains_key("items") && (ends_early || !types.is_list() && cut.is_some()) {
-        return Err(source.cut_short());
-    }
-    let mut text = Source::new(text.as_bytes(), begins.file, begins.line, gatherer.limits);
-    Json::new(&mut text, gatherer).read()
-}
-
-/// Reads a document of JSON.
-struct Json<'r, 'f, 'd, R> {
-    source: &'r mut Source<'f, R>,
-    gatherer: &'r mut Gatherer<'d>,
-    /// The items that wait for the type of their list, each with its line, and their size.
-    deferred: Vec<(String, usize)>,
-    deferred_size: usize,
-}
-
-impl<'r, 'f, 'd, R: Read> Json<'r, 'f, 'd, R> {
-    fn new(source: &'r mut Source<'f, R>, gatherer: &'r mut Gatherer<'d>) -> Self {
-        Self {
-            source,
+    // serde_json asks for single bytes. The source hands out a line at most, so that places stay right.
+    let buffered = BufReader::with_capacity(PIECE, &mut *source);
+    let mut deserializer = serde_json::Deserializer::from_reader(buffered);
+    let read = loop {
+        progress.begin_object();
+        let reading = Reading {
             gatherer,
-            deferred: Vec::new(),
-            deferred_size: 0,
+            progress,
+            begins: None,
+            depth: 0,
+        };
+        if let Err(error) = reading.document::<Box<RawValue>, _>(&mut deserializer) {
+            break Err(error);
         }
+        match deserializer.end() {
+            // Another value follows.
+            Err(error) if error.is_syntax() => {}
+            end => break end,
+        }
+    };
+    let Err(error) = read else { return Ok(()) };
+    if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
+        return Err(why);
     }
+    let at = |line| FilePlace { line, ..begins };
+    if error.is_eof() {
+        return Err(at(progress.last_line()).content(CUT_SHORT));
+    }
+    let column = error.column().max(1);
+    let place = at(begins.line + error.line() - 1);
+    Err(syntax(place, column, "JSON", without_place(&error.to_string())))
+}
 
-    /// Reads the values of the document: one may follow another.
-    fn read(mut self) -> Result<(), InputError> {
-        while self.source.peek()?.is_some() && !self.source.is_at_mark()? {
-            let line = self.source.line();
-            match self.source.peek()? {
-                Some(b'[') => self.read_items(Some(&Types::default()))?,
-                Some(b'{') => self.read_object(line)?,
-                _ => {
-                    let value = self.source.value()?;
-                    if value != "null" {
-                        self.gatherer.take(&value, Some(&Types::default()), line, 0)?;
-                    }
-                }
-            }
-            self.gatherer.check_limits(self.source.line())?;
-        }
-        Ok(())
+/// Reads a document of YAML like kubectl: `yes` and `on` are text. The limits of the file bound its size.
+fn yaml(
+    source: &mut Source<'_, impl Read>,
+    progress: &Progress,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(), InputError> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        // A snippet would show values, which may be secrets.
+        with_snippet: false,
+        emit_comments: false,
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: None,
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+            max_total_comment_bytes: usize::MAX,
+        },
+    };
+    let begins = source.place();
+    let reading = Reading {
+        gatherer,
+        progress,
+        begins: Some(begins.line),
+        depth: 0,
+    };
+    let read =
+        serde_saphyr::with_deserializer_from_reader_with_options(&mut *source, options, |deserializer| {
+            reading.document::<Spanned<Transcoded>, _>(deserializer)
+        });
+    let Err(error) = read else { return Ok(()) };
+    if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
+        return Err(why);
     }
-
-    /// Reads an object, and its items one by one if it is a list.
-    fn read_object(&mut self, line: usize) -> Result<(), InputError> {
-        let (mut object, mut has_items) = ("{".to_owned(), false);
-        self.source.skip(1);
-        while !self.source.skip_sign(b'}')? {
-            if object.len() > 1 {
-                self.source.expect(b',', "expected `,` or `}`")?;
-                object.push(',');
-            }
-            self.source.check(b'"', "key must be a string")?;
-            let key = self.source.value()?;
-            self.source.expect(b':', "expected `:`")?;
-            let next = self.source.peek()?;
-            let may_be_items = key == "\"items\"" && matches!(next, Some(b'[' | b'n'));
-            if may_be_items && has_items {
-                self.source.check(b':', "duplicate field `items`")?;
-            }
-            let types = may_be_items.then(|| Types::of_fields(&object));
-            has_items |= types.as_ref().is_some_and(Types::is_list);
-            object += &key;
-            object.push(':');
-            if let Some(types) = types
-                && types.is_list()
-                && next == Some(b'[')
-            {
-                let of_items = (!types.is_incomplete()).then(|| types.of_items());
-                self.read_items(of_items.as_ref())?;
-                object.push_str("[]");
-            } else {
-                object += &self.source.value()?;
-            }
-            self.source.check_size(object.len())?;
+    let (line, column) = error
+        .location()
+        .map_or((1, 1), |place| (place.line() as usize, place.column() as usize));
+    let mut message = match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("the key `{key}` is repeated")
         }
-        object.push('}');
-        let types = Types::of(&lenient::parts(&object));
-        let deferred = std::mem::take(&mut self.deferred);
-        self.deferred_size = 0;
-        if has_items && !types.is_list() {
-            self.gatherer.take_malformed_list(line);
-            return Ok(());
-        }
-        self.gatherer.take(&object, Some(&Types::default()), line, 0)?;
-        let of_items = types.of_items();
-        for (json, line) in deferred {
-            self.gatherer.take(&json, Some(&of_items), line, 0)?;
-        }
-        Ok(())
+        serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a key is repeated".to_owned(),
+        other => without_quotes(without_place(&other.to_string())),
+    };
+    let place = FilePlace {
+        line: begins.line + line.max(1) - 1,
+        ..begins
+    };
+    if progress.is_cut.get() && place.line >= progress.last_line() {
+        message += " (it ends there: was kubectl interrupted?)";
     }
-
-    /// Reads the items of a list. `types` is their type, if the list has named it by now.
-    fn read_items(&mut self, types: Option<&Types>) -> Result<(), InputError> {
-        self.source.skip(1);
-        if self.source.skip_sign(b']')? {
-            return Ok(());
-        }
-        loop {
-            self.source.peek()?;
-            let line = self.source.line();
-            let json = self.source.value()?;
-            if !self.gatherer.take(&json, types, line, 0)? {
-                self.defer(json, line)?;
-            }
-            if !self.source.skip_sign(b',')? {
-                return self.source.expect(b']', "expected `,` or `]`");
-            }
-        }
-    }
-
-    /// Keeps an item back until its list has named its type.
-    fn defer(&mut self, json: String, line: usize) -> Result<(), InputError> {
-        self.deferred_size += json.len();
-        self.deferred.push((json, line));
-        let limits = &self.gatherer.limits;
-        let most = limits.object.saturating_mul(DEFERRED);
-        if self.deferred_size > most || self.deferred.len() > limits.unreadable {
-            return Err(self.gatherer.place(line).content(LATE_TYPE));
-        }
-        Ok(())
-    }
+    Err(syntax(place, column.max(1), "YAML", &message))
 }
 
 /// The error for text that cannot be parsed. The column counts from 1.
-pub(super) fn syntax(place: FilePlace<'_>, column: usize, language: &str, message: &str) -> InputError {
-    let message = message.rfind(" at line ").map_or(message, |at| &message[..at]);
-    let column = column.max(1);
+fn syntax(place: FilePlace<'_>, column: usize, language: &str, message: &str) -> InputError {
     place.content(format_args!(
         ":{column} is not valid {language}: {message}; correct the file, or dump again"
     ))
+}
+
+fn without_place(message: &str) -> &str {
+    message.rfind(" at line ").map_or(message, |at| &message[..at])
+}
+
+/// Removes quotes of the file, which may be secrets.
+fn without_quotes(message: &str) -> String {
+    let parts = message.split(['"', '`']).enumerate();
+    parts
+        .map(|(index, part)| if index % 2 == 1 { "…" } else { part })
+        .collect()
+}
+
+struct Reading<'r, 'd> {
+    gatherer: &'r mut Gatherer<'d>,
+    progress: &'r Progress,
+    /// The line at which it begins, if the parser reads ahead of what it hands over.
+    begins: Option<usize>,
+    depth: usize,
+}
+
+impl Reading<'_, '_> {
+    fn document<'de, P: Part, D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
+        let content = Content::<P> {
+            reading: &mut self,
+            items: None,
+            part: PhantomData,
+        };
+        if let Parsed::Other = content.deserialize(deserializer)? {
+            let line = self.line();
+            self.gatherer.not_an_object(&Types::default(), line);
+        }
+        Ok(())
+    }
+
+    fn line(&self) -> usize {
+        self.begins.unwrap_or_else(|| self.progress.line())
+    }
+
+    /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items, if known. Returns
+    /// `false`, and takes nothing, if the list can still tell a part of the object's type.
+    fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, InputError> {
+        self.gatherer.count += 1;
+        let parts = lenient::parts(json);
+        let own = Types::of(&parts);
+        let is_object = json.trim_ascii_start().starts_with('{');
+        let items = parts.get("items").map(|items| items.get());
+        let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
+        if json.trim_ascii_start().starts_with('[') || own.is_list() && has_items {
+            self.take_nested(json, line)?;
+        } else if own.is_surely_list() {
+            self.gatherer.take_malformed_list(line);
+        } else if of_list.is_none() && own.is_incomplete() {
+            return Ok(false);
+        } else {
+            let types = own.or(of_list);
+            if is_object {
+                self.gatherer.take_object(&types, json, line);
+            } else {
+                self.gatherer.not_an_object(&types, line);
+            }
+        }
+        self.gatherer.check_limits(line).map(|()| true)
+    }
+
+    fn take_nested(&mut self, json: &str, line: usize) -> Result<(), InputError> {
+        if self.depth + 1 >= DEEPEST {
+            self.gatherer.take_malformed_list(line);
+            return Ok(());
+        }
+        let nested = Reading {
+            gatherer: &mut *self.gatherer,
+            progress: self.progress,
+            begins: Some(line),
+            depth: self.depth + 1,
+        };
+        let read = nested.document::<Box<RawValue>, _>(&mut serde_json::Deserializer::from_str(json));
+        let Err(error) = read else { return Ok(()) };
+        if let Some(why) = self.gatherer.stop.take() {
+            return Err(why);
+        }
+        let place = self.gatherer.place(line);
+        let message = error.to_string();
+        Err(syntax(
+            place,
+            error.column().max(1),
+            "JSON",
+            without_place(&message),
+        ))
+    }
+}
+
+/// Reads an object, an array or a list, or the items of a list.
+struct Content<'v, 'r, 'd, P> {
+    reading: &'v mut Reading<'r, 'd>,
+    /// For the items of a list: their type, if the list has named it by now.
+    items: Option<Option<Types>>,
+    part: PhantomData<P>,
+}
+
+enum Parsed {
+    /// An object, items, or nothing; with the items that are kept back until their list has told its type.
+    Taken(Vec<Deferred>),
+    Other,
+}
+
+struct Deferred {
+    json: Box<str>,
+    line: usize,
+}
+
+impl<P: Part> Content<'_, '_, '_, P> {
+    /// Stops the parser with an error that it does not know.
+    fn stop<E: serde::de::Error>(&mut self, why: InputError) -> E {
+        self.reading.gatherer.stop = Some(why);
+        E::custom("stopped")
+    }
+
+    fn end(&mut self, object: Object, items: Option<Parsed>, line: usize) -> Result<(), InputError> {
+        let reading = &mut *self.reading;
+        let types = &object.types;
+        let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
+        let Some(Parsed::Taken(deferred)) = items else {
+            let whole = format!("{{{}}}", object.fields);
+            return reading.take(&whole, Some(&Types::default()), line).map(|_| ());
+        };
+        if P::CAN_BE_CUT && is_cut {
+            let last = reading.gatherer.place(reading.progress.last_line());
+            return Err(last.content(CUT_SHORT));
+        }
+        if !types.is_list() {
+            reading.gatherer.take_malformed_list(line);
+            return Ok(());
+        }
+        reading.gatherer.take_partial(types, &object.metadata, line);
+        let of_items = types.of_items();
+        deferred
+            .iter()
+            .try_for_each(|item| reading.take(&item.json, Some(&of_items), item.line).map(|_| ()))
+    }
+}
+
+impl<'de, P: Part> DeserializeSeed<'de> for Content<'_, '_, '_, P> {
+    type Value = Parsed;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Parsed, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
+    type Value = Parsed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<Parsed, E> {
+        Ok(Parsed::Taken(Vec::new()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Parsed, E> {
+        Ok(Parsed::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Parsed, A::Error> {
+        let types = self.items.take().unwrap_or_else(|| Some(Types::default()));
+        let (mut deferred, mut size) = (Vec::new(), 0);
+        loop {
+            self.reading.progress.begin_object();
+            let Some((json, line)) = items.next_element_seed(Placed::<P>(self.reading, PhantomData))? else {
+                return Ok(Parsed::Taken(deferred));
+            };
+            match self.reading.take(&json, types.as_ref(), line) {
+                Ok(true) => {}
+                Ok(false) => {
+                    size += json.len();
+                    let limits = &self.reading.gatherer.limits;
+                    if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
+                        let why = self.reading.gatherer.place(line).content(LATE_TYPE);
+                        return Err(self.stop(why));
+                    }
+                    deferred.push(Deferred { json, line });
+                }
+                Err(why) => return Err(self.stop(why)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Parsed, A::Error> {
+        if self.items.is_some() {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Parsed::Other);
+        }
+        let line = self.reading.line();
+        let (mut object, mut items) = (Object::default(), None);
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "items" && object.types.is_list() {
+                if items.is_some() {
+                    return Err(A::Error::custom("duplicate field `items`"));
+                }
+                let types = Some(&object.types).filter(|types| !types.is_incomplete());
+                let content = Content::<P> {
+                    items: Some(types.map(Types::of_items)),
+                    reading: &mut *self.reading,
+                    part: PhantomData,
+                };
+                items = Some(map.next_value_seed(content)?);
+                object.add(&key, "{}");
+            } else {
+                let (json, _) = map.next_value::<P>()?.into_json();
+                object.add(&key, &json);
+            }
+        }
+        self.end(object, items, line).map_err(|why| self.stop(why))?;
+        Ok(Parsed::Taken(Vec::new()))
+    }
+}
+
+/// An object at the top of a document, without the items of a list.
+#[derive(Default)]
+struct Object {
+    types: Types,
+    metadata: String,
+    /// Its fields as JSON, without the braces.
+    fields: String,
+}
+
+impl Object {
+    fn add(&mut self, key: &str, json: &str) {
+        let text = || serde_json::from_str(json).unwrap_or_default();
+        match key {
+            "apiVersion" => self.types.api_version = text(),
+            "kind" => self.types.kind = text(),
+            "metadata" => json.clone_into(&mut self.metadata),
+            _ => {}
+        }
+        if !self.fields.is_empty() {
+            self.fields.push(',');
+        }
+        let _ = write!(self.fields, "{}:{json}", Value::from(key));
+    }
+}
+
+trait Part: DeserializeOwned {
+    /// Whether a document that ends in the middle can be valid.
+    const CAN_BE_CUT: bool;
+
+    /// The JSON, and the line in the document, from 1, if the parser knows it.
+    fn into_json(self) -> (Box<str>, Option<usize>);
+}
+
+impl Part for Box<RawValue> {
+    const CAN_BE_CUT: bool = false;
+
+    fn into_json(self) -> (Box<str>, Option<usize>) {
+        (self.into(), None)
+    }
+}
+
+impl Part for Spanned<Transcoded> {
+    const CAN_BE_CUT: bool = true;
+
+    fn into_json(self) -> (Box<str>, Option<usize>) {
+        (self.value.0.into(), Some(self.referenced.line() as usize))
+    }
+}
+
+struct Placed<'p, 'r, 'd, P>(&'p Reading<'r, 'd>, PhantomData<P>);
+
+impl<'de, P: Part> DeserializeSeed<'de> for Placed<'_, '_, '_, P> {
+    type Value = (Box<str>, usize);
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let begins = self.0.line();
+        let (json, line) = P::deserialize(deserializer)?.into_json();
+        Ok((json, begins + line.map_or(0, |line| line.saturating_sub(1))))
+    }
+}
+
+/// A value of any format as JSON. Numbers that JSON lacks are out of range in it, so that they spoil one object alone.
+struct Transcoded(String);
+
+impl<'de> Deserialize<'de> for Transcoded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut json = String::new();
+        Transcode(&mut json).deserialize(deserializer)?;
+        Ok(Self(json))
+    }
+}
+
+struct Transcode<'j>(&'j mut String);
+
+impl Transcode<'_> {
+    fn put<E: serde::de::Error>(self, value: impl Into<Value>) -> Result<(), E> {
+        if self.0.len() > LARGEST_EXPANDED {
+            return Err(E::custom("an object that is too large with its aliases expanded"));
+        }
+        let _ = write!(self.0, "{}", value.into());
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Transcode<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Transcode<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.put(Value::Null)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        if value.is_finite() {
+            return self.put(value);
+        }
+        self.0.push_str("1e999");
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        self.put(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        self.0.push('[');
+        let start = self.0.len();
+        while items.next_element_seed(Transcode(&mut *self.0))?.is_some() {
+            self.0.push(',');
+        }
+        close(self.0, start, ']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.push('{');
+        let start = self.0.len();
+        while let Some(key) = map.next_key::<String>()? {
+            Transcode(&mut *self.0).put(key)?;
+            self.0.push(':');
+            map.next_value_seed(Transcode(&mut *self.0))?;
+            self.0.push(',');
+        }
+        close(self.0, start, '}');
+        Ok(())
+    }
+}
+
+/// Ends a list or an object that begins at `start`, in place of the last comma.
+fn close(json: &mut String, start: usize, end: char) {
+    if json.len() > start {
+        json.pop();
+    }
+    json.push(end);
 }

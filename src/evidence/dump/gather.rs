@@ -7,11 +7,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::{
-    asked,
-    types::{Types, items_of},
-    unknown_versions,
-};
+use super::{asked, unknown_versions};
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
     Origin, Tracked, Unreadable, Version,
@@ -21,13 +17,10 @@ use crate::{
     runs::{left_out, of_other_runs},
 };
 
-/// How deep a list may be within others.
-const DEEPEST: usize = 7;
-
 /// The largest number of gaps for lists that are only a part.
 const PARTIAL: usize = 1000;
 
-pub(super) const LISTS: [(&str, Kind); 4] = [
+const LISTS: [(&str, Kind); 4] = [
     (names::KIND, Kind::Inventory),
     (names::PLACEMENT_KIND, Kind::PlacementDecisions),
     ("Namespace", Kind::Namespaces),
@@ -49,6 +42,8 @@ pub(super) struct Gatherer<'d> {
     partial: Vec<(Kind, String)>,
     /// The first part of the dump that cannot be used.
     failure: Option<InputError>,
+    /// Why the present file is not read on.
+    pub stop: Option<InputError>,
 }
 
 /// Kind, namespace, name.
@@ -60,6 +55,79 @@ struct KnownVersion {
     file: Arc<str>,
     /// True if the dump has another version.
     is_ambiguous: bool,
+}
+
+/// The type of an object or a list; an empty part is missing or not text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Types {
+    pub api_version: String,
+    pub kind: String,
+}
+
+impl Types {
+    /// The type of an object with these parts.
+    pub fn of(parts: &HashMap<String, &RawValue>) -> Self {
+        let text = |key| {
+            let json = parts.get(key).map(|raw| raw.get()).unwrap_or_default();
+            serde_json::from_str(json).unwrap_or_default()
+        };
+        Self {
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+        }
+    }
+
+    /// Returns `true` if an object of this type with `items` is a list.
+    pub fn is_list(&self) -> bool {
+        self.kind.is_empty() || self.kind.ends_with("List")
+    }
+
+    /// Returns `true` if the type alone makes it a list of relevant objects.
+    pub fn is_surely_list(&self) -> bool {
+        let of = self.kind.strip_suffix("List");
+        of.is_some_and(|of| of.is_empty() || LISTS.iter().any(|(kind, _)| *kind == of))
+    }
+
+    /// Returns `true` if a list of this type is truncated: kubectl writes the version first, and the kind last.
+    pub fn is_cut(&self) -> bool {
+        self.kind.is_empty() && !self.api_version.is_empty()
+    }
+
+    /// The type of the items of such a list; empty for a plain `List`.
+    pub fn of_items(&self) -> Self {
+        match self.kind.strip_suffix("List") {
+            None | Some("") => Self::default(),
+            Some(kind) => Self {
+                api_version: self.api_version.clone(),
+                kind: kind.to_owned(),
+            },
+        }
+    }
+
+    /// Returns `true` if a list's type could fill in a part.
+    pub fn is_incomplete(&self) -> bool {
+        self.api_version.is_empty() || self.kind.is_empty()
+    }
+
+    /// This type, with the empty parts filled from that of a list's items.
+    pub fn or(self, of_list: Option<&Self>) -> Self {
+        let either = |own: String, other: &String| if own.is_empty() { other.clone() } else { own };
+        match of_list {
+            None => self,
+            Some(other) => Self {
+                api_version: either(self.api_version, &other.api_version),
+                kind: either(self.kind, &other.kind),
+            },
+        }
+    }
+
+    fn split(&self) -> (&str, &str, &str) {
+        let (group, version) = self
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &self.api_version));
+        (group, version, &self.kind)
+    }
 }
 
 impl<'d> Gatherer<'d> {
@@ -77,6 +145,7 @@ impl<'d> Gatherer<'d> {
             contents: BTreeSet::new(),
             partial: Vec::new(),
             failure: None,
+            stop: None,
         }
     }
 
@@ -110,42 +179,6 @@ impl<'d> Gatherer<'d> {
         exceeded.map_or(Ok(()), |(_, limit)| Err(self.place(line).too_large(limit)))
     }
 
-    /// Takes an object, or those of a list within `depth` lists. `of_list` is the type of the list's items, if it is known.
-    /// Returns `false`, and takes nothing, if the list can still name a part of the object's type.
-    pub fn take(
-        &mut self,
-        json: &str,
-        of_list: Option<&Types>,
-        line: usize,
-        depth: usize,
-    ) -> Result<bool, InputError> {
-        self.count += 1;
-        let parts = lenient::parts(json);
-        let own = Types::of(&parts);
-        let items = parts.get("items").map_or("", |items| items.get());
-        let has_items = items.starts_with('[') || items == "null";
-        if json.starts_with('[') || own.is_list() && has_items {
-            let Some(items) = items_of(json).filter(|_| depth < DEEPEST) else {
-                self.take_malformed_list(line);
-                return Ok(true);
-            };
-            self.take_partial(&own, &parts, line);
-            let of_items = own.of_items();
-            for item in items {
-                self.take(item.get(), Some(&of_items), line, depth + 1)?;
-            }
-        } else if own.is_surely_list() {
-            self.take_malformed_list(line);
-        } else if of_list.is_none() && own.is_incomplete() {
-            return Ok(false);
-        } else if json.starts_with('{') {
-            self.take_object(&own.or(of_list), json, line);
-        } else {
-            self.not_an_object(&own.or(of_list), line);
-        }
-        self.check_limits(line).map(|()| true)
-    }
-
     pub fn take_malformed_list(&mut self, line: usize) {
         let why = self
             .place(line)
@@ -162,7 +195,7 @@ impl<'d> Gatherer<'d> {
     }
 
     /// Takes something else in place of an object of that type.
-    fn not_an_object(&mut self, types: &Types, line: usize) {
+    pub fn not_an_object(&mut self, types: &Types, line: usize) {
         let why = self
             .place(line)
             .content(" is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`");
@@ -177,9 +210,8 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Notes that the rest of a list with these parts is missing, if it has a `continue` token.
-    pub fn take_partial(&mut self, types: &Types, parts: &HashMap<String, &RawValue>, line: usize) {
-        let metadata = parts.get("metadata").map_or("", |metadata| metadata.get());
+    /// Notes that the rest of a list is missing, if it has a `continue` token.
+    pub fn take_partial(&mut self, types: &Types, metadata: &str, line: usize) {
         let metadata: Value = serde_json::from_str(metadata).unwrap_or_default();
         let token = &metadata["continue"];
         if token.is_null() || *token == "" {
@@ -204,7 +236,7 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    fn take_object(&mut self, types: &Types, json: &str, line: usize) {
+    pub fn take_object(&mut self, types: &Types, json: &str, line: usize) {
         match types.split() {
             (names::GROUP, version, names::KIND) => {
                 self.versions[0].insert(version.to_owned());

@@ -14,8 +14,6 @@ mod gather;
 mod source;
 #[cfg(test)]
 mod tests;
-mod types;
-mod yaml;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,6 +32,9 @@ pub const NO_AUDIT_LOG: Reason = Reason::known(ReasonId::NoAuditLog, "no audit l
 
 /// Reads an unpacked dump. `name` is for messages and the header: a path, or a description of the reader, which bounds
 /// the whole and the ratio.
+///
+/// # Errors
+/// When it cannot be read, exceeds a limit, or holds no readable ClusterProfile.
 pub fn read_from(
     reader: impl io::Read,
     name: &str,
@@ -52,6 +53,9 @@ pub fn read_from(
 
 /// Reads the `*.yaml`, `*.yml` and `*.json` of a directory as one dump, in the order of their names. Ignores
 /// subdirectories and empty files.
+///
+/// # Errors
+/// When a file cannot be read, they exceed a limit together, or none holds a readable ClusterProfile.
 pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, InputError> {
     let shown = path.display().to_string();
     let unread = |file: &Path, cause| InputError::Read {

@@ -63,9 +63,6 @@ pub enum LimitError {
     /// It has too many YAML documents.
     #[error("it holds more than {0} YAML documents: dump one list with `kubectl get -o json`")]
     Documents(usize),
-    /// It has a YAML document that is too large.
-    #[error("a YAML document of more than {}: dump with `kubectl get -o json`", size(*.0 as u64))]
-    YamlDocument(usize),
     /// Too many of its objects cannot be read.
     #[error("more than {0} objects cannot be read: is this the right file?")]
     Unreadable(usize),

@@ -51,13 +51,8 @@ pub fn namespace(json: &[u8]) -> Result<Namespace, Box<Unreadable>> {
 
 /// Reads an object into any shape. The error names the part that does not fit.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    let read = match std::str::from_utf8(json) {
-        Ok(text) => serde_json::from_str(text),
-        // What is ignored may be any bytes.
-        Err(_) => serde_json::from_slice(json),
-    };
+    let read = serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json));
     read.map(|Object(object)| object)
-        .map_err(|_| fault::<Object<T>>(json))
 }
 
 /// Reads a parsed object into any shape. The error names the part that does not fit.
