@@ -179,6 +179,9 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
                 let limit = LimitError::Whole(largest);
                 anyhow!("{limit}{}", advice::too_large(Some(limit)))
             }
+            io::ErrorKind::FileTooLarge => {
+                anyhow!("it has more than {LARGEST} bytes, and no report does: is it the evidence?")
+            }
             _ => error.into(),
         })
         .with_context(failed)

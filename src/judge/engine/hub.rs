@@ -69,7 +69,7 @@ impl<'e> Hub<'e> {
         }
     }
 
-    /// What the user claims of the implementation, except for the editions.
+    /// What the user claims of the implementation. Its editions are for [`Hub::edition`] alone.
     pub(crate) fn claim(&self) -> &'e Claim {
         self.claim
     }
@@ -90,6 +90,9 @@ impl<'e> Hub<'e> {
 /// The most texts to know at once: the members of a fleet may share a few, or each has one of its own.
 const MOST_TEXTS: usize = 1000;
 
+/// The longest text to know, in bytes: a few certificates.
+const LONGEST_TEXT: usize = 16 * 1024;
+
 /// What was computed from texts that many profiles share.
 pub(crate) struct ByText<V>(RefCell<HashMap<Box<str>, Rc<V>>>);
 
@@ -102,6 +105,9 @@ impl<V> Default for ByText<V> {
 impl<V> ByText<V> {
     /// What was computed from a text, or is now.
     pub(crate) fn get(&self, text: &str, compute: impl FnOnce(&str) -> V) -> Rc<V> {
+        if text.len() > LONGEST_TEXT {
+            return Rc::new(compute(text));
+        }
         let mut known = self.0.borrow_mut();
         if let Some(value) = known.get(text) {
             return Rc::clone(value);

@@ -14,6 +14,7 @@ use std::{
     sync::LazyLock,
 };
 
+use evidence::Claim;
 use judge::{
     Judgement, RuleVerdict, Selection, Verdict, judge, judge_by, rules,
     rules::{
@@ -108,29 +109,40 @@ fn every_example_is_taken_as_it_says() {
 #[test]
 fn a_judgement_serves_other_editions() {
     let mut asking = BTreeSet::new();
-    for Judged {
-        rule,
-        example,
-        verdicts,
-    } in JUDGED.iter()
-    {
-        if verdicts
-            .get(rule.id)
-            .is_none_or(|verdict| verdict.is_of_any_edition)
-        {
+    for judged in JUDGED.iter() {
+        let id = judged.rule.id;
+        let Some(known) = judged.verdicts.get(id) else {
             continue;
+        };
+        if !known.is_of_any_edition {
+            asking.insert(id);
         }
-        asking.insert(rule.id);
-        let selection = Selection::default();
-        let known = judge(example.evidence(), &selection);
-        for edition in rule.role().editions() {
-            let mut evidence = example.evidence().clone();
-            evidence.header.claim.edition = edition;
-            let claim = evidence.header.claim.clone();
-            let reused = judge_by(&claim, example.evidence(), &selection, &known);
-            let fresh = judge(&evidence, &selection);
-            let shown = |judgement: Judgement| format!("{:#?}", judgement.verdicts);
-            assert_eq!(shown(reused), shown(fresh), "{} in {edition}", example.name);
+        let selection = Selection {
+            filters: vec![id.to_owned()],
+            exact: true,
+            ..Selection::default()
+        };
+        let evidence = judged.example.evidence();
+        let known = judge(evidence, &selection);
+        for edition in judged.rule.role().editions() {
+            let claim = Claim {
+                edition,
+                also: None,
+                ..evidence.header.claim.clone()
+            };
+            let reused = judge_by(&claim, evidence, &selection, &known);
+            let mut claimed = evidence.clone();
+            claimed.header.claim = claim;
+            let of_rule = |judgement: &Judgement| {
+                let verdict = judgement.verdicts.iter().find(|verdict| verdict.rule.id == id);
+                format!("{verdict:#?}")
+            };
+            assert_eq!(
+                of_rule(&reused),
+                of_rule(&judge(&claimed, &selection)),
+                "{id}, `{}` in {edition}",
+                judged.example.name
+            );
         }
     }
     assert!(asking.contains("access/server-is-url"), "{asking:?}");
