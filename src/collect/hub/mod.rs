@@ -8,16 +8,16 @@ pub(crate) mod probe;
 pub(crate) mod rbac;
 pub(crate) mod target;
 
+/// The plan names no audit log: the same as for a dump.
+pub(crate) use evidence::dump::NO_AUDIT_LOG;
+use evidence::{Asked, Gap, Kind, ObjectKey, Reason, ReasonId};
+
 pub(crate) use self::{
     error::CollectError,
     listed::{may_read_namespaces, secret_places, secrets_path},
     permissions::{Permissions, places},
     target::{Target, target},
 };
-
-/// The plan names no audit log: the same as for a dump.
-pub(crate) use evidence::dump::NO_AUDIT_LOG;
-use evidence::{Asked, Gap, Kind, ObjectKey, Reason, ReasonId};
 
 pub(crate) const ONE_LOOK: Reason =
     Reason::known(ReasonId::SingleSnapshot, "the hub was looked at only once");

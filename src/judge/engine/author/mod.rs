@@ -12,6 +12,12 @@ use std::ptr;
 
 use evidence::{Origin, api::Metadata};
 
+pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
+pub(crate) use self::sources::{ProgramFields, is_part_of};
+pub(in crate::engine) use self::{
+    names::is_kubectl,
+    sources::{creates, is_touched, owners, requests},
+};
 use self::{
     names::{ImplementationNames, WriterName},
     sources::{
@@ -23,13 +29,6 @@ use crate::{
     engine::prelude::*,
     time::{CLOCKS_APART, is_log_broken},
     timeline::Change,
-};
-
-pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
-pub(crate) use self::sources::{ProgramFields, is_part_of};
-pub(in crate::engine) use self::{
-    names::is_kubectl,
-    sources::{creates, is_touched, owners, requests},
 };
 
 /// The largest difference between the time of a request in the audit log and the change that it made.

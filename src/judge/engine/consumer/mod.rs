@@ -14,13 +14,12 @@ use evidence::{
 };
 
 use self::expectation::is_run_for;
-use super::object_named;
-use crate::{engine::prelude::*, rules::ExpectationWords};
-
 pub(crate) use self::{
     expectation::{Case, SpecialCases, without_dot},
     writes::ConsumerWrites,
 };
+use super::object_named;
+use crate::{engine::prelude::*, rules::ExpectationWords};
 
 /// The reason if the evidence was recorded before runs stated what they expect.
 const RECORD_AGAIN: &str = "the evidence has no expectations: record it again";

@@ -5,12 +5,11 @@ mod budget;
 mod laws;
 mod named;
 
+pub(crate) use self::budget::BUDGET;
+pub use self::budget::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
 use self::named::{NamedWrites, names};
 use super::{Value, author::creates, change::changed_fields};
 use crate::{engine::prelude::*, time::LATE, timeline::Change};
-
-pub(crate) use self::budget::BUDGET;
-pub use self::budget::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
 
 /// The writes that a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
