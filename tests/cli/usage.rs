@@ -99,7 +99,7 @@ run --observe 0s --kubeconfig missing | failed to read the kubeconfig | --kubeco
 run --observe 0s --kubeconfig conforming.yaml | not a valid kubeconfig: its kind is `List` | --kubeconfig
 # Files without an end.
 run --from /dev/zero | /dev/zero:1:1 is not valid YAML
-report diff /dev/zero /dev/zero | it has more than 64 MiB: is this the right file?
+report diff /dev/zero /dev/zero | it has more than 67108864 bytes, and no report does
 run --kubeconfig /dev/zero | /dev/zero | it has more than 64 MiB: is this the right file?
 run --from conforming.yaml --waivers /dev/zero | /dev/zero | it has more than 16 MiB: is this the right file?
 run --kubeconfig unreachable.kubeconfig --config /dev/zero | /dev/zero | it has more than 16 MiB: is this the right file?
