@@ -104,86 +104,6 @@ impl<T> State<T> {
     }
 }
 
-impl<T: Judged> State<T> {
-    fn judge<'e>(
-        &self,
-        hub: &Hub<'e>,
-        object: &JudgedObject<'e, T>,
-        answers: &mut Answers<'_, '_, 'e, T>,
-        findings: &mut Findings,
-    ) {
-        let mut is_any_wrong = false;
-        let mut applies = 0;
-        for history in &object.histories {
-            answers.last = None;
-            let mut is_examined = false;
-            for version in object.judged_versions(history) {
-                let answer = answers.of(version);
-                is_examined |= *answer != Answer::NotApplicable;
-                is_any_wrong |= answer.is_wrong();
-            }
-            applies += usize::from(is_examined);
-        }
-        // Nearly all objects have no violation of nearly any rule.
-        if is_any_wrong && !self.judge_violations(hub, object, answers, findings) {
-            return;
-        }
-        findings.examined += applies;
-    }
-
-    /// Judges what is wrong in any version. Returns false if it is too early.
-    fn judge_violations<'e>(
-        &self,
-        hub: &Hub<'e>,
-        object: &JudgedObject<'e, T>,
-        answers: &mut Answers<'_, '_, 'e, T>,
-        findings: &mut Findings,
-    ) -> bool {
-        let timeline = object.timeline(hub);
-        if !timeline.is_watched() {
-            let newest = object.histories.iter().map(|history| history.last());
-            let grace = if self.is_filled_later {
-                FILLED_LATER
-            } else {
-                self.grace
-            };
-            if !is_settled(hub.evidence, newest, grace) {
-                findings.cannot_tell_unless_examined(UNSETTLED);
-                return false;
-            }
-        }
-        answers.last = None;
-        let of_moment = |place| match timeline.version(place) {
-            Some(version) => answers.of(version),
-            None => Rc::clone(&answers.not_applicable),
-        };
-        let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len()).map(of_moment).collect();
-        let violations = Violations {
-            hub,
-            timeline: &timeline,
-            histories: &object.histories,
-            answers: &of_moments,
-            is_member: &|_| true,
-            grace: self.grace,
-            sure_after: 0,
-            is_filled_later: self.is_filled_later,
-            is_anyone: self.is_anyone,
-        };
-        violations.judge(findings);
-        true
-    }
-
-    fn answers<'s, 'h, 'e>(&'s self, hub: &'h Hub<'e>) -> Answers<'s, 'h, 'e, T> {
-        Answers {
-            state: self,
-            hub,
-            last: None,
-            kept: Rc::new(Answer::Kept),
-            not_applicable: Rc::new(Answer::NotApplicable),
-        }
-    }
-}
-
 /// The answers of a rule about the versions of one object after the other.
 struct Answers<'s, 'h, 'e, T> {
     state: &'s State<T>,
@@ -196,6 +116,64 @@ struct Answers<'s, 'h, 'e, T> {
 }
 
 impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
+    /// Judges one object.
+    fn judge(&mut self, object: &JudgedObject<'e, T>, findings: &mut Findings) {
+        let mut is_any_wrong = false;
+        let mut applies = 0;
+        for history in &object.histories {
+            self.last = None;
+            let mut is_examined = false;
+            for version in object.judged_versions(history) {
+                let answer = self.of(version);
+                is_examined |= *answer != Answer::NotApplicable;
+                is_any_wrong |= answer.is_wrong();
+            }
+            applies += usize::from(is_examined);
+        }
+        // Nearly all objects have no violation of nearly any rule.
+        if is_any_wrong && !self.judge_violations(object, findings) {
+            return;
+        }
+        findings.examined += applies;
+    }
+
+    /// Judges what is wrong in any version. Returns false if it is too early.
+    fn judge_violations(&mut self, object: &JudgedObject<'e, T>, findings: &mut Findings) -> bool {
+        let (state, hub) = (self.state, self.hub);
+        let timeline = object.timeline(hub);
+        if !timeline.is_watched() {
+            let newest = object.histories.iter().map(|history| history.last());
+            let grace = if state.is_filled_later {
+                FILLED_LATER
+            } else {
+                state.grace
+            };
+            if !is_settled(hub.evidence, newest, grace) {
+                findings.cannot_tell_unless_examined(UNSETTLED);
+                return false;
+            }
+        }
+        self.last = None;
+        let of_moment = |place| match timeline.version(place) {
+            Some(version) => self.of(version),
+            None => Rc::clone(&self.not_applicable),
+        };
+        let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len()).map(of_moment).collect();
+        let violations = Violations {
+            hub,
+            timeline: &timeline,
+            histories: &object.histories,
+            answers: &of_moments,
+            is_member: &|_| true,
+            grace: state.grace,
+            sure_after: 0,
+            is_filled_later: state.is_filled_later,
+            is_anyone: state.is_anyone,
+        };
+        violations.judge(findings);
+        true
+    }
+
     /// The answer about a version. An object that waits for its finalizers is not judged.
     fn of(&mut self, version: &'e Version<T>) -> Rc<Answer> {
         let object = &version.object;
@@ -220,9 +198,15 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
 impl<T: Judged> Evaluate for State<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let others = self.others.map(|others| others(hub));
-        let mut answers = self.answers(hub);
+        let mut answers = Answers {
+            state: self,
+            hub,
+            last: None,
+            kept: Rc::new(Answer::Kept),
+            not_applicable: Rc::new(Answer::NotApplicable),
+        };
         for object in others.as_deref().unwrap_or(T::judged(hub)) {
-            self.judge(hub, object, &mut answers, findings);
+            answers.judge(object, findings);
         }
     }
 

@@ -35,13 +35,26 @@ type ClaimedRule = (&'static Rule, &'static Applies);
 
 /// Judges evidence by the editions in its header. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
-    judgement(evidence, &evidence.header.claim, selection, &[])
+    let hub = Arc::new(WholeHub::of(evidence));
+    judgement(&hub, &evidence.header.claim, selection, &[])
 }
 
-/// Judges evidence by the editions of another claim, which says the same of the implementation. Takes over what rules found
+/// Judges evidence by the editions of other claims, which say the same of the implementation. Takes over what rules found
 /// that never asked for the edition. Without the effect of waivers.
-pub fn judge_by(claim: &Claim, evidence: &Evidence, selection: &Selection, known: &Judgement) -> Judgement {
-    judgement(evidence, claim, selection, &known.verdicts)
+pub fn judge_by(
+    claims: &[Claim],
+    evidence: &Evidence,
+    selection: &Selection,
+    known: &Judgement,
+) -> Vec<Judgement> {
+    if claims.is_empty() {
+        return Vec::new();
+    }
+    let hub = Arc::new(WholeHub::of(evidence));
+    let judgements = claims
+        .iter()
+        .map(|claim| judgement(&hub, claim, selection, &known.verdicts));
+    judgements.collect()
 }
 
 /// The objects with a violation that is open at the end of the evidence and would decide a verdict if it lasted for longer than
@@ -63,14 +76,14 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
 }
 
 /// The verdicts on rules, in their order. `known` are verdicts by other editions.
-fn verdicts(
+fn verdicts<'e>(
     rules: &[ClaimedRule],
-    evidence: &Evidence,
-    claim: &Claim,
+    hub: &Arc<WholeHub<'e>>,
+    claim: &'e Claim,
     selection: &Selection,
     known: &[RuleVerdict],
 ) -> Vec<RuleVerdict> {
-    let hub = Arc::new(WholeHub::of(evidence));
+    let evidence = hub.evidence;
     each(rules, evidence, |(rule, applies)| {
         if let Some((verdict, reasons)) = without_examining(rule, applies, evidence, selection) {
             return RuleVerdict::of(rule, applies, verdict, reasons, Conclusion::default());
@@ -79,7 +92,7 @@ fn verdicts(
         if let Some(known) = known.find(|known| known.rule.id == rule.id) {
             return known.in_edition(applies, claim.strict);
         }
-        let hub = Hub::in_claim(&hub, claim);
+        let hub = Hub::in_claim(hub, claim);
         let mut found = rule.findings_on(&hub).conclude();
         found.doubts.extend(missing(rule, evidence));
         let (verdict, reasons) = weigh(rule, applies, evidence, &found);
@@ -172,8 +185,8 @@ fn threads(evidence: &Evidence) -> usize {
 #[cfg(test)]
 pub(crate) fn judge_rule(rule: &'static Rule, evidence: &Evidence) -> Option<RuleVerdict> {
     let applies = rule.facts.in_claim(&evidence.header.claim)?;
-    let claim = &evidence.header.claim;
-    verdicts(&[(rule, applies)], evidence, claim, &Selection::default(), &[]).pop()
+    let (hub, claim) = (Arc::new(WholeHub::of(evidence)), &evidence.header.claim);
+    verdicts(&[(rule, applies)], &hub, claim, &Selection::default(), &[]).pop()
 }
 
 /// The rules of the editions that a claim names, in the ledger's order.
@@ -185,9 +198,14 @@ fn rules_of(claim: &Claim) -> Vec<ClaimedRule> {
 }
 
 /// The verdicts on all rules of the claim's editions, and the decision.
-fn judgement(evidence: &Evidence, claim: &Claim, selection: &Selection, known: &[RuleVerdict]) -> Judgement {
-    let header = &evidence.header;
-    let verdicts = verdicts(&rules_of(claim), evidence, claim, selection, known);
+fn judgement<'e>(
+    hub: &Arc<WholeHub<'e>>,
+    claim: &'e Claim,
+    selection: &Selection,
+    known: &[RuleVerdict],
+) -> Judgement {
+    let header = &hub.evidence.header;
+    let verdicts = verdicts(&rules_of(claim), hub, claim, selection, known);
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     let mut judgement = Judgement {
         edition: claim.edition,

@@ -195,30 +195,36 @@ pub fn by_edition(
     rules_as_of: Option<Date>,
 ) -> Vec<EditionDecision> {
     let own = &evidence.header.claim;
-    let is_own = |edition: Edition| own.editions().any(|judged| judged == edition);
-    let decide = |edition: Edition| {
-        if own.also.is_none() && edition == own.edition {
+    let is_known = |edition: Edition| own.also.is_none() && edition == own.edition;
+    let was_played =
+        |edition: Edition| edition.role() != Role::Consumer || own.editions().any(|judged| judged == edition);
+    let editions = || own.roles().flat_map(Role::editions);
+    let others = editions().filter(|edition| !is_known(*edition) && was_played(*edition));
+    let claims = others.map(|edition| Claim {
+        edition,
+        also: None,
+        ..own.clone()
+    });
+    let mut others = judge_by(&claims.collect::<Vec<_>>(), evidence, selection, judgement);
+    if let Some((waivers, day)) = waivers {
+        others
+            .iter_mut()
+            .for_each(|judgement| judgement.waive(waivers, day, own.strict));
+    }
+    let decision = |edition: Edition| {
+        if is_known(edition) {
             return EditionDecision::of(judgement, &judgement.waivers, own.strict, rules_as_of);
         }
-        if edition.role() == Role::Consumer && !is_own(edition) {
-            return EditionDecision {
+        match others.iter().find(|other| other.edition == edition) {
+            Some(other) => EditionDecision::of(other, &[], own.strict, rules_as_of),
+            None => EditionDecision {
                 edition,
                 decision: None,
                 decision_explicit: None,
-            };
+            },
         }
-        let claim = Claim {
-            edition,
-            also: None,
-            ..own.clone()
-        };
-        let mut judgement = judge_by(&claim, evidence, selection, judgement);
-        if let Some((waivers, day)) = waivers {
-            judgement.waive(waivers, day, own.strict);
-        }
-        EditionDecision::of(&judgement, &[], own.strict, rules_as_of)
     };
-    own.roles().flat_map(Role::editions).map(decide).collect()
+    editions().map(decision).collect()
 }
 
 /// How fast the implementation reacted to one action of the driver.

@@ -91,8 +91,8 @@ fn outcome(rule: &'static Rule, evidence: &Evidence) -> (Verdict, Option<String>
 
 fn verdict(rule: &'static Rule, evidence: &Evidence) -> RuleVerdict {
     let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
-    let claim = &evidence.header.claim;
-    verdicts(&[(rule, applies)], evidence, claim, &Selection::default(), &[]).remove(0)
+    let (hub, claim) = (Arc::new(WholeHub::of(evidence)), &evidence.header.claim);
+    verdicts(&[(rule, applies)], &hub, claim, &Selection::default(), &[]).remove(0)
 }
 
 #[test]

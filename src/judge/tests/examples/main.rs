@@ -124,13 +124,16 @@ fn a_judgement_serves_other_editions() {
         };
         let evidence = judged.example.evidence();
         let known = judge(evidence, &selection);
-        for edition in judged.rule.role().editions() {
-            let claim = Claim {
+        let editions = judged.rule.role().editions();
+        let claims: Vec<Claim> = editions
+            .map(|edition| Claim {
                 edition,
                 also: None,
                 ..evidence.header.claim.clone()
-            };
-            let reused = judge_by(&claim, evidence, &selection, &known);
+            })
+            .collect();
+        let reused = judge_by(&claims, evidence, &selection, &known);
+        for (claim, reused) in claims.into_iter().zip(&reused) {
             let mut claimed = evidence.clone();
             claimed.header.claim = claim;
             let of_rule = |judgement: &Judgement| {
@@ -138,10 +141,11 @@ fn a_judgement_serves_other_editions() {
                 format!("{verdict:#?}")
             };
             assert_eq!(
-                of_rule(&reused),
+                of_rule(reused),
                 of_rule(&judge(&claimed, &selection)),
-                "{id}, `{}` in {edition}",
-                judged.example.name
+                "{id}, `{}` in {}",
+                judged.example.name,
+                reused.edition
             );
         }
     }
