@@ -255,6 +255,14 @@ pub(crate) fn segment(name: &str) -> String {
     utf8_percent_encode(name, ESCAPED).to_string()
 }
 
+/// The path of a resource in a namespace, or in all if the name is empty.
+pub(crate) fn in_namespace(namespace: &str, resource: &str) -> String {
+    match namespace {
+        "" => resource.to_owned(),
+        name => format!("namespaces/{}/{resource}", segment(name)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep};
 pub(crate) use self::{
     call::{
         ATTEMPTS, AnswerBody, NO_WHOLE_ANSWER, REQUEST_TIMEOUT, TimedClient, ailing_or_cut_off_once, answer,
-        ask, body, call, get, once, request, retry, segment, send, within,
+        ask, body, call, get, in_namespace, once, request, retry, segment, send, within,
     },
     exec::{ExecCredential, Hidden, run_plugin},
     failure::{Failure, How, LONGEST_WAIT, code_name, cut, one_line, read_status},

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::permissions::Permissions;
 use crate::{
-    connect::{Failure, TimedClient, get, segment},
+    connect::{Failure, TimedClient, get, in_namespace, segment},
     watch::{fold_list, list},
 };
 
@@ -76,11 +76,8 @@ pub(crate) fn secret_places(permissions: &Permissions, scope: &[String]) -> Vec<
 
 /// The path of the Secrets that a label selector selects, in a namespace or in all.
 pub(crate) fn secrets_path(namespace: &str, selector: &str) -> String {
-    let namespace = match namespace {
-        "" => String::new(),
-        name => format!("namespaces/{}/", segment(name)),
-    };
-    format!("/api/v1/{namespace}secrets?labelSelector={}", segment(selector))
+    let secrets = in_namespace(namespace, "secrets");
+    format!("/api/v1/{secrets}?labelSelector={}", segment(selector))
 }
 
 /// Types of Secrets that hold no kubeconfig. The hub leaves them out.

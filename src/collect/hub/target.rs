@@ -18,8 +18,8 @@ use super::{
 use crate::{
     clock::{Clock, Skew},
     connect::{
-        ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, call::read, get, one_line, request, retry,
-        segment, send,
+        ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, call::read, get, in_namespace, one_line,
+        request, retry, segment, send,
     },
 };
 
@@ -57,12 +57,8 @@ impl Target {
 
     /// The path of a kind's objects in a namespace, or in all if it is empty.
     pub fn collection(&self, kind: ObjectKind, namespace: &str) -> String {
-        let namespace = match namespace {
-            "" => String::new(),
-            name => format!("namespaces/{}/", segment(name)),
-        };
-        let version = self.version_of(kind);
-        format!("/apis/{}/{version}/{namespace}{}", names::GROUP, kind.plural())
+        let (version, objects) = (self.version_of(kind), in_namespace(namespace, kind.plural()));
+        format!("/apis/{}/{version}/{objects}", names::GROUP)
     }
 
     /// The version to read a kind's objects in. Both kinds are served in versions of the same names.

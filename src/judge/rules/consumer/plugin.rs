@@ -63,7 +63,7 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
                 let finding = Finding::at_path(path(addition.extension), message).observed(observed);
                 Answer::broken(finding.expected(format!("no {name} of a profile")))
             }
-            None if (addition.of)(entry.provider).is_empty() => Answer::NotApplicable,
+            None if addition.words(entry.provider).is_empty() => Answer::NotApplicable,
             None => Answer::Kept,
         }
     })
@@ -78,7 +78,7 @@ pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEnt
         .iter()
         .filter(|addition| (addition.is_claimed)(entry.run.consumer()));
     Answer::each(claimed, |addition| {
-        let (own, given) = ((addition.of)(entry.provider), (addition.given)(run));
+        let (own, given) = (addition.words(entry.provider), (addition.given)(run));
         if own.is_empty() {
             return Answer::NotApplicable;
         }
@@ -98,7 +98,7 @@ pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEnt
 /// The plugin run of one profile gets no argument or variable of another, and none more often than its own profile has it.
 pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: &AccessEntry) -> Answer {
     Answer::each(&ADDITIONS, |addition| {
-        let (published, own) = (addition.published(entry.run), (addition.of)(entry.provider));
+        let (published, own) = (addition.published(entry.run), addition.words(entry.provider));
         if published.is_empty() {
             return Answer::NotApplicable;
         }
@@ -157,7 +157,8 @@ struct Addition {
     one: &'static str,
     extension: &'static str,
     is_claimed: fn(&ConsumerSpec) -> bool,
-    of: fn(&AccessProvider) -> Vec<String>,
+    /// The words in the content of the extension.
+    of: fn(&Value) -> Vec<String>,
     given: fn(&PluginCall) -> &[String],
     /// Whether the plugin got what its own profile adds.
     is_passed: fn(&[String], &[String]) -> bool,
@@ -171,8 +172,7 @@ const ADDITIONS: [Addition; 2] = [
         one: "an argument",
         extension: names::EXTENSION_ARGS,
         is_claimed: |consumer| consumer.profile_args,
-        of: |entry| {
-            let list = content(extension(entry, names::EXTENSION_ARGS));
+        of: |list| {
             let words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
             words.map(str::to_owned).collect()
         },
@@ -188,8 +188,7 @@ const ADDITIONS: [Addition; 2] = [
         one: "a variable",
         extension: names::EXTENSION_ENVS,
         is_claimed: |consumer| consumer.profile_envs,
-        of: |entry| {
-            let map = content(extension(entry, names::EXTENSION_ENVS));
+        of: |map| {
             let map = map.as_object().into_iter().flatten();
             let words = map.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
             words.collect()
@@ -205,9 +204,14 @@ const ADDITIONS: [Addition; 2] = [
 ];
 
 impl Addition {
+    /// The words of this kind in an entry.
+    fn words(&self, entry: &AccessProvider) -> Vec<String> {
+        (self.of)(&content(extension(entry, self.extension)))
+    }
+
     /// The words of this kind in all published entries. They are unmistakable.
     fn published(&self, run: &ConsumerRun) -> Vec<String> {
-        run.entries().flat_map(self.of).collect()
+        run.entries().flat_map(|entry| self.words(entry)).collect()
     }
 }
 
