@@ -91,8 +91,8 @@ async fn a_plugin_is_told_what_the_protocol_says() {
     let exec = json!({"args": ["one", "$HOME `id`"], "env": [{"name": "E", "value": "v"}], "provideClusterInfo": true});
     let script = printing(r#"{ printf '%s|' "$@" "$E"; printf '%s' "$KUBERNETES_EXEC_INFO"; cat; }"#);
     let plugins = folder.plugins(&script, exec.clone(), json!({}));
-    let told = given(&plugins, &profile(cluster.clone())).await;
-    let info = told.strip_prefix("one|$HOME `id`|v|");
+    let printed = given(&plugins, &profile(cluster.clone())).await;
+    let info = printed.strip_prefix("one|$HOME `id`|v|");
     let info = info.expect("no shell reads arguments");
     let info: Value = serde_json::from_str(info).expect("JSON");
     let expected = json!({
@@ -104,10 +104,14 @@ async fn a_plugin_is_told_what_the_protocol_says() {
         }},
     });
     assert_eq!(info, expected);
-    let mut untold = exec;
-    untold["provideClusterInfo"] = json!(false);
-    let told = given(&folder.plugins(&script, untold, json!({})), &profile(cluster)).await;
-    assert!(told.ends_with(r#""spec":{"interactive":false}}"#), "{told}");
+    let mut without_info = exec;
+    without_info["provideClusterInfo"] = json!(false);
+    let printed = given(
+        &folder.plugins(&script, without_info, json!({})),
+        &profile(cluster),
+    )
+    .await;
+    assert!(printed.ends_with(r#""spec":{"interactive":false}}"#), "{printed}");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod gather;
 mod source;
 #[cfg(test)]
 mod tests;
+mod transcode;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -93,7 +93,7 @@ fn real() -> Result<&'static Hub, String> {
 fn kubectl() -> Result<(&'static Hub, PathBuf), String> {
     let real = real()?;
     let kubectl = real.kubectl.clone();
-    Ok((real, kubectl.ok_or("there is no kubectl beside kube-apiserver")?))
+    Ok((real, kubectl.ok_or("there is no kubectl next to kube-apiserver")?))
 }
 
 fn compare_kubectl(script: &Script, table: &Table, real: &Hub, kubectl: &Path) -> Result<(), Failed> {

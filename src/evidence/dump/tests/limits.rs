@@ -1,0 +1,82 @@
+//! What has no end or is too large is refused before it fills the memory.
+
+use super::*;
+
+fn limited(text: impl std::io::Read) -> InputError {
+    let limits = Limits {
+        object: 2_000,
+        count: 10_000,
+        documents: 1_000,
+        unreadable: 100,
+        ..Limits::default()
+    };
+    read_from(text, "x", &Digester::new([7; 32]), &limits).expect_err("a limit")
+}
+
+/// A text that is repeated as if for ever.
+fn endless(text: &'static str) -> impl std::io::Read {
+    // More often than the limits let through.
+    std::io::Cursor::new(text.repeat(100_000))
+}
+
+#[test]
+fn what_has_no_end_is_refused_before_it_fills_the_memory() {
+    for (text, expected) in [
+        ("a", LimitError::Object(2_000)),
+        ("[", LimitError::Object(2_000)),
+        ("{}", LimitError::Count(10_000)),
+        ("{\"kind\": \"Pod\"}", LimitError::Count(10_000)),
+        ("a: b\n---\n", LimitError::Documents(1_000)),
+        ("kind: Pod\n---\n", LimitError::Documents(1_000)),
+        ("---\n", LimitError::Count(10_000)),
+        ("--- a\n", LimitError::Unreadable(100)),
+        ("[[7]]", LimitError::Unreadable(100)),
+    ] {
+        match limited(endless(text)) {
+            InputError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),
+            other => panic!("{text}: {other}"),
+        }
+    }
+    let noise = limited(std::io::Cursor::new(b"\xC7\x00\x9F".repeat(10_000)));
+    let expected = "x:1 is not UTF-8 text: is this a dump of kubectl?";
+    assert_eq!(noise.to_string(), expected);
+    let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
+    let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));
+    let items = format!("items:\n{}", "- a\n".repeat(1_000));
+    for (text, line) in [(items, 102), (late, 1)] {
+        let expected = format!("x:{line} is in a large list whose type comes after its items: dump with");
+        assert!(limited(text.as_bytes()).to_string().starts_with(&expected));
+    }
+}
+
+#[test]
+fn an_object_that_is_too_large_is_told_with_its_line() {
+    let list = |long: &str| format!("[\n{},\n{{\n\"a\": \"{long}\"}}]", json_profile("a"));
+    let message = limited(list(&"x".repeat(3_000)).as_bytes()).to_string();
+    let expected = "x:4: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB";
+    assert_eq!(message, expected);
+    let yaml = format!("items:\n- a: 1\n- b: {}\n", "x".repeat(5_000));
+    let message = limited(yaml.as_bytes()).to_string();
+    assert!(message.starts_with("x:3: an object of more than"), "{message}");
+}
+
+#[test]
+fn a_file_and_a_directory_are_bounded_as_a_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
+    put("a.json", &json_profile("a").to_string());
+    put("b.yaml", &profile("b"));
+    let size = |name: &str| folder.path().join(name).metadata().expect("a file").len();
+    let size = size("a.json") + size("b.yaml");
+    let read = |whole: u64| {
+        let limits = Limits {
+            whole,
+            ..Limits::default()
+        };
+        read_input_bounded(folder.path(), &Digester::new([7; 32]), &limits)
+    };
+    assert_eq!(names(&read(size).expect("fits")), ["a", "b"]);
+    let refused = read(size - 1).expect_err("too large together");
+    assert_eq!(refused.limit(), Some(LimitError::Whole(size - 1)));
+    assert!(refused.to_string().contains("b.yaml:"), "{refused}");
+}
