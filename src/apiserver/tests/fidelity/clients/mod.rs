@@ -97,8 +97,9 @@ fn kubectl() -> Result<(&'static Hub, PathBuf), String> {
 }
 
 fn compare_kubectl(script: &Script, table: &Table, real: &Hub, kubectl: &Path) -> Result<(), Failed> {
+    let ours = ours();
     let play = |hub| shell::play(script, hub, kubectl);
-    let (ours, theirs) = RUNTIME.block_on(async { tokio::join!(play(ours()), play(real)) });
+    let (ours, theirs) = RUNTIME.block_on(async { tokio::join!(play(ours), play(real)) });
     outcome(compare::complaints(script, table, &ours, &theirs))
 }
 
