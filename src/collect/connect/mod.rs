@@ -66,7 +66,7 @@ pub struct Connection {
     /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`, `k3s`.
     pub source: String,
     request_timeout: Duration,
-    access: Option<HubAccess>,
+    pub(crate) access: Option<HubAccess>,
     cost: Arc<RequestCost>,
     /// Makes the waits of runners differ, so that a hub that comes back is not asked by all of them together.
     seed: u64,

@@ -43,9 +43,6 @@ pub enum CleanError {
         /// What the system says.
         source: io::Error,
     },
-    /// The hub is the suite's own, and went with the run.
-    #[error("a hub of the suite's own goes with its run: there is nothing to clean up")]
-    OwnHub,
 }
 
 /// Undoes what killed runs have left on the hub, by their journals in `folder`. A journal names the driver file whose
@@ -61,7 +58,12 @@ pub async fn clean(
     folder: &Path,
     driver_file: Option<&Path>,
 ) -> Result<Cleaned, CleanError> {
-    let access = hub.access().ok_or(CleanError::OwnHub)?;
+    let mut cleaned = Cleaned::default();
+    let Some(access) = hub.access() else {
+        let message = "a hub of the suite's own goes with its run: there is nothing to clean up";
+        cleaned.messages.push(message.to_owned());
+        return Ok(cleaned);
+    };
     // The killed run may have judged a scheduler, whatever is judged now.
     let mut claim = claim.clone();
     if claim.edition_of(Role::Scheduler).is_none() {
@@ -69,21 +71,10 @@ pub async fn clean(
     }
     let placements = claim.edition_of(Role::Scheduler);
     let target = target(&hub.timed(), clock, &hub.source, &claim, placements, api_version).await?;
-    clean_target(access, hub, &target, folder, driver_file).await
-}
-
-async fn clean_target(
-    access: &HubAccess,
-    hub: &Connection,
-    target: &Target,
-    folder: &Path,
-    driver_file: Option<&Path>,
-) -> Result<Cleaned, CleanError> {
     let (unfinished, active) = Journal::unfinished(folder).map_err(|source| CleanError::Journals {
         folder: folder.to_owned(),
         source,
     })?;
-    let mut cleaned = Cleaned::default();
     let left_alone = |run: &String| format!("run {run} is still going on: it is left alone");
     cleaned.messages.extend(active.iter().map(left_alone));
     // Runs that are reported already.
@@ -98,13 +89,12 @@ async fn clean_target(
             continue;
         }
         let path = driver_file.unwrap_or(&head.driver_file);
-        undo_all(access, hub, target, path, &journal, &mut cleaned).await;
+        undo_all(access, hub, &target, path, &journal, &mut cleaned).await;
         if !journal.pending().is_empty() {
             known.insert(head.run.clone());
         }
     }
-    let other_runs = other_runs(hub, target, &known).await?;
-    cleaned.messages.extend(other_runs);
+    cleaned.messages.extend(other_runs(hub, &target, &known).await?);
     if cleaned == Cleaned::default() {
         let message = format!("nothing is left of any run on this hub ({})", hub.source);
         cleaned.messages.push(message);
@@ -122,14 +112,11 @@ async fn undo_all(
 ) {
     let run = &journal.head.run;
     let client = hub.timed();
-    let writes = Writes::new(&client, target, Touched::default());
+    let writes = Writes::new(&client, target, run, Touched::default());
     for entry in journal.pending().into_iter().rev() {
         let outcome = match &entry {
             UndoEntry::Hook { action, name } => call_hook(access, run, driver_file, *action, name).await,
-            entry => {
-                let undone = writes.undo(run, entry).await;
-                undone.map_err(|failure| failure.to_string())
-            }
+            entry => writes.undo(entry).await.map_err(|failure| failure.to_string()),
         };
         match outcome {
             Ok(done) => {

@@ -111,7 +111,7 @@ impl ScenarioMember {
         let turn = self.turn(session).await;
         let mut step = self.begin(session, DriverAction::Join);
         self.profiles_before = session.record().len();
-        if session.stop.is_cancelled() {
+        if session.context.is_stopped() {
             fail(&mut step, STOPPED);
             return step;
         }
@@ -252,13 +252,13 @@ impl ScenarioMember {
         let Some(key) = step.profile.as_ref().map(ObjectKey::from) else {
             return;
         };
-        while !session.stop.is_cancelled() {
+        while !session.context.is_stopped() {
             let count = count_secrets(&session.context, &key).await;
-            step.looked_until = session.now();
+            step.looked_until = session.context.now();
             if count == Some(0) || step.looked_until >= deadline {
                 return;
             }
-            session.pause(SECRETS_TICK).await;
+            session.context.pause(SECRETS_TICK).await;
         }
     }
 

@@ -54,7 +54,7 @@ impl ScenarioPlacement {
         if self.is_requested {
             return Ok(());
         }
-        if session.stop.is_cancelled() {
+        if session.context.is_stopped() {
             return Err(STOPPED.to_owned());
         }
         session.record_undo(UndoEntry::hook(DriverAction::Unplace, &self.request.name))?;

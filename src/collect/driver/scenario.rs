@@ -6,6 +6,8 @@
 mod act;
 mod table;
 
+use std::time::Duration;
+
 use evidence::{
     Driver, DriverAction, DriverStep, ObjectRef, StepOutcome,
     api::{ClusterProfile, Role},
@@ -19,27 +21,25 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     act::ForeignObject,
-    table::{Actors, FEW, Line, Order, Past, Requires, SCENARIOS, ScenarioSpec, Until},
+    table::{Actors, FEW, Line, Order, SCENARIOS, ScenarioSpec, shows_reaction},
 };
 use super::{
-    DriverPlan, OwnMember, RunContext, STOPPED, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
-    is_healthy, is_selectable, late_deadline, undoes,
+    DriverPlan, OwnMember, RunContext, ScenarioMember, ScenarioPlacement, Session, UndoEntry, is_healthy,
+    is_selectable, late_deadline,
 };
 use crate::clock::later;
 
 const NO_PROFILE: &str = "no profile of the member was found";
 const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
+/// How long the implementation stays cut off beyond its time to react: a lease may have to expire first.
+const CUT_OFF: Duration = Duration::from_secs(120);
 
-/// Runs the scenarios of the plan and undoes their changes, also when `stop` is cancelled. Returns the steps, and
-/// whether the run completed them.
-pub(crate) async fn drive(
-    context: RunContext<'_>,
-    plan: &DriverPlan,
-    stop: CancellationToken,
-) -> (Driver, bool) {
-    let session = Session::new(context, plan, stop.clone());
+/// Runs the scenarios of the plan and undoes their changes, also when the run is stopped. Returns the steps, and whether
+/// the run completed them.
+pub(crate) async fn drive(context: RunContext<'_>, plan: &DriverPlan) -> (Driver, bool) {
+    let session = Session::new(context, plan);
     run_all(&session).await;
-    let is_complete = !stop.is_cancelled();
+    let is_complete = !session.context.is_stopped();
     (session.finish().await, is_complete)
 }
 
@@ -70,7 +70,8 @@ struct DriverScenario<'s, 'a> {
     fleet: Vec<(ScenarioMember, DriverStep)>,
     placement: Option<ScenarioPlacement>,
     foreign: Option<ForeignObject>,
-    past: Past,
+    /// The profile before the last step that required one.
+    before: Option<ClusterProfile>,
     /// The changes to undo before the actors leave.
     changes: Vec<UndoEntry>,
 }
@@ -92,7 +93,7 @@ async fn run_scenario(session: &Session<'_>, spec: &'static ScenarioSpec, others
         fleet: Vec::new(),
         placement: None,
         foreign: None,
-        past: Past::default(),
+        before: None,
         changes: Vec::new(),
     };
     if scenario.join().await {
@@ -175,7 +176,7 @@ impl DriverScenario<'_, '_> {
         let name = self.own_namespace();
         let creating = async {
             session.record_undo(UndoEntry::Namespace { name: name.clone() })?;
-            let created = session.writes.create_namespace(&name, &session.plan.run).await;
+            let created = session.writes.create_namespace(&name).await;
             created.map_err(|failure| format!("failed to create the run's own namespace {name}: {failure}"))
         };
         if let Err(reason) = creating.await {
@@ -231,7 +232,7 @@ impl DriverScenario<'_, '_> {
         let leaving = self.fleet.into_iter().map(async |(member, mut step)| {
             // Writes to its profile until now belong to its join.
             if step.outcome == StepOutcome::Done {
-                step.looked_until = session.now();
+                step.looked_until = session.context.now();
             }
             member.end(session, step);
             member.leave(session).await;
@@ -245,21 +246,21 @@ impl DriverScenario<'_, '_> {
     async fn take_steps(&mut self) {
         let session = self.session;
         for line in self.spec.steps {
-            let continues = match line {
+            let continues = match *line {
                 Line::Pause(duration) => {
-                    session.pause(*duration).await;
+                    session.context.pause(duration).await;
                     true
                 }
-                Line::Step(action, requires, until) if session.can(&[*action]) => {
-                    self.take_step(*action, *requires, *until).await || action.is_on_placements()
+                Line::Step(action) if session.can(&[action]) => {
+                    self.take_step(action).await || action.is_on_placements()
                 }
                 Line::Reschedule(clusters) if session.can(&[DriverAction::Reschedule]) => {
                     let placement = self.placement.as_mut().expect(NO_ACTOR);
                     placement
-                        .request(session, DriverAction::Reschedule, *clusters)
+                        .request(session, DriverAction::Reschedule, clusters)
                         .await
                 }
-                Line::Step(..) | Line::Reschedule(_) => true,
+                Line::Step(_) | Line::Reschedule(_) => true,
             };
             if !continues {
                 return;
@@ -268,18 +269,10 @@ impl DriverScenario<'_, '_> {
     }
 
     /// Takes a step. Returns whether the run did what the step says, whatever followed.
-    async fn take_step(&mut self, action: DriverAction, requires: Requires, until: Until) -> bool {
+    async fn take_step(&mut self, action: DriverAction) -> bool {
         let session = self.session;
         let mut step = self.begin(action);
-        if session.stop.is_cancelled() && !undoes(action) {
-            session.skip_step(step, STOPPED);
-            return false;
-        }
-        let taken = match self.require(requires).await {
-            Ok(()) => self.act(action, &mut step).await,
-            Err(reason) => Err(reason),
-        };
-        let (called, written) = match taken {
+        let (called, written) = match self.act(&mut step).await {
             Ok(taken) => taken,
             Err(reason) => {
                 session.skip_step(step, reason);
@@ -292,7 +285,7 @@ impl DriverScenario<'_, '_> {
             if let Some(object) = written {
                 session.delivered(&object).await;
             }
-            self.observe(until, &mut step).await;
+            self.observe(&mut step).await;
         }
         if let Some(member) = self.member.as_ref().filter(|_| action != DriverAction::Restart) {
             step.profile_after = member.profile_ref(session);
@@ -303,7 +296,7 @@ impl DriverScenario<'_, '_> {
 
     fn begin(&self, action: DriverAction) -> DriverStep {
         let session = self.session;
-        let before = || self.past.before.as_ref().map(ObjectRef::from);
+        let before = || self.before.as_ref().map(ObjectRef::from);
         let (member, profile) = match (self.spec.actors, action) {
             (Actors::Placement { .. }, _) => return self.placement().begin(session, action),
             (Actors::ForeignObject(_), _) => {
@@ -320,51 +313,73 @@ impl DriverScenario<'_, '_> {
         session.begin(self.spec.scenario, action, member, profile)
     }
 
-    /// Checks what a step requires. Waits for a healthy member as long as a join may take.
-    async fn require(&mut self, requires: Requires) -> Result<(), String> {
-        if requires == Requires::Nothing {
-            return Ok(());
-        }
+    /// Checks that the member has the profile that an action changes. If its reaction is that the member becomes unhealthy, waits
+    /// for a healthy member as long as a join may take.
+    async fn require(&mut self, action: DriverAction) -> Result<(), String> {
+        let requires_health = match action {
+            DriverAction::Break | DriverAction::Disconnect => true,
+            DriverAction::Upgrade
+            | DriverAction::DeleteProfile
+            | DriverAction::TamperStatus
+            | DriverAction::RemoveLabel
+            | DriverAction::SetDisplayName
+            | DriverAction::DeleteNamespace => false,
+            _ => return Ok(()),
+        };
         let session = self.session;
         self.current_profile().ok_or(NO_PROFILE)?;
         let is_healthy = || self.current_profile().as_ref().is_some_and(is_healthy);
         let deadline = session.after(session.plan.patience.with(DriverAction::Join));
-        if requires == Requires::Healthy && !session.wait_until(deadline, is_healthy).await {
+        if requires_health && !session.wait_until(deadline, is_healthy).await {
             return Err("the profile does not report that the member is healthy".to_owned());
         }
-        self.past.before = self.current_profile();
+        self.before = self.current_profile();
         Ok(())
     }
 
-    async fn observe(&mut self, until: Until, step: &mut DriverStep) {
+    /// Observes a step until the reaction, or for the whole time if no reaction ends it.
+    async fn observe(&mut self, step: &mut DriverStep) {
         let session = self.session;
-        let deadline = late_deadline(step);
-        match until {
-            Until::Profile(is_met) => {
-                let is_met = || {
-                    let record = session.record();
-                    is_met(self.member().profile(&record), &self.past)
-                };
-                session.observe(step, deadline, is_met).await;
+        let (action, deadline) = (step.action, late_deadline(step));
+        match action {
+            DriverAction::DeleteSlice | DriverAction::EmptySlice => {
+                self.placement().observe_restored(session, step).await;
             }
-            Until::ProfileFound => {
+            DriverAction::DeleteProfile | DriverAction::CreateNamespace => {
                 let member = self.member.as_mut().expect(NO_ACTOR);
                 let is_found = || member.find(session, &session.record()).is_some();
                 session.observe(step, deadline, is_found).await;
             }
-            Until::Placed => self.placement().observe_restored(session, step).await,
-            Until::Deadline(more) => {
-                let deadline = deadline.max(later(step.deadline(), more));
+            DriverAction::Break
+            | DriverAction::Heal
+            | DriverAction::Upgrade
+            | DriverAction::TamperStatus
+            | DriverAction::RemoveLabel
+            | DriverAction::Reconnect => {
+                let value = step.change.as_ref().and_then(|change| change.after.clone());
+                let has_reacted = || {
+                    let record = session.record();
+                    let profile = self.member().profile(&record);
+                    shows_reaction(profile, action, self.before.as_ref(), value.as_deref())
+                };
+                session.observe(step, deadline, has_reacted).await;
+            }
+            DriverAction::Disconnect => {
+                let deadline = deadline.max(later(step.deadline(), CUT_OFF));
                 session.observe(step, deadline, || false).await;
             }
-            Until::OthersEnd => {
-                session.observe(step, deadline, || false).await;
-                select! {
-                    () = session.stop.cancelled() => {}
-                    () = self.others_ended.cancelled() => {}
-                }
-                step.looked_until = session.now();
+            _ => _ = session.observe(step, deadline, || false).await,
+        }
+        // The object of another implementation stays there.
+        if matches!(
+            action,
+            DriverAction::RecreateForeignProfile | DriverAction::PutForeignSlice
+        ) {
+            select! {
+                () = session.context.stop.cancelled() => {}
+                () = self.others_ended.cancelled() => {}
             }
+            step.looked_until = session.context.now();
         }
     }
 

@@ -45,10 +45,30 @@ pub(crate) struct RunContext<'a> {
     pub target: &'a Target,
     pub permissions: &'a Permissions,
     pub touched: Touched,
+    /// Cancelled when the run should end early.
+    pub stop: CancellationToken,
     /// The profiles that the watch has brought so far.
     pub record: timeline::Shared,
     /// The slices that the watch has brought so far.
     pub slices: timeline::Shared<PlacementDecision>,
+}
+
+impl RunContext<'_> {
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Waits for that long, or until the run is stopped.
+    pub async fn pause(&self, duration: Duration) {
+        select! {
+            () = self.stop.cancelled() => {}
+            () = sleep(duration) => {}
+        }
+    }
 }
 
 pub(super) struct Session<'a> {
@@ -58,7 +78,6 @@ pub(super) struct Session<'a> {
     supported: BTreeSet<DriverAction>,
     /// Why the run cannot do the other actions.
     missing: BTreeMap<DriverAction, Reason>,
-    pub stop: CancellationToken,
     pub pool: MemberPool,
     /// For the hooks of a fleet that may run at the same time.
     pub turns: Semaphore,
@@ -78,7 +97,7 @@ pub(super) struct SessionState {
 }
 
 impl<'a> Session<'a> {
-    pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
+    pub fn new(context: RunContext<'a>, plan: &'a DriverPlan) -> Self {
         let serves = |role: &Role| *role == Role::Manager || context.target.placement_version.is_some();
         let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
@@ -90,20 +109,15 @@ impl<'a> Session<'a> {
             roles,
             pool: MemberPool::new(plan),
             turns: Semaphore::new(at_once.min(Semaphore::MAX_PERMITS)),
-            writes: Writes::new(context.client, context.target, context.touched.clone()),
+            writes: Writes::new(context.client, context.target, &plan.run, context.touched.clone()),
             state: Mutex::default(),
-            stop,
             plan,
             context,
         }
     }
 
-    pub fn now(&self) -> Timestamp {
-        self.context.clock.now()
-    }
-
     pub fn after(&self, duration: Duration) -> Timestamp {
-        later(self.now(), duration)
+        later(self.context.now(), duration)
     }
 
     pub fn record(&self) -> MutexGuard<'_, Record> {
@@ -137,17 +151,17 @@ impl<'a> Session<'a> {
             member: member.to_owned(),
             profile,
             patience_seconds: patience.try_into().unwrap_or(i64::MAX),
-            ..DriverStep::new(scenario, action, self.now())
+            ..DriverStep::new(scenario, action, self.context.now())
         }
     }
 
     /// Records the outcome of a call in its step.
     pub fn did(&self, step: &mut DriverStep, called: Called) {
-        step.until = self.now();
+        step.until = self.context.now();
         step.looked_until = step.until;
         step.output = called.output;
         if let Some(reason) = called.failure {
-            if !self.stop.is_cancelled() {
+            if !self.context.is_stopped() {
                 let what = describe(step.action, &step.member);
                 self.context.progress.warn(&format!("failed to {what}: {reason}"));
             }
@@ -169,7 +183,7 @@ impl<'a> Session<'a> {
         let stop = if undoes(call.action) {
             CancellationToken::new()
         } else {
-            self.stop.clone()
+            self.context.stop.clone()
         };
         if stop.is_cancelled() {
             return Called::failed(STOPPED);
@@ -195,10 +209,12 @@ impl<'a> Session<'a> {
         }
         let has_reacted = self.wait_until(deadline, has_reacted).await;
         if has_reacted {
-            step.reacted = Some(self.now());
-            self.pause(self.plan.patience.with(step.action) / SETTLE).await;
+            step.reacted = Some(self.context.now());
+            self.context
+                .pause(self.plan.patience.with(step.action) / SETTLE)
+                .await;
         }
-        step.looked_until = self.now();
+        step.looked_until = self.context.now();
         has_reacted
     }
 
@@ -208,18 +224,11 @@ impl<'a> Session<'a> {
             if is_met() {
                 return true;
             }
-            let left = Duration::try_from(deadline.duration_since(self.now())).unwrap_or_default();
-            if left.is_zero() || self.stop.is_cancelled() {
+            let left = Duration::try_from(deadline.duration_since(self.context.now())).unwrap_or_default();
+            if left.is_zero() || self.context.is_stopped() {
                 return false;
             }
-            self.pause(TICK.min(left)).await;
-        }
-    }
-
-    pub async fn pause(&self, duration: Duration) {
-        select! {
-            () = self.stop.cancelled() => {}
-            () = sleep(duration) => {}
+            self.context.pause(TICK.min(left)).await;
         }
     }
 
@@ -288,7 +297,7 @@ impl<'a> Session<'a> {
                 Err("it has profiles of other members".to_owned())
             }
             entry => {
-                let undone = self.writes.undo(&self.plan.run, entry).await;
+                let undone = self.writes.undo(entry).await;
                 undone.map(drop).map_err(|failure| failure.to_string())
             }
         }

@@ -62,6 +62,7 @@ impl fmt::Display for Deleted {
 pub(crate) struct Writes<'a> {
     client: &'a TimedClient,
     target: &'a Target,
+    run: &'a str,
     /// The uids that may be written to.
     uids: Mutex<HashSet<String>>,
     touched: Touched,
@@ -69,10 +70,11 @@ pub(crate) struct Writes<'a> {
 
 impl<'a> Writes<'a> {
     /// A writer that may write to nothing yet. Adds each object that it writes to to `touched`.
-    pub fn new(client: &'a TimedClient, target: &'a Target, touched: Touched) -> Self {
+    pub fn new(client: &'a TimedClient, target: &'a Target, run: &'a str, touched: Touched) -> Self {
         Self {
             client,
             target,
+            run,
             uids: Mutex::default(),
             touched,
         }
@@ -95,17 +97,43 @@ impl<'a> Writes<'a> {
         is_allowed.then_some(()).ok_or_else(refusal)
     }
 
-    /// Creates an object under that name, in the version that the run reads. `object` is the rest of it. Returns the object from
-    /// the API server's response.
-    pub async fn create(
+    /// Creates a profile of the run with these labels. Returns it from the API server's response.
+    pub async fn create_profile(
+        &self,
+        key: &ObjectKey,
+        mut labels: BTreeMap<String, String>,
+    ) -> Result<Value, Failure> {
+        let manager = labels.entry(names::LABEL_MANAGER.to_owned());
+        manager.or_insert_with(|| FIELD_MANAGER.to_owned());
+        let spec = json!({"displayName": key.name, "clusterManager": {"name": FIELD_MANAGER}});
+        self.create(ObjectKind::ClusterProfile, key, labels, json!({"spec": spec}))
+            .await
+    }
+
+    /// Creates a slice of the run with these labels. Returns it from the API server's response.
+    pub async fn create_slice(
+        &self,
+        key: &ObjectKey,
+        labels: BTreeMap<String, String>,
+        decisions: &Value,
+    ) -> Result<Value, Failure> {
+        let slice = json!({"schedulerName": FIELD_MANAGER, "decisions": decisions});
+        self.create(ObjectKind::PlacementDecision, key, labels, slice)
+            .await
+    }
+
+    /// Creates an object with the label of the run, in the version that the run reads.
+    async fn create(
         &self,
         kind: ObjectKind,
         key: &ObjectKey,
+        mut labels: BTreeMap<String, String>,
         mut object: Value,
     ) -> Result<Value, Failure> {
-        let version = self.target.version_of(kind);
-        object["apiVersion"] = format!("{}/{version}", names::GROUP).into();
+        labels.insert(LABEL_RUN.to_owned(), self.run.to_owned());
+        object["apiVersion"] = format!("{}/{}", names::GROUP, self.target.version_of(kind)).into();
         object["kind"] = kind.name().into();
+        object["metadata"] = json!({"namespace": key.namespace, "name": key.name, "labels": labels});
         let path = self.target.collection(kind, &key.namespace);
         let path = format!("{path}?fieldManager={FIELD_MANAGER}");
         self.touch(kind, key.clone());
@@ -188,7 +216,6 @@ impl<'a> Writes<'a> {
     /// `patience` or until `is_stopped`, and removes them. A failure for one object does not stop the others.
     pub async fn delete_created(
         &self,
-        run: &str,
         namespaces: &[String],
         patience: Duration,
         is_stopped: impl Fn() -> bool,
@@ -196,8 +223,8 @@ impl<'a> Writes<'a> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
             for namespace in namespaces {
-                let created = match list_labelled(self.client, self.target, kind, namespace, Some(run)).await
-                {
+                let listed = list_labelled(self.client, self.target, kind, namespace, Some(self.run));
+                let created = match listed.await {
                     Ok(created) => created,
                     // A user who writes profiles need not read slices.
                     Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
@@ -247,7 +274,7 @@ impl<'a> Writes<'a> {
     }
 
     /// Undoes a change on the hub. Returns what was done, for a person; nothing if the entry is a hook.
-    pub async fn undo(&self, run: &str, entry: &UndoEntry) -> Result<Vec<String>, Failure> {
+    pub async fn undo(&self, entry: &UndoEntry) -> Result<Vec<String>, Failure> {
         match entry {
             UndoEntry::Hook { .. } => Ok(Vec::new()),
             UndoEntry::Field(change) => {
@@ -256,23 +283,23 @@ impl<'a> Writes<'a> {
                 Ok(vec![format!("restored {} of {}", change.pointer, change.profile)])
             }
             UndoEntry::Objects { namespaces } => {
-                let deleting = self.delete_created(run, namespaces, FINALIZER_PATIENCE, || false);
+                let deleting = self.delete_created(namespaces, FINALIZER_PATIENCE, || false);
                 let (deleted, outcome) = deleting.await;
                 outcome.map(|()| deleted.iter().map(ToString::to_string).collect())
             }
             UndoEntry::Namespace { name } => {
-                self.delete_namespace(name, run).await?;
+                self.delete_namespace(name).await?;
                 Ok(vec![format!("deleted Namespace {name}")])
             }
         }
     }
 
     /// Creates a namespace with the label of the run.
-    pub async fn create_namespace(&self, name: &str, run: &str) -> Result<(), Failure> {
+    pub async fn create_namespace(&self, name: &str) -> Result<(), Failure> {
         let namespace = json!({
             "apiVersion": "v1",
             "kind": "Namespace",
-            "metadata": {"name": name, "labels": {LABEL_RUN: run}},
+            "metadata": {"name": name, "labels": {LABEL_RUN: self.run}},
         });
         let path = format!("/api/v1/namespaces?fieldManager={FIELD_MANAGER}");
         let created = call::<Value>(self.client, Method::POST, &path, Some(&namespace));
@@ -280,13 +307,13 @@ impl<'a> Writes<'a> {
     }
 
     /// Deletes a namespace with all that is in it, if it exists and has the label of the run.
-    pub async fn delete_namespace(&self, name: &str, run: &str) -> Result<(), Failure> {
+    pub async fn delete_namespace(&self, name: &str) -> Result<(), Failure> {
         let path = format!("/api/v1/namespaces/{}", segment(name));
         let current: Value = match get(self.client, &path).await {
             Err(failure) if failure.code() == 404 => return Ok(()),
             current => current?,
         };
-        if current["metadata"]["labels"][LABEL_RUN] != run {
+        if current["metadata"]["labels"][LABEL_RUN] != self.run {
             return Ok(());
         }
         let uid = current["metadata"]["uid"].as_str().unwrap_or_default();

@@ -279,7 +279,7 @@ impl Run<'_> {
         let driver = self.plan.driver.as_ref()?;
         let client = self.client();
         let context = self.context(&client, record, slices);
-        Some(Box::pin(drive(context, driver, self.stop.clone())).await)
+        Some(Box::pin(drive(context, driver)).await)
     }
 
     /// What a driver or a testbed may use of this run.
@@ -299,6 +299,7 @@ impl Run<'_> {
             target: &self.target,
             permissions: &self.permissions,
             touched: self.touched.clone(),
+            stop: self.stop.clone(),
             record: record.clone(),
             slices: slices.clone(),
         }
@@ -376,7 +377,7 @@ impl Run<'_> {
         let plan = self.plan.testbed.as_ref()?;
         let client = self.client();
         let context = self.context(&client, record, &timeline::Shared::default());
-        Some(Box::pin(run_testbed(context, plan, self.stop.clone())).await)
+        Some(Box::pin(run_testbed(context, plan)).await)
     }
 
     /// Adds what the testbed recorded to the evidence, with a gap for what is missing.

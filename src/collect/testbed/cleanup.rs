@@ -36,7 +36,7 @@ impl Player<'_> {
         };
         self.undecide_first(&ObjectKey::from(&object)).await;
         let is_deleted = self.delete_object(&object).await;
-        let answered = self.now();
+        let answered = self.context.now();
         let Some(profile) = self.profiles.get_mut(key) else {
             return;
         };
@@ -54,7 +54,7 @@ impl Player<'_> {
 
     /// Deletes an object, and records whether it is gone. True if it is.
     pub(super) async fn delete_object(&mut self, object: &ObjectRef) -> bool {
-        let sent = self.now();
+        let sent = self.context.now();
         if let Err(failure) = self.writes.delete(object).await {
             self.warn(&format!("the API server does not delete {object}: {failure}"));
             return false;
@@ -69,9 +69,9 @@ impl Player<'_> {
 
     /// Waits for the settle time until deleted profiles are gone, and records which are.
     pub(super) async fn wait_for_deletions(&mut self) {
-        let deadline = later(self.now(), self.settle());
-        while self.are_terminating().await && self.now() < deadline && !self.is_stopped() {
-            self.pause(TICK).await;
+        let deadline = later(self.context.now(), self.settle());
+        while self.are_terminating().await && self.context.now() < deadline && !self.context.is_stopped() {
+            self.context.pause(TICK).await;
         }
     }
 
@@ -83,13 +83,13 @@ impl Player<'_> {
             if profile.deletion != Deletion::Terminating {
                 continue;
             }
-            let (object, sent) = (profile.object(), self.now());
+            let (object, sent) = (profile.object(), self.context.now());
             if !matches!(self.writes.finalizers(&object).await, Ok(None)) {
                 are_held = true;
                 continue;
             }
             self.record(ObjectKey::from(&object), sent, Published::Deleted {});
-            let gone_at = self.now();
+            let gone_at = self.context.now();
             if let Some(profile) = self.profiles.get_mut(&key) {
                 profile.deletion = Deletion::Deleted(gone_at);
             }
@@ -123,10 +123,8 @@ impl Player<'_> {
             _ => self.settle(),
         };
         let namespaces = self.plan.namespaces();
-        let is_stopped = || self.is_stopped();
-        let deleting = self
-            .writes
-            .delete_created(&self.plan.run, &namespaces, patience, is_stopped);
+        let is_stopped = || self.context.is_stopped();
+        let deleting = self.writes.delete_created(&namespaces, patience, is_stopped);
         let (deleted, outcome) = deleting.await;
         let held = deleted.iter().filter(|object| !object.finalizers.is_empty());
         held.for_each(|object| self.warn(&object.to_string()));

@@ -13,13 +13,11 @@ use evidence::{
         ClusterProfileReference, ObjectKind, PlacementDecision,
         names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY},
     },
-    runs::LABEL_RUN,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{player::Player, publish::PublishedProfile, scenarios::DecisionId};
-use crate::driver::FIELD_MANAGER;
 
 const KIND: ObjectKind = ObjectKind::PlacementDecision;
 
@@ -40,10 +38,7 @@ impl Player<'_> {
     /// Consumers find the slices of a decision by the label, or by the name.
     fn slice_key(&self, id: DecisionId, index: usize) -> Option<ObjectKey> {
         let (namespace, decision) = self.decision(id)?;
-        Some(ObjectKey {
-            namespace,
-            name: format!("{decision}-{index}"),
-        })
+        Some(ObjectKey::new(&namespace, &format!("{decision}-{index}")))
     }
 
     /// Names a profile in the first slice, if the consumer reads decisions and selects the profile. False if the API server
@@ -100,7 +95,7 @@ impl Player<'_> {
         let (Some(key), Some((_, decision))) = (self.slice_key(id, index), self.decision(id)) else {
             return false;
         };
-        if self.is_stopped() {
+        if self.context.is_stopped() {
             return false;
         }
         let references = profiles.iter().map(|profile| ClusterProfileReference {
@@ -111,23 +106,18 @@ impl Player<'_> {
             .map(|reference| json!({"clusterProfileRef": reference}))
             .collect();
         let before = self.decided_profiles();
-        let sent = self.now();
+        let sent = self.context.now();
         let written = match self.slices.get(&key) {
             Some((object, _)) => self.writes.decide(object, &decisions).await,
             None => {
-                let labels = json!({
-                    LABEL_RUN: self.plan.run,
-                    LABEL_DECISION_KEY: decision,
+                let labels = [
+                    (LABEL_DECISION_KEY, decision.clone()),
                     // A consumer may find its decision by the placement.
-                    LABEL_PLACEMENT_KEY: decision,
-                    LABEL_DECISION_INDEX: index.to_string(),
-                });
-                let slice = json!({
-                    "metadata": {"namespace": key.namespace, "name": key.name, "labels": labels},
-                    "schedulerName": FIELD_MANAGER,
-                    "decisions": decisions,
-                });
-                self.writes.create(KIND, &key, slice).await
+                    (LABEL_PLACEMENT_KEY, decision),
+                    (LABEL_DECISION_INDEX, index.to_string()),
+                ];
+                let labels = labels.map(|(name, value)| (name.to_owned(), value));
+                self.writes.create_slice(&key, labels.into(), &decisions).await
             }
         };
         let stored = match written {
@@ -161,7 +151,7 @@ impl Player<'_> {
         let own: Vec<_> = self.slices.values().filter(is_own).cloned().collect();
         for (object, _) in own {
             let before = self.decided_profiles();
-            let sent = self.now();
+            let sent = self.context.now();
             if self.delete_object(&object).await {
                 self.slices.remove(&ObjectKey::from(&object));
                 self.change_decided(&before, sent);
@@ -175,17 +165,14 @@ impl Player<'_> {
         let read = slices.filter(|slice| self.plan.claims.reads_slice(slice));
         let references = read.flat_map(PlacementDecision::references);
         references
-            .map(|reference| ObjectKey {
-                namespace: reference.namespace.to_string(),
-                name: reference.name.to_string(),
-            })
+            .map(|reference| ObjectKey::new(&reference.namespace, &reference.name))
             .collect()
     }
 
     /// A write of a slice changes what the consumer should do with the profiles that it adds or removes.
     fn change_decided(&mut self, before: &BTreeSet<ObjectKey>, sent: Timestamp) {
         let after = self.decided_profiles();
-        let answered = self.now();
+        let answered = self.context.now();
         let is_changed =
             |profile: &PublishedProfile| before.contains(&profile.key()) != after.contains(&profile.key());
         let profiles = self.profiles.iter();

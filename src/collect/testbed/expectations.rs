@@ -83,7 +83,7 @@ impl Player<'_> {
 
     /// Ends the periods of a profile: the next write changes what the consumer should do with it.
     pub(super) fn close_expectations(&mut self, key: &str) {
-        self.close_expectations_at(key, self.now());
+        self.close_expectations_at(key, self.context.now());
     }
 
     pub(super) fn close_expectations_at(&mut self, key: &str, at: Timestamp) {
@@ -91,7 +91,7 @@ impl Player<'_> {
     }
 
     pub(super) fn close_all_expectations(&mut self) {
-        let now = self.now();
+        let now = self.context.now();
         for expectation in &mut self.testbed.expectations {
             expectation.until = expectation.until.min(now);
         }

@@ -135,7 +135,7 @@ impl Player<'_> {
 
     /// Reads the outputs of the consumer, if any are declared, and records them. A consumer that does not run may serve none.
     pub(super) async fn read_outputs(&mut self) {
-        if !self.plan.outputs.is_empty() && self.is_running() && !self.is_stopped() {
+        if !self.plan.outputs.is_empty() && self.is_running() && !self.context.is_stopped() {
             let snapshot = self.snapshot().await;
             self.testbed.outputs.push(snapshot);
         }
@@ -156,7 +156,7 @@ impl Player<'_> {
             }
         }
         OutputSnapshot {
-            at: self.now(),
+            at: self.context.now(),
             outputs,
         }
     }

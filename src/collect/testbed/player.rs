@@ -7,7 +7,6 @@ use std::{
 
 use evidence::{ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, ObjectKey, ScenarioRun, Testbed};
 use jiff::Timestamp;
-use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -34,15 +33,11 @@ const LEAST_SETTLE: u64 = 10;
 /// The run ends when so many controls in a row were not called.
 const MOST_UNCALLED: usize = 2;
 
-/// Runs the scenarios, and deletes what it published, also when `stop` is cancelled. Returns what was recorded as evidence,
-/// with gaps for what is missing.
-pub(crate) async fn run_testbed(
-    context: RunContext<'_>,
-    plan: &TestbedPlan,
-    stop: CancellationToken,
-) -> Evidence {
-    let mut player = Player::new(context, plan, stop);
-    let from = player.now();
+/// Runs the scenarios, and deletes what it published, also when the run is stopped. Returns what was recorded as evidence, with
+/// gaps for what is missing.
+pub(crate) async fn run_testbed(context: RunContext<'_>, plan: &TestbedPlan) -> Evidence {
+    let mut player = Player::new(context, plan);
+    let from = player.context.now();
     let ended_early = match plan.journal.record_undo(player.undo_entry()) {
         Ok(()) => player.run_scenarios().await,
         Err(error) => Some(format!("cannot write the log of changes to undo: {error}")),
@@ -85,7 +80,6 @@ pub(super) struct Player<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a TestbedPlan,
     pub writes: Writes<'a>,
-    stop: CancellationToken,
     pub testbed: Testbed,
     /// By key: the last one of each.
     pub profiles: BTreeMap<String, PublishedProfile>,
@@ -97,12 +91,11 @@ pub(super) struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn new(context: RunContext<'a>, plan: &'a TestbedPlan, stop: CancellationToken) -> Self {
+    fn new(context: RunContext<'a>, plan: &'a TestbedPlan) -> Self {
         let mut player = Self {
-            writes: Writes::new(context.client, context.target, context.touched.clone()),
+            writes: Writes::new(context.client, context.target, &plan.run, context.touched.clone()),
             context,
             plan,
-            stop,
             testbed: Testbed {
                 run: plan.run.clone(),
                 consumer: ConsumerSpec {
@@ -135,7 +128,7 @@ impl<'a> Player<'a> {
             let progress = self.context.progress;
             progress.step(&format!("scenario {name} ({number} of {count}{least})"));
             self.run_scenario(scenario).await;
-            if self.is_stopped() {
+            if self.context.is_stopped() {
                 return Some("the run ended before the last scenario".to_owned());
             }
             if let Some(reason) = self.reason_to_end() {
@@ -150,7 +143,7 @@ impl<'a> Player<'a> {
         self.steps(&scenario.steps).await;
         if scenario.without_control {
             self.open_expectations(&scenario.expectations);
-            self.pause(self.settle()).await;
+            self.context.pause(self.settle()).await;
             self.read_outputs().await;
         } else {
             self.control(scenario).await;
@@ -189,7 +182,7 @@ impl<'a> Player<'a> {
             self.pause_until(later(from, settle * times)).await;
         }
         self.read_outputs().await;
-        let until = self.now();
+        let until = self.context.now();
         if let Some(run) = self.testbed.scenarios.last_mut() {
             run.until = until;
             // A consumer may write its output long before it calls the member.
@@ -199,7 +192,7 @@ impl<'a> Player<'a> {
 
     async fn steps(&mut self, steps: &[TestbedStep]) {
         for step in steps {
-            if self.is_stopped() {
+            if self.context.is_stopped() {
                 return;
             }
             Box::pin(self.step(step)).await;
@@ -209,16 +202,8 @@ impl<'a> Player<'a> {
     async fn step(&mut self, step: &TestbedStep) {
         match step {
             TestbedStep::Publish(template) => _ = self.publish(template).await,
-            TestbedStep::Create(templates) => {
-                for template in templates {
-                    let _ = self.create(template).await;
-                }
-            }
-            TestbedStep::Complete(keys) => {
-                for key in keys {
-                    let _ = self.complete(key).await;
-                }
-            }
+            TestbedStep::Create(template) => _ = self.create(template).await,
+            TestbedStep::Complete(key) => _ = self.complete(key).await,
             TestbedStep::Change {
                 profile,
                 entries,
@@ -231,7 +216,7 @@ impl<'a> Player<'a> {
                 new_config,
             } => {
                 for _ in 0..*times {
-                    self.pause(BETWEEN_WRITES).await;
+                    self.context.pause(BETWEEN_WRITES).await;
                     let _ = self.rewrite(profile, *new_config).await;
                 }
             }
@@ -276,13 +261,13 @@ impl<'a> Player<'a> {
         let Some(hooks) = &self.plan.hooks else {
             return false;
         };
-        let mut stop = self.stop.clone();
+        let mut stop = self.context.stop.clone();
         if action == DriverAction::Start {
             stop = CancellationToken::new();
         } else {
             self.close_all_expectations();
         }
-        let from = self.now();
+        let from = self.context.now();
         let Called { failure, output, .. } = hooks.call(&Call::of(action), stop).await;
         if let Some(reason) = &failure {
             self.warn(reason);
@@ -291,7 +276,7 @@ impl<'a> Player<'a> {
         self.testbed.hook_calls.push(HookCall {
             action,
             from,
-            until: self.now(),
+            until: self.context.now(),
             failure,
             output,
         });
@@ -322,7 +307,7 @@ impl<'a> Player<'a> {
             profile: Some(profile.key()),
             ..Call::of(DriverAction::Work)
         };
-        if let Some(reason) = hooks.call(&call, self.stop.clone()).await.failure {
+        if let Some(reason) = hooks.call(&call, self.context.stop.clone()).await.failure {
             self.warn(&reason);
         }
     }
@@ -335,14 +320,14 @@ impl<'a> Player<'a> {
                 let all = self.settle().saturating_mul(profiles);
                 self.wait_for(key, self.plan.patience.max(all)).await;
             }
-            Wait::Settled => self.pause(self.settle()).await,
-            Wait::PluginHangs => self.pause(self.hang()).await,
-            Wait::Seconds(seconds) => self.pause(Duration::from_secs(*seconds)).await,
+            Wait::Settled => self.context.pause(self.settle()).await,
+            Wait::PluginHangs => self.context.pause(self.hang()).await,
+            Wait::Seconds(seconds) => self.context.pause(Duration::from_secs(*seconds)).await,
             Wait::NextSecond => {
-                let fraction = self.now().subsec_nanosecond().unsigned_abs();
+                let fraction = self.context.now().subsec_nanosecond().unsigned_abs();
                 let fraction = Duration::from_nanos(fraction.into());
                 if fraction > EARLY {
-                    self.pause(Duration::from_secs(1) - fraction).await;
+                    self.context.pause(Duration::from_secs(1) - fraction).await;
                 }
             }
         }
@@ -357,19 +342,21 @@ impl<'a> Player<'a> {
 
     /// Waits until a member was called, or an output names it. Returns when.
     async fn wait_for_call(&mut self, member: &str, patience: Duration) -> Option<Timestamp> {
-        let deadline = later(self.now(), patience);
-        let mut next_read = self.now();
+        let deadline = later(self.context.now(), patience);
+        let mut next_read = self.context.now();
         loop {
             let mut called = self.plan.calls.first_call(member);
-            if called.is_none() && !self.plan.outputs.is_empty() && self.now() >= next_read {
+            if called.is_none() && !self.plan.outputs.is_empty() && self.context.now() >= next_read {
                 called = self.output_names(member).await;
-                next_read = later(self.now(), OUTPUTS_TICK);
+                next_read = later(self.context.now(), OUTPUTS_TICK);
             }
-            let is_over = self.now() >= deadline || self.is_stopped() || self.plan.calls.full().is_some();
+            let is_over = self.context.now() >= deadline
+                || self.context.is_stopped()
+                || self.plan.calls.full().is_some();
             if called.is_some() || is_over {
                 return called;
             }
-            self.pause(TICK).await;
+            self.context.pause(TICK).await;
         }
     }
 
@@ -439,20 +426,11 @@ impl<'a> Player<'a> {
         }
     }
 
-    pub(super) async fn pause(&self, duration: Duration) {
-        select! {
-            () = self.stop.cancelled() => {}
-            () = sleep(duration) => {}
-        }
-    }
-
     async fn pause_until(&self, moment: Timestamp) {
-        let left = moment.duration_since(self.now());
-        self.pause(Duration::try_from(left).unwrap_or_default()).await;
-    }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stop.is_cancelled()
+        let left = moment.duration_since(self.context.now());
+        self.context
+            .pause(Duration::try_from(left).unwrap_or_default())
+            .await;
     }
 
     /// The last hook that succeeded.
@@ -469,9 +447,5 @@ impl<'a> Player<'a> {
 
     pub(super) fn warn(&self, message: &str) {
         self.context.progress.warn(message);
-    }
-
-    pub(super) fn now(&self) -> Timestamp {
-        self.context.clock.now()
     }
 }

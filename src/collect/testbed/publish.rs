@@ -6,9 +6,8 @@ use evidence::{
     MemberAddress, ObjectKey, ObjectRef, Publication, Published,
     api::{
         ObjectKind,
-        names::{CONDITION_HEALTHY, CONDITION_JOINED, EXTENSION_EXEC, LABEL_MANAGER, LABEL_MEMBER_ID},
+        names::{CONDITION_HEALTHY, CONDITION_JOINED, EXTENSION_EXEC, LABEL_MEMBER_ID},
     },
-    runs::LABEL_RUN,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,10 +17,7 @@ use super::{
     player::Player,
     scenarios::{AccessTemplate, Letter, ProfileLocation, ProfileTemplate},
 };
-use crate::{
-    connect::Failure,
-    driver::{FIELD_MANAGER, OfferError},
-};
+use crate::{connect::Failure, driver::OfferError};
 
 /// The prefix of variables that published profiles ask for.
 const VARIABLES: &str = "CONFORMANCE_TESTBED_";
@@ -199,21 +195,15 @@ impl Player<'_> {
 
     pub(super) async fn create(&mut self, template: &ProfileTemplate) -> Option<()> {
         let namespace = self.namespace_of(template.location)?;
-        if self.is_stopped() || self.missing_namespaces.contains(&namespace) {
+        if self.context.is_stopped() || self.missing_namespaces.contains(&namespace) {
             return None;
         }
         let key = &template.key;
-        let object_key = ObjectKey {
-            namespace,
-            name: self.name(template.name.as_ref().unwrap_or(key)),
-        };
-        let object = self.new_object(&object_key, template);
-        let created = self.now();
-        let response = self
-            .writes
-            .create(ObjectKind::ClusterProfile, &object_key, object)
-            .await;
-        let stored = match response {
+        let name = self.name(template.name.as_ref().unwrap_or(key));
+        let object_key = ObjectKey::new(&namespace, &name);
+        let created = self.context.now();
+        let creating = self.writes.create_profile(&object_key, self.labels(template));
+        let stored = match creating.await {
             Ok(stored) => stored,
             Err(failure) => {
                 self.creation_refused(key, &object_key.namespace, &failure);
@@ -236,23 +226,21 @@ impl Player<'_> {
         self.record_profile(key, created)
     }
 
-    fn new_object(&self, key: &ObjectKey, template: &ProfileTemplate) -> Value {
-        let mut labels = json!({LABEL_MANAGER: FIELD_MANAGER, LABEL_RUN: self.plan.run});
+    fn labels(&self, template: &ProfileTemplate) -> BTreeMap<String, String> {
+        let mut labels = BTreeMap::new();
         if template.location != ProfileLocation::Unlabelled {
-            for (name, value) in &self.plan.claims.labels {
-                labels[name] = value.as_str().into();
-            }
+            labels.clone_from(&self.plan.claims.labels);
         }
         // An identity names the run, so that it is found in the consumer's log.
-        match template.identity.as_deref() {
-            Some("") => labels[LABEL_MEMBER_ID] = "".into(),
-            Some(identity) => labels[LABEL_MEMBER_ID] = self.name(identity).into(),
-            None => {}
+        if let Some(identity) = &template.identity {
+            let identity = if identity.is_empty() {
+                String::new()
+            } else {
+                self.name(identity)
+            };
+            labels.insert(LABEL_MEMBER_ID.to_owned(), identity);
         }
-        json!({
-            "metadata": {"namespace": key.namespace, "name": key.name, "labels": labels},
-            "spec": {"displayName": key.name, "clusterManager": {"name": FIELD_MANAGER}},
-        })
+        labels
     }
 
     /// Reports once that a namespace is missing.
@@ -310,7 +298,7 @@ impl Player<'_> {
 
     /// Writes a status that changes no access. With another plugin configuration, gives the consumer work.
     pub(super) async fn rewrite(&mut self, key: &str, has_new_config: bool) -> Option<()> {
-        let sent = self.now();
+        let sent = self.context.now();
         let profile = self.profiles.get_mut(key)?;
         profile.rewrites.push(sent);
         profile.config += usize::from(has_new_config);
@@ -411,7 +399,7 @@ impl Player<'_> {
         self.testbed.published.push(Publication {
             object,
             sent,
-            answered: self.now(),
+            answered: self.context.now(),
             state,
         });
     }

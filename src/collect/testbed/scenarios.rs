@@ -70,10 +70,10 @@ pub(super) enum Need {
 pub(super) enum TestbedStep {
     /// Creates a profile, writes its status, names it in the decision, and gives the consumer work.
     Publish(ProfileTemplate),
-    /// Creates profiles without a status.
-    Create(Vec<ProfileTemplate>),
-    /// Writes the status of created profiles.
-    Complete(Vec<String>),
+    /// Creates a profile without a status.
+    Create(ProfileTemplate),
+    /// Writes the status of a created profile.
+    Complete(String),
     /// Replaces the access providers of a profile, or its health.
     Change {
         profile: String,

@@ -33,7 +33,12 @@ fn hub(definitions: &[&str]) -> Connection {
     for definition in definitions {
         server.define(serde_saphyr::from_str(definition).expect("a definition"));
     }
-    Connection::new(server.client("conformance"), "lab")
+    let mut hub = Connection::new(server.client("conformance"), "lab");
+    hub.access = Some(HubAccess {
+        server: SERVER.to_owned(),
+        kubeconfig: "{}".to_owned(),
+    });
+    hub
 }
 
 impl World {
@@ -104,20 +109,8 @@ impl World {
     }
 
     async fn clean(&self) -> Cleaned {
-        let access = HubAccess {
-            server: SERVER.to_owned(),
-            kubeconfig: "{}".to_owned(),
-        };
-        let claim = Claim {
-            also: Role::Scheduler.editions().next(),
-            ..Claim::default()
-        };
-        let placements = claim.edition_of(Role::Scheduler);
-        let client = self.hub.timed();
-        let target = target(&client, Clock::system(), "lab", &claim, placements, None).await;
-        let target = target.expect("a hub with profiles");
-        let journals = self.journals();
-        let cleaning = clean_target(&access, &self.hub, &target, &journals, None);
+        let (claim, journals) = (Claim::default(), self.journals());
+        let cleaning = clean(&self.hub, &claim, None, Clock::system(), &journals, None);
         cleaning.await.expect("it could be tried")
     }
 

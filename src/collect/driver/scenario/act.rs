@@ -1,11 +1,11 @@
 //! What the run does in a step: it calls a hook, or writes to the hub.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use evidence::{
     Change, DriverAction, DriverStep, History, ObjectKey, ObjectRef, Tracked,
     api::{ObjectKind, names},
-    runs::{LABEL_RUN, names_placement},
+    runs::names_placement,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::{DriverScenario, NO_ACTOR, NO_PROFILE, table::ProfileField};
 use crate::{
     connect::Failure,
     driver::{
-        Call, Called, FIELD_MANAGER, FieldChange, Session, UndoEntry, hooks::undone_by, member::version,
+        Call, Called, FieldChange, STOPPED, Session, UndoEntry, hooks::undone_by, member::version, undoes,
     },
     watch::Record,
 };
@@ -30,24 +30,26 @@ const RETRY: Duration = Duration::from_millis(5);
 type Taken = (Called, Option<ObjectRef>);
 
 impl DriverScenario<'_, '_> {
-    /// Records how to undo the step, and takes it. The error is why it cannot be taken.
-    pub(super) async fn act(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
-        let session = self.session;
+    /// Checks what the step requires, records how to undo it, and takes it. The error is why it cannot be taken.
+    pub(super) async fn act(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
+        let (session, action) = (self.session, step.action);
+        if session.context.is_stopped() && !undoes(action) {
+            return Err(STOPPED.to_owned());
+        }
+        self.require(action).await?;
         if let Some(field) = ProfileField::changed_by(action) {
             return self.set_field(field, step).await;
         }
         match action {
-            DriverAction::DeleteProfile | DriverAction::DeleteNamespace => {
-                self.delete_profile(action, step).await
-            }
+            DriverAction::DeleteProfile | DriverAction::DeleteNamespace => self.delete_profile(step).await,
             DriverAction::CreateNamespace => {
                 let name = self.own_namespace();
                 let patience = session.plan.patience.with(action);
-                let create = || session.writes.create_namespace(&name, &session.plan.run);
+                let create = || session.writes.create_namespace(&name);
                 let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
                 Ok(written(created.map(|()| None)))
             }
-            DriverAction::DeleteSlice | DriverAction::EmptySlice => self.write_slice(action, step).await,
+            DriverAction::DeleteSlice | DriverAction::EmptySlice => self.write_slice(step).await,
             DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => {
                 self.create_foreign_object(step).await
             }
@@ -57,7 +59,7 @@ impl DriverScenario<'_, '_> {
                 step.profile_after = created.as_ref().ok().cloned();
                 Ok(written(created.map(Some)))
             }
-            _ => self.call_hook(action, step).await,
+            _ => self.call_hook(step).await,
         }
     }
 
@@ -68,8 +70,8 @@ impl DriverScenario<'_, '_> {
         Ok(())
     }
 
-    async fn call_hook(&mut self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
-        let session = self.session;
+    async fn call_hook(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
+        let (session, action) = (self.session, step.action);
         if let Some(undo) = undone_by(action)
             && !session.plan.does_itself(action)
         {
@@ -77,13 +79,12 @@ impl DriverScenario<'_, '_> {
         }
         let called = if action == DriverAction::Upgrade {
             let (called, requested) = self.member().upgrade(session).await;
-            let before = self.past.before.as_ref().and_then(version);
+            let before = self.before.as_ref().and_then(version);
             step.change = Some(Change {
                 path: "status.version.kubernetes".to_owned(),
                 before: before.map(str::to_owned),
-                after: Some(requested.clone()),
+                after: Some(requested),
             });
-            self.past.value = Some(requested);
             called
         } else if step.member.is_empty() {
             session.call(Call::of(action)).await
@@ -103,7 +104,7 @@ impl DriverScenario<'_, '_> {
         session.writes.check(&profile)?;
         let before = match &self.foreign {
             Some(object) => Some(object.key.name.as_str()),
-            None => self.past.before.as_ref().and_then(field.read),
+            None => self.before.as_ref().and_then(field.read),
         };
         let before = before.map(str::to_owned);
         if let (None, Some(missing)) = (&before, field.missing) {
@@ -115,8 +116,6 @@ impl DriverScenario<'_, '_> {
             before: before.clone(),
             after: after.clone(),
         });
-        self.past.field = Some(field);
-        self.past.value.clone_from(&after);
         let change = FieldChange {
             profile,
             pointer: field.pointer.to_owned(),
@@ -131,11 +130,11 @@ impl DriverScenario<'_, '_> {
     }
 
     /// Deletes the member's profile, alone or with the run's own namespace if that has no other profile.
-    async fn delete_profile(&mut self, action: DriverAction, step: &DriverStep) -> Result<Taken, String> {
+    async fn delete_profile(&mut self, step: &DriverStep) -> Result<Taken, String> {
         let (session, name) = (self.session, self.own_namespace());
         let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
         session.writes.check(profile)?;
-        let deleted = if action == DriverAction::DeleteProfile {
+        let deleted = if step.action == DriverAction::DeleteProfile {
             session.writes.delete(profile).await
         } else if profile.namespace != name {
             let reason = "the profile is not in the run's own namespace: let the hook `join` use CONFORMANCE_NAMESPACE";
@@ -144,7 +143,7 @@ impl DriverScenario<'_, '_> {
             return Err("the run's own namespace has profiles of other members".to_owned());
         } else {
             session.writes.touch(ObjectKind::ClusterProfile, profile.into());
-            session.writes.delete_namespace(&name, &session.plan.run).await
+            session.writes.delete_namespace(&name).await
         };
         if deleted.is_ok() {
             self.member.as_mut().expect(NO_ACTOR).forget_profile();
@@ -152,12 +151,12 @@ impl DriverScenario<'_, '_> {
         Ok(written(deleted.map(|()| None)))
     }
 
-    async fn write_slice(&self, action: DriverAction, step: &mut DriverStep) -> Result<Taken, String> {
+    async fn write_slice(&self, step: &mut DriverStep) -> Result<Taken, String> {
         let writes = &self.session.writes;
         let slice = self.placement().take_slice(self.session);
         let slice = slice.ok_or("no slice was found that the scheduler made for the placement")?;
         step.slice = Some(slice.clone());
-        Ok(if action == DriverAction::DeleteSlice {
+        Ok(if step.action == DriverAction::DeleteSlice {
             let deleted = writes.delete(&slice).await;
             written(deleted.map(|()| None))
         } else {
@@ -182,10 +181,7 @@ impl DriverScenario<'_, '_> {
         let namespace = namespace_of(session, kind, true).or_else(|| namespace_of(session, kind, false));
         self.foreign = namespace.map(|namespace| ForeignObject {
             kind,
-            key: ObjectKey {
-                namespace,
-                name: format!("conformance-{}-foreign", session.plan.run),
-            },
+            key: ObjectKey::new(&namespace, &format!("conformance-{}-foreign", session.plan.run)),
             created: None,
         });
     }
@@ -250,23 +246,17 @@ impl ForeignObject {
     }
 
     async fn create_bare(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
-        let metadata = |label: &str, value: &str| {
-            let labels = json!({label: value, LABEL_RUN: session.plan.run});
-            json!({"namespace": self.key.namespace, "name": self.key.name, "labels": labels})
+        let created = match self.kind {
+            ObjectKind::ClusterProfile => session.writes.create_profile(&self.key, BTreeMap::new()).await?,
+            ObjectKind::PlacementDecision => {
+                let labels = [(names::LABEL_DECISION_KEY.to_owned(), self.key.name.clone())];
+                // A decision without clusters: a consumer that finds it does nothing.
+                session
+                    .writes
+                    .create_slice(&self.key, labels.into(), &json!([]))
+                    .await?
+            }
         };
-        let object = match self.kind {
-            ObjectKind::ClusterProfile => json!({
-                "metadata": metadata(names::LABEL_MANAGER, FIELD_MANAGER),
-                "spec": {"displayName": self.key.name, "clusterManager": {"name": FIELD_MANAGER}},
-            }),
-            // A decision without clusters: a consumer that finds it does nothing.
-            ObjectKind::PlacementDecision => json!({
-                "metadata": metadata(names::LABEL_DECISION_KEY, &self.key.name),
-                "schedulerName": FIELD_MANAGER,
-                "decisions": [],
-            }),
-        };
-        let created = session.writes.create(self.kind, &self.key, object).await?;
         Ok(ObjectRef::of_value(&created, self.kind.name()))
     }
 }
@@ -276,7 +266,7 @@ fn status(session: &Session<'_>) -> Value {
     let condition = |kind: &str| {
         json!({
             "type": kind, "status": "True", "reason": "Foreign", "message": "put here by the conformance suite",
-            "lastTransitionTime": format!("{:.0}", session.now()),
+            "lastTransitionTime": format!("{:.0}", session.context.now()),
         })
     };
     json!({
@@ -297,7 +287,9 @@ where
     let deadline = session.after(within);
     loop {
         match create().await {
-            Err(failure) if failure.code() == 409 && session.now() < deadline => session.pause(retry).await,
+            Err(failure) if failure.code() == 409 && session.context.now() < deadline => {
+                session.context.pause(retry).await
+            }
             outcome => return outcome,
         }
     }

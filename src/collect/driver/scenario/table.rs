@@ -3,7 +3,12 @@
 use std::time::Duration;
 
 use evidence::{
-    DriverAction, Scenario,
+    DriverAction::{
+        self, Break, ChangeForeignProfile, CreateNamespace, DeleteNamespace, DeleteProfile, DeleteSlice,
+        Disconnect, EmptySlice, Heal, Join, Leave, Place, PutForeignProfile, PutForeignSlice, Reconnect,
+        RecreateForeignProfile, RemoveLabel, Reschedule, Restart, SetDisplayName, TamperStatus, Upgrade,
+    },
+    Scenario,
     api::{
         ClusterProfile, ObjectKind, lost_values,
         names::{LABEL_MANAGER, LARGEST_SLICE},
@@ -47,44 +52,11 @@ pub(super) enum Actors {
 }
 
 pub(super) enum Line {
-    /// What the run does, what that requires, and until when the run observes it.
-    Step(DriverAction, Requires, Until),
+    /// What the run does.
+    Step(DriverAction),
     /// Requests that many clusters. The scenario ends if the scheduler does not select them.
     Reschedule(usize),
     Pause(Duration),
-}
-
-/// What a step requires; otherwise it is skipped.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Requires {
-    Nothing,
-    Profile,
-    /// A profile that reports a healthy member within the time for a join.
-    Healthy,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Until {
-    /// Until the member's profile is as expected.
-    Profile(fn(Option<&ClusterProfile>, &Past) -> bool),
-    ProfileFound,
-    /// Until the slices of the placement hold its clusters again.
-    Placed,
-    /// Until the implementation's time to react is over, and for that long afterwards.
-    Deadline(Duration),
-    /// Until its time to react is over, and all other scenarios have ended.
-    OthersEnd,
-}
-
-/// What a condition compares a profile with.
-#[derive(Default)]
-pub(super) struct Past {
-    /// The profile before the last step that required one.
-    pub before: Option<ClusterProfile>,
-    /// The field that the run changed.
-    pub field: Option<&'static ProfileField>,
-    /// The value that the run set or requested; none if it removed the field.
-    pub value: Option<String>,
 }
 
 pub(super) struct ProfileField {
@@ -103,8 +75,6 @@ pub(super) const FEW: usize = 3;
 /// Number of members beyond those of the largest request: a scheduler may have reasons not to select some.
 const SPARE: usize = 3;
 const FLEET_STAYS: Duration = Duration::from_secs(60);
-/// How long the implementation stays cut off beyond its time to react: a lease may have to expire first.
-const CUT_OFF: Duration = Duration::from_secs(120);
 /// How long a decision of several slices stays. It is judged once it has lasted for longer than 30 s.
 const DECISION_STAYS: Duration = Duration::from_secs(40);
 
@@ -120,59 +90,35 @@ const FULL_SLICE: Actors = Actors::Placement {
 /// All scenarios. Those that run one after the other do so in this order.
 #[rustfmt::skip]
 pub(super) const SCENARIOS: &[ScenarioSpec] = &[
-    scenario(Scenario::JoinAndLeave, Actors::Member, &[DriverAction::Join, DriverAction::Leave], &[]),
-    scenario(Scenario::Outage, Actors::Member, &[DriverAction::Break, DriverAction::Heal], &[
-        Line::Step(DriverAction::Break, Requires::Healthy, Until::Profile(is_not_healthy)),
-        Line::Step(DriverAction::Heal, Requires::Nothing, Until::Profile(is_as_before)),
+    scenario(Scenario::JoinAndLeave, Order::SideBySide, Actors::Member, &[Join, Leave], &[]),
+    scenario(Scenario::Outage, Order::SideBySide, Actors::Member, &[Break, Heal], &[Line::Step(Break), Line::Step(Heal)]),
+    scenario(Scenario::Upgrade, Order::SideBySide, Actors::Member, &[Upgrade], &[Line::Step(Upgrade)]),
+    scenario(Scenario::Tampering, Order::SideBySide, Actors::Member, &[DeleteProfile], &[Line::Step(DeleteProfile)]),
+    scenario(Scenario::Tampering, Order::SideBySide, Actors::Member, &[TamperStatus], &[Line::Step(TamperStatus)]),
+    scenario(Scenario::Tampering, Order::SideBySide, Actors::Member, &[RemoveLabel], &[Line::Step(RemoveLabel)]),
+    scenario(Scenario::Tampering, Order::SideBySide, Actors::Member, &[SetDisplayName], &[Line::Step(SetDisplayName)]),
+    scenario(Scenario::NamespaceGone, Order::SideBySide, Actors::MemberInOwnNamespace, &[DeleteNamespace, CreateNamespace], &[
+        Line::Step(DeleteNamespace), Line::Step(CreateNamespace),
     ]),
-    scenario(Scenario::Upgrade, Actors::Member, &[DriverAction::Upgrade], &[
-        Line::Step(DriverAction::Upgrade, Requires::Profile, Until::Profile(has_requested_version)),
+    scenario(Scenario::SimilarNames, Order::SideBySide, Actors::SimilarMembers, &[Join, Leave], &[]),
+    scenario(Scenario::Scale, Order::SideBySide, Actors::Fleet, &[Join, Leave], &[Line::Pause(FLEET_STAYS)]),
+    scenario(Scenario::Placement, Order::SideBySide, A_FEW_CLUSTERS, &[Place], &[
+        Line::Step(DeleteSlice), Line::Step(EmptySlice), Line::Reschedule(0),
     ]),
-    scenario(Scenario::Tampering, Actors::Member, &[DriverAction::DeleteProfile], &[
-        Line::Step(DriverAction::DeleteProfile, Requires::Profile, Until::ProfileFound),
+    scenario(Scenario::SliceLimit, Order::SideBySide, FULL_SLICE, &[Place, Reschedule], &[
+        Line::Pause(DECISION_STAYS), Line::Reschedule(LARGEST_SLICE + 1),
+        Line::Pause(DECISION_STAYS), Line::Reschedule(LARGEST_SLICE), Line::Pause(DECISION_STAYS),
     ]),
-    scenario(Scenario::Tampering, Actors::Member, &[DriverAction::TamperStatus], &[
-        Line::Step(DriverAction::TamperStatus, Requires::Profile, Until::Profile(is_restored)),
+    scenario(Scenario::CutOff, Order::AfterOthers, Actors::Member, &[Disconnect, Reconnect], &[
+        Line::Step(Disconnect), Line::Step(Reconnect),
     ]),
-    scenario(Scenario::Tampering, Actors::Member, &[DriverAction::RemoveLabel], &[
-        Line::Step(DriverAction::RemoveLabel, Requires::Profile, Until::Profile(is_restored)),
+    scenario(Scenario::Restart, Order::AfterOthers, Actors::MemberAndPlacement, &[Restart], &[Line::Step(Restart)]),
+    scenario(Scenario::ForeignProfile, Order::UntilOthersEnd, Actors::ForeignObject(ObjectKind::ClusterProfile), &[PutForeignProfile], &[
+        Line::Step(PutForeignProfile), Line::Step(ChangeForeignProfile), Line::Step(RecreateForeignProfile),
     ]),
-    scenario(Scenario::Tampering, Actors::Member, &[DriverAction::SetDisplayName], &[
-        Line::Step(DriverAction::SetDisplayName, Requires::Profile, Until::Deadline(Duration::ZERO)),
+    scenario(Scenario::ForeignProfile, Order::UntilOthersEnd, Actors::ForeignObject(ObjectKind::PlacementDecision), &[PutForeignSlice], &[
+        Line::Step(PutForeignSlice),
     ]),
-    scenario(Scenario::NamespaceGone, Actors::MemberInOwnNamespace, &[DriverAction::DeleteNamespace, DriverAction::CreateNamespace], &[
-        Line::Step(DriverAction::DeleteNamespace, Requires::Profile, Until::Deadline(Duration::ZERO)),
-        Line::Step(DriverAction::CreateNamespace, Requires::Nothing, Until::ProfileFound),
-    ]),
-    scenario(Scenario::SimilarNames, Actors::SimilarMembers, &[DriverAction::Join, DriverAction::Leave], &[]),
-    scenario(Scenario::Scale, Actors::Fleet, &[DriverAction::Join, DriverAction::Leave], &[Line::Pause(FLEET_STAYS)]),
-    scenario(Scenario::Placement, A_FEW_CLUSTERS, &[DriverAction::Place], &[
-        Line::Step(DriverAction::DeleteSlice, Requires::Nothing, Until::Placed),
-        Line::Step(DriverAction::EmptySlice, Requires::Nothing, Until::Placed),
-        Line::Reschedule(0),
-    ]),
-    scenario(Scenario::SliceLimit, FULL_SLICE, &[DriverAction::Place, DriverAction::Reschedule], &[
-        Line::Pause(DECISION_STAYS),
-        Line::Reschedule(LARGEST_SLICE + 1),
-        Line::Pause(DECISION_STAYS),
-        Line::Reschedule(LARGEST_SLICE),
-        Line::Pause(DECISION_STAYS),
-    ]),
-    scenario(Scenario::CutOff, Actors::Member, &[DriverAction::Disconnect, DriverAction::Reconnect], &[
-        Line::Step(DriverAction::Disconnect, Requires::Healthy, Until::Deadline(CUT_OFF)),
-        Line::Step(DriverAction::Reconnect, Requires::Nothing, Until::Profile(is_as_before)),
-    ]).in_order(Order::AfterOthers),
-    scenario(Scenario::Restart, Actors::MemberAndPlacement, &[DriverAction::Restart], &[
-        Line::Step(DriverAction::Restart, Requires::Nothing, Until::Deadline(Duration::ZERO)),
-    ]).in_order(Order::AfterOthers),
-    scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::ClusterProfile), &[DriverAction::PutForeignProfile], &[
-        Line::Step(DriverAction::PutForeignProfile, Requires::Nothing, Until::Deadline(Duration::ZERO)),
-        Line::Step(DriverAction::ChangeForeignProfile, Requires::Nothing, Until::Deadline(Duration::ZERO)),
-        Line::Step(DriverAction::RecreateForeignProfile, Requires::Nothing, Until::OthersEnd),
-    ]).in_order(Order::UntilOthersEnd),
-    scenario(Scenario::ForeignProfile, Actors::ForeignObject(ObjectKind::PlacementDecision), &[DriverAction::PutForeignSlice], &[
-        Line::Step(DriverAction::PutForeignSlice, Requires::Nothing, Until::OthersEnd),
-    ]).in_order(Order::UntilOthersEnd),
 ];
 
 static VERSION: ProfileField = ProfileField {
@@ -201,9 +147,9 @@ static DISPLAY_NAME: ProfileField = ProfileField {
 impl ProfileField {
     pub fn changed_by(action: DriverAction) -> Option<&'static Self> {
         match action {
-            DriverAction::TamperStatus => Some(&VERSION),
-            DriverAction::RemoveLabel => Some(&MANAGER_LABEL),
-            DriverAction::SetDisplayName | DriverAction::ChangeForeignProfile => Some(&DISPLAY_NAME),
+            TamperStatus => Some(&VERSION),
+            RemoveLabel => Some(&MANAGER_LABEL),
+            SetDisplayName | ChangeForeignProfile => Some(&DISPLAY_NAME),
             _ => None,
         }
     }
@@ -211,50 +157,49 @@ impl ProfileField {
 
 const fn scenario(
     scenario: Scenario,
+    order: Order,
     actors: Actors,
     needs: &'static [DriverAction],
     steps: &'static [Line],
 ) -> ScenarioSpec {
     ScenarioSpec {
         scenario,
-        order: Order::SideBySide,
+        order,
         actors,
         needs,
         steps,
     }
 }
 
-impl ScenarioSpec {
-    const fn in_order(self, order: Order) -> Self {
-        Self { order, ..self }
+/// Whether a member's profile shows the reaction to an action on it. `before` is the profile before the scenario broke or changed
+/// it, and `value` what the run set or requested; none if it removed the field.
+pub(super) fn shows_reaction(
+    profile: Option<&ClusterProfile>,
+    action: DriverAction,
+    before: Option<&ClusterProfile>,
+    value: Option<&str>,
+) -> bool {
+    let Some(profile) = profile else {
+        return action == Break;
+    };
+    match action {
+        Break => !is_healthy(profile),
+        // It reports all that it reported before.
+        Heal | Reconnect => {
+            is_healthy(profile) && before.is_none_or(|before| lost_values(before, profile).is_empty())
+        }
+        Upgrade => is_version(version(profile).unwrap_or_default(), value.unwrap_or_default()),
+        // The field has a value again, and not the run's.
+        _ => {
+            let restored = ProfileField::changed_by(action).and_then(|field| (field.read)(profile));
+            restored.is_some() && restored != value
+        }
     }
 }
 
-fn is_not_healthy(profile: Option<&ClusterProfile>, _: &Past) -> bool {
-    !profile.is_some_and(is_healthy)
-}
-
-/// Whether the profile is healthy, and reports all that it reported before.
-fn is_as_before(profile: Option<&ClusterProfile>, past: &Past) -> bool {
-    let before = past.before.as_ref();
-    profile.is_some_and(|profile| {
-        is_healthy(profile) && before.is_none_or(|before| lost_values(before, profile).is_empty())
-    })
-}
-
-/// Whether the profile reports the requested version, or one of a vendor (`v1.35.2+k3s1`).
-fn has_requested_version(profile: Option<&ClusterProfile>, past: &Past) -> bool {
-    let requested = past.value.as_deref().unwrap_or_default().trim_start_matches('v');
-    let reported = profile
-        .and_then(version)
-        .unwrap_or_default()
-        .trim_start_matches('v');
+/// Whether a reported version is the requested one, or one of a vendor (`v1.35.2+k3s1`).
+fn is_version(reported: &str, requested: &str) -> bool {
+    let [reported, requested] = [reported, requested].map(|version| version.trim_start_matches('v'));
     let rest = reported.strip_prefix(requested);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
-}
-
-/// Whether the field that the run changed has a value again, and not the run's.
-fn is_restored(profile: Option<&ClusterProfile>, past: &Past) -> bool {
-    let value = past.field.and_then(|field| profile.and_then(field.read));
-    value.is_some() && value != past.value.as_deref()
 }
