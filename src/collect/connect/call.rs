@@ -180,7 +180,7 @@ pub(crate) async fn call<T: DeserializeOwned>(
     sent: Option<&Value>,
 ) -> Result<T, Failure> {
     retry(ATTEMPTS, Failure::is_ailing, || {
-        once(client, method.clone(), path, "application/json", sent)
+        once(client, method.clone(), path, sent)
     })
     .await
 }
@@ -192,18 +192,23 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     question: &Value,
 ) -> Result<T, Failure> {
     retry(ATTEMPTS, ailing_or_cut_off_once(), || {
-        once(client, Method::POST, path, "application/json", Some(question))
+        once(client, Method::POST, path, Some(question))
     })
     .await
 }
 
+/// Sends a request with a small answer once. A patch is a JSON patch (a list) or a merge patch (an object).
 pub(crate) async fn once<T: DeserializeOwned>(
     client: &TimedClient,
     method: Method,
     path: &str,
-    content_type: &'static str,
     sent: Option<&Value>,
 ) -> Result<T, Failure> {
+    let content_type = match (&method, sent) {
+        (&Method::PATCH, Some(Value::Array(_))) => "application/json-patch+json",
+        (&Method::PATCH, _) => "application/merge-patch+json",
+        _ => "application/json",
+    };
     let mut request = request(method, path)?;
     if let Some(sent) = sent {
         let content_type = header::HeaderValue::from_static(content_type);
@@ -230,7 +235,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
 /// Reads an object. Asks again if the connection breaks off once.
 pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
     retry(ATTEMPTS, ailing_or_cut_off_once(), || {
-        once(client, Method::GET, path, "application/json", None)
+        once(client, Method::GET, path, None)
     })
     .await
 }

@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{FieldChange, UndoEntry};
 use crate::{
-    connect::{ATTEMPTS, Failure, TimedClient, call, get, once, retry, segment},
+    connect::{ATTEMPTS, Failure, TimedClient, call, get, segment},
     hub::Target,
     watch::fold_list,
 };
@@ -341,17 +341,10 @@ impl<'a> Writes<'a> {
         self.patch(&path, &patch.into()).await
     }
 
-    /// Sends a JSON patch (a list) or a merge patch (an object). Returns the object from the API server's response.
+    /// Patches an object. Returns it from the API server's response.
     async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Failure> {
         let path = format!("{path}?fieldManager={FIELD_MANAGER}");
-        let content_type = match patch {
-            Value::Array(_) => "application/json-patch+json",
-            _ => "application/merge-patch+json",
-        };
-        retry(ATTEMPTS, Failure::is_ailing, || {
-            once(self.client, Method::PATCH, &path, content_type, Some(patch))
-        })
-        .await
+        call(self.client, Method::PATCH, &path, Some(patch)).await
     }
 
     /// Deletes the object at `path` if it has that uid. An object that is gone is fine.

@@ -62,13 +62,7 @@ pub(crate) async fn probe<'a>(
             .unwrap_or_default();
         let patch = change(manager);
         let at = clock.now();
-        let answer = once(
-            client,
-            Method::PATCH,
-            &path,
-            "application/merge-patch+json",
-            Some(&patch),
-        );
+        let answer = once(client, Method::PATCH, &path, Some(&patch));
         probes.push(Probe {
             at,
             object: ObjectRef::from(profile),

@@ -91,8 +91,7 @@ impl Asker {
     /// Asks a question about oneself, which stores nothing.
     pub async fn review(&self, path: &str, review: &Value) -> Result<Value, Failure> {
         let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
-            let answer: Map<String, Value> =
-                once(&self.client, Method::POST, path, "application/json", Some(review)).await?;
+            let answer: Map<String, Value> = once(&self.client, Method::POST, path, Some(review)).await?;
             Ok(answer.into())
         });
         within(REQUEST, NO_WHOLE_ANSWER, attempts).await

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    connect::{Connection, call, get, once},
+    connect::{Connection, call, get},
     driver::{FieldChange, Head},
 };
 
@@ -250,8 +250,7 @@ async fn finalizers_are_removed_after_their_owners_had_time() {
     for profile in [&ours, &theirs] {
         let path = format!("{PROFILES}/{}", profile.name);
         let finalized = json!({"metadata": {"finalizers": ["consumer.example/leave"]}});
-        let content_type = "application/merge-patch+json";
-        let _: Value = once(&client, Method::PATCH, &path, content_type, Some(&finalized))
+        let _: Value = call(&client, Method::PATCH, &path, Some(&finalized))
             .await
             .expect("patched");
     }

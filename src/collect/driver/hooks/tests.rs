@@ -72,7 +72,7 @@ async fn a_hook_gets_its_variables_and_shows_no_credential() {
 env | sort | grep -E '^(CONFORMANCE_|PLACE)' | sed 's#=/.*/#=#'
 pwd; echo "$1"; stat -c %a "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG" "$(dirname "$CONFORMANCE_HUB_KUBECONFIG")"
 cat "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG"; echo; echo "$API_TOKEN" >&2
-echo "profile: fleet/b""#;
+echo "profile: CANARY-member/b"; echo "decision: fleet/web""#;
     let world = world(&[("join", script), LEAVE], "1m");
     let called = world.call(DriverAction::Join, CancellationToken::new()).await;
     assert_eq!(called.failure, None);
@@ -88,8 +88,9 @@ echo "profile: fleet/b""#;
     ] {
         assert!(output.contains(expected), "{expected} in {output}");
     }
-    let profile = called.profile.expect("a profile");
-    assert_eq!([profile.namespace, profile.name], ["fleet", "b"]);
+    // As they were printed, although the output shows no credential.
+    assert_eq!(called.profile, Some(ObjectKey::new("CANARY-member", "b")));
+    assert_eq!(called.decision, Some(ObjectKey::new("fleet", "web")));
 
     let credentials = world.commands.folder.path().to_owned();
     drop(world.commands);
@@ -126,16 +127,4 @@ async fn a_run_that_stops_ends_its_hooks() {
     let failure = "the hook `restart`: the run was stopped, and it was ended; its last words: waiting";
     assert_eq!(called.failure.as_deref(), Some(failure));
     assert!(!runs(&world.read("id")));
-}
-
-#[tokio::test]
-async fn a_printed_object_counts_wherever_it_is() {
-    let script =
-        "echo profile: CANARY-member/lisbon; echo decision: fleet/web; yes 0123456789 | head -n 10000";
-    let world = world(&[("join", script), LEAVE], "1m");
-    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
-    let shown = |key: Option<ObjectKey>| key.map(|key| format!("{}/{}", key.namespace, key.name));
-    assert_eq!(shown(called.profile).as_deref(), Some("CANARY-member/lisbon"));
-    assert_eq!(shown(called.decision).as_deref(), Some("fleet/web"));
-    assert!(!called.output.contains("CANARY"));
 }
