@@ -30,7 +30,6 @@ use crate::{
         CollectError, NO_CLAIM, NO_DRY_RUN, NO_NAMESPACES, NO_SECRETS, Permissions, Target,
         may_read_namespaces, places, probe, secret_places, target,
     },
-    members::MemberPoll,
     progress::Progress,
     watch::{Watch, timeline},
 };
@@ -60,7 +59,7 @@ pub async fn collect(
     let before = hub.traffic();
     let writes = plan.testbed.is_some() || plan.driver.as_ref().is_some_and(|driver| driver.mutations);
     let mut run = Run::prepare(hub, plan, writes, clock, progress, stop).await?;
-    let mut asking = MemberPoll::new(&plan.members, &plan.scope, plan.observe, clock);
+    let mut asking = run.member_poll();
     // The parts of a run are on the heap: together they would fill the stack of a thread.
     Box::pin(run.profiles_and_members(&mut asking)).await?;
     run.keep_window();

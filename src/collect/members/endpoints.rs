@@ -39,11 +39,6 @@ const ATTEMPTS: usize = 2;
 const BETWEEN: Duration = Duration::from_secs(5);
 const ALL: Duration = Duration::from_secs(180);
 
-struct Target {
-    profile: ObjectRef,
-    endpoints: Vec<Endpoint>,
-}
-
 /// An endpoint as the profile names it, and where to call it.
 struct Endpoint {
     named: String,
@@ -59,14 +54,12 @@ pub(crate) async fn call<'a>(
     clock: Clock,
 ) -> Vec<EndpointCall> {
     let dial = &*members.dial;
-    let is_called = |profile: &&ClusterProfile| members.hold(&ObjectKey::of(*profile));
-    let targets: Vec<Target> = profiles
-        .filter(is_called)
-        .filter_map(Target::of)
-        .take(PROFILES)
-        .collect();
+    let is_called = |profile: &&ClusterProfile| {
+        profile.property(PROPERTY_ENDPOINTS).is_some() && members.hold(&ObjectKey::of(*profile))
+    };
+    let called: Vec<&ClusterProfile> = profiles.filter(is_called).take(PROFILES).collect();
     let mut calls = Vec::new();
-    let calling = stream::iter(&targets).map(|target| target.call(dial, clock));
+    let calling = stream::iter(called).map(|profile| call_all_of(profile, dial, clock));
     let calling = calling.buffered(AT_ONCE).for_each(|answered| {
         calls.extend(answered);
         ready(())
@@ -76,53 +69,47 @@ pub(crate) async fn call<'a>(
     calls
 }
 
-impl Target {
-    fn of(profile: &ClusterProfile) -> Option<Self> {
-        let property = profile.property(PROPERTY_ENDPOINTS)?;
-        let endpoints = Endpoints::read(&property.value);
-        let endpoints = endpoints.entries().iter();
-        let usable = endpoints.filter(|endpoint| fault(endpoint).is_none());
-        let endpoints = usable.take(EACH).map(|endpoint| Endpoint::of(endpoint, profile));
-        Some(Self {
-            profile: ObjectRef::from(profile),
-            endpoints: endpoints.collect(),
-        })
-    }
-
-    /// Calls its endpoints side by side; again where none of them answers.
-    async fn call(&self, dial: &dyn Dial, clock: Clock) -> Vec<EndpointCall> {
-        let mut calls = Vec::new();
-        for attempt in 0..ATTEMPTS {
-            if attempt > 0 {
-                sleep(BETWEEN).await;
-            }
-            let outcomes = self.endpoints.iter();
-            let outcomes = outcomes.map(|endpoint| self.call_one(endpoint, dial, clock));
-            calls = join_all(outcomes).await;
-            if calls.is_empty() || calls.iter().any(|call: &EndpointCall| call.code.is_some()) {
-                break;
-            }
+/// Calls the endpoints of a profile side by side; again where none of them answers.
+async fn call_all_of(profile: &ClusterProfile, dial: &dyn Dial, clock: Clock) -> Vec<EndpointCall> {
+    let endpoints = Endpoint::all_of(profile);
+    let profile = ObjectRef::from(profile);
+    let mut calls = Vec::new();
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            sleep(BETWEEN).await;
         }
-        calls
-    }
-
-    async fn call_one(&self, endpoint: &Endpoint, dial: &dyn Dial, clock: Clock) -> EndpointCall {
-        let at = clock.now();
-        let (code, reason) = match endpoint.call(dial).await {
-            Ok(code) => (Some(code), String::new()),
-            Err(error) => (None, error),
-        };
-        EndpointCall {
-            at,
-            profile: self.profile.clone(),
-            endpoint: endpoint.named.clone(),
-            code,
-            reason,
+        let calling = endpoints.iter().map(async |endpoint| {
+            let at = clock.now();
+            let outcome = endpoint.call(dial).await;
+            EndpointCall {
+                at,
+                profile: profile.clone(),
+                endpoint: endpoint.named.clone(),
+                code: outcome.as_ref().ok().copied(),
+                reason: outcome.err().unwrap_or_default(),
+            }
+        });
+        calls = join_all(calling).await;
+        if calls.is_empty() || calls.iter().any(|call| call.code.is_some()) {
+            break;
         }
     }
+    calls
 }
 
 impl Endpoint {
+    /// The usable endpoints of a profile.
+    fn all_of(profile: &ClusterProfile) -> Vec<Self> {
+        let property = profile.property(PROPERTY_ENDPOINTS);
+        let endpoints = property.map(|property| Endpoints::read(&property.value));
+        let endpoints = endpoints.iter().flat_map(Endpoints::entries);
+        let usable = endpoints.filter(|endpoint| fault(endpoint).is_none());
+        usable
+            .take(EACH)
+            .map(|endpoint| Self::of(endpoint, profile))
+            .collect()
+    }
+
     fn of(endpoint: &str, profile: &ClusterProfile) -> Self {
         let place = Place::read(endpoint);
         let is_there = |server: &str| match (Place::read(server), &place) {

@@ -20,7 +20,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 
 use self::credentials::AccessSource;
-pub(super) use self::poll::{MemberPoll, Sources};
+pub(super) use self::poll::MemberPoll;
 pub use self::poll::{Reached, reach_members};
 use crate::{
     connect::{self, ClientError},

@@ -36,9 +36,14 @@ const SELDOM: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
 
 pub(crate) struct MemberPoll {
+    hub: TimedClient,
     clock: Clock,
     members: Members,
     scope: Scope,
+    /// The paths of the profiles on the hub.
+    profiles: Vec<String>,
+    /// The paths of consumers' Secrets; none if the runner may not list them.
+    secrets: Vec<String>,
     turns: Semaphore,
     /// The interval between samples; none: each member is sampled once.
     every: Option<Duration>,
@@ -50,28 +55,26 @@ pub(crate) struct MemberPoll {
     not_run: Option<String>,
 }
 
-/// Where on the hub the credentials for members are.
-#[derive(Clone, Copy)]
-pub(crate) struct Sources<'a> {
-    pub hub: &'a TimedClient,
-    pub profiles: &'a [String],
-    pub places: &'a [String],
-}
-
 #[derive(Default)]
 struct MemberRecord {
-    /// The way, for people; empty if there is none.
-    way: String,
+    way: Option<MemberWay>,
     looks: Vec<Look>,
-    /// Whether the user has given a way.
-    is_given: bool,
     /// Why there is no way.
     closed: Option<String>,
 }
 
 impl MemberPoll {
-    /// Prepares to ask what is in scope, for a window of that length.
-    pub fn new(members: &Members, scope: &Scope, observe: Duration, clock: Clock) -> Self {
+    /// Prepares to ask what is in scope, for a window of that length. `profiles` are the paths of the profiles on the hub, and
+    /// `places` the namespaces whose Secrets the runner may list.
+    pub fn new(
+        hub: TimedClient,
+        profiles: Vec<String>,
+        places: &[String],
+        members: &Members,
+        scope: &Scope,
+        observe: Duration,
+        clock: Clock,
+    ) -> Self {
         let every = match observe {
             Duration::ZERO => None,
             observe if observe > LONG => Some(SELDOM),
@@ -79,8 +82,13 @@ impl MemberPoll {
         };
         let is_in_scope = |way: &&MemberWay| scope.holds_namespace(&way.profile.namespace);
         let plugins = members.plugins.as_ref();
+        let secrets = places.iter();
+        let secrets = secrets.map(|place| secrets_path(place, names::LABEL_SECRET_PROFILE));
         Self {
+            hub,
             clock,
+            profiles,
+            secrets: secrets.collect(),
             turns: Semaphore::new(AT_ONCE),
             every,
             not_run: plugins.map(|_| "the run was stopped before".to_owned()),
@@ -96,9 +104,9 @@ impl MemberPoll {
     }
 
     /// Polls until the window is over, and each member at least once. May be cancelled: the samples so far stay.
-    pub async fn run(&mut self, from: Sources<'_>, over: watch::Receiver<bool>) {
-        let secrets = self.secret_attempts(from).await;
-        let (plugins, unlisted) = self.plugin_attempts(from).await;
+    pub async fn run(&mut self, over: watch::Receiver<bool>) {
+        let secrets = self.secret_attempts().await;
+        let (plugins, unlisted) = self.plugin_attempts().await;
         let mut all: BTreeMap<ObjectKey, Vec<MemberWay>> = BTreeMap::new();
         for way in self.members.ways.iter().cloned().chain(secrets).chain(plugins) {
             all.entry(way.profile.clone()).or_default().push(way);
@@ -114,14 +122,15 @@ impl MemberPoll {
     }
 
     /// Tries those credentials again that their members refused, and new ones, with the profiles as they are now: a manager may
-    /// have renewed them a moment ago. Deleted Secrets do not count.
-    pub async fn again(&mut self, from: Sources<'_>, profiles: impl Iterator<Item = &ClusterProfile>) {
+    /// have renewed them a moment ago. Deleted Secrets do not count. A list of Secrets may take at most `limit`.
+    pub async fn again(&mut self, profiles: impl Iterator<Item = &ClusterProfile>, limit: Duration) {
         if self.every.is_none() {
             return;
         }
+        self.hub.list_timeout = self.hub.list_timeout.min(limit);
         let mut attempts = Vec::new();
         if self.unread.is_none() {
-            attempts = self.secret_attempts(from).await;
+            attempts = self.secret_attempts().await;
         }
         // The list of Secrets may have failed just now. Then the earlier refusals count.
         let is_unread = self.unread.is_some();
@@ -147,19 +156,17 @@ impl MemberPoll {
         self.not_run = None;
     }
 
-    async fn secret_attempts(&mut self, from: Sources<'_>) -> Vec<MemberWay> {
+    async fn secret_attempts(&mut self) -> Vec<MemberWay> {
         if !self.members.from_secrets {
             return Vec::new();
         }
-        if from.places.is_empty() {
+        if self.secrets.is_empty() {
             self.unread = Some(NO_SECRETS);
             return Vec::new();
         }
-        let path = |place: &String| secrets_path(place, names::LABEL_SECRET_PROFILE);
-        let paths: Vec<String> = from.places.iter().map(path).collect();
         let is_called = |attempt: &MemberWay| self.members.hold(&attempt.profile);
         let read = |json: &[u8]| MemberWay::by_secret(json).filter(is_called);
-        let attempts = list_ways(from.hub, &paths, read).await;
+        let attempts = list_ways(&self.hub, &self.secrets, read).await;
         attempts.unwrap_or_else(|failure| {
             self.unread = Some(failure.to_string().into());
             Vec::new()
@@ -167,7 +174,7 @@ impl MemberPoll {
     }
 
     /// The plugins to be run or, if the profiles cannot be listed, why not.
-    async fn plugin_attempts(&self, from: Sources<'_>) -> (Vec<MemberWay>, Option<String>) {
+    async fn plugin_attempts(&self) -> (Vec<MemberWay>, Option<String>) {
         let Some(plugins) = &self.members.plugins else {
             return (Vec::new(), None);
         };
@@ -177,7 +184,7 @@ impl MemberPoll {
             let attempt = MemberWay::by_plugin(&profile, plugins)?;
             (self.scope.holds(&profile) && self.members.hold(&attempt.profile)).then_some(attempt)
         };
-        match list_ways(from.hub, from.profiles, read).await {
+        match list_ways(&self.hub, &self.profiles, read).await {
             Ok(attempts) => (attempts, None),
             Err(failure) => (Vec::new(), Some(failure.to_string())),
         }
@@ -191,12 +198,12 @@ impl MemberPoll {
             let record = record.into_inner();
             let profile = find_profile(&known, &name);
             // A Secret without a profile is a matter of its own.
-            if !record.is_given && profile.uid.is_empty() {
+            if !record.is_given() && profile.uid.is_empty() {
                 continue;
             }
             // Of two records, as of a Secret without the namespace, the one by the user's way counts.
             let before = members.entry(profile).or_default();
-            if before.looks.is_empty() || record.is_given {
+            if before.looks.is_empty() || record.is_given() {
                 *before = record;
             }
         }
@@ -223,6 +230,11 @@ impl MemberPoll {
 }
 
 impl MemberRecord {
+    /// Whether the user has given the way.
+    fn is_given(&self) -> bool {
+        self.way.as_ref().is_some_and(|way| way.credential().is_none())
+    }
+
     /// The member. One that never answered has no samples, but a gap.
     fn finish(mut self, profile: ObjectRef) -> (Member, Option<Gap>) {
         let has_answered = |look: &Look| MemberPart::ALL.iter().any(|part| look.has(*part));
@@ -238,7 +250,8 @@ impl MemberRecord {
             });
             self.looks.clear();
         }
-        let (way, looks) = (self.way, self.looks);
+        let way = self.way.map(|way| way.description).unwrap_or_default();
+        let looks = self.looks;
         (Member { profile, way, looks }, gap)
     }
 }
@@ -278,28 +291,25 @@ impl MemberPoll {
         ways: Vec<MemberWay>,
         mut over: watch::Receiver<bool>,
     ) {
-        let mut access: Option<(MemberWay, Option<Asker>)> = None;
+        let mut member = None;
         for way in ways {
+            let is_first = record.lock().way.is_none();
             let Some(with) = way.credential() else {
-                if access.is_none() {
-                    let mut record = record.lock();
-                    record.way.clone_from(&way.description);
-                    record.is_given = true;
-                    access = Some((way, None));
+                if is_first {
+                    record.lock().way = Some(way);
                 }
                 continue;
             };
             let _turn = self.turn().await;
-            let (tried, member) = way.try_out(with, &self.members.dial, self.clock).await;
-            if access.is_none() && member.is_some() {
-                record.lock().way.clone_from(&way.description);
-                access = Some((way, member));
-            } else if access.is_none() {
+            let (tried, opened) = way.try_out(with, &self.members.dial, self.clock).await;
+            if is_first && opened.is_some() {
+                (record.lock().way, member) = (Some(way), opened);
+            } else if is_first {
                 record.lock().closed = Some(describe(&tried));
             }
             self.tried.lock().push(tried);
         }
-        let Some((way, mut member)) = access else {
+        let Some(way) = record.lock().way.clone() else {
             return;
         };
         let began = Instant::now();

@@ -9,7 +9,7 @@ use super::{ATTEMPTS, Run, Unfinished};
 use crate::{
     connect::{Failure, retry},
     hub::{CollectError, NO_SECRETS, Wish, listed, places, probe},
-    members::{MemberPoll, Sources, endpoints},
+    members::{MemberPoll, endpoints},
 };
 
 /// In how many consumers' namespaces Secrets without the label are looked for.
@@ -97,15 +97,7 @@ impl Run<'_> {
             return;
         }
         self.progress.phase("calling the endpoints of profiles");
-        let places = self.secret_places();
-        let mut client = self.client();
-        client.list_timeout = client.list_timeout.min(self.patience.left());
-        let from = Sources {
-            hub: &client,
-            profiles: &[],
-            places: &places,
-        };
-        let again = asking.again(from, self.evidence.inventory());
+        let again = asking.again(self.evidence.inventory(), self.patience.left());
         if self.unless_stopped(again).await.is_some() {
             let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
@@ -133,24 +125,29 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
+    pub(super) fn member_poll(&self) -> MemberPoll {
+        let plan = self.plan;
         let path = |namespace| self.target.collection(ObjectKind::ClusterProfile, namespace);
-        let profiles: Vec<String> = places(&self.plan.scope.namespaces)
-            .into_iter()
-            .map(path)
-            .collect();
-        let from = Sources {
-            hub: &self.client(),
-            profiles: &profiles,
-            places: &self.secret_places(),
-        };
+        let profiles = places(&plan.scope.namespaces).into_iter().map(path).collect();
+        MemberPoll::new(
+            self.client(),
+            profiles,
+            &self.secret_places(),
+            &plan.members,
+            &plan.scope,
+            plan.observe,
+            self.clock,
+        )
+    }
+
+    pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
         let (stop, progress) = (self.stop.clone(), self.progress);
         let (over, is_over) = watch::channel(false);
         let asked = async {
             select! {
                 biased;
                 () = stop.cancelled() => {}
-                () = asking.run(from, is_over) => {}
+                () = asking.run(is_over) => {}
             }
             Ok(())
         };
