@@ -11,18 +11,10 @@ use crate::{
 };
 
 /// The objects that could be read, and those that could not.
+#[derive(Default)]
 pub(crate) struct Listed<T> {
     pub objects: Vec<T>,
     pub unreadable: Vec<Unreadable>,
-}
-
-impl<T> Default for Listed<T> {
-    fn default() -> Self {
-        Self {
-            objects: Vec::new(),
-            unreadable: Vec::new(),
-        }
-    }
 }
 
 impl<T> Listed<T> {

@@ -34,16 +34,10 @@ const EXAMPLE: &str = "give for each provider a name and an execConfig with apiV
 #[error("{0}")]
 pub struct ProvidersError(String);
 
-/// A plugin that is not on this machine.
+/// Why there is no program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoProgram {
-    /// The path leads to none.
-    #[error("its command {} is not a program", .0.display())]
-    Path(PathBuf),
-    /// The bare name is not found.
-    #[error("its command `{0}` is not on the PATH")]
-    Name(String),
-}
+#[error("its command {0}")]
+pub struct NoProgram(String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,14 +152,14 @@ pub(crate) fn find_program(command: &Path, folder: &Path) -> Result<PathBuf, NoP
         return if is_program(&place) {
             Ok(place)
         } else {
-            Err(NoProgram::Path(place))
+            Err(NoProgram(format!("{} is not a program", place.display())))
         };
     }
     let places = env::var_os("PATH").unwrap_or_default();
     let mut places = env::split_paths(&places).map(|place| place.join(command));
     places
         .find(|place| is_program(place))
-        .ok_or_else(|| NoProgram::Name(command.display().to_string()))
+        .ok_or_else(|| NoProgram(format!("`{}` is not on the PATH", command.display())))
 }
 
 fn is_program(path: &Path) -> bool {

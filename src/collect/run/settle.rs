@@ -86,10 +86,6 @@ impl Seen {
             cut_short: false,
         }
     }
-
-    fn settled_all(&self, until: Timestamp) -> Settled {
-        self.settled(until, &self.awaited)
-    }
 }
 
 impl Run<'_> {
@@ -146,7 +142,7 @@ impl Run<'_> {
         let now = self.clock.now();
         let settled = Settled {
             cut_short,
-            ..open.seen.settled_all(now)
+            ..open.seen.settled(now, &open.seen.awaited)
         };
         self.add_later(&open.seen, settled);
     }
@@ -155,7 +151,7 @@ impl Run<'_> {
     async fn until_settled(&mut self, seen: &Seen) {
         let mut asked = Instant::now();
         let (mut known, mut pause) = (seen.new_versions(), Duration::ZERO);
-        let mut left = seen.settled_all(seen.window_end).awaited();
+        let mut left = seen.settled(seen.window_end, &seen.awaited).awaited();
         while !self.stopped() {
             let now = self.clock.now();
             let elapsed = Duration::try_from(now.duration_since(seen.window_end)).unwrap_or_default();
@@ -163,7 +159,7 @@ impl Run<'_> {
             let is_due = asked.elapsed() >= ASK_AGAIN || seen.new_versions() != known;
             if is_due && asked.elapsed() >= pause {
                 (asked, known) = (Instant::now(), seen.new_versions());
-                self.add_later(seen, seen.settled_all(now));
+                self.add_later(seen, seen.settled(now, &seen.awaited));
                 let open = self.progress.open(&self.evidence);
                 left = seen.settled(now, &open).awaited();
                 pause = asked.elapsed() * SHARE;
