@@ -87,12 +87,12 @@ fn access_providers() -> String {
     "status.accessProviders".to_owned()
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct FindingWords {
+    /// Empty if the functions say it.
     pub(crate) message: String,
     /// Empty if the functions say it.
-    #[serde(default)]
     pub(crate) expected: String,
 }
 

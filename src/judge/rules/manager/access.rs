@@ -87,6 +87,11 @@ impl Entry<'_> {
         Finding::at_path(self.path(part), message)
     }
 
+    /// A finding on one of its fields, in the words of the rule's file.
+    pub(super) fn at_field(&self, part: &str, observed: impl Into<String>) -> Finding {
+        Finding::at_field(self.path(part), observed)
+    }
+
     /// The server; empty if unset.
     fn server(&self) -> Address<'_> {
         Address::split(self.provider.cluster.server.as_deref().unwrap_or_default())
@@ -105,10 +110,7 @@ pub(crate) fn provider_named(profile: &ClusterProfile, _: &Hub) -> Answer {
     Answer::each(all_entries(profile), |entry| {
         let name = &*entry.provider.name;
         if name.trim().is_empty() {
-            let finding = entry
-                .finding(".name", "access provider has no name")
-                .observed(ABSENT);
-            return Answer::broken(finding.expected("the name by which consumers select a plugin"));
+            return Answer::broken(entry.at_field(".name", ABSENT));
         }
         Answer::broken_if(!names.insert((entry.list, name)), || {
             let message = "two access providers in a list have the same name";
@@ -126,10 +128,8 @@ pub(crate) fn not_deprecated_only(profile: &ClusterProfile, _: &Hub) -> Answer {
         return Answer::NotApplicable;
     }
     Answer::broken_if(!has_replacement, || {
-        let message = "only the deprecated list credentialProviders is filled";
-        Finding::at_path("status.credentialProviders", message)
-            .expected("the same in status.accessProviders")
-            .observed(format!("{deprecated} in status.credentialProviders alone"))
+        let observed = format!("{deprecated} in status.credentialProviders alone");
+        Finding::at_field("status.credentialProviders", observed)
     })
 }
 
@@ -167,10 +167,8 @@ fn lengths_within_limits(entry: &Entry) -> Answer {
         let length = text.chars().count();
         Answer::broken_if(!limits.contains(&length), || {
             let at_least = if *limits.start() > 0 { "1 to " } else { "at most " };
-            entry
-                .finding(&path, "value is longer or shorter than v1alpha2 accepts")
-                .expected(format!("{at_least}{} characters", limits.end()))
-                .observed(format!("{length} characters"))
+            let finding = entry.at_field(&path, format!("{length} characters"));
+            finding.expected(format!("{at_least}{} characters", limits.end()))
         })
     })
 }
@@ -185,10 +183,8 @@ pub(crate) fn server_is_url(profile: &ClusterProfile, hub: &Hub) -> Answer {
         let Some(fault) = url_fault(server, Schemes::Of(&["https", "http"])) else {
             return Answer::Kept;
         };
-        let finding = entry
-            .finding(SERVER, format!("server {fault}"))
-            .expected("an absolute URL with a host, such as https://a.example:6443")
-            .observed(redacted_address(server));
+        let finding = entry.finding(SERVER, format!("server {fault}"));
+        let finding = finding.observed(redacted_address(server));
         Answer::all([finding.advisory_unless(needs_scheme || !lacks_only_scheme(server))])
     })
 }
@@ -209,10 +205,7 @@ pub(crate) fn server_told(profile: &ClusterProfile, _: &Hub) -> Answer {
     Answer::each(effective_entries(profile), |entry| {
         let server = entry.provider.cluster.server.as_deref();
         Answer::broken_if(server.unwrap_or_default().is_empty(), || {
-            let finding = entry.finding(SERVER, "access provider has no server");
-            finding
-                .expected("the URL by which consumers reach the member")
-                .observed(redacted_or_absent(server))
+            entry.at_field(SERVER, redacted_or_absent(server))
         })
     })
 }
@@ -222,9 +215,7 @@ pub(crate) fn tls_verified(profile: &ClusterProfile, _: &Hub) -> Answer {
     Answer::each(effective_entries(profile), |entry| {
         let is_unverified = entry.provider.cluster.insecure_skip_tls_verify == Some(true);
         let verifies = Answer::broken_if(is_unverified, || {
-            let message = "the server's certificate is not verified";
-            let finding = entry.finding(".cluster.insecure-skip-tls-verify", message);
-            finding.expected("false").observed("true")
+            entry.at_field(".cluster.insecure-skip-tls-verify", "true")
         });
         verifies.and(Answer::broken_if(entry.server().has_scheme("http"), || {
             let finding = entry.finding(SERVER, "server is accessed without TLS");
@@ -241,11 +232,7 @@ pub(crate) fn proxy_url_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer
             return Answer::Kept;
         };
         let finding = entry.finding(PROXY, format!("proxy {fault}"));
-        Answer::broken(
-            finding
-                .expected("an http, https or socks5 URL with a host")
-                .observed(redacted_address(proxy)),
-        )
+        Answer::broken(finding.observed(redacted_address(proxy)))
     })
 }
 
@@ -255,12 +242,7 @@ pub(crate) fn portable(profile: &ClusterProfile, _: &Hub) -> Answer {
         let name = entry.provider.cluster.tls_server_name.as_deref();
         let name = name.unwrap_or_default();
         let is_other_name = !name.is_empty() && !name.eq_ignore_ascii_case(entry.server().bare_host());
-        Answer::broken_if(is_other_name, || {
-            entry
-                .finding(SERVER_NAME, "released consumer libraries ignore tls-server-name")
-                .expected("a server whose certificate has the server's own name")
-                .observed(redacted(name))
-        })
+        Answer::broken_if(is_other_name, || entry.at_field(SERVER_NAME, redacted(name)))
     })
 }
 
@@ -272,11 +254,7 @@ pub(crate) fn no_local_paths(profile: &ClusterProfile, _: &Hub) -> Answer {
         let cluster = &entry.provider.cluster;
         let has_path = is_set(cluster.certificate_authority.as_deref());
         Answer::broken_if(has_path && !is_set(ca_data(cluster)), || {
-            let message = "access provider refers to a file that consumers do not have";
-            entry
-                .finding(".cluster.certificate-authority", message)
-                .expected("the certificates themselves, in certificate-authority-data")
-                .observed("a path")
+            entry.at_field(".cluster.certificate-authority", "a path")
         })
     })
 }
@@ -286,13 +264,11 @@ pub(crate) fn ca_data_is_certificates(profile: &ClusterProfile, hub: &Hub) -> An
     Answer::each(entries_with(profile, ca_data), |(entry, data)| {
         let has_certificate = !hub.validities.get(data, validities).is_empty();
         Answer::broken_if(!has_certificate, || {
-            entry
-                .finding(CA_DATA, "certificate-authority-data contains no certificate")
-                .expected("base64 of PEM with at least one X.509 certificate")
-                .observed(match decode_base64(data) {
-                    Some(pem) => format!("{} bytes without a certificate", pem.len()),
-                    None => format!("{} bytes that are not base64", data.len()),
-                })
+            let observed = match decode_base64(data) {
+                Some(pem) => format!("{} bytes without a certificate", pem.len()),
+                None => format!("{} bytes that are not base64", data.len()),
+            };
+            entry.at_field(CA_DATA, observed)
         })
     })
 }
@@ -308,14 +284,13 @@ pub(crate) fn ca_data_current(profile: &ClusterProfile, seen: Seen, hub: &Hub) -
         let is_valid =
             |(from, until): &(Micros, Micros)| from - CLOCKS_APART <= now && now <= until + CLOCKS_APART;
         Answer::broken_if(!all.iter().any(is_valid), || {
-            entry
-                .finding(CA_DATA, "no CA certificate is currently valid")
-                .expected(format!("a certificate that is valid at {}", timestamp(now)))
-                .observed(if now < from {
-                    format!("one not valid before {}", timestamp(from))
-                } else {
-                    format!("one expired at {}", timestamp(until))
-                })
+            let observed = if now < from {
+                format!("one not valid before {}", timestamp(from))
+            } else {
+                format!("one expired at {}", timestamp(until))
+            };
+            let finding = entry.at_field(CA_DATA, observed);
+            finding.expected(format!("a certificate that is valid at {}", timestamp(now)))
         })
     })
 }

@@ -71,12 +71,8 @@ fn address_violation(entry: &Entry, field: &str, text: &str, hub: &Hub) -> Optio
         return None;
     };
     let finding = entry.finding(&format!(".cluster.{field}"), format!("{field} {violation}"));
-    let finding = finding.expected("an address that every consumer can reach");
-    Some(
-        finding
-            .observed(redacted_address(text))
-            .advisory_unless(is_certain),
-    )
+    let finding = finding.observed(redacted_address(text));
+    Some(finding.advisory_unless(is_certain))
 }
 
 /// Whether the host is like `SERVICE.NAMESPACE`, and the hub has that namespace. A name of letters only does not count: it
@@ -156,9 +152,7 @@ fn holds_variable(text: &str) -> bool {
 /// `access/exec-extension-well-formed`: a provider has at most one exec extension, which is an object.
 pub(crate) fn exec_extension_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
     judge_extension(profile, EXTENSION_EXEC, |extension| {
-        Answer::broken_if(!extension.content.is_object(), || {
-            extension.wrong_type("exec extension is not an object", "an object")
-        })
+        Answer::broken_if(!extension.content.is_object(), || extension.wrong_type())
     })
 }
 
@@ -166,8 +160,7 @@ pub(crate) fn exec_extension_well_formed(profile: &ClusterProfile, _: &Hub) -> A
 pub(crate) fn additional_args_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
     judge_extension(profile, EXTENSION_ARGS, |extension| {
         let Json::Array(items) = &extension.content else {
-            let message = "additional arguments are not a list of strings";
-            return Answer::broken(extension.wrong_type(message, "a list of strings"));
+            return Answer::broken(extension.wrong_type());
         };
         let items = Answer::each(items.iter().enumerate(), |(index, item)| {
             extension.judge_item(&format!("[{index}]"), item, "additional argument is not a string")
@@ -180,8 +173,7 @@ pub(crate) fn additional_args_well_formed(profile: &ClusterProfile, _: &Hub) -> 
 pub(crate) fn additional_envs_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
     judge_extension(profile, EXTENSION_ENVS, |extension| {
         let Json::Object(fields) = &extension.content else {
-            let message = "additional variables are not a map of strings";
-            return Answer::broken(extension.wrong_type(message, "a map of strings"));
+            return Answer::broken(extension.wrong_type());
         };
         let fields = Answer::each(fields, |(name, value)| {
             extension.judge_item(&format!(".{name}"), value, "additional variable is not a string")
@@ -235,9 +227,8 @@ impl NamedExtension<'_> {
     }
 
     /// A finding on content of another type. Does not quote the content, which only the plugin understands.
-    fn wrong_type(&self, message: &str, expected: &str) -> Finding {
-        let finding = self.finding("", message).expected(expected);
-        finding.observed(type_name(&self.content))
+    fn wrong_type(&self) -> Finding {
+        self.finding("", "").observed(type_name(&self.content))
     }
 
     fn finding(&self, place: &str, message: &str) -> Finding {

@@ -68,11 +68,10 @@ pub(crate) fn name_in_use(profile: &ClusterProfile, _: &Hub) -> Vec<Arc<str>> {
 /// name are a warning.
 pub(crate) fn name_unique(_: &Arc<str>, namesakes: &[&ClusterProfile], _: &Hub) -> Answer {
     let finding = |[profile, other]: [&ClusterProfile; 2], message: &str| {
-        let name = &profile.metadata.name;
+        let observed = format!("{}, as has {}", profile.metadata.name, ObjectRef::from(other));
         Finding::on(profile, message)
             .at("metadata.name")
-            .expected("a name that no other cluster on the hub has")
-            .observed(format!("{name}, as has {}", ObjectRef::from(other)))
+            .observed(observed)
     };
     let pair_by = |property: &&str| differing_pair(namesakes, |profile| cluster_id(profile, property));
     let mut by_id = PROPERTIES_CLUSTER_ID.iter().filter_map(pair_by);
@@ -141,10 +140,8 @@ pub(crate) fn one_profile_per_cluster(
     Answer::all(others.iter().filter_map(|duplicate| {
         let (path, value) = shown(identity, identities(duplicate, hub), &of_first)?;
         let observed = format!("{value}, as in {}", ObjectRef::from(*first));
-        let finding = Finding::on(*duplicate, message.as_str())
-            .at(path)
-            .observed(observed);
-        Some(finding.expected("a cluster that no other profile describes"))
+        let finding = Finding::on(*duplicate, message.as_str()).at(path);
+        Some(finding.observed(observed))
     }))
 }
 

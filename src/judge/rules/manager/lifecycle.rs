@@ -35,15 +35,14 @@ pub(crate) fn join_fills_status(step: &Step) -> Answer {
             let listed = lacks.iter().map(|(path, value)| format!("{path} {value}"));
             let listed: Vec<String> = listed.collect();
             let path = lacks.first().map_or("status", |(path, _)| path);
-            Finding::at_path(path, "the status of a member that joined is incomplete")
-                .expected(match edition {
-                    Edition::Standard => "version, ControlPlaneHealthy, endpoints, and Joined True",
-                    _ => "version, ControlPlaneHealthy, and Joined True",
-                })
-                .observed(match profile {
-                    Some(_) => listed.join(", "),
-                    None => "no profile".to_owned(),
-                })
+            let observed = match profile {
+                Some(_) => listed.join(", "),
+                None => "no profile".to_owned(),
+            };
+            Finding::at_field(path, observed).expected(match edition {
+                Edition::Standard => "version, ControlPlaneHealthy, endpoints, and Joined True",
+                _ => "version, ControlPlaneHealthy, and Joined True",
+            })
         },
     )
 }

@@ -274,12 +274,8 @@ fn not_applied(owned: &ProgramFields, count: usize) -> Finding {
         subresource => format!(" of /{subresource}"),
     };
     let (operation, program) = (&owned.entry.operation, redacted(&owned.entry.manager));
-    let message = "several field managers write the status, and not all use server-side apply";
-    Finding::at_path(status_field(owned).unwrap_or("status"), message)
-        .expected("Apply")
-        .observed(format!(
-            "{operation}{endpoint} by {program}, one of {count} writers"
-        ))
+    let observed = format!("{operation}{endpoint} by {program}, one of {count} writers");
+    Finding::at_field(status_field(owned).unwrap_or("status"), observed)
 }
 
 /// The first part of the status that an entry owns.

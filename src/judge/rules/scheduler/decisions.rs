@@ -85,10 +85,8 @@ pub(crate) fn key_shared(step: &PlacementStep) -> Answer {
     }
     let wrong = cut.find_map(|state| Some((without_key(&state.slices)?, state.slices.len())));
     wrong.map_or(Answer::Kept, |(slice, count)| {
-        let message = "slice has no decision key, and its decision has several slices";
-        let finding = Finding::on(slice, message).at(label_path(LABEL_DECISION_KEY));
-        let expected = format!("one key for all {}", counted(count, "slice"));
-        Answer::broken(finding.expected(expected).observed(ABSENT))
+        let finding = Finding::at_field_of(slice, label_path(LABEL_DECISION_KEY), ABSENT);
+        Answer::broken(finding.expected(format!("one key for all {}", counted(count, "slice"))))
     })
 }
 
@@ -249,10 +247,9 @@ fn listed_twice(
     scope: &str,
 ) -> Finding {
     let (namespace, name) = (&cluster.namespace, &cluster.name);
-    Finding::on(slice, "the decision lists a cluster twice")
-        .at(format!("decisions[{place}].clusterProfileRef"))
-        .expected(format!("each cluster once in {scope}"))
-        .observed(format!("{namespace}/{name}, as in slice {}", first.metadata.name))
+    let path = format!("decisions[{place}].clusterProfileRef");
+    let observed = format!("{namespace}/{name}, as in slice {}", first.metadata.name);
+    Finding::at_field_of(slice, path, observed).expected(format!("each cluster once in {scope}"))
 }
 
 /// The longest absence that a reschedule explains: 10 s. A cluster that is absent for longer was dropped.
