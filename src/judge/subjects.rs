@@ -18,15 +18,17 @@ use crate::{
     time::Micros,
 };
 
-/// What one rule examined and found. [`Findings::conclude`] decides what counts only if nothing was examined or found.
+/// What one rule examined and found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// How many things (mostly objects) were examined.
     pub examined: usize,
-    list: Vec<Finding>,
+    pub(crate) list: Vec<Finding>,
     unknown: Vec<(WhenCounted, Reason)>,
-    not_asked: Option<Reason>,
-    not_applicable: Option<Reason>,
+    /// The required evidence that was not requested, if any. Counts only if nothing was examined.
+    pub(crate) not_asked: Option<Reason>,
+    /// Why the rule does not apply to anything, if so. Counts only if nothing was examined.
+    pub(crate) not_applicable: Option<Reason>,
     notes: Vec<Reason>,
     /// The objects that the rule cannot judge, by reason.
     unknown_objects: Vec<(Reason, FirstOf)>,
@@ -34,23 +36,6 @@ pub struct Findings {
     short: BTreeMap<String, Short>,
     /// The objects with a violation that was open at the end and not yet older than its grace period.
     open: Awaited,
-}
-
-/// What a rule examined and found in all of its evidence.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conclusion {
-    /// How many things (mostly objects) were examined.
-    pub examined: usize,
-    /// The violations and warnings, in their order.
-    pub list: Vec<Finding>,
-    /// Why the evidence was insufficient, each cause once.
-    pub doubts: Vec<Reason>,
-    /// The required evidence that was not requested, if any. Counts only if nothing was examined.
-    pub not_asked: Option<Reason>,
-    /// Why the rule does not apply to anything, if so. Counts only if nothing was examined.
-    pub not_applicable: Option<Reason>,
-    /// Notes for the report, for example which evidence was used.
-    pub notes: Vec<Reason>,
 }
 
 /// When a reason for insufficient evidence counts.
@@ -208,33 +193,31 @@ impl Findings {
         }
     }
 
-    /// Decides what depends on all of the evidence.
-    pub fn conclude(mut self) -> Conclusion {
-        self.unknown.retain(|(when, _)| match when {
-            WhenCounted::Always => true,
-            WhenCounted::NothingExamined => self.examined == 0,
-            WhenCounted::NothingFound => self.list.is_empty(),
-        });
+    /// Why the evidence is insufficient, each cause once.
+    pub(crate) fn doubts(&self) -> Vec<Reason> {
         let mut doubts: Vec<Reason> = Vec::new();
-        for (_, reason) in self.unknown {
-            if !doubts.contains(&reason) {
-                doubts.push(reason);
+        for (when, reason) in &self.unknown {
+            let is_counted = match when {
+                WhenCounted::Always => true,
+                WhenCounted::NothingExamined => self.examined == 0,
+                WhenCounted::NothingFound => self.list.is_empty(),
+            };
+            if is_counted && !doubts.contains(reason) {
+                doubts.push(reason.clone());
             }
         }
         let objects = self.unknown_objects.iter();
         doubts.extend(objects.map(|(reason, objects)| reason.after(objects)));
-        let short = self.short.into_iter().map(|(message, short)| {
-            let (objects, longest, grace) = (short.objects, Length(short.longest), Length(short.grace));
+        doubts
+    }
+
+    /// Notes for the report, for example which evidence was used.
+    pub(crate) fn notes(&self) -> Vec<Reason> {
+        let short = self.short.iter().map(|(message, short)| {
+            let (objects, longest, grace) = (&short.objects, Length(short.longest), Length(short.grace));
             format!("{objects}: {message}, but only for {longest}, within the grace period of {grace}").into()
         });
-        Conclusion {
-            examined: self.examined,
-            doubts,
-            not_asked: self.not_asked,
-            not_applicable: self.not_applicable,
-            notes: self.notes.into_iter().chain(short).collect(),
-            list: self.list,
-        }
+        self.notes.iter().cloned().chain(short).collect()
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
         verdict::{Decision, Judgement, RuleVerdict, Verdict},
     },
     reasons, rules,
-    rules::{Applies, Conclusion, Finding, Rule},
+    rules::{Applies, Finding, Findings, Rule},
 };
 
 /// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
@@ -86,17 +86,18 @@ fn verdicts<'e>(
     let evidence = hub.evidence;
     each(rules, evidence, |(rule, applies)| {
         if let Some((verdict, reasons)) = without_examining(rule, applies, evidence, selection) {
-            return RuleVerdict::of(rule, applies, verdict, reasons, Conclusion::default());
+            return RuleVerdict::of(rule, applies, verdict, reasons, Findings::default());
         }
         let mut known = known.iter().filter(|known| known.is_of_any_edition);
         if let Some(known) = known.find(|known| known.rule.id == rule.id) {
             return known.in_edition(applies, claim.strict);
         }
         let hub = Hub::in_claim(hub, claim);
-        let mut found = rule.findings_on(&hub).conclude();
-        found.doubts.extend(missing(rule, evidence));
-        let (verdict, reasons) = weigh(rule, applies, evidence, &found);
+        let found = rule.findings_on(&hub);
+        let doubts = [found.doubts(), missing(rule, evidence)].concat();
+        let (verdict, reasons) = weigh(rule, applies, evidence, &found, &doubts);
         RuleVerdict {
+            doubts,
             is_of_any_edition: !hub.asked_for_edition(),
             ..RuleVerdict::of(rule, applies, verdict, reasons, found)
         }
@@ -104,13 +105,13 @@ fn verdicts<'e>(
 }
 
 impl RuleVerdict {
-    /// The verdict on what a rule found.
+    /// The verdict on what a rule found, without doubts.
     fn of(
         rule: &'static Rule,
         applies: &'static Applies,
         verdict: Verdict,
         reasons: Vec<Reason>,
-        found: Conclusion,
+        found: Findings,
     ) -> Self {
         Self {
             rule,
@@ -118,10 +119,10 @@ impl RuleVerdict {
             verdict,
             examined: found.examined,
             reasons,
+            notes: found.notes(),
             findings: found.list,
             waived: Vec::new(),
-            doubts: found.doubts,
-            notes: found.notes,
+            doubts: Vec::new(),
             is_of_any_edition: false,
         }
     }
@@ -325,9 +326,15 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
 }
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
-fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
+fn weigh(
+    rule: &Rule,
+    applies: &Applies,
+    evidence: &Evidence,
+    found: &Findings,
+    doubts: &[Reason],
+) -> (Verdict, Vec<Reason>) {
     let strict = evidence.header.claim.strict;
-    if let Some(weighed) = weigh_found(applies, &found.list, &found.doubts, strict) {
+    if let Some(weighed) = weigh_found(applies, found.list(), doubts, strict) {
         return weighed;
     }
     // Without any object, neither an examined object of another client nor "not applicable" says anything about the implementation.

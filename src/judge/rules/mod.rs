@@ -45,5 +45,5 @@ pub use registry::{Rule, all, as_of, find};
 
 pub use crate::{
     engine::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings},
-    subjects::{Conclusion, Finding, Findings},
+    subjects::{Finding, Findings},
 };
