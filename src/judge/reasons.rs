@@ -34,18 +34,6 @@ pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(
     "the consumer's user is not configured, or another client uses it",
 );
 
-/// The consumer hands no arguments and variables of profiles to plugins.
-pub(crate) const PROFILE_ARGS_NOT_CLAIMED: Reason = Reason::known(
-    ReasonId::FeatureNotClaimed,
-    "the consumer does not claim to pass a profile's arguments or variables to plugins",
-);
-
-/// The consumer does not claim in which version of the protocol it runs its plugin.
-pub(crate) const EXEC_VERSION_NOT_CLAIMED: Reason = Reason::known(
-    ReasonId::FeatureNotClaimed,
-    "the consumer does not claim an apiVersion for its credential plugin",
-);
-
 /// The user declared that the implementation lacks a rule's feature.
 pub(crate) fn declared_absent(feature: Feature) -> Reason {
     Reason::of(

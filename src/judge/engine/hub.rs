@@ -206,7 +206,7 @@ impl<'e> WholeHub<'e> {
     }
 
     /// The run of a consumer on the testbed, or why it cannot be judged.
-    pub(super) fn consumer_run(&self) -> Result<&ConsumerRun<'e>, &Reason> {
+    pub(crate) fn consumer_run(&self) -> Result<&ConsumerRun<'e>, &Reason> {
         let run = self.consumer_run.get_or_init(|| ConsumerRun::of(self.evidence));
         run.as_ref()
     }

@@ -11,6 +11,8 @@ use jiff::civil::Date;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::consumer::expectations::ExemptConsumer;
+
 /// The facts of a rule, as its file under `suites/` gives them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -57,6 +59,9 @@ pub struct Facts {
     pub applies_to: Option<String>,
     /// The sort of the reason if there are no such things, where the user can change that.
     pub not_applicable: Option<ReasonId>,
+    /// The consumers that it does not judge.
+    #[serde(default)]
+    pub(crate) not_for: Vec<ExemptConsumer>,
     /// What its findings say where its functions do not say it.
     pub(crate) finding: Option<FindingWords>,
     /// What the findings say if the rule consists of expectations of a consumer's testbed.

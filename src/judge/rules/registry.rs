@@ -246,13 +246,13 @@ fn consumer() -> Vec<Binding> {
     "consumer-access/no-guess" => [],
     "consumer-access/list-by-version" => [],
     "consumer-access/ca-honoured" => [],
-    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured, "the run published no profile with a TLS server name").unless(expectations::outputs_only)],
+    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured, "the run published no profile with a TLS server name")],
     "consumer-access/proxy-honoured" => [],
     "consumer-exec/config-verbatim" => [plugin_runs(plugin::config_verbatim, "the consumer ran no plugin for a profile with a config")],
-    "consumer-exec/protocol-as-configured" => [plugin_runs(plugin::protocol_as_configured, "the consumer ran no plugin for a profile").unless(plugin::without_exec_version)],
-    "consumer-exec/profile-args-off-by-default" => [plugin_runs(plugin::profile_args_off_by_default, "the run published no profile with arguments or variables for the plugin").unless(plugin::with_profile_args)],
-    "consumer-exec/profile-args-as-told" => [plugin_runs(plugin::profile_args_as_told, "the run published no profile with arguments or variables for the plugin").unless(expectations::without_profile_args)],
-    "consumer-exec/nothing-leaks-between-profiles" => [plugin_runs(plugin::nothing_leaks_between_profiles, "the run published no profile with arguments or variables for the plugin").unless(expectations::without_profile_args)],
+    "consumer-exec/protocol-as-configured" => [plugin_runs(plugin::protocol_as_configured, "the consumer ran no plugin for a profile")],
+    "consumer-exec/profile-args-off-by-default" => [plugin_runs(plugin::profile_args_off_by_default, "the run published no profile with arguments or variables for the plugin")],
+    "consumer-exec/profile-args-as-told" => [plugin_runs(plugin::profile_args_as_told, "the run published no profile with arguments or variables for the plugin")],
+    "consumer-exec/nothing-leaks-between-profiles" => [plugin_runs(plugin::nothing_leaks_between_profiles, "the run published no profile with arguments or variables for the plugin")],
     "consumer-exec/expiry-renewed" => [],
     "consumer-exec/failure-isolated" => [],
     "consumer-exec/malformed-isolated" => [],
@@ -266,8 +266,8 @@ fn consumer() -> Vec<Binding> {
     "consumer-placement/all-slices" => [],
     "consumer-placement/references" => [],
     "consumer-placement/follows" => [],
-    "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere).unless(expectations::reads_no_placements)],
-    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "").unless(expectations::outputs_only)],
+    "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere)],
+    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "")],
     "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open, "the plugin issued no credential")],
     }
 }
@@ -329,6 +329,10 @@ impl Rule {
 
     pub(crate) fn findings_on(&self, hub: &Hub) -> Findings {
         let mut findings = self.no_findings();
+        if let Some(reason) = self.why_exempt(hub) {
+            findings.not_asked(reason);
+            return findings;
+        }
         for evaluator in &self.evaluators {
             evaluator.evaluate(hub, &mut findings);
         }
@@ -363,6 +367,12 @@ impl Rule {
         self.evaluators
             .first()
             .is_some_and(|evaluator| evaluator.judges_published_objects())
+    }
+
+    /// Why the rule does not judge the consumer of a run, if so.
+    fn why_exempt(&self, hub: &Hub) -> Option<Reason> {
+        let mut exempt = self.facts.not_for.iter();
+        exempt.find_map(|exempt| exempt.reason(&hub.consumer_run().ok()?.claims()))
     }
 
     /// Nothing examined yet: says what the rule applies to if there turns out to be no such thing.

@@ -4,8 +4,7 @@
 use std::{fmt, ops::RangeInclusive};
 
 use evidence::{
-    CallEvent, ConsumerSpec, Expectation, MemberCall, Output, PluginAnswer, PluginCall, ScenarioRun,
-    api::address::Address,
+    CallEvent, Expectation, MemberCall, Output, PluginAnswer, PluginCall, ScenarioRun, api::address::Address,
 };
 
 use super::{ConsumerRun, micros};
@@ -27,7 +26,6 @@ const REACHED_ANOTHER: &str = "the consumer reached the control of another scena
 /// What a rule that consists of expectations does differently from others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpecialCases {
-    pub(crate) skipped: fn(&ConsumerSpec) -> Option<Reason>,
     /// Why an expectation is not judged.
     pub(crate) unjudged: fn(&Case) -> Option<Reason>,
     pub(crate) is_warning: fn(&Case) -> bool,

@@ -191,19 +191,33 @@ impl<'e> ConsumerRun<'e> {
         }
     }
 
-    /// The least severe answer of all entries that may be the reason for a call, or a run of the plugin.
-    fn judge_call(
+    /// Judges calls, or runs of the plugin, each by the least severe answer of all entries that may be the reason for it. A
+    /// finding that differs in what was observed only is counted once.
+    fn judge_calls<C: 'e>(
         &self,
-        at: Timestamp,
-        is_for: impl Fn(&AccessProvider) -> bool,
-        check: impl Fn(&AccessEntry) -> Answer,
-    ) -> Answer {
-        let entries = self.entries_at(micros(at)).filter(|(_, entry)| is_for(entry));
-        let answers = entries.map(|(profile, provider)| {
-            let answer = check(&AccessEntry { run: self, provider });
-            answer.on(|| profile.into())
-        });
-        answers.min_by_key(severity).unwrap_or(Answer::NotApplicable)
+        calls: impl Iterator<Item = &'e C>,
+        at: fn(&C) -> Timestamp,
+        is_for: fn(&C, &AccessProvider) -> bool,
+        check: fn(&C, &AccessEntry) -> Answer,
+        findings: &mut Findings,
+    ) {
+        let mut reported = BTreeSet::new();
+        for call in calls {
+            let entries = self.entries_at(micros(at(call)));
+            let entries = entries.filter(|(_, entry)| is_for(call, entry));
+            let answers = entries.map(|(profile, provider)| {
+                let answer = check(call, &AccessEntry { run: self, provider });
+                answer.on(|| profile.into())
+            });
+            let answer = answers.min_by_key(severity).unwrap_or(Answer::NotApplicable);
+            let is_new = answer.findings().first().is_none_or(|finding| {
+                let object = finding.object.to_string();
+                reported.insert((object, finding.message.clone(), finding.expected.clone()))
+            });
+            if is_new {
+                findings.count(answer);
+            }
+        }
     }
 }
 
@@ -218,7 +232,6 @@ type JudgeRun = Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>;
 pub(crate) struct ConsumerRule {
     /// What did not happen if nothing was examined.
     nothing_happened: Cow<'static, str>,
-    skipped: fn(&ConsumerSpec) -> Option<Reason>,
     judges_around_gaps: bool,
     judge: JudgeRun,
 }
@@ -230,14 +243,9 @@ impl ConsumerRule {
     ) -> Self {
         Self {
             nothing_happened: nothing_happened.into(),
-            skipped: |_| None,
             judges_around_gaps: false,
             judge: Box::new(judge),
         }
-    }
-
-    pub(crate) fn unless(self, skipped: fn(&ConsumerSpec) -> Option<Reason>) -> Self {
-        Self { skipped, ..self }
     }
 }
 
@@ -258,11 +266,8 @@ pub(crate) fn connections(
 ) -> ConsumerRule {
     ConsumerRule::new(nothing_happened, move |run, findings| {
         let calls = run.member_calls().filter(|call| is_connection(call));
-        let answers = calls.map(|call| {
-            let is_for = |entry: &AccessProvider| call.url == server(entry);
-            run.judge_call(call.at, is_for, |entry| check(call, entry))
-        });
-        count_once(answers, findings);
+        let is_for = |call: &MemberCall, entry: &AccessProvider| call.url == server(entry);
+        run.judge_calls(calls, |call| call.at, is_for, check, findings);
     })
 }
 
@@ -272,12 +277,10 @@ pub(crate) fn plugin_runs(
     nothing_happened: &'static str,
 ) -> ConsumerRule {
     ConsumerRule::new(nothing_happened, move |run, findings| {
-        let answers = run.plugin_runs().map(|call| {
-            let is_for =
-                |entry: &AccessProvider| *entry.name == *call.provider && is_run_for(call, server(entry));
-            run.judge_call(call.at, is_for, |entry| check(call, entry))
-        });
-        count_once(answers, findings);
+        let is_for = |call: &PluginCall, entry: &AccessProvider| {
+            *entry.name == *call.provider && is_run_for(call, server(entry))
+        };
+        run.judge_calls(run.plugin_runs(), |call| call.at, is_for, check, findings);
     })
 }
 
@@ -292,7 +295,6 @@ pub(crate) fn consumer_writes(kind: ObjectKind, check: fn(&ConsumerWrites) -> An
 /// A rule that consists of expectations: rows of the scenarios. It has no function.
 pub(crate) fn expectations(rule: &'static str, words: ExpectationWords, cases: SpecialCases) -> ConsumerRule {
     ConsumerRule {
-        skipped: cases.skipped,
         judges_around_gaps: true,
         ..ConsumerRule::new(words.nothing_happened.clone(), move |run, findings| {
             expectation::evaluate(run, rule, &words, &cases, findings);
@@ -309,24 +311,7 @@ impl Evaluate for ConsumerRule {
         findings.nothing_happened(self.nothing_happened.clone());
         match hub.consumer_run() {
             Err(reason) => findings.cannot_tell(reason.clone()),
-            Ok(run) => match (self.skipped)(&run.claims()) {
-                Some(reason) => findings.not_asked(reason),
-                None => (self.judge)(run, findings),
-            },
-        }
-    }
-}
-
-/// Counts answers about calls. A finding that differs in what was observed only is counted once.
-fn count_once(answers: impl Iterator<Item = Answer>, findings: &mut Findings) {
-    let mut reported = BTreeSet::new();
-    for answer in answers {
-        let is_new = answer.findings().first().is_none_or(|finding| {
-            let object = finding.object.to_string();
-            reported.insert((object, finding.message.clone(), finding.expected.clone()))
-        });
-        if is_new {
-            findings.count(answer);
+            Ok(run) => (self.judge)(run, findings),
         }
     }
 }

@@ -1,88 +1,94 @@
-//! The special cases of rules that consist of expectations. The words of their findings are in the rule files.
+//! The consumers that rules do not judge, and the special cases of rules that consist of expectations. The words of their
+//! findings are in the rule files.
 
 use evidence::{ConsumerSpec, MentionLocation, PluginAnswer};
+use serde::Deserialize;
 
 use crate::{
     engine::consumer::{Case, SpecialCases},
-    reasons::PROFILE_ARGS_NOT_CLAIMED,
     rules::prelude::*,
 };
 
-pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
-    let (suite, name) = rule.split_once('/').unwrap_or_default();
-    SpecialCases {
-        skipped: match (suite, name) {
-            ("consumer-identity", _) => without_conflicts,
-            ("consumer-placement", _) => without_placements,
-            (_, "no-guess") => with_fallback,
-            (_, "access-revoked") => |consumer| with_fallback(consumer).or_else(|| one_shot(consumer)),
-            (_, "profile-gone") => one_shot,
-            (_, "heartbeats-harmless" | "expiry-renewed") => {
-                |consumer| one_shot(consumer).or_else(|| outputs_only(consumer))
+/// A sort of consumers that some rules do not judge, by what a consumer's author says of it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ExemptConsumer {
+    AllProfileArgs,
+    Fallback,
+    NoConflicts,
+    NoExecVersion,
+    NoHealthGate,
+    NoPlacements,
+    NoProfileArgs,
+    OneShot,
+    OutputsOnly,
+    /// It acts on other profiles too, so it does not show which decisions it read.
+    PlacementsAndOthers,
+}
+
+impl ExemptConsumer {
+    /// Why a rule does not judge a consumer, if it is of this sort.
+    pub(in crate::rules) fn reason(self, consumer: &ConsumerSpec) -> Option<Reason> {
+        self.holds_of(consumer).then(|| match self {
+            Self::NoExecVersion | Self::NoProfileArgs => {
+                Reason::of(ReasonId::FeatureNotClaimed, self.words())
             }
-            (
-                _,
-                "ca-honoured"
-                | "tls-server-name-honoured"
-                | "proxy-honoured"
-                | "config-verbatim"
-                | "failure-isolated",
-            ) => outputs_only,
-            (_, "nothing-leaks-between-profiles") => without_profile_args,
-            (_, "unhealthy-not-dispatched") => without_health_gate,
-            _ => |_| None,
-        },
-        unjudged: match name {
-            "failure-isolated" => without_failed_plugin,
-            "tls-server-name-honoured" | "config-verbatim" => without_calls,
-            "restart-no-orphans" => why_not_stopped,
-            _ => |_| None,
-        },
-        is_warning: match name {
-            "namespaces-apart" => has_warned,
-            _ => |_| false,
-        },
+            _ => self.words().into(),
+        })
+    }
+
+    fn holds_of(self, consumer: &ConsumerSpec) -> bool {
+        match self {
+            Self::AllProfileArgs => consumer.profile_args && consumer.profile_envs,
+            Self::Fallback => consumer.fallback.is_some(),
+            Self::NoConflicts => !consumer.actions_conflict,
+            Self::NoExecVersion => consumer.exec_api_version.is_none(),
+            Self::NoHealthGate => !consumer.gates_on_health,
+            Self::NoPlacements => !consumer.reads_placements(),
+            Self::NoProfileArgs => !consumer.profile_args && !consumer.profile_envs,
+            Self::OneShot => consumer.one_shot,
+            Self::OutputsOnly => consumer.outputs_only,
+            Self::PlacementsAndOthers => !consumer.acts_on_placements_alone(),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::AllProfileArgs => {
+                "the consumer claims to pass a profile's arguments and variables to plugins"
+            }
+            Self::Fallback => "the consumer has its own fallback for members without a known provider",
+            Self::NoConflicts => {
+                "the consumer does not claim that its actions on several profiles of a member conflict, so it may act on each profile"
+            }
+            Self::NoExecVersion => "the consumer does not claim an apiVersion for its credential plugin",
+            Self::NoHealthGate => "the consumer does not claim to skip members that are not healthy",
+            Self::NoPlacements => "the consumer does not claim to read PlacementDecisions",
+            Self::NoProfileArgs => {
+                "the consumer does not claim to pass a profile's arguments or variables to plugins"
+            }
+            Self::OneShot => "the consumer is one-shot; continuous behavior cannot be observed",
+            Self::OutputsOnly => "the consumer only writes outputs; it calls no member and runs no plugin",
+            Self::PlacementsAndOthers => {
+                "the consumer also acts on profiles outside decisions, so its calls do not show which decisions it reads"
+            }
+        }
     }
 }
 
-fn without_health_gate(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer does not claim to skip members that are not healthy";
-    (!consumer.gates_on_health).then(|| reason.into())
-}
-
-fn without_conflicts(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer does not claim that its actions on several profiles of a member conflict, so it may act on each profile";
-    (!consumer.actions_conflict).then(|| reason.into())
-}
-
-fn with_fallback(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer has its own fallback for members without a known provider";
-    consumer.fallback.is_some().then(|| reason.into())
-}
-
-fn one_shot(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer is one-shot; continuous behavior cannot be observed";
-    consumer.one_shot.then(|| reason.into())
-}
-
-pub(in crate::rules) fn outputs_only(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer only writes outputs; it calls no member and runs no plugin";
-    consumer.outputs_only.then(|| reason.into())
-}
-
-pub(in crate::rules) fn without_profile_args(consumer: &ConsumerSpec) -> Option<Reason> {
-    (!consumer.profile_args && !consumer.profile_envs).then_some(PROFILE_ARGS_NOT_CLAIMED)
-}
-
-/// A consumer that acts on other profiles too does not show which decisions it read.
-fn without_placements(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer also acts on profiles outside decisions, so its calls do not show which decisions it reads";
-    let is_mixed = !consumer.acts_on_placements_alone();
-    reads_no_placements(consumer).or_else(|| is_mixed.then(|| reason.into()))
-}
-
-pub(in crate::rules) fn reads_no_placements(consumer: &ConsumerSpec) -> Option<Reason> {
-    (!consumer.reads_placements()).then(|| "the consumer does not claim to read PlacementDecisions".into())
+pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
+    SpecialCases {
+        unjudged: match rule {
+            "consumer-exec/failure-isolated" => without_failed_plugin,
+            "consumer-access/tls-server-name-honoured" | "consumer-exec/config-verbatim" => without_calls,
+            "consumer-change/restart-no-orphans" => why_not_stopped,
+            _ => |_| None,
+        },
+        is_warning: match rule {
+            "consumer-scope/namespaces-apart" => has_warned,
+            _ => |_| false,
+        },
+    }
 }
 
 /// Refusing the second of two profiles does no harm if an Event of its namespace says so.

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::{
     engine::consumer::{AccessEntry, ConsumerRun, without_dot},
-    reasons::EXEC_VERSION_NOT_CLAIMED,
     rules::prelude::*,
     text::redacted_under,
 };
@@ -137,18 +136,6 @@ pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry:
         let observed = format!("{sent} in a connection to {url} at {at}");
         Finding::at_field(TLS_SERVER_NAME, observed).expected(redacted(name))
     })
-}
-
-/// Why the version of the protocol is not judged.
-pub(in crate::rules) fn without_exec_version(consumer: &ConsumerSpec) -> Option<Reason> {
-    let version = &consumer.exec_api_version;
-    version.is_none().then_some(EXEC_VERSION_NOT_CLAIMED)
-}
-
-/// Why it is not judged that arguments and variables are off.
-pub(in crate::rules) fn with_profile_args(consumer: &ConsumerSpec) -> Option<Reason> {
-    let reason = "the consumer claims to pass a profile's arguments and variables to plugins";
-    (consumer.profile_args && consumer.profile_envs).then(|| reason.into())
 }
 
 /// What an entry adds to the run of its plugin.
