@@ -24,65 +24,43 @@ use crate::{
 /// The path of the label that says what a function answers.
 const ANSWER_PATH: &str = "metadata.labels[answer]";
 
+/// Rules of an edition: each with the evidence that it needs.
+macro_rules! rules {
+    ($edition:literal: $($id:literal, $needs:literal => $evaluator:expr,)*) => {
+        vec![$(rule($id, $edition, $needs, $evaluator)),*]
+    };
+}
+
 /// All test rules.
 pub(super) static RULES: LazyLock<Vec<Rule>> =
     LazyLock::new(|| profile_rules().into_iter().chain(slice_rules()).collect());
 
 fn profile_rules() -> Vec<Rule> {
-    let answer_after_break = step(Scenario::Outage, DriverAction::Break, answered_after_break);
-    vec![
-        on_profiles("test/state", "inventory", state(labelled_answer)),
-        on_profiles(
-            "test/state-without-grace",
-            "inventory",
-            state(labelled_answer).grace(0),
-        ),
-        on_profiles(
-            "test/state-filled-later",
-            "inventory",
-            state(labelled_answer).filled_later(),
-        ),
-        on_profiles(
-            "test/state-of-others",
-            "inventory",
-            state(labelled_answer).of_others(),
-        ),
-        on_profiles("test/group", "inventory", group(group_key, one_profile)),
-        on_profiles("test/stable", "inventory", stable(answer_value)),
-        on_profiles(
-            "test/change",
-            "timeline",
-            change(changed_answer, "no label changed"),
-        ),
-        on_profiles("test/creation", "timeline", creation(labelled_answer)),
-        on_profiles("test/step", "driver", answer_after_break),
-        on_profiles("test/once", "inventory", once(all_answers)),
-        on_profiles("test/member", "members", member(answer_or_version)),
-        on_profiles(
-            "test/endpoint-calls",
-            "members",
-            endpoint_calls(any_call_answered),
-        ),
-        on_profiles("test/plugin-runs", "plugins", plugin_logins(no_login_refused)),
-        on_profiles("test/writes", "inventory", writes(Count::Changing, few_writes)),
-    ]
+    rules! { "standard":
+        "test/state", "inventory" => state(labelled_answer),
+        "test/state-without-grace", "inventory" => state(labelled_answer).grace(0),
+        "test/state-filled-later", "inventory" => state(labelled_answer).filled_later(),
+        "test/state-of-others", "inventory" => state(labelled_answer).of_others(),
+        "test/group", "inventory" => group(group_key, one_profile),
+        "test/stable", "inventory" => stable(answer_value),
+        "test/change", "timeline" => change(changed_answer, "no label changed"),
+        "test/creation", "timeline" => creation(labelled_answer),
+        "test/step", "driver" => step(Scenario::Outage, DriverAction::Break, answered_after_break),
+        "test/once", "inventory" => once(all_answers),
+        "test/member", "members" => member(answer_or_version),
+        "test/endpoint-calls", "members" => endpoint_calls(any_call_answered),
+        "test/plugin-runs", "plugins" => plugin_logins(no_login_refused),
+        "test/writes", "inventory" => writes(Count::Changing, few_writes),
+    }
 }
 
 fn slice_rules() -> Vec<Rule> {
-    vec![
-        on_slices("test/slice", slice(labelled_answer_of_slice)),
-        on_slices("test/decision", decision(one_slice)),
-        on_slices("test/reference", reference(existing_profile).grace(60 * SECOND)),
-        on_slices("test/history", history(no_return)),
-    ]
-}
-
-fn on_profiles(id: &'static str, needs: &str, evaluator: impl Evaluate + 'static) -> Rule {
-    rule(id, "standard", needs, evaluator)
-}
-
-fn on_slices(id: &'static str, evaluator: impl Evaluate + 'static) -> Rule {
-    rule(id, "placement-2025-09", "placement-decisions", evaluator)
+    rules! { "placement-2025-09":
+        "test/slice", "placement-decisions" => slice(labelled_answer_of_slice),
+        "test/decision", "placement-decisions" => decision(one_slice),
+        "test/reference", "placement-decisions" => reference(existing_profile).grace(60 * SECOND),
+        "test/history", "placement-decisions" => history(no_return),
+    }
 }
 
 fn rule(id: &'static str, edition: &str, needs: &str, evaluator: impl Evaluate + 'static) -> Rule {

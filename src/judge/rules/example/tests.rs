@@ -1,64 +1,45 @@
 use evidence::api::Edition;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::*;
 use crate::rules;
 
-fn refusal(example: Value) -> String {
-    Example::parse(&example, Edition::Standard)
-        .expect_err("no world")
-        .to_string()
+fn refusal(text: &str) -> String {
+    let example: Value = serde_saphyr::from_str(&format!("{{name: e, {text}}}")).expect("YAML");
+    let refused = Example::parse(&example, Edition::Standard);
+    refused.expect_err("no world").to_string()
 }
 
 #[test]
 fn what_is_not_understood_is_refused() {
-    let cases = [
-        (json!({"name": "e", "passes": [{"metadatas": {}}], "x": 1}), "`x`"),
+    for (example, reason) in [
+        ("passes: [{metadatas: {}}], x: 1", "`x`"),
+        ("passes: [{metadata: {label: {a: b}}}]", "metadata.label`"),
         (
-            json!({"name": "e", "passes": [{"metadata": {"label": {"a": "b"}}}]}),
-            "metadata.label`",
-        ),
-        (
-            json!({"name": "e", "passes": [{"status": {"conditions": [{"type": "Joined", "states": "True"}]}}]}),
+            "passes: [{status: {conditions: [{type: Joined, states: 'True'}]}}]",
             "status.conditions.0.states`",
         ),
-        (json!({"name": "e", "passes": {"profile": [{}]}}), "`profile`"),
+        ("passes: {profile: [{}]}", "`profile`"),
         (
-            json!({"name": "e", "passes": {"secrets": [{"servers": "x"}]}}),
+            "passes: {secrets: [{servers: x}]}",
             "unknown key `secrets.0.servers`",
         ),
         (
-            json!({"name": "e", "passes": {"requests": [{"codes": 4}]}}),
+            "passes: {requests: [{codes: 4}]}",
             "unknown key `requests.events.0.codes`",
         ),
-        (json!({"name": "e", "passes": [], "fails": []}), "exactly one of"),
+        ("passes: [], fails: []", "exactly one of"),
+        ("passes: [], skipped: null", "exactly one of"),
+        ("passes: [], findings: 1", "`fails` only"),
+        ("passes: [{spec: {displayName: '${soon}'}}]", "`${soon}`"),
+        ("passes: [{spec: {displayName: '${CA lost}'}}]", "`${CA lost}`"),
         (
-            json!({"name": "e", "passes": [], "skipped": null}),
-            "exactly one of",
-        ),
-        (json!({"name": "e", "passes": [], "findings": 1}), "`fails` only"),
-        (
-            json!({"name": "e", "passes": [{"spec": {"displayName": "${soon}"}}]}),
-            "`${soon}`",
-        ),
-        (
-            json!({"name": "e", "passes": [{"spec": {"displayName": "${CA lost}"}}]}),
-            "`${CA lost}`",
-        ),
-        (
-            json!({"name": "e", "passes": {"steps": [{"at": "1m", "delete": "b"}]}}),
+            "passes: {steps: [{at: 1m, delete: b}]}",
             "no ClusterProfile default/b",
         ),
-        (
-            json!({"name": "e", "passes": {"steps": [{"at": "11m", "delete": "a"}]}}),
-            "after the end",
-        ),
-        (
-            json!({"name": "e", "passes": [{}, {}]}),
-            "already is a ClusterProfile default/a",
-        ),
-    ];
-    for (example, reason) in cases {
+        ("passes: {steps: [{at: 11m, delete: a}]}", "after the end"),
+        ("passes: [{}, {}]", "already is a ClusterProfile default/a"),
+    ] {
         let message = refusal(example);
         assert!(
             message.starts_with("failed to read the example `e`: "),

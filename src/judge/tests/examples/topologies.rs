@@ -13,7 +13,7 @@ use std::{
 
 use evidence::{
     Digester,
-    api::{Edition, Feature},
+    api::{Edition, Feature, Role},
     read_input,
 };
 use judge::{RuleVerdict, Selection, Verdict, judge, rules};
@@ -116,23 +116,23 @@ fn describe((verdict, findings): &Outcome) -> String {
     text
 }
 
+/// The fixtures of placements are what the stories of KEP-5313 describe.
 #[rstest]
 fn a_fixture_has_the_findings_that_it_deserves(
     #[files("../../fixtures/topologies/*.yaml")]
     #[files("../../fixtures/managers/*.yaml")]
+    #[files("../../fixtures/placements/*.yaml")]
     path: PathBuf,
-    #[values(Edition::Standard, Edition::Y2026M07, Edition::Y2026M09)] edition: Edition,
 ) {
-    check(&path, edition);
-}
-
-/// The same for schedulers: what the stories of KEP-5313 describe.
-#[rstest]
-fn a_fixture_of_placements_has_the_findings_that_it_deserves(
-    #[files("../../fixtures/placements/*.yaml")] path: PathBuf,
-    #[values(Edition::Placement2025M09, Edition::Placement2026M09)] edition: Edition,
-) {
-    check(&path, edition);
+    let is_of_schedulers = path.parent().is_some_and(|folder| folder.ends_with("placements"));
+    let role = if is_of_schedulers {
+        Role::Scheduler
+    } else {
+        Role::Manager
+    };
+    for edition in role.editions() {
+        check(&path, edition);
+    }
 }
 
 fn check(path: &Path, edition: Edition) {

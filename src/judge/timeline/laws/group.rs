@@ -1,12 +1,10 @@
 //! Objects that share a key.
 
-use std::cell::Cell;
-
 use evidence::{Evidence, ProfileHistory};
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    GRACE, assert_law, bad_intervals, contradict,
+    GRACE, assert_decided, assert_law, bad_intervals, contradict,
     course::{Course, Is, courses, evidence_of},
     histories, is_bad, not_settled, settled, timeline, watched, without_writers,
 };
@@ -87,25 +85,14 @@ fn yes_and_no_hold_for_every_group() {
 
 #[test]
 fn complete_evidence_decides_a_group() {
-    let (asked, undecided) = (Cell::new(0), Cell::new(0));
-    let holds = |courses: Vec<Course>| {
+    assert_decided(groups(0), 20, |courses| {
         let complete: Vec<Course> = courses.into_iter().map(Course::complete).collect();
-        let Some(evidence) = evidence_of(&complete) else {
-            return Ok(());
-        };
-        let intervals = wrong_intervals(&evidence);
-        // How long a violation in the first list had lasted, no watch shows.
-        if intervals.is_open() || intervals.counts_from < super::BEGINS {
-            return Ok(());
-        }
-        asked.set(asked.get() + 1);
-        let answer = intervals.longer_than(GRACE);
-        undecided.set(undecided.get() + usize::from(matches!(answer, Certainty::Unknown(_))));
-        Ok(())
-    };
-    assert_law(groups(0), holds);
-    let (asked, undecided) = (asked.get(), undecided.get());
-    assert!(undecided * 20 < asked, "{undecided} of {asked}");
+        let intervals = wrong_intervals(&evidence_of(&complete)?);
+        // No watch shows how long a violation in the first list had lasted.
+        let is_asked = !intervals.is_open() && intervals.counts_from >= super::BEGINS;
+        let answer = is_asked.then(|| intervals.longer_than(GRACE))?;
+        Some(!matches!(answer, Certainty::Unknown(_)))
+    });
 }
 
 /// Whether an object changed so shortly before a moment that the watch may report it afterwards.

@@ -19,39 +19,21 @@ const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
 const LOST: [i64; 5] = [2, 30, 61, 130, 400];
 
 /// Examples with another verdict if the watch is late.
-const IN_TIME: [(&str, &str); 2] = [
-    (
-        "lifecycle/join-fills-status",
-        "the watch reports the filled status eight seconds after the deadline",
-    ),
+const IN_TIME: [&str; 2] = [
+    "lifecycle/join-fills-status: the watch reports the filled status eight seconds after the deadline",
     // A late watch shortens the time in which the cluster is in no slice.
-    (
-        "placement-updates/no-torn-reschedule",
-        "a cluster is dropped, and selected again after 16 s",
-    ),
+    "placement-updates/no-torn-reschedule: a cluster is dropped, and selected again after 16 s",
 ];
 
 /// Examples whose remaining evidence keeps the rule.
-const KEPT: [(&str, &str); 4] = [
+const KEPT: [&str; 4] = [
     // The profile was created and filled within the gap.
-    (
-        "conditions/status-follows-joined",
-        "the health is missing for three minutes after joining",
-    ),
-    (
-        "conditions/status-follows-joined",
-        "the health disappears when the version appears",
-    ),
+    "conditions/status-follows-joined: the health is missing for three minutes after joining",
+    "conditions/status-follows-joined: the health disappears when the version appears",
     // The profile may have changed so lately that the Secret is excused.
-    (
-        "consumers/kubeconfig-points-at-member",
-        "the profile changed its endpoint eight minutes ago",
-    ),
+    "consumers/kubeconfig-points-at-member: the profile changed its endpoint eight minutes ago",
     // Of changes that arrive together, the order is unknown.
-    (
-        "placement-updates/no-torn-reschedule",
-        "a cluster is removed from its old slice first",
-    ),
+    "placement-updates/no-torn-reschedule: a cluster is removed from its old slice first",
 ];
 
 /// When the watch may be disturbed: around each change.
@@ -146,36 +128,18 @@ const TOOL: &str = "delivery-tool";
 const ANNOTATION: &str = "delivery.example.com/tracking";
 
 /// Examples in which it matters.
-const MATTERS: [(&str, &str); 7] = [
+const MATTERS: [&str; 7] = [
     // The tool may be the manager: its write would be the eleventh.
-    (
-        "updates/writes-within-burst",
-        "ten writes at once, of labels and status",
-    ),
+    "updates/writes-within-burst: ten writes at once, of labels and status",
     // A write of the tool that arrives before older ones contradicts the hub's clock.
-    (
-        "updates/status-writes-within-budget",
-        "twelve writes with server timestamps 30 s apart that arrive together",
-    ),
+    "updates/status-writes-within-budget: twelve writes with server timestamps 30 s apart that arrive together",
     // Something was written, so that there is something to examine.
-    ("conditions/transition-time-kept", "no change during the watch"),
+    "conditions/transition-time-kept: no change during the watch",
     // A write to the profile of another manager is a warning.
-    (
-        "lifecycle/foreign-profiles-untouched",
-        "no client changes the profile",
-    ),
-    (
-        "lifecycle/foreign-profiles-untouched",
-        "the run fills the status, and deletes the profile at the end",
-    ),
-    (
-        "lifecycle/foreign-profiles-untouched",
-        "a new resourceVersion without a change",
-    ),
-    (
-        "lifecycle/foreign-profiles-untouched",
-        "the manager's own profiles change in the meantime",
-    ),
+    "lifecycle/foreign-profiles-untouched: no client changes the profile",
+    "lifecycle/foreign-profiles-untouched: the run fills the status, and deletes the profile at the end",
+    "lifecycle/foreign-profiles-untouched: a new resourceVersion without a change",
+    "lifecycle/foreign-profiles-untouched: the manager's own profiles change in the meantime",
 ];
 
 /// Evidence of a hub on which a tool annotates all profiles that there are then.

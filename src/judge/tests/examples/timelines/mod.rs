@@ -45,8 +45,12 @@ fn assert_exceptions<T: Ord + Debug>(found: &BTreeSet<T>, known: &BTreeSet<T>) {
     }
 }
 
-/// Examples by their rules and names.
-type Named = BTreeSet<(&'static str, String)>;
+/// Examples by their rules and names: `suite/rule: an example`.
+type Named = BTreeSet<String>;
+
+fn name_of(rule: &Rule, example: &Example) -> String {
+    format!("{}: {}", rule.id, example.name)
+}
 
 /// The examples with a case for which something holds, and the number of cases that were tried.
 fn examples_with<T>(
@@ -59,7 +63,7 @@ fn examples_with<T>(
         let evidence = example.evidence();
         for case in sampled(example, cases(rule, evidence)) {
             if holds(rule, evidence, case) {
-                found.insert((rule.id, example.name.clone()));
+                found.insert(name_of(rule, example));
             }
             tried += 1;
         }
@@ -89,11 +93,8 @@ fn finds(rule: &Rule, evidence: &Evidence) -> bool {
     judged.findings.iter().any(|finding| !finding.advisory)
 }
 
-fn named(examples: &[(&'static str, &str)]) -> Named {
-    examples
-        .iter()
-        .map(|(rule, example)| (*rule, (*example).to_owned()))
-        .collect()
+fn named(examples: &[&str]) -> Named {
+    examples.iter().map(|example| (*example).to_owned()).collect()
 }
 
 fn seconds(seconds: i64) -> SignedDuration {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     SAMPLE, assert_exceptions, examples_with, finds, judged,
     less::{as_of, set_back, since},
-    moments, named, sampled,
+    moments, name_of, named, sampled,
 };
 use crate::examples;
 
@@ -18,21 +18,12 @@ use crate::examples;
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that depend on earlier evidence.
-const BEFORE: [(&str, &str); 4] = [
+const BEFORE: [&str; 4] = [
     // A slice that refers to no profile; the deletion of the profile was not observed.
-    ("placement-references/resolve", "a profile that is deleted later"),
-    (
-        "placement-references/resolve",
-        "the scheduler writes a list with a deleted profile again",
-    ),
-    (
-        "placement-references/resolve",
-        "a cluster without a profile moves to another slice",
-    ),
-    (
-        "placement-references/resolve",
-        "all slices get new names after the deletion of a profile",
-    ),
+    "placement-references/resolve: a profile that is deleted later",
+    "placement-references/resolve: the scheduler writes a list with a deleted profile again",
+    "placement-references/resolve: a cluster without a profile moves to another slice",
+    "placement-references/resolve: all slices get new names after the deletion of a profile",
 ];
 
 /// How late an example may report what happened in a gap. A first list reports it immediately.
@@ -68,12 +59,9 @@ fn a_later_beginning_breaks_no_rule() {
 }
 
 /// Examples that pass, and violate their rule in a run that ends too soon.
-const TOO_SOON: [(&str, &str); 1] = [
+const TOO_SOON: [&str; 1] = [
     // A profile is missing until it is created.
-    (
-        "identity/expected-profiles",
-        "a profile was created just before the end",
-    ),
+    "identity/expected-profiles: a profile was created just before the end",
 ];
 
 /// A run may end at any moment: a violation that a short run finds is also found by a longer one.
@@ -94,7 +82,7 @@ fn what_is_found_stays_found() {
         for now in sampled(example, moments) {
             let is_found = finds(rule, &as_of(evidence, now));
             if was_found && !is_found {
-                too_soon.insert((rule.id, example.name.clone()));
+                too_soon.insert(name_of(rule, example));
             }
             was_found = is_found;
             asked += 1;
@@ -108,17 +96,11 @@ fn what_is_found_stays_found() {
 const SET_BACK: [i64; 4] = [-5_400, -7, 90, 36_000];
 
 /// Examples that depend on the runner's clock.
-const BY_THE_RUNNER: [(&str, &str); 3] = [
+const BY_THE_RUNNER: [&str; 3] = [
     // Managers may follow the runner's clock or the hub's, so a time is in the future if it is for both.
-    (
-        "conditions/well-formed",
-        "a clock that is eight minutes ahead is not tolerated",
-    ),
-    (
-        "conditions/well-formed",
-        "a time that is in the future for three minutes",
-    ),
-    ("properties/observed-time-sane", "a time that is an hour ahead"),
+    "conditions/well-formed: a clock that is eight minutes ahead is not tolerated",
+    "conditions/well-formed: a time that is in the future for three minutes",
+    "properties/observed-time-sane: a time that is an hour ahead",
 ];
 
 /// The verdict, what was examined, the number of doubts, and the findings.
