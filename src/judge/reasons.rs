@@ -34,6 +34,11 @@ pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(
     "the consumer's user is not configured, or another client uses it",
 );
 
+pub(crate) const NO_EXPECTED_NUMBER: Reason = Reason::known(
+    ReasonId::FeatureNotClaimed,
+    "no expected number of profiles is configured",
+);
+
 /// The user declared that the implementation lacks a rule's feature.
 pub(crate) fn declared_absent(feature: Feature) -> Reason {
     Reason::of(

@@ -44,6 +44,16 @@ pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
     names.join(", ")
 }
 
+/// The first few texts, and how many more there are: `a, b and 3 more`.
+pub(crate) fn first_of(texts: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = texts.len().saturating_sub(most);
+    let listed = texts.take(most).collect::<Vec<String>>().join(", ");
+    match more {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
 /// Quotes the value of a name, such as a property's. The name may give the value away as a credential.
 pub(crate) fn redacted_under(name: &str, value: &str) -> String {
     if leaks_under(name, value).is_empty() {

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use evidence::Claim;
-
 use super::prelude::*;
 
 /// The most violations, and the most warnings, that are listed of one object: a value may have thousands of entries.
@@ -163,11 +161,6 @@ pub(crate) trait Evaluate: Send + Sync {
     /// Judges all that was observed.
     fn evaluate(&self, hub: &Hub, findings: &mut Findings);
 
-    /// Why the rule is skipped, if the user claims nothing that it could judge.
-    fn not_claimed(&self, _claim: &Claim) -> Option<Reason> {
-        None
-    }
-
     /// Whether it says what interruptions of a watch hide.
     fn judges_around_gaps(&self) -> bool {
         true
@@ -192,37 +185,11 @@ impl fmt::Debug for dyn Evaluate {
     }
 }
 
-/// A rule on the hub as a whole. Each use says why no other evaluator fits.
-pub(crate) struct Once {
-    check: fn(&Hub) -> Vec<Answer>,
-    /// Why the rule is skipped, if the user claims nothing that it could judge.
-    not_claimed: fn(&Claim) -> Option<Reason>,
-}
-
-/// A rule on the hub as a whole; one answer for each thing that was examined. Findings name their object.
-pub(crate) fn once(check: fn(&Hub) -> Vec<Answer>) -> Once {
-    Once {
-        check,
-        not_claimed: |_| None,
-    }
-}
-
-impl Once {
-    /// Skipped for the reason that this gives.
-    pub(crate) fn unless(self, not_claimed: fn(&Claim) -> Option<Reason>) -> Self {
-        Self { not_claimed, ..self }
-    }
-}
-
-impl Evaluate for Once {
-    fn not_claimed(&self, claim: &Claim) -> Option<Reason> {
-        (self.not_claimed)(claim)
-    }
-
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        for answer in (self.check)(hub) {
-            findings.count(answer);
-        }
+/// A rule on the hub as a whole; one answer for each thing that was examined. Findings name their object. Each use says why
+/// no other evaluator fits.
+pub(crate) fn once(check: fn(&Hub) -> Vec<Answer>) -> impl Evaluate {
+    move |hub: &Hub, findings: &mut Findings| {
+        check(hub).into_iter().for_each(|answer| findings.count(answer));
     }
 }
 

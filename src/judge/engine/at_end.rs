@@ -70,19 +70,16 @@ pub(crate) fn unlabelled_secret(check: fn(&UnlabelledSecret, &Hub) -> Answer) ->
     }
 }
 
-/// A rule on each profile of which something holds. A violation counts only if that held throughout the last 2 min.
-pub(crate) fn settled_profile(
-    settled: fn(&ClusterProfile) -> bool,
-    check: fn(&ClusterProfile, &Hub) -> Answer,
-) -> impl Evaluate {
+/// A rule on each profile of a joined member. A violation counts only if the member was joined throughout the last 2 min.
+pub(crate) fn joined_profile(check: fn(&ClusterProfile, &Hub) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         for object in hub.profiles() {
-            let Some(profile) = object.current().filter(|profile| settled(profile)) else {
+            let Some(profile) = object.current().filter(|profile| is_joined(profile)) else {
                 continue;
             };
             let mut answer = check(profile, hub);
             if !answer.findings().is_empty() {
-                let holds = |profile: Option<&_>| profile.is_some_and(settled);
+                let holds = |profile: Option<&_>| profile.is_some_and(is_joined);
                 match object.throughout_the_last(GRACE + 1, hub, holds) {
                     Certainty::Yes => {}
                     Certainty::No => answer = Answer::NotApplicable,
@@ -240,7 +237,7 @@ const MISSED: &str = "the watch was interrupted when its member was called";
 /// Whether the manager maintains the profile: it reports the member as joined, or does not report that.
 pub(crate) fn is_joined(profile: &ClusterProfile) -> bool {
     let joined = profile.condition(names::CONDITION_JOINED);
-    profile.metadata.deletion_timestamp.is_none() && joined.is_none_or(|joined| &*joined.status == "True")
+    !profile.is_terminating() && joined.is_none_or(|joined| &*joined.status == "True")
 }
 
 /// Whether it also reports the member as healthy, or does not report that.

@@ -15,9 +15,9 @@ use crate::time::missed;
 /// A change of an object, as a rule function sees it.
 pub(crate) struct Change<'c, 'e, T> {
     /// The version before; none for a creation.
-    pub(crate) before: Option<&'e T>,
+    before: Option<&'e T>,
     /// The version after; none for a deletion.
-    pub(crate) after: Option<&'e T>,
+    after: Option<&'e T>,
     timeline: &'c Timeline<'e, T>,
     /// The place of the moment that begins with the change.
     place: usize,
@@ -28,19 +28,13 @@ type CheckChange<T> = Box<dyn Fn(&Change<'_, '_, T>, &Hub) -> Answer + Send + Sy
 pub(crate) struct ChangeRule<T> {
     check: CheckChange<T>,
     is_creation: bool,
-    /// What did not happen if there was no change.
-    nothing: &'static str,
 }
 
 /// A rule on each pair of successive versions of a profile or a slice, without a gap between them.
-pub(crate) fn change<T: Judged>(
-    check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
-    nothing: &'static str,
-) -> ChangeRule<T> {
+pub(crate) fn change<T: Judged>(check: fn(&Change<'_, '_, T>, &Hub) -> Answer) -> ChangeRule<T> {
     ChangeRule {
         check: Box::new(check),
         is_creation: false,
-        nothing,
     }
 }
 
@@ -52,7 +46,6 @@ pub(crate) fn creation(check: fn(&ClusterProfile, &Hub) -> Answer) -> ChangeRule
             created.map_or(Answer::NotApplicable, |profile| check(profile, hub))
         }),
         is_creation: true,
-        nothing: "no profile was created in the window",
     }
 }
 
@@ -185,7 +178,6 @@ fn ends_in_gap<T: Judged>(evidence: &Evidence) -> bool {
 
 impl<T: Judged> Evaluate for ChangeRule<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        findings.nothing_happened(self.nothing);
         if ends_in_gap::<T>(hub.evidence) {
             findings.cannot_tell_unless_found(OVER_GAP);
         }
@@ -200,6 +192,12 @@ pub(super) fn part<T: Serialize>(object: &T, path: &str) -> Option<Json> {
     let element = path.rfind(']').map_or(path, |last| &path[..=last]);
     let object = serde_json::to_value(object).ok()?;
     at(&object, element).cloned()
+}
+
+/// The text at a path, as findings write it.
+pub(crate) fn text_at<T: Serialize>(object: &T, path: &str) -> Option<String> {
+    let object = serde_json::to_value(object).ok()?;
+    Some(at(&object, path)?.as_str()?.to_owned())
 }
 
 fn at<'v>(value: &'v Json, path: &str) -> Option<&'v Json> {

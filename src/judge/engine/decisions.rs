@@ -243,8 +243,7 @@ fn listed_at(evidence: &Evidence) -> Micros {
 
 /// The object for which a slice was made: its controller or, if none is marked as such, its only owner.
 pub(crate) fn owner_of(slice: &PlacementDecision) -> Option<&OwnerReference> {
-    let owners = slice.metadata.owner_references.iter();
-    let owners: Vec<&OwnerReference> = owners.filter(|owner| !is_counterpart(owner, slice)).collect();
+    let owners: Vec<&OwnerReference> = owners(slice).collect();
     let owner = match &*owners {
         [only] => only,
         _ => owners.iter().find(|owner| owner.controller == Some(true))?,
@@ -265,21 +264,19 @@ pub(crate) fn have_two_owners(slices: &[&PlacementDecision]) -> bool {
     first.is_some_and(|first| owners.iter().any(|other| first.is_disjoint(other)))
 }
 
-/// The uids of a slice's owners but for its counterpart.
 fn owner_uids(slice: &PlacementDecision) -> BTreeSet<&str> {
-    let owners = slice.metadata.owner_references.iter();
-    owners
-        .filter(|owner| !is_counterpart(owner, slice))
-        .map(|owner| &*owner.uid)
-        .filter(|uid| !uid.is_empty())
-        .collect()
+    let uids = owners(slice).map(|owner| &*owner.uid);
+    uids.filter(|uid| !uid.is_empty()).collect()
 }
 
-/// Whether an owner is the slice's counterpart in the scheduler's own API: it has the slice's kind and name. A scheduler
+/// The owners of a slice, without its counterpart in the scheduler's own API: that has the slice's kind and name. A scheduler
 /// that copies its decisions owns each slice by another object, whatever request they are for. Open Cluster Management
 /// does.
-fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
-    *owner.kind == *names::PLACEMENT_KIND && owner.name == slice.metadata.name
+fn owners(slice: &PlacementDecision) -> impl Iterator<Item = &OwnerReference> {
+    let is_counterpart =
+        |owner: &OwnerReference| *owner.kind == *names::PLACEMENT_KIND && owner.name == slice.metadata.name;
+    let owners = slice.metadata.owner_references.iter();
+    owners.filter(move |owner| !is_counterpart(owner))
 }
 
 /// The time in which a cluster was in no slice of its decision.
@@ -342,14 +339,14 @@ fn clusters<'e>(slices: &[&'e PlacementDecision]) -> SlicesOfClusters<'e> {
 }
 
 impl<'e> DecisionHistory<'e> {
-    fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision]) -> Self {
+    fn begin(id: DecisionId<'e>, slices: &[&'e PlacementDecision], end: Micros) -> Self {
         // What is terminating at the beginning may have been so for long.
         let terminating = slices.iter().filter(|slice| slice.is_terminating());
         Self {
             id,
             changes: 0,
             absences: Vec::new(),
-            end: Micros::MAX,
+            end,
             clusters: clusters(slices),
             open: BTreeMap::new(),
             terminating: terminating.map(|slice| (&*slice.metadata.uid, 0)).collect(),
@@ -409,14 +406,12 @@ fn uninterrupted<'e>(
         };
         let slices = slices.iter().map(|version| &version.object);
         let present: Vec<&PlacementDecision> = slices.filter(|slice| DecisionId::of(slice) == id).collect();
-        let history = current.get_or_insert_with(|| DecisionHistory::begin(id, &present));
-        history.advance(&present, moment.seen_at);
+        let begin = || DecisionHistory::begin(id, &present, timeline.end());
+        current
+            .get_or_insert_with(begin)
+            .advance(&present, moment.seen_at);
     }
-    let end_of_watch = timeline.end();
-    histories.extend(current.map(|history| DecisionHistory {
-        end: end_of_watch,
-        ..history
-    }));
+    histories.extend(current);
     let window_end = end(hub.evidence).unwrap_or(Micros::MAX);
     for history in &mut histories {
         history.absences.retain(|absence| absence.since <= window_end);

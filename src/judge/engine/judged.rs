@@ -1,8 +1,6 @@
 //! Which objects are judged, from when on they no longer are, which clients create profiles, and which profiles belong to
 //! other managers.
 
-use std::collections::btree_map::Entry;
-
 use evidence::{Requests, api::names::KIND};
 use serde::Serialize;
 
@@ -321,15 +319,13 @@ fn by_client<'h>(writes: impl IntoIterator<Item = (&'h str, Creator<'h>)>) -> Cl
     let mut clients = Clients::new();
     for (manager, write) in writes {
         let is_implementation = write.attribution.author == Author::Implementation;
-        match clients.entry((manager, write.name, is_implementation)) {
-            Entry::Vacant(entry) => {
-                entry.insert(write);
-            }
-            Entry::Occupied(mut entry) => {
-                let client = entry.get_mut();
+        let key = (manager, write.name, is_implementation);
+        match clients.get_mut(&key) {
+            Some(client) => {
                 client.wrote_status |= write.wrote_status;
                 client.created = client.created.take().or(write.created);
             }
+            None => drop(clients.insert(key, write)),
         }
     }
     clients

@@ -26,8 +26,8 @@ mod writes;
 
 pub(crate) use answer::{Answer, Evaluate, once};
 pub(crate) use at_end::{
-    ConsumerSecret, NO_CONSUMER, endpoint_calls, is_joined, is_reachable, login, plugin_logins, secret,
-    secret_label, settled_profile, unlabelled_secret,
+    ConsumerSecret, NO_CONSUMER, endpoint_calls, is_joined, is_reachable, joined_profile, login,
+    plugin_logins, secret, secret_label, unlabelled_secret,
 };
 pub(crate) use author::{Attribution, Author, ProgramFields};
 pub use author::{HistoryWriters, WriterList, WriterNames, writers};

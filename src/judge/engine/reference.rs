@@ -14,7 +14,7 @@ use super::{
     violation::describe,
 };
 use crate::{
-    text::redacted_field,
+    text::{first_of, redacted_field},
     time::{Set, Stretch},
 };
 
@@ -354,13 +354,10 @@ const LISTED: usize = 5;
 /// One finding for violations with one message.
 fn together(mut violations: Vec<ReferenceViolation>, grace: Micros) -> Finding {
     violations.sort_by_key(|violation| violation.entry.index);
-    let listed = violations.iter().take(LISTED);
-    let listed: Vec<&str> = listed.map(|violation| &*violation.finding.observed).collect();
-    let mut observed = listed.join(", ");
-    let more = violations.len() - listed.len();
-    if more > 0 {
-        observed.push_str(&format!(" and {more} more"));
-    }
+    let listed = violations
+        .iter()
+        .map(|violation| violation.finding.observed.clone());
+    let mut observed = first_of(listed, LISTED);
     let length = |violation: &&ReferenceViolation| violation.longest.map(|stretch| stretch.total);
     let bound = if violations.len() > 1 { "up to " } else { "" };
     if let Some(violation) = violations.iter().max_by_key(length)

@@ -282,8 +282,8 @@ pub(crate) fn why_skipped(
     if let Some(why) = &rule.facts.unjudged {
         return Some(Reason::of(ReasonId::NotYetJudged, why.clone()));
     }
-    if let Some(reason) = rule.not_claimed(claim) {
-        return Some(reason);
+    if rule.facts.needs_expected_number && claim.expected_profiles.is_none() {
+        return Some(reasons::NO_EXPECTED_NUMBER);
     }
     let feature = rule.facts.feature?;
     if claim.no_features.contains(&feature) {

@@ -59,6 +59,11 @@ pub struct Facts {
     pub applies_to: Option<String>,
     /// The sort of the reason if there are no such things, where the user can change that.
     pub not_applicable: Option<ReasonId>,
+    /// Whether it is skipped unless the user configures how many profiles there are.
+    #[serde(default)]
+    pub(crate) needs_expected_number: bool,
+    /// What did not happen if nothing was examined. The rule was not judged then, although it may apply.
+    pub(crate) nothing_happened: Option<String>,
     /// The consumers that it does not judge.
     #[serde(default)]
     pub(crate) not_for: Vec<ExemptConsumer>,
@@ -77,8 +82,6 @@ pub struct Facts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ExpectationWords {
-    /// The reason if the run had no such expectation.
-    pub(crate) nothing_happened: String,
     /// The field of the profile.
     #[serde(default = "access_providers")]
     pub(crate) path: String,

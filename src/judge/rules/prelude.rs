@@ -30,14 +30,9 @@ pub(crate) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> 
     condition.is_some_and(|condition| &*condition.status == status)
 }
 
-/// Whether the profile waits for its finalizers.
-pub(crate) fn is_terminating(profile: &ClusterProfile) -> bool {
-    profile.metadata.deletion_timestamp.is_some()
-}
-
 /// Whether the profile's member has not left.
 pub(crate) fn has_member(profile: &ClusterProfile) -> bool {
-    !is_terminating(profile) && !has_status(profile, CONDITION_JOINED, "False")
+    !profile.is_terminating() && !has_status(profile, CONDITION_JOINED, "False")
 }
 
 /// The answer about the credentials in the parts of an object, each with its path.

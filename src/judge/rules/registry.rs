@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use evidence::{
-    Claim, DriverAction, Evidence, Reason, Scenario,
+    DriverAction, Evidence, Reason, Scenario,
     api::{ObjectKind, Role},
 };
 use jiff::civil::Date;
@@ -23,9 +23,9 @@ use crate::{
     engine::{
         Count, DECISION_GRACE, Evaluate, Hub, action, change,
         consumer::{self, connections, consumer_writes, on_testbed, plugin_runs},
-        creation, decision, endpoint_calls, group, history, is_joined, login, member, once, placement_step,
-        plugin_logins, reference, same_access, same_conditions, same_labels, same_outside_access,
-        same_properties, same_writers, secret, settled_profile, slice, slice_group, stable, state,
+        creation, decision, endpoint_calls, group, history, joined_profile, login, member, once,
+        placement_step, plugin_logins, reference, same_access, same_conditions, same_labels,
+        same_outside_access, same_properties, same_writers, secret, slice, slice_group, stable, state,
         state_seen, step, unlabelled_secret, writes,
     },
     subjects::Findings,
@@ -83,7 +83,7 @@ fn manager() -> Vec<Binding> {
     "identity/member-id-stable" => [stable(identity::member_id)],
     "identity/member-id-unique" => [group(identity::member_key, identity::member_id_unique).reads(identity::same_member_id)],
     "identity/member-id-no-tie" => [group(identity::member_key, identity::member_id_no_tie).reads(identity::same_member_id)],
-    "identity/expected-profiles" => [once(clusters::expected_profiles).unless(clusters::no_expected_number)],
+    "identity/expected-profiles" => [once(clusters::expected_profiles)],
     "clustersets/namespace-labelled" => [group(clustersets::namespace, clustersets::namespace_labelled).of_one().reads(clustersets::same_clusterset), once(clustersets::declared_namespaces)],
     "clustersets/one-set-per-namespace" => [state(clustersets::one_set_per_namespace).reads(clustersets::same_clusterset)],
     "clustersets/one-set-per-cluster" => [group(clusters::proof_in_clusterset, clusters::one_set_per_cluster).reads(clusters::same_identity)],
@@ -107,14 +107,14 @@ fn manager() -> Vec<Binding> {
     "properties/cluster-properties-verbatim" => [member(members::cluster_properties_verbatim)],
     "properties/cluster-id-well-formed" => [state(properties::cluster_id_well_formed).reads(same_properties)],
     "properties/cluster-id-stable" => [stable(properties::cluster_id).within(properties::clusterset)],
-    "properties/clusterset-immutable" => [change(properties::clusterset_replaced, "no profile with a ClusterSet changed")],
-    "properties/observed-time-sane" => [state_seen(properties::observed_time_not_ahead).grace(0).reads(same_properties), change(properties::observed_time_not_back, "no lastObservedTime changed")],
+    "properties/clusterset-immutable" => [change(properties::clusterset_replaced)],
+    "properties/observed-time-sane" => [state_seen(properties::observed_time_not_ahead).grace(0).reads(same_properties), change(properties::observed_time_not_back)],
     "properties/well-known-spelling" => [state(properties::well_known_spelling).reads(same_properties)],
     "conditions/control-plane-healthy-reported" => [state(conditions::control_plane_healthy_reported).filled_later().reads(same_conditions)],
     "conditions/joined-reported" => [state(conditions::joined_reported).filled_later().reads(same_conditions)],
     "conditions/well-formed" => [state(conditions::well_formed).reads(same_conditions), state_seen(conditions::transition_time_not_ahead).grace(0).reads(same_conditions)],
-    "conditions/transition-time-kept" => [change(conditions::transition_time_kept, "no change of a profile during the watch kept the status of a condition")],
-    "conditions/transition-time-moves" => [change(conditions::transition_time_moves, "no condition changed its status during the watch")],
+    "conditions/transition-time-kept" => [change(conditions::transition_time_kept)],
+    "conditions/transition-time-moves" => [change(conditions::transition_time_moves)],
     "conditions/observed-generation-not-ahead" => [state(conditions::observed_generation_not_ahead).reads(same_conditions)],
     "conditions/observed-generation-current" => [state(conditions::observed_generation_current).anyone().reads(same_conditions)],
     "conditions/healthy-needs-joined" => [state(conditions::healthy_needs_joined).reads(same_conditions)],
@@ -159,7 +159,7 @@ fn manager() -> Vec<Binding> {
     "consumers/kubeconfig-points-at-member" => [secret(kubeconfigs::kubeconfig_points_at_member)],
     "consumers/kubeconfig-works" => [login(consumers::kubeconfig_works)],
     "consumers/least-privilege" => [login(consumers::least_privilege)],
-    "consumers/declared-consumer-served" => [settled_profile(is_joined, consumers::declared_consumer_served)],
+    "consumers/declared-consumer-served" => [joined_profile(consumers::declared_consumer_served)],
     "consumers/secrets-retired" => [step(Scenario::JoinAndLeave, DriverAction::Leave, consumers::secrets_retired)],
     "consumers/secret-labelled" => [unlabelled_secret(consumers::secret_labelled)],
     "updates/status-writes-within-budget" => [writes(Count::Status, updates::status_writes_within_budget)],
@@ -212,7 +212,7 @@ fn scheduler() -> Vec<Binding> {
     "placement-references/name-valid" => [slice(slices::name_valid)],
     "placement-references/selected-is-alive" => [reference(slices::selected_is_alive).unless(slices::gives_reason)],
     "placement-labels/scheduler-named" => [slice(slices::scheduler_named)],
-    "placement-labels/scheduler-stable" => [change(slices::scheduler_stable, "no slice changed during the watch")],
+    "placement-labels/scheduler-stable" => [change(slices::scheduler_stable)],
     "placement-labels/no-unknown-multicluster-labels" => [slice(slices::no_unknown_multicluster_labels)],
     "placement-labels/reason-is-public" => [slice(slices::reason_is_public)],
     "placement-ownership/one-writer" => [writes(Count::Observed, slices::one_writer)],
@@ -233,7 +233,7 @@ fn consumer() -> Vec<Binding> {
     rules! { "consumer":
     "consumer-hub/status-not-written" => [consumer_writes(ObjectKind::ClusterProfile, hub::status_not_written)],
     "consumer-hub/profile-not-written" => [consumer_writes(ObjectKind::ClusterProfile, hub::profile_not_written)],
-    "consumer-hub/deletion-not-blocked" => [on_testbed(hub::deletion_not_blocked, "no profile was deleted")],
+    "consumer-hub/deletion-not-blocked" => [on_testbed(hub::deletion_not_blocked)],
     "consumer-scope/namespaces-apart" => [],
     "consumer-scope/selection-kept" => [],
     "consumer-identity/oldest-wins" => [],
@@ -246,13 +246,13 @@ fn consumer() -> Vec<Binding> {
     "consumer-access/no-guess" => [],
     "consumer-access/list-by-version" => [],
     "consumer-access/ca-honoured" => [],
-    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured, "the run published no profile with a TLS server name")],
+    "consumer-access/tls-server-name-honoured" => [connections(plugin::tls_server_name_honoured)],
     "consumer-access/proxy-honoured" => [],
-    "consumer-exec/config-verbatim" => [plugin_runs(plugin::config_verbatim, "the consumer ran no plugin for a profile with a config")],
-    "consumer-exec/protocol-as-configured" => [plugin_runs(plugin::protocol_as_configured, "the consumer ran no plugin for a profile")],
-    "consumer-exec/profile-args-off-by-default" => [plugin_runs(plugin::profile_args_off_by_default, "the run published no profile with arguments or variables for the plugin")],
-    "consumer-exec/profile-args-as-told" => [plugin_runs(plugin::profile_args_as_told, "the run published no profile with arguments or variables for the plugin")],
-    "consumer-exec/nothing-leaks-between-profiles" => [plugin_runs(plugin::nothing_leaks_between_profiles, "the run published no profile with arguments or variables for the plugin")],
+    "consumer-exec/config-verbatim" => [plugin_runs(plugin::config_verbatim)],
+    "consumer-exec/protocol-as-configured" => [plugin_runs(plugin::protocol_as_configured)],
+    "consumer-exec/profile-args-off-by-default" => [plugin_runs(plugin::profile_args_off_by_default)],
+    "consumer-exec/profile-args-as-told" => [plugin_runs(plugin::profile_args_as_told)],
+    "consumer-exec/nothing-leaks-between-profiles" => [plugin_runs(plugin::nothing_leaks_between_profiles)],
     "consumer-exec/expiry-renewed" => [],
     "consumer-exec/failure-isolated" => [],
     "consumer-exec/malformed-isolated" => [],
@@ -267,8 +267,8 @@ fn consumer() -> Vec<Binding> {
     "consumer-placement/references" => [],
     "consumer-placement/follows" => [],
     "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere)],
-    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only, "")],
-    "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open, "the plugin issued no credential")],
+    "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only)],
+    "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open)],
     }
 }
 
@@ -348,13 +348,6 @@ impl Rule {
         findings
     }
 
-    /// Why the rule is skipped, if the user claims nothing that it could judge.
-    pub(crate) fn not_claimed(&self, claim: &Claim) -> Option<Reason> {
-        self.evaluators
-            .iter()
-            .find_map(|evaluator| evaluator.not_claimed(claim))
-    }
-
     /// Whether the rule itself says what interruptions of a watch hide.
     pub(crate) fn judges_around_gaps(&self) -> bool {
         self.evaluators
@@ -378,7 +371,9 @@ impl Rule {
     /// Nothing examined yet: says what the rule applies to if there turns out to be no such thing.
     fn no_findings(&self) -> Findings {
         let mut findings = Findings::default();
-        if let Some(things) = &self.facts.applies_to {
+        if let Some(words) = &self.facts.nothing_happened {
+            findings.nothing_happened(words.clone());
+        } else if let Some(things) = &self.facts.applies_to {
             let words = format!("there are no {things}");
             findings.not_applicable(match self.facts.not_applicable {
                 Some(id) => Reason::of(id, words),

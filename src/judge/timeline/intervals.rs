@@ -140,11 +140,9 @@ impl Intervals {
 
     /// The part from a moment until another one, or from that moment on.
     pub(crate) fn between(&self, from: Micros, until: Option<Micros>) -> Self {
-        until.map_or_else(|| self.since(from), |until| self.within(from, until))
-    }
-
-    /// The part from a moment on.
-    fn since(&self, from: Micros) -> Self {
+        if let Some(until) = until {
+            return self.within(from, until);
+        }
         Self {
             counts_from: self.counts_from.max(from),
             ..self.during(&Set::of([(from, Micros::MAX)]))

@@ -274,14 +274,8 @@ fn configured(evidence: &Evidence, role: Role) -> Identity {
     match role {
         Role::Manager => claim.cluster_manager.clone(),
         Role::Scheduler => claim.scheduler.clone(),
-        Role::Consumer => {
-            let users = evidence.testbed.iter().map(|testbed| &testbed.consumer.user);
-            Identity {
-                users: users.filter(|user| !user.is_empty()).cloned().collect(),
-                agents: claim.consumer_agents.clone(),
-                ..Identity::default()
-            }
-        }
+        // A consumer publishes no objects.
+        Role::Consumer => Identity::default(),
     }
 }
 

@@ -6,18 +6,15 @@ mod expectation;
 mod outcome;
 mod writes;
 
-use std::{borrow::Cow, collections::HashMap, ops::RangeInclusive};
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use evidence::{
     Asked, CallEvent, ConsumerSpec, Gap, HookCall, MemberCall, PluginCall, Published, Testbed,
     api::{AccessProvider, names},
 };
 
-use self::expectation::is_run_for;
-pub(crate) use self::{
-    expectation::{Case, SpecialCases, without_dot},
-    writes::ConsumerWrites,
-};
+pub(crate) use self::expectation::{Case, SpecialCases, without_dot};
+use self::{expectation::is_run_for, writes::CheckWrites};
 use super::object_named;
 use crate::{engine::prelude::*, rules::ExpectationWords};
 
@@ -230,19 +227,13 @@ pub(crate) struct AccessEntry<'r, 'e> {
 type JudgeRun = Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>;
 
 pub(crate) struct ConsumerRule {
-    /// What did not happen if nothing was examined.
-    nothing_happened: Cow<'static, str>,
     judges_around_gaps: bool,
     judge: JudgeRun,
 }
 
 impl ConsumerRule {
-    fn new(
-        nothing_happened: impl Into<Cow<'static, str>>,
-        judge: impl Fn(&ConsumerRun, &mut Findings) + Send + Sync + 'static,
-    ) -> Self {
+    fn new(judge: impl Fn(&ConsumerRun, &mut Findings) + Send + Sync + 'static) -> Self {
         Self {
-            nothing_happened: nothing_happened.into(),
             judges_around_gaps: false,
             judge: Box::new(judge),
         }
@@ -250,21 +241,15 @@ impl ConsumerRule {
 }
 
 /// A rule on the run as a whole; one answer for each thing that was examined. Findings name their object.
-pub(crate) fn on_testbed(
-    check: fn(&ConsumerRun) -> Vec<Answer>,
-    nothing_happened: &'static str,
-) -> ConsumerRule {
-    ConsumerRule::new(nothing_happened, move |run, findings| {
+pub(crate) fn on_testbed(check: fn(&ConsumerRun) -> Vec<Answer>) -> ConsumerRule {
+    ConsumerRule::new(move |run, findings| {
         check(run).into_iter().for_each(|answer| findings.count(answer));
     })
 }
 
 /// A rule on each connection to a member, with an entry that may be the reason for it.
-pub(crate) fn connections(
-    check: fn(&MemberCall, &AccessEntry) -> Answer,
-    nothing_happened: &'static str,
-) -> ConsumerRule {
-    ConsumerRule::new(nothing_happened, move |run, findings| {
+pub(crate) fn connections(check: fn(&MemberCall, &AccessEntry) -> Answer) -> ConsumerRule {
+    ConsumerRule::new(move |run, findings| {
         let calls = run.member_calls().filter(|call| is_connection(call));
         let is_for = |call: &MemberCall, entry: &AccessProvider| call.url == server(entry);
         run.judge_calls(calls, |call| call.at, is_for, check, findings);
@@ -272,11 +257,8 @@ pub(crate) fn connections(
 }
 
 /// A rule on each run of the credential plugin, with an entry that may be the reason for it.
-pub(crate) fn plugin_runs(
-    check: fn(&PluginCall, &AccessEntry) -> Answer,
-    nothing_happened: &'static str,
-) -> ConsumerRule {
-    ConsumerRule::new(nothing_happened, move |run, findings| {
+pub(crate) fn plugin_runs(check: fn(&PluginCall, &AccessEntry) -> Answer) -> ConsumerRule {
+    ConsumerRule::new(move |run, findings| {
         let is_for = |call: &PluginCall, entry: &AccessProvider| {
             *entry.name == *call.provider && is_run_for(call, server(entry))
         };
@@ -285,18 +267,15 @@ pub(crate) fn plugin_runs(
 }
 
 /// A rule on the consumer's accepted writes to published objects of a kind, and to other profiles in their namespaces.
-pub(crate) fn consumer_writes(kind: ObjectKind, check: fn(&ConsumerWrites) -> Answer) -> ConsumerRule {
-    let nothing_happened = format!("no {} was published", kind.name());
-    ConsumerRule::new(nothing_happened, move |run, findings| {
-        writes::evaluate(run, kind, check, findings);
-    })
+pub(crate) fn consumer_writes(kind: ObjectKind, check: CheckWrites) -> ConsumerRule {
+    ConsumerRule::new(move |run, findings| writes::evaluate(run, kind, check, findings))
 }
 
 /// A rule that consists of expectations: rows of the scenarios. It has no function.
 pub(crate) fn expectations(rule: &'static str, words: ExpectationWords, cases: SpecialCases) -> ConsumerRule {
     ConsumerRule {
         judges_around_gaps: true,
-        ..ConsumerRule::new(words.nothing_happened.clone(), move |run, findings| {
+        ..ConsumerRule::new(move |run, findings| {
             expectation::evaluate(run, rule, &words, &cases, findings);
         })
     }
@@ -308,7 +287,6 @@ impl Evaluate for ConsumerRule {
     }
 
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        findings.nothing_happened(self.nothing_happened.clone());
         match hub.consumer_run() {
             Err(reason) => findings.cannot_tell(reason.clone()),
             Ok(run) => (self.judge)(run, findings),

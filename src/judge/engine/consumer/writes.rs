@@ -8,19 +8,11 @@ use crate::{
     reasons::CONSUMER_NOT_NAMED,
 };
 
-/// The consumer's accepted writes to one published object. Never empty.
-pub(crate) struct ConsumerWrites<'r, 'e> {
-    pub(crate) run: &'r ConsumerRun<'e>,
-    pub(crate) requests: Vec<&'e Request>,
-}
+/// Judges the consumer's accepted writes to one published object.
+pub(super) type CheckWrites = fn(&ConsumerRun, &[&Request]) -> Answer;
 
 /// Judges the consumer's writes to published objects of a kind.
-pub(super) fn evaluate(
-    run: &ConsumerRun,
-    kind: ObjectKind,
-    check: fn(&ConsumerWrites) -> Answer,
-    findings: &mut Findings,
-) {
+pub(super) fn evaluate(run: &ConsumerRun, kind: ObjectKind, check: CheckWrites, findings: &mut Findings) {
     let name = kind.name();
     let log = match kind {
         ObjectKind::ClusterProfile => &run.evidence.requests,
@@ -46,10 +38,7 @@ pub(super) fn evaluate(
         );
     }
     for (object, requests) in by_object(run, kind, log) {
-        let answer = match &*requests {
-            [] => Answer::Kept,
-            _ => check(&ConsumerWrites { run, requests }),
-        };
+        let answer = check(run, &requests);
         findings.count(answer.on(|| object_named(name, (&object.namespace, &object.name))));
     }
 }
@@ -98,18 +87,5 @@ impl ConsumerRun<'_> {
         let first = published.find(|publication| publication.object == *object);
         let ahead = known_skew(self.evidence).unwrap_or_default();
         first.is_some_and(|first| micros(log.covers.from) - ahead <= micros(first.answered))
-    }
-}
-
-impl ConsumerWrites<'_, '_> {
-    /// Describes requests; empty if there are none.
-    pub(crate) fn describe(requests: &[&Request]) -> String {
-        let Some(first) = requests.first() else {
-            return String::new();
-        };
-        let verbs: BTreeSet<&str> = requests.iter().map(|request| &*request.verb).collect();
-        let verbs = Vec::from_iter(verbs).join(", ");
-        let (count, user) = (counted(requests.len(), "write"), redacted(&first.user));
-        format!("{count} ({verbs}) by {user}, first at {}", first.at)
     }
 }

@@ -43,7 +43,7 @@ fn profile_rules() -> Vec<Rule> {
         "test/state-of-others", "inventory" => state(labelled_answer).of_others(),
         "test/group", "inventory" => group(group_key, one_profile),
         "test/stable", "inventory" => stable(answer_value),
-        "test/change", "timeline" => change(changed_answer, "no label changed"),
+        "test/change", "timeline" => change(changed_answer),
         "test/creation", "timeline" => creation(labelled_answer),
         "test/step", "driver" => step(Scenario::Outage, DriverAction::Break, answered_after_break),
         "test/once", "inventory" => once(all_answers),
@@ -64,9 +64,15 @@ fn slice_rules() -> Vec<Rule> {
 }
 
 fn rule(id: &'static str, edition: &str, needs: &str, evaluator: impl Evaluate + 'static) -> Rule {
+    // A change or a creation during the watch.
+    let nothing = if needs == "timeline" {
+        "nothingHappened: no change,"
+    } else {
+        ""
+    };
     let facts = format!(
         "{{title: A test, level: MUST, basis: explicit, since: {edition}, source: Test › Test, needs: [{needs}], \
-         appliesTo: objects with the label, remedy: None.}}"
+         {nothing} appliesTo: objects with the label, remedy: None.}}"
     );
     Rule {
         id,

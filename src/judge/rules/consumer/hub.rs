@@ -5,7 +5,7 @@ use evidence::{CallEvent, MemberCall, MemberCredential, MentionLocation, PluginA
 use crate::{
     engine::{
         change::changed_fields,
-        consumer::{ConsumerRun, ConsumerWrites, micros},
+        consumer::{ConsumerRun, micros},
         object_named,
     },
     rules::prelude::*,
@@ -19,20 +19,20 @@ const COLLECTION: &str =
     "the consumer sent a request on a whole collection, which may have selected other objects";
 
 /// `consumer-hub/status-not-written`
-pub(in crate::rules) fn status_not_written(writes: &ConsumerWrites) -> Answer {
-    let mut of_status = writes.requests.clone();
-    of_status.retain(|request| &*request.subresource == "status");
-    broken_by(&of_status, "status")
+pub(in crate::rules) fn status_not_written(_: &ConsumerRun, writes: &[&Request]) -> Answer {
+    let writes = writes.iter().copied();
+    let of_status = writes.filter(|request| &*request.subresource == "status");
+    broken_by(&Vec::from_iter(of_status), "status")
 }
 
 /// `consumer-hub/profile-not-written`
 ///
 /// The consumer changes nothing but the display name and finalizers, and creates or deletes no profile.
-pub(in crate::rules) fn profile_not_written(writes: &ConsumerWrites) -> Answer {
+pub(in crate::rules) fn profile_not_written(run: &ConsumerRun, writes: &[&Request]) -> Answer {
     let (mut wrong, mut unknown) = (Vec::new(), Answer::Kept);
-    let requests = writes.requests.iter().copied();
-    for request in requests.filter(|request| request.subresource.is_empty()) {
-        match changes_more_than_allowed(writes.run, request) {
+    let writes = writes.iter().copied();
+    for request in writes.filter(|request| request.subresource.is_empty()) {
+        match changes_more_than_allowed(run, request) {
             Ok(true) => wrong.push(request),
             Ok(false) => {}
             Err(reason) => unknown = Answer::Unknown(reason),
@@ -42,12 +42,12 @@ pub(in crate::rules) fn profile_not_written(writes: &ConsumerWrites) -> Answer {
 }
 
 /// `consumer-placement/read-only-and-feedback-elsewhere`
-pub(in crate::rules) fn read_only_and_feedback_elsewhere(writes: &ConsumerWrites) -> Answer {
-    let mut requests = writes.requests.iter();
-    if requests.any(|request| request.namespace_and_name().1.is_empty()) {
+pub(in crate::rules) fn read_only_and_feedback_elsewhere(_: &ConsumerRun, writes: &[&Request]) -> Answer {
+    let mut names = writes.iter().map(|request| request.namespace_and_name().1);
+    if names.any(str::is_empty) {
         return Answer::Unknown(COLLECTION.into());
     }
-    broken_by(&writes.requests, VERSION)
+    broken_by(writes, VERSION)
 }
 
 /// `consumer-hub/deletion-not-blocked`
@@ -98,7 +98,7 @@ fn judge_deletion(run: &ConsumerRun, deletion: &Deletion) -> Result<Answer, Reas
     let finding = Finding::on(run.profile_ref(deletion.object), message)
         .at(FINALIZERS)
         .expected("no finalizer of the consumer")
-        .observed(ConsumerWrites::describe(&setters));
+        .observed(describe_writes(&setters));
     Ok(Answer::all([finding.advisory_unless(uninstalled.is_some())]))
 }
 
@@ -221,8 +221,19 @@ fn number(resource_version: &str) -> Option<u64> {
 
 fn broken_by(writes: &[&Request], path: &str) -> Answer {
     Answer::broken_if(!writes.is_empty(), || {
-        Finding::at_field(path, ConsumerWrites::describe(writes))
+        Finding::at_field(path, describe_writes(writes))
     })
+}
+
+/// Describes requests; empty if there are none.
+fn describe_writes(requests: &[&Request]) -> String {
+    let Some(first) = requests.first() else {
+        return String::new();
+    };
+    let verbs: BTreeSet<&str> = requests.iter().map(|request| &*request.verb).collect();
+    let verbs = Vec::from_iter(verbs).join(", ");
+    let (count, user) = (counted(requests.len(), "write"), redacted(&first.user));
+    format!("{count} ({verbs}) by {user}, first at {}", first.at)
 }
 
 /// The most places of one credential that a finding lists.

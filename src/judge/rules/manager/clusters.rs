@@ -5,12 +5,9 @@ use std::{
     sync::Arc,
 };
 
-use evidence::{
-    Claim,
-    api::{
-        AccessProvider, Cluster,
-        endpoints::{Endpoints, Place},
-    },
+use evidence::api::{
+    AccessProvider, Cluster,
+    endpoints::{Endpoints, Place},
 };
 
 use super::access::effective_entries;
@@ -308,11 +305,4 @@ pub(crate) fn expected_profiles(hub: &Hub) -> Vec<Answer> {
 fn was_at_end<'e>(object: &JudgedObject<'e, ClusterProfile>, is_present: bool, hub: &Hub<'e>) -> bool {
     let holds = |profile: Option<&_>| profile.is_some_and(has_member) == is_present;
     object.throughout_the_last(AT_END, hub, holds) == Certainty::Yes
-}
-
-/// The reason why the rule is skipped, if the user expects no number.
-pub(crate) fn no_expected_number(claim: &Claim) -> Option<Reason> {
-    let words = "no expected number of profiles is configured";
-    let reason = Reason::of(ReasonId::FeatureNotClaimed, words);
-    claim.expected_profiles.is_none().then_some(reason)
 }

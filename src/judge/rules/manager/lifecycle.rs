@@ -2,8 +2,8 @@
 
 use crate::{
     engine::{
-        Guarded, Untouched, first_different, in_the_end, next_action_on, nothing_appeared, object_named,
-        within,
+        Guarded, Untouched, change::text_at, first_different, in_the_end, next_action_on, nothing_appeared,
+        object_named, within,
     },
     rules::prelude::*,
 };
@@ -181,7 +181,7 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
     let Some(change) = &step.taken.change else {
         return does_not_record(step);
     };
-    let value = |profile: &ClusterProfile| value_at(profile, &change.path);
+    let value = |profile: &ClusterProfile| text_at(profile, &change.path);
     let untrue = change.after.as_deref();
     step.expect_after_write(
         |profile| value(profile).as_deref() == untrue,
@@ -201,21 +201,6 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
 fn does_not_record(step: &Step) -> Answer {
     let action = describe(step.taken);
     Answer::unknown(format!("{action} does not record what it changed"))
-}
-
-/// The value at a path of the status, as in findings.
-fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
-    let key = |prefix: &str, suffix: &str| path.strip_prefix(prefix)?.strip_suffix(suffix);
-    let value = if path == "status.version.kubernetes" {
-        profile.status.version.kubernetes.as_deref()
-    } else if let Some(name) = key("status.properties[", "].value") {
-        profile.property(name).map(|property| &*property.value)
-    } else if let Some(kind) = key("status.conditions[", "].status") {
-        profile.condition(kind).map(|condition| &*condition.status)
-    } else {
-        None
-    };
-    value.map(str::to_owned)
 }
 
 /// `lifecycle/label-restored`: the manager label that the run removed is there again with its value.

@@ -2,7 +2,7 @@
 
 use evidence::api::lost_values;
 
-use crate::rules::prelude::*;
+use crate::{rules::prelude::*, text::first_of};
 
 /// What is expected of the profile of a member that left.
 const NOT_JOINED: &str = "no profile, or False or Unknown";
@@ -55,7 +55,7 @@ pub(crate) fn joined_follows_leave(step: &Step) -> Answer {
         },
     );
     match answer {
-        Answer::Kept if step.at_deadline().is_none_or(is_terminating) => {}
+        Answer::Kept if step.at_deadline().is_none_or(Judged::is_terminating) => {}
         Answer::Kept => {
             if let Err(answer) = step.was_true(CONDITION_JOINED) {
                 return answer;
@@ -75,7 +75,7 @@ pub(crate) fn joined_follows_leave(step: &Step) -> Answer {
 
 /// A profile that stays after its member left does not report it as healthy.
 fn still_healthy(step: &Step) -> Answer {
-    let profile = step.at_deadline().filter(|profile| !is_terminating(profile));
+    let profile = step.at_deadline().filter(|profile| !profile.is_terminating());
     let Some(profile) = profile.filter(|profile| is_healthy(profile)) else {
         return Answer::Kept;
     };
@@ -85,7 +85,7 @@ fn still_healthy(step: &Step) -> Answer {
 }
 
 fn is_joined(profile: &ClusterProfile) -> bool {
-    !is_terminating(profile) && has_status(profile, CONDITION_JOINED, "True")
+    !profile.is_terminating() && has_status(profile, CONDITION_JOINED, "True")
 }
 
 fn is_healthy(profile: &ClusterProfile) -> bool {
@@ -129,11 +129,9 @@ pub(crate) fn heal_restores_status(step: &Step) -> Answer {
 
 /// Lists at most 5 lost fields.
 fn describe_lost(lost: &[String]) -> String {
-    let listed = lost[..lost.len().min(5)].join(", ");
-    match lost.len() {
-        0 => "no profile".to_owned(),
-        1..=5 => redacted(&format!("no {listed}")),
-        count => redacted(&format!("no {listed} and {} more", count - 5)),
+    match lost {
+        [] => "no profile".to_owned(),
+        lost => redacted(&format!("no {}", first_of(lost.iter().cloned(), 5))),
     }
 }
 

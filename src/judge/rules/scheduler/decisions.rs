@@ -13,6 +13,7 @@ use crate::{
         decisions::{have_two_owners, owner_of, owner_uid},
     },
     rules::prelude::*,
+    text::first_of,
 };
 
 pub(crate) fn namespace_and_key(slice: &PlacementDecision, _: &Hub) -> Vec<(String, String)> {
@@ -166,11 +167,7 @@ pub(crate) fn index_complete(key: &DecisionKey, slices: &[&PlacementDecision], h
 /// The indices of slices, at most 10 of them.
 fn listed_indices(slices: &[&PlacementDecision]) -> String {
     let index = |slice: &&PlacementDecision| slice.label(LABEL_DECISION_INDEX).unwrap_or(ABSENT).to_owned();
-    let listed: Vec<String> = slices.iter().take(10).map(index).collect();
-    match slices.len().saturating_sub(10) {
-        0 => listed.join(", "),
-        more => format!("{} and {more} more", listed.join(", ")),
-    }
+    first_of(slices.iter().map(index), 10)
 }
 
 /// `placement-slices/no-needless-slices`
@@ -345,39 +342,7 @@ fn torn_finding(history: &DecisionHistory, first: &[Torn], more_reschedules: usi
 
 #[cfg(test)]
 mod tests {
-    use evidence::Unreadable;
-    use serde_json::json;
-
     use super::*;
-    use crate::rules::{self, example::Example};
-
-    #[test]
-    fn an_unreadable_slice_may_fill_the_gap() {
-        let world =
-            json!({"observe": "10m", "slices": [{}, {"metadata": {"name": "web-2"}, "decisions": ["b"]}]});
-        let example = json!({"name": "a slice is missing", "fails": world});
-        let example = Example::parse(&example, Edition::Placement2025M09).expect("a world");
-        let rule = rules::find("placement-slices/index-complete").expect("the rule");
-        let mut evidence = example.evidence().clone();
-        assert_eq!(rule.findings(&evidence).list().len(), 1);
-        for (kind, namespace, expected) in [
-            (PLACEMENT_KIND, "default", 0),
-            ("", "", 0),
-            (PLACEMENT_KIND, "other", 1),
-            (KIND, "default", 1),
-        ] {
-            let object = ObjectRef {
-                kind: kind.to_owned(),
-                namespace: namespace.to_owned(),
-                name: "web-1".to_owned(),
-                ..ObjectRef::default()
-            };
-            let message = "no object".to_owned();
-            evidence.unreadable = vec![Unreadable { object, message }];
-            let findings = rule.findings(&evidence).list().len();
-            assert_eq!(findings, expected, "{kind} in {namespace}");
-        }
-    }
 
     #[test]
     fn an_index_is_a_plain_decimal() {
