@@ -78,12 +78,6 @@ fn warns(_: &Evidence, findings: &mut Findings) {
     findings.report(Finding::on(ObjectRef::default(), "dubious").advisory());
 }
 
-fn examines_nothing(_: &Evidence, _: &mut Findings) {}
-
-fn does_not_apply(_: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no such feature");
-}
-
 fn outcome(rule: &'static Rule, evidence: &Evidence) -> (Verdict, Option<String>) {
     let verdict = verdict(rule, evidence);
     (verdict.verdict, verdict.reason())
@@ -124,44 +118,49 @@ fn unreadable(kind: &str, namespace: &str) -> Unreadable {
     }
 }
 
-/// Judges a MUST rule that needs one kind, or has these facts, and compares its verdict and reason.
-fn assert_verdicts(change: impl Fn(&mut Evidence), cases: &[(&str, Examiner, &str)]) {
-    for (needs, examine, expected) in cases {
+/// Judges MUST rules, and compares their verdicts and reasons. A case is `facts | what the function does | expected`; facts
+/// without a colon are the kind of evidence that the rule needs.
+fn assert_verdicts(change: impl Fn(&mut Evidence), cases: &[&str]) {
+    for case in cases {
+        let [facts, examine, expected] = case.split(" | ").collect::<Vec<&str>>()[..] else {
+            panic!("{case}");
+        };
+        let examine: Examiner = match examine {
+            "keeps" => keeps,
+            "breaks" => breaks,
+            "warns" => warns,
+            "examines nothing" => |_, _| {},
+            _ => |_, findings| findings.not_applicable("no such feature"),
+        };
         let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline, Kind::Requests, Kind::Members]);
         change(&mut evidence);
-        let facts = if needs.contains(':') {
-            (*needs).to_owned()
+        let facts = if facts.contains(':') {
+            facts.to_owned()
         } else {
-            format!("needs: [{needs}]")
+            format!("needs: [{facts}]")
         };
-        let (verdict, reason) = outcome(rule("MUST", &facts, *examine), &evidence);
+        let (verdict, reason) = outcome(rule("MUST", &facts, examine), &evidence);
         let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-        assert_eq!(format!("{}{reason}", verdict.name()), *expected, "{facts}");
+        assert_eq!(format!("{}{reason}", verdict.name()), expected, "{case}");
     }
 }
 
 #[test]
 fn missing_evidence_keeps_a_rule_from_passing_but_not_from_failing() {
-    const EITHER: &str = "needsOneOf: [timeline, requests]";
     let watch_lost = Gap::of(Kind::Timeline, "the watch was lost");
     let log_ends = Gap::of(Kind::Requests, "the log ends early");
-    let inconclusive = "inconclusive: the watch was lost";
     assert_verdicts(
         |evidence| evidence.gaps.push(watch_lost.clone()),
         &[
-            ("timeline", keeps, inconclusive),
-            ("timeline", breaks, "fail"),
-            ("timeline", warns, inconclusive),
-            (EITHER, keeps, "pass"),
+            "timeline | keeps | inconclusive: the watch was lost",
+            "timeline | breaks | fail",
+            "timeline | warns | inconclusive: the watch was lost",
+            "needsOneOf: [timeline, requests] | keeps | pass",
         ],
     );
     assert_verdicts(
         |evidence| evidence.gaps.extend([watch_lost.clone(), log_ends.clone()]),
-        &[(
-            EITHER,
-            keeps,
-            "inconclusive: the watch was lost; the log ends early",
-        )],
+        &["needsOneOf: [timeline, requests] | keeps | inconclusive: the watch was lost; the log ends early"],
     );
     // A gap of one member is for the rules to judge.
     let one_member = Gap {
@@ -170,21 +169,17 @@ fn missing_evidence_keeps_a_rule_from_passing_but_not_from_failing() {
     };
     assert_verdicts(
         |evidence| evidence.gaps.push(one_member.clone()),
-        &[("members", keeps, "pass")],
+        &["members | keeps | pass"],
     );
     assert_verdicts(
         |evidence| evidence.gaps.push(Gap::of(Kind::Members, "none was reached")),
-        &[("members", keeps, "inconclusive: none was reached")],
+        &["members | keeps | inconclusive: none was reached"],
     );
     assert_verdicts(
         |evidence| evidence.unreadable.push(unreadable("ClusterProfile", "")),
         &[
-            (
-                "inventory",
-                keeps,
-                "inconclusive: ClusterProfile x could not be read: status is a number",
-            ),
-            ("inventory", breaks, "fail"),
+            "inventory | keeps | inconclusive: ClusterProfile x could not be read: status is a number",
+            "inventory | breaks | fail",
         ],
     );
 }
@@ -195,43 +190,23 @@ fn a_rule_without_evidence_is_skipped_and_one_that_examined_nothing_does_not_pas
     assert_verdicts(
         |evidence| drop(evidence.header.asked.insert(Kind::Secrets, no_grant.clone())),
         &[
-            ("secrets", breaks, "skipped: grant list on secrets"),
-            ("probe", breaks, "skipped: evidence was not requested: probe"),
-            (
-                "needsOneOf: [probe]",
-                keeps,
-                "skipped: evidence was not requested: probe",
-            ),
-            ("unjudged: not yet", breaks, "skipped: not yet"),
-            (
-                "inventory",
-                examines_nothing,
-                "inconclusive: there was nothing to examine",
-            ),
-            ("inventory", does_not_apply, "not-applicable: no such feature"),
+            "secrets | breaks | skipped: grant list on secrets",
+            "probe | breaks | skipped: evidence was not requested: probe",
+            "needsOneOf: [probe] | keeps | skipped: evidence was not requested: probe",
+            "unjudged: not yet | breaks | skipped: not yet",
+            "inventory | examines nothing | inconclusive: there was nothing to examine",
+            "inventory | does not apply | not-applicable: no such feature",
         ],
     );
     assert_verdicts(
         |evidence| evidence.profiles.clear(),
-        &[(
-            "inventory",
-            does_not_apply,
-            "inconclusive: there is no ClusterProfile to examine",
-        )],
+        &["inventory | does not apply | inconclusive: there is no ClusterProfile to examine"],
     );
     assert_verdicts(
         |evidence| evidence.profiles[0].deleted = Some(Timestamp::UNIX_EPOCH),
         &[
-            (
-                "inventory",
-                examines_nothing,
-                "inconclusive: there was nothing to examine; no profile was left when the window ended",
-            ),
-            (
-                "inventory",
-                does_not_apply,
-                "not-applicable: no such feature; no profile was left when the window ended",
-            ),
+            "inventory | examines nothing | inconclusive: there was nothing to examine; no profile was left when the window ended",
+            "inventory | does not apply | not-applicable: no such feature; no profile was left when the window ended",
         ],
     );
 }
@@ -327,35 +302,21 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
         };
         decide(&[passed, other].into_iter().collect(), Extent::default())
     };
+    use Decision::{Conformant, Inconclusive, NoViolation};
     for (verdict, reason, expected) in [
-        (Verdict::Skipped, ReasonId::NoMembers, Decision::NoViolation),
-        (Verdict::Skipped, ReasonId::NotRequested, Decision::NoViolation),
-        (Verdict::Skipped, ReasonId::Deselected, Decision::NoViolation),
+        (Verdict::Skipped, ReasonId::NoMembers, NoViolation),
+        (Verdict::Skipped, ReasonId::NotRequested, NoViolation),
+        (Verdict::Skipped, ReasonId::Deselected, NoViolation),
         // That an implementation declares something absent does not show that it is.
-        (Verdict::Skipped, ReasonId::FeatureAbsent, Decision::NoViolation),
-        (
-            Verdict::Skipped,
-            ReasonId::FeatureNotClaimed,
-            Decision::Conformant,
-        ),
-        (
-            Verdict::NotApplicable,
-            ReasonId::NotApplicable,
-            Decision::Conformant,
-        ),
-        (
-            Verdict::NotApplicable,
-            ReasonId::NothingHappened,
-            Decision::NoViolation,
-        ),
-        (Verdict::Inconclusive, ReasonId::Unknown, Decision::Inconclusive),
+        (Verdict::Skipped, ReasonId::FeatureAbsent, NoViolation),
+        (Verdict::Skipped, ReasonId::FeatureNotClaimed, Conformant),
+        (Verdict::NotApplicable, ReasonId::NotApplicable, Conformant),
+        (Verdict::NotApplicable, ReasonId::NothingHappened, NoViolation),
+        (Verdict::Inconclusive, ReasonId::Unknown, Inconclusive),
     ] {
         assert_eq!(decision(Level::Must, verdict, reason), expected, "{reason:?}");
-        assert_eq!(
-            decision(Level::Should, verdict, reason),
-            Decision::Conformant,
-            "SHOULD, {reason:?}"
-        );
+        let of_should = decision(Level::Should, verdict, reason);
+        assert_eq!(of_should, Conformant, "SHOULD, {reason:?}");
     }
 }
 
