@@ -91,6 +91,11 @@ impl Reason {
         }
     }
 
+    /// Why the evidence does not decide.
+    pub const fn unknown(words: &'static str) -> Self {
+        Self::known(ReasonId::Unknown, words)
+    }
+
     /// A reason of that sort, in words that hold what was seen.
     pub fn of(id: ReasonId, words: impl Into<Cow<'static, str>>) -> Self {
         Self {

@@ -172,8 +172,7 @@ const OVER_GAP: &str = "an object changed while the watch was interrupted";
 
 /// Whether the watch of a kind was interrupted when the window ended.
 fn ends_in_gap<T: Judged>(evidence: &Evidence) -> bool {
-    let end = evidence.header.window.map(|window| window.until);
-    end.is_some_and(|end| missed::<T>(evidence, None, end, end).is_some())
+    end(evidence).is_some_and(|end| missed::<T>(evidence, None, end, end).is_some())
 }
 
 impl<T: Judged> Evaluate for ChangeRule<T> {

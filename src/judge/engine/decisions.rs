@@ -10,10 +10,7 @@ use super::{
     judged::{has_unknown_publisher, key},
     prelude::*,
 };
-use crate::{
-    time::is_watched,
-    timeline::{Intervals, Moment},
-};
+use crate::timeline::{Intervals, Moment};
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
 type SharedBy<'e> = (&'e str, &'e str, &'e str);
@@ -84,7 +81,8 @@ impl<'e> DecisionSlices<'e> {
                 let Some(places) = by_name.get_mut(&entry.name) else {
                     continue;
                 };
-                let is_first = |first: &NamingEntry| entry.place() < first.place();
+                let place_of = |entry: &NamingEntry<'e>| (&*entry.slice.metadata.name, entry.index);
+                let is_first = |first: &NamingEntry<'e>| place_of(&entry) < place_of(first);
                 if places[place].as_ref().is_none_or(is_first) {
                     places[place] = Some(entry);
                 }
@@ -97,12 +95,6 @@ impl<'e> DecisionSlices<'e> {
         let mut histories = self.histories.iter();
         let history = histories.find(|history| history.last().metadata.uid == slice.metadata.uid);
         history.is_some_and(|history| has_unknown_publisher(hub.slice_authors(), history))
-    }
-}
-
-impl<'e> NamingEntry<'e> {
-    fn place(&self) -> (&'e str, usize) {
-        (&self.slice.metadata.name, self.index)
     }
 }
 
@@ -171,11 +163,6 @@ impl<'e> NamedProfiles<'e> {
             histories,
             listed: listed_at(evidence),
         }
-    }
-
-    /// Whether the run watched both profiles and slices.
-    pub(super) fn is_watched(&self) -> bool {
-        is_watched::<ClusterProfile>(self.evidence) && is_watched::<PlacementDecision>(self.evidence)
     }
 
     /// Whether a conformance run made or changed the profile.

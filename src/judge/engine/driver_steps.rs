@@ -46,9 +46,9 @@ pub(super) fn missed_after<T: Tracked>(
     evidence: &Evidence,
     name: Option<(&str, &str)>,
     taken: &DriverStep,
-    (from, until): (Timestamp, Timestamp),
+    (from, until): (Micros, Micros),
 ) -> Option<Reason> {
-    let from = to_the_second(missed::<T>(evidence, name, from, until)?);
+    let from = to_the_second(timestamp(missed::<T>(evidence, name, from, until)?));
     let action = describe(taken);
     Some(format!("the watch missed part of the time after {action}, from {from} on").into())
 }
@@ -99,8 +99,12 @@ pub(crate) fn nothing_appeared(hub: &Hub, taken: &DriverStep) -> Result<(), Reas
     if !hub.evidence.header.scope.namespaces.is_empty() {
         return Err("only some namespaces were watched, and the member's profile may be in another".into());
     }
-    let until = reported_by(taken.deadline()).max(observed_until(hub.evidence, taken));
-    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, taken, (taken.from, until));
+    let observed = observed_until(hub.evidence, taken).as_microsecond();
+    let span = (
+        taken.from.as_microsecond(),
+        reported_by(taken.deadline()).max(observed),
+    );
+    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, taken, span);
     cut_short(hub.evidence, taken).or_else(missed).map_or(Ok(()), Err)
 }
 
@@ -392,8 +396,8 @@ pub(crate) fn first_different<const N: usize>(parts: [(bool, &'static str); N]) 
 /// Why the run cannot know that nothing happened to the object, if so.
 fn why_unobserved<T: Judged>(hub: &Hub, taken: &DriverStep, object: &Guarded<T>) -> Option<Reason> {
     cut_short(hub.evidence, taken).or_else(|| {
-        let until = timestamp(object.until.saturating_add(LATE));
         let name = key(object.histories[0]);
-        missed_after::<T>(hub.evidence, Some(name), taken, (timestamp(object.from), until))
+        let span = (object.from, object.until.saturating_add(LATE));
+        missed_after::<T>(hub.evidence, Some(name), taken, span)
     })
 }

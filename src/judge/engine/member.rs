@@ -388,18 +388,14 @@ impl<'e> SampledMember<'e> {
 /// The components whose lease was fresh at some time since the first sample. A lease that is stale all the time may be
 /// a leftover.
 fn renewing(member: &Member) -> BTreeSet<&str> {
-    let mut components = BTreeSet::new();
-    let Some(first) = member.looks.first() else {
-        return components;
-    };
-    for answers in &member.looks {
-        let since_first = answers.from.duration_since(first.from).as_secs();
+    let names = member.looks.iter().flat_map(|answers| {
+        let since_first = answers.from.duration_since(member.looks[0].from).as_secs();
         let leases = answers.leases.as_deref().unwrap_or_default().iter();
-        let fresh =
-            leases.filter(|lease| lease.age_seconds.saturating_sub(lease.duration_seconds) <= since_first);
-        components.extend(fresh.map(|lease| &*lease.name));
-    }
-    components
+        let fresh = leases
+            .filter(move |lease| lease.age_seconds.saturating_sub(lease.duration_seconds) <= since_first);
+        fresh.map(|lease| &*lease.name)
+    });
+    names.collect()
 }
 
 impl Sample<'_> {

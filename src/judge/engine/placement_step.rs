@@ -92,7 +92,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     }
 
     fn met(&self, since: Micros, met: Micros, expected: &str) -> Answer {
-        if met <= reported_by(self.taken.deadline()).as_microsecond() {
+        if met <= reported_by(self.taken.deadline()) {
             return Answer::Kept;
         }
         match self.missed(since, met) {
@@ -160,7 +160,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     /// The states that may answer the action: that of a moment, and those until the run gave up or acted again.
     fn states_since(&self, since: Micros) -> &[SliceState<'s>] {
         // The watch may report late what was written before the run gave up.
-        let gave_up = reported_by(observed_until(self.hub.evidence, self.taken)).as_microsecond();
+        let gave_up = reported_by(observed_until(self.hub.evidence, self.taken));
         let next = self.next_action().unwrap_or(Micros::MAX);
         let first = self.place_at(since);
         let is_before = |state: &SliceState| state.seen_at <= gave_up && state.seen_at < next;
@@ -184,7 +184,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Why nothing proves that an answer is missing, if so.
     fn why_unknown(&self, since: Micros) -> Option<Reason> {
-        let until = reported_by(self.taken.last_deadline()).as_microsecond();
+        let until = reported_by(self.taken.last_deadline());
         cut_short_before(self.hub.evidence, self.taken, self.taken.last_deadline())
             .or_else(|| self.missed(since, until))
             .or_else(|| self.unreached())
@@ -193,8 +193,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Explains that the watch missed part of the time, if so.
     fn missed(&self, since: Micros, until: Micros) -> Option<Reason> {
-        let span = (timestamp(since), timestamp(until));
-        missed_after::<PlacementDecision>(self.hub.evidence, None, self.taken, span)
+        missed_after::<PlacementDecision>(self.hub.evidence, None, self.taken, (since, until))
     }
 
     /// Explains that the requests of the run may not reach the scheduler, if so.

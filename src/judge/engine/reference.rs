@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     text::{first_of, redacted_field},
-    time::{Set, Stretch},
+    time::{Set, Stretch, is_watched},
 };
 
 /// A decision names a profile.
@@ -109,6 +109,8 @@ impl References {
 impl Evaluate for References {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         let profiles = NamedProfiles::of(hub);
+        let evidence = hub.evidence;
+        let is_watched = is_watched::<ClusterProfile>(evidence) && is_watched::<PlacementDecision>(evidence);
         for decision in DecisionSlices::all(hub) {
             let mut judged = JudgedDecision {
                 rule: self,
@@ -117,7 +119,7 @@ impl Evaluate for References {
                 decision: &decision,
                 violations: BTreeMap::new(),
             };
-            if profiles.is_watched() {
+            if is_watched {
                 judged.judge_watched(findings);
             } else {
                 judged.judge_list(findings);

@@ -78,15 +78,10 @@ pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Ru
         }
         let without_evidence = why_without_evidence(rule, evidence).map(|(_, reasons)| reasons);
         let reasons = without_evidence.unwrap_or_else(|| missing(rule, evidence));
-        let is_judged = reasons.is_empty();
-        Some((
-            rule,
-            if is_judged {
-                Prospect::Judged
-            } else {
-                Prospect::Lacks(reasons)
-            },
-        ))
+        match &reasons[..] {
+            [] => Some((rule, Prospect::Judged)),
+            _ => Some((rule, Prospect::Lacks(reasons))),
+        }
     };
     rules::all().iter().filter_map(prospect).collect()
 }

@@ -164,30 +164,28 @@ impl<'e> Gaps<'e> {
 }
 
 /// By when a watch has reported all that was written up to a moment.
-pub(crate) fn reported_by(moment: Timestamp) -> Timestamp {
-    let late = SignedDuration::from_micros(LATE);
-    moment.saturating_add(late).unwrap_or(Timestamp::MAX)
+pub(crate) fn reported_by(moment: Timestamp) -> Micros {
+    moment.as_microsecond().saturating_add(LATE)
 }
 
 /// From when on the run did not watch the objects of a kind in a closed span, if so; or one of them, by namespace and name.
 pub(crate) fn missed<T: Tracked>(
     evidence: &Evidence,
     object: Option<(&str, &str)>,
-    from: Timestamp,
-    until: Timestamp,
-) -> Option<Timestamp> {
-    let since = from.as_microsecond();
+    from: Micros,
+    until: Micros,
+) -> Option<Micros> {
     let first = match object {
         Some((namespace, name)) => {
             let own = evidence.gaps.of_object(T::WATCHED, namespace, name);
-            let own = own.map(Gap::span).filter(|(_, until)| *until >= since);
-            let of_all = evidence.gaps.times_of_all(T::WATCHED).earliest(since);
+            let own = own.map(Gap::span).filter(|(_, until)| *until >= from);
+            let of_all = evidence.gaps.times_of_all(T::WATCHED).earliest(from);
             own.map(|(from, _)| from).chain(of_all).min()
         }
-        None => evidence.gaps.times(T::WATCHED).earliest(since),
+        None => evidence.gaps.times(T::WATCHED).earliest(from),
     };
-    let begins = first.filter(|start| *start <= until.as_microsecond())?;
-    Some(timestamp(begins).max(from))
+    let begins = first.filter(|start| *start <= until)?;
+    Some(begins.max(from))
 }
 
 /// Why evidence of an object is missing, if the run recorded that.

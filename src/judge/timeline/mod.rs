@@ -7,7 +7,7 @@
 //!
 //! A timeline of a group assumes in addition that no object of the group came and went within one gap.
 
-use evidence::{Evidence, History, Reason, ReasonId, Tracked, Version};
+use evidence::{Evidence, History, Reason, Tracked, Version};
 use jiff::Timestamp;
 
 mod build;
@@ -227,16 +227,13 @@ impl<'e, T: Tracked> Timeline<'e, T> {
 }
 
 /// The reason if the watch did not cover a time.
-pub(super) const UNOBSERVED: Reason =
-    Reason::known(ReasonId::Unknown, "the object was not watched at that time");
+pub(super) const UNOBSERVED: Reason = Reason::unknown("the object was not watched at that time");
 
 /// The reason if a time is after the end.
-pub(super) const ENDED: Reason =
-    Reason::known(ReasonId::Unknown, "the run stopped watching before that time");
+pub(super) const ENDED: Reason = Reason::unknown("the run stopped watching before that time");
 
 /// The reason if a change may have been made before or after a time.
-pub(super) const REPORTED_LATE: Reason = Reason::known(
-    ReasonId::Unknown,
+pub(super) const REPORTED_LATE: Reason = Reason::unknown(
     "a watch reports a change up to 10 s late: whether the object changed before that time is unknown",
 );
 

@@ -39,17 +39,14 @@ pub(crate) const NOTHING_RECORDED: Reason = Reason::known(
     ReasonId::NoAuditLog,
     "the object has no managedFields, and there is no audit log",
 );
-const NO_OWNER: Reason = Reason::known(ReasonId::Unknown, "managedFields list no owner of the field");
+const NO_OWNER: Reason = Reason::unknown("managedFields list no owner of the field");
 const NO_LOG: Reason = Reason::known(
     ReasonId::NoAuditLog,
     "only an audit log shows which client did this",
 );
-const NOT_IN_LOG: Reason = Reason::known(ReasonId::Unknown, "the audit log does not contain the request");
-const SEVERAL: Reason = Reason::known(ReasonId::Unknown, "several clients wrote the object at that time");
-const GAP: Reason = Reason::known(
-    ReasonId::Unknown,
-    "the watch missed changes, so the author is unknown",
-);
+const NOT_IN_LOG: Reason = Reason::unknown("the audit log does not contain the request");
+const SEVERAL: Reason = Reason::unknown("several clients wrote the object at that time");
+const GAP: Reason = Reason::unknown("the watch missed changes, so the author is unknown");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Author {

@@ -26,10 +26,8 @@ pub(crate) const BUDGET: Bucket = Bucket {
 const LISTED_SPANS: usize = 3;
 
 /// The reason if writes seem to overdraw the bucket, and may have been slower.
-const TIMES_TOO_COARSE: Reason = Reason::known(
-    ReasonId::Unknown,
-    "the writes may exceed the budget, but their times are not exact enough",
-);
+const TIMES_TOO_COARSE: Reason =
+    Reason::unknown("the writes may exceed the budget, but their times are not exact enough");
 
 impl<'e, T: Judged> Writes<'_, 'e, T> {
     /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `what` names them in the plural,

@@ -61,8 +61,7 @@ pub(crate) struct Writes<'h, 'e, T> {
 }
 
 /// The reason if the audit log does not show which writes changed the object.
-const NO_RESPONSES: Reason = Reason::known(
-    ReasonId::Unknown,
+const NO_RESPONSES: Reason = Reason::unknown(
     "the audit log does not show which writes changed the object: log them at level RequestResponse",
 );
 
@@ -208,8 +207,7 @@ fn single(values: Vec<Value>) -> BTreeMap<String, String> {
 }
 
 /// The reason if the object changed while the watch was interrupted.
-const MISSED: Reason = Reason::known(
-    ReasonId::Unknown,
+const MISSED: Reason = Reason::unknown(
     "an object changed while the watch was interrupted, and the audit log does not show all writes",
 );
 

@@ -208,10 +208,8 @@ fn is_type(text: &str) -> bool {
 /// Transition times are whole seconds: two changes within one second have the same time.
 const SAME_TIME: Micros = 2 * SECOND;
 
-const WENT_BACK: Reason = Reason::known(
-    ReasonId::Unknown,
-    "lastTransitionTime went back: a clock was set, or two replicas have different clocks",
-);
+const WENT_BACK: Reason =
+    Reason::unknown("lastTransitionTime went back: a clock was set, or two replicas have different clocks");
 
 type ProfileChange<'c, 'e> = Change<'c, 'e, ClusterProfile>;
 

@@ -93,8 +93,7 @@ fn condition_statuses(profile: &ClusterProfile) -> Vec<Value> {
 const SAME_RECONCILIATION: SignedDuration = SignedDuration::from_secs(10);
 
 /// The reason if the right write may be missing in the audit log.
-const LOG_ENDS: Reason = Reason::known(
-    ReasonId::Unknown,
+const LOG_ENDS: Reason = Reason::unknown(
     "the audit log does not show whether a part of a patch was sent through the right endpoint",
 );
 

@@ -108,10 +108,7 @@ fn without_key<'s>(slices: &[&'s PlacementDecision]) -> Option<&'s PlacementDeci
     slices.find(|slice| slice.label(LABEL_DECISION_KEY).unwrap_or_default().is_empty())
 }
 
-const UNREADABLE: Reason = Reason::known(
-    ReasonId::Unknown,
-    "a slice that could not be read may belong to the decision",
-);
+const UNREADABLE: Reason = Reason::unknown("a slice that could not be read may belong to the decision");
 
 /// Reads an index: a decimal number without sign or leading zeros.
 pub(super) fn parse_index(text: &str) -> Option<u64> {
