@@ -2,7 +2,6 @@ use evidence::api::Edition;
 use serde_json::Value;
 
 use super::*;
-use crate::rules;
 
 fn refusal(text: &str) -> String {
     let example: Value = serde_saphyr::from_str(&format!("{{name: e, {text}}}")).expect("YAML");
@@ -46,18 +45,5 @@ fn what_is_not_understood_is_refused() {
             "{message}"
         );
         assert!(message.contains(reason), "{message} does not name {reason}");
-    }
-}
-
-/// Its words are in the rule's file or in the function.
-#[test]
-fn every_finding_on_an_example_has_a_message() {
-    for rule in rules::all() {
-        for example in Example::of(rule).expect("examples") {
-            let findings = rule.findings(example.evidence());
-            let mut findings = findings.list().iter();
-            let has_words = findings.all(|finding| !finding.message.is_empty());
-            assert!(has_words, "{}, example `{}`", rule.id, example.name);
-        }
     }
 }
