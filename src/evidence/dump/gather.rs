@@ -1,17 +1,21 @@
 //! Gathers the objects of a dump into evidence.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
 use serde_json::{Value, value::RawValue};
 
-use super::{asked, unknown_versions};
+use super::{
+    asked,
+    parser::{AHEAD, Parsed, Parser},
+    unknown_versions,
+};
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
     Origin, Tracked, Unreadable, Version,
-    api::{ClusterProfile, ObjectKind, PlacementDecision, names},
+    api::{ObjectKind, names},
     crd, lenient,
     read::input::{Counts, FilePlace},
     runs::{left_out, of_other_runs},
@@ -32,6 +36,9 @@ pub(super) struct Gatherer<'d> {
     digester: &'d Digester,
     pub limits: Limits,
     file: Arc<str>,
+    parser: Parser,
+    /// The objects that are being parsed.
+    parsing: VecDeque<Parsing>,
     objects: HashMap<Key, KnownVersion>,
     versions: [BTreeSet<String>; 2],
     /// The number of documents and objects, and of YAML documents.
@@ -44,6 +51,13 @@ pub(super) struct Gatherer<'d> {
     failure: Option<InputError>,
     /// Why the present file is not read on.
     pub stop: Option<InputError>,
+}
+
+/// An object that is being parsed.
+struct Parsing {
+    /// The version that the object or its list names.
+    api_version: String,
+    line: usize,
 }
 
 /// Kind, namespace, name.
@@ -137,6 +151,8 @@ impl<'d> Gatherer<'d> {
             digester,
             limits,
             file: "".into(),
+            parser: Parser::start(),
+            parsing: VecDeque::new(),
             objects: HashMap::new(),
             versions: Default::default(),
             count: 0,
@@ -150,6 +166,7 @@ impl<'d> Gatherer<'d> {
     }
 
     pub fn begin_file(&mut self, name: &str) {
+        self.take_parsed(0);
         self.file = name.into();
         self.count = 0;
     }
@@ -162,7 +179,10 @@ impl<'d> Gatherer<'d> {
     }
 
     /// Checks the limits. The error names the line.
-    pub fn check_limits(&self, line: usize) -> Result<(), InputError> {
+    pub fn check_limits(&mut self, line: usize) -> Result<(), InputError> {
+        if let Some(why) = self.stop.take() {
+            return Err(why);
+        }
         let limits = &self.limits;
         let exceeded = [
             (self.count > limits.count, LimitError::Count(limits.count)),
@@ -237,20 +257,23 @@ impl<'d> Gatherer<'d> {
     }
 
     pub fn take_object(&mut self, types: &Types, json: &str, line: usize) {
+        let identity = || lenient::identity(json.as_bytes(), "");
         match types.split() {
             (names::GROUP, version, names::KIND) => {
                 self.versions[0].insert(version.to_owned());
-                self.take_tracked::<ClusterProfile>(types, json, line);
+                self.parse(ObjectKind::ClusterProfile, types, json, line);
             }
             (names::GROUP, version, names::PLACEMENT_KIND) => {
                 self.versions[1].insert(version.to_owned());
                 self.contents.insert(Kind::PlacementDecisions);
-                self.take_tracked::<PlacementDecision>(types, json, line);
+                self.parse(ObjectKind::PlacementDecision, types, json, line);
             }
             ("", "", kind @ (names::KIND | names::PLACEMENT_KIND)) => {
-                self.record_unreadable(json, kind, "apiVersion is missing or not text", line);
+                self.record_unreadable(identity(), kind, "apiVersion is missing or not text", line);
             }
-            (names::GROUP, _, "") => self.record_unreadable(json, "", "kind is missing or not text", line),
+            (names::GROUP, _, "") => {
+                self.record_unreadable(identity(), "", "kind is missing or not text", line)
+            }
             ("", _, "Namespace") => self.take_namespace(json, line),
             ("", _, "Secret") => self.take_secret(json, line),
             ("apiextensions.k8s.io", _, "CustomResourceDefinition") => self.take_crd(json),
@@ -260,13 +283,42 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    fn take_tracked<T: Tracked>(&mut self, types: &Types, json: &str, line: usize) {
-        let mut object = match T::read(json.as_bytes()) {
+    /// Begins to parse a profile or a slice.
+    fn parse(&mut self, kind: ObjectKind, types: &Types, json: &str, line: usize) {
+        self.take_parsed(AHEAD - 1);
+        self.parser.begin(kind, json);
+        self.parsing.push_back(Parsing {
+            api_version: types.api_version.clone(),
+            line,
+        });
+    }
+
+    /// Takes the oldest objects that are being parsed until no more than this are left.
+    fn take_parsed(&mut self, left: usize) {
+        while self.parsing.len() > left
+            && let Some(parsing) = self.parsing.pop_front()
+        {
+            let line = parsing.line;
+            match self.parser.next() {
+                Parsed::Profile(read) => self.take_tracked(read, parsing),
+                Parsed::Slice(read) => self.take_tracked(read, parsing),
+            }
+            if let Err(why) = self.check_limits(line) {
+                self.stop = Some(why);
+            }
+        }
+    }
+
+    fn take_tracked<T: Tracked>(&mut self, read: Result<T, Box<Unreadable>>, parsing: Parsing) {
+        let Parsing { api_version, line } = parsing;
+        let mut object = match read {
             Ok(object) => object,
-            Err(unreadable) => return self.record_unreadable(json, T::KIND, &unreadable.message, line),
+            Err(unreadable) => {
+                return self.record_unreadable(unreadable.object, T::KIND, &unreadable.message, line);
+            }
         };
         if object.api_version_mut().is_empty() {
-            *object.api_version_mut() = types.api_version.as_str().into();
+            *object.api_version_mut() = api_version.as_str().into();
         }
         let metadata = object.metadata();
         let key = (
@@ -301,18 +353,21 @@ impl<'d> Gatherer<'d> {
                     self.evidence.namespaces.push(namespace);
                 }
             }
-            Err(unreadable) => self.record_unreadable(json, "Namespace", &unreadable.message, line),
+            Err(unreadable) => {
+                self.record_unreadable(unreadable.object, "Namespace", &unreadable.message, line);
+            }
         }
     }
 
     /// Takes a Secret: those of consumers are digested, and of others only those with a kubeconfig are kept.
     fn take_secret(&mut self, json: &str, line: usize) {
         self.contents.insert(Kind::Secrets);
+        let identity = || lenient::identity(json.as_bytes(), "Secret");
         let value: Value = match serde_json::from_str(json) {
             Ok(value) => value,
             Err(error) => {
                 let message = lenient::unparsable(json.as_bytes(), &error);
-                return self.record_unreadable(json, "Secret", &message, line);
+                return self.record_unreadable(identity(), "Secret", &message, line);
             }
         };
         let labels = &value["metadata"]["labels"];
@@ -336,7 +391,7 @@ impl<'d> Gatherer<'d> {
                     self.evidence.secrets.push(secret);
                 }
             }
-            Err(unreadable) => self.record_unreadable(json, "Secret", &unreadable.message, line),
+            Err(unreadable) => self.record_unreadable(identity(), "Secret", &unreadable.message, line),
         }
     }
 
@@ -407,8 +462,8 @@ impl<'d> Gatherer<'d> {
         });
     }
 
-    fn record_unreadable(&mut self, json: &str, kind: &str, message: &str, line: usize) {
-        let mut object = lenient::identity(json.as_bytes(), kind);
+    /// Records an object that cannot be read. An empty kind may be any.
+    fn record_unreadable(&mut self, mut object: ObjectRef, kind: &str, message: &str, line: usize) {
         kind.clone_into(&mut object.kind);
         let message = if object.name.is_empty() {
             format!("{message} ({})", self.place(line))
@@ -420,6 +475,10 @@ impl<'d> Gatherer<'d> {
 
     /// Returns the evidence, unless the dump holds other kinds but no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, InputError> {
+        self.take_parsed(0);
+        if let Some(why) = self.stop.take() {
+            return Err(why);
+        }
         self.withdraw();
         let may_be = |kinds: &[&str]| {
             let mut unreadable = self.evidence.unreadable.iter();

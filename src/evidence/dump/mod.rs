@@ -11,6 +11,7 @@
 
 mod document;
 mod gather;
+mod parser;
 mod source;
 #[cfg(test)]
 mod tests;
