@@ -1,6 +1,6 @@
 //! Evaluates a function on objects that share a key at the same time.
 
-use std::{cell::RefCell, collections::BTreeMap, ptr, rc::Rc};
+use std::{cell::RefCell, ptr, rc::Rc};
 
 use evidence::{
     History, Version,
@@ -124,31 +124,33 @@ impl<T, K> Group<T, K> {
 }
 
 impl<T: Judged, K: Ord + Clone> Group<T, K> {
-    /// Adds the objects that got a group's key after the window: they may end a violation that was open then.
-    fn add_later<'e>(
+    /// The objects that got a group's key after the window: they may end a violation that was open then. `members` are
+    /// sorted.
+    fn later_members<'e>(
         &self,
         hub: &Hub<'e>,
         comparable: &[&'e History<T>],
         touches: &Touches<'e>,
-        groups: &mut BTreeMap<K, Vec<&'e History<T>>>,
-    ) {
+        members: &[Member<'e, T, K>],
+    ) -> Vec<Member<'e, T, K>> {
         let later = T::later(&hub.evidence.later);
         if later.is_empty() {
-            return;
+            return Vec::new();
         }
         let in_window: HashMap<&str, &'e History<T>> = comparable
             .iter()
             .map(|history| (&*history.last().metadata().uid, *history))
             .collect();
+        let is_group = |key: &K| members.binary_search_by(|(other, _)| other.cmp(key)).is_ok();
+        let mut found = Vec::new();
         for history in later {
             let known = in_window.get(&*history.first().metadata().uid).copied();
             let known_keys = known.map_or_else(Vec::new, |known| self.keys_of(known, touches, hub));
-            for key in self.keys_of(history, touches, hub) {
-                if let Some(histories) = groups.get_mut(&key).filter(|_| !known_keys.contains(&key)) {
-                    histories.push(known.unwrap_or(history));
-                }
-            }
+            let mut keys = self.keys_of(history, touches, hub);
+            keys.retain(|key| is_group(key) && !known_keys.contains(key));
+            found.extend(keys.into_iter().map(|key| (key, known.unwrap_or(history))));
         }
+        found
     }
 
     /// The keys that an object had in any version before the run wrote to it, each of them once.
@@ -274,6 +276,9 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     }
 }
 
+/// An object and a key that it had.
+type Member<'e, T, K> = (K, &'e History<T>);
+
 /// When the run first wrote to each object that it touched. The object is not compared from then on.
 type Touches<'e> = HashMap<(&'e str, &'e str), Micros>;
 
@@ -309,23 +314,27 @@ impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
         let touched = T::judged(hub).iter();
         let touched = touched.filter_map(|object| Some((object.name(), object.first_touch?)));
         let touches: Touches = touched.collect();
-        let mut groups: BTreeMap<K, Vec<&History<T>>> = BTreeMap::new();
         let comparable = T::comparable(hub);
+        let mut members: Vec<Member<T, K>> = Vec::new();
         for history in &comparable {
             let keys = self.keys_of(history, &touches, hub);
             if self.fewest > 1 && !keys.is_empty() && is_judged(history) {
                 findings.examine();
             }
-            for key in keys {
-                groups.entry(key).or_default().push(history);
-            }
+            members.extend(keys.into_iter().map(|key| (key, *history)));
         }
-        self.add_later(hub, &comparable, &touches, &mut groups);
-        for (key, histories) in groups {
-            let (own, others): (Vec<_>, Vec<_>) =
-                histories.into_iter().partition(|history| is_judged(history));
-            if own.len() + others.len() >= self.fewest && !own.is_empty() {
-                self.judge(hub, &key, (&others, &own), &touches, findings);
+        // Both sorts are stable: the members of a group stay in order.
+        members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        members.extend(self.later_members(hub, &comparable, &touches, &members));
+        members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for group in members.chunk_by(|(one, _), (other, _)| one == other) {
+            if group.len() < self.fewest {
+                continue;
+            }
+            let histories = group.iter().map(|(_, history)| *history);
+            let (own, others): (Vec<_>, Vec<_>) = histories.partition(|history| is_judged(history));
+            if !own.is_empty() {
+                self.judge(hub, &group[0].0, (&others, &own), &touches, findings);
             }
         }
     }

@@ -64,10 +64,13 @@ impl Judged for ClusterProfile {
 
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
         let evidence = hub.evidence;
-        let judged: HashSet<(&str, &str)> = hub.profiles().iter().map(JudgedObject::name).collect();
+        let judged = hub.profiles().iter().map(JudgedObject::name);
+        let judged_and_touched: HashSet<(&str, &str)> = judged
+            .filter(|(namespace, name)| evidence.is_touched(namespace, name))
+            .collect();
         let is_made_by_run = |history: &&History<Self>| {
             let (namespace, name) = key(history);
-            evidence.is_touched(namespace, name) && !judged.contains(&(namespace, name))
+            evidence.is_touched(namespace, name) && !judged_and_touched.contains(&(namespace, name))
         };
         let profiles = evidence.profiles.iter();
         profiles.filter(|history| !is_made_by_run(history)).collect()

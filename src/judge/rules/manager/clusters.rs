@@ -19,16 +19,63 @@ use crate::{
 
 /// A value that two profiles share if they describe one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Identity {
-    /// What the profiles share, for messages.
-    what: &'static str,
-    key: String,
-    /// Whether two clusters never share it by chance.
-    is_proof: bool,
+pub(crate) enum Identity {
+    /// A cluster id. It is unique in its ClusterSet; a UUID is unique everywhere.
+    Id {
+        property: &'static str,
+        id: String,
+        clusterset: Option<String>,
+    },
+    /// All endpoints of a profile without access providers.
+    Endpoints(BTreeSet<String>),
+    /// The hosts, ports, and paths of all access providers, each with a digest of its other settings.
+    Access {
+        servers: Vec<(String, u64)>,
+        has_ca: bool,
+    },
 }
 
-/// An identity of a profile, with the path and the value of the field that shows it.
-type ShownIdentity = (Identity, String, String);
+/// An identity of a profile, and the field that shows it.
+struct ShownIdentity<'p> {
+    identity: Identity,
+    field: IdentityField<'p>,
+    value: &'p str,
+}
+
+enum IdentityField<'p> {
+    Property(&'static str),
+    /// The server of an access provider.
+    Server(&'p str),
+}
+
+impl Identity {
+    /// What the profiles share, for messages.
+    fn what(&self) -> &'static str {
+        match self {
+            Identity::Id { .. } => "same cluster id",
+            Identity::Endpoints(_) => "same endpoints",
+            Identity::Access { .. } => "same server and CA",
+        }
+    }
+
+    /// Whether two clusters never share it by chance.
+    fn is_proof(&self) -> bool {
+        match self {
+            Identity::Id { id, .. } => is_uuid(id),
+            Identity::Endpoints(_) => false,
+            Identity::Access { has_ca, .. } => *has_ca,
+        }
+    }
+}
+
+impl IdentityField<'_> {
+    fn path(&self) -> String {
+        match self {
+            IdentityField::Property(name) => property_path(name),
+            IdentityField::Server(provider) => format!("status.accessProviders[{provider}].cluster.server"),
+        }
+    }
+}
 
 /// Whether two versions of a profile have the same identities.
 pub(crate) fn same_identity(one: &ClusterProfile, other: &ClusterProfile) -> bool {
@@ -115,7 +162,7 @@ pub(crate) fn identity_in_inventory(
     let has_inventories = hub.edition(Role::Manager) >= Edition::Y2026M09;
     let inventory = has_inventories.then(|| Arc::clone(&profile.metadata.namespace));
     let identities = identities(profile, hub).into_iter();
-    let keys = identities.map(|(identity, ..)| (identity, inventory.clone()));
+    let keys = identities.map(|shown| (shown.identity, inventory.clone()));
     keys.collect()
 }
 
@@ -133,7 +180,7 @@ pub(crate) fn one_profile_per_cluster(
         return Answer::Kept;
     }
     let of_first = identities(first, hub);
-    let message = format!("two profiles describe one cluster: {}", identity.what);
+    let message = format!("two profiles describe one cluster: {}", identity.what());
     Answer::all(others.iter().filter_map(|duplicate| {
         let (path, value) = shown(identity, identities(duplicate, hub), &of_first)?;
         let observed = format!("{value}, as in {}", ObjectRef::from(*first));
@@ -148,7 +195,7 @@ pub(crate) fn proof_in_clusterset(profile: &ClusterProfile, hub: &Hub) -> Vec<Id
         return Vec::new();
     }
     let identities = proofs(profile, hub).into_iter();
-    identities.map(|(identity, ..)| identity).collect()
+    identities.map(|shown| shown.identity).collect()
 }
 
 /// `clustersets/one-set-per-cluster`: no cluster has profiles in the namespaces of two ClusterSets.
@@ -165,7 +212,7 @@ pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfi
     let other = ObjectRef::from(pair[1]);
     let message = format!(
         "one cluster is in the namespaces of two ClusterSets: {}",
-        identity.what
+        identity.what()
     );
     Answer::broken(
         Finding::on(pair[0], message)
@@ -176,31 +223,39 @@ pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfi
 }
 
 /// The field by which a profile shows an identity, and its value. None if it shares a more reliable one with the others.
-fn shown(identity: &Identity, own: Vec<ShownIdentity>, others: &[ShownIdentity]) -> Option<(String, String)> {
-    let is_shared = |(own, ..): &ShownIdentity| others.iter().any(|(other, ..)| own == other);
-    let (first, path, value) = own.into_iter().find(is_shared)?;
-    (first == *identity).then_some((path, value))
+fn shown<'p>(
+    identity: &Identity,
+    own: Vec<ShownIdentity<'p>>,
+    others: &[ShownIdentity],
+) -> Option<(String, &'p str)> {
+    let is_shared = |own: &ShownIdentity| others.iter().any(|other| own.identity == other.identity);
+    let first = own.into_iter().find(is_shared)?;
+    (first.identity == *identity).then(|| (first.field.path(), first.value))
 }
 
 /// The identities that no two clusters share by chance.
-fn proofs(profile: &ClusterProfile, hub: &Hub) -> Vec<ShownIdentity> {
+fn proofs<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<ShownIdentity<'p>> {
     let mut identities = identities(profile, hub);
-    identities.retain(|(identity, ..)| identity.is_proof);
+    identities.retain(|shown| shown.identity.is_proof());
     identities
 }
 
 /// The identities of a profile's cluster, the most reliable first.
-fn identities(profile: &ClusterProfile, hub: &Hub) -> Vec<ShownIdentity> {
+fn identities<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<ShownIdentity<'p>> {
     let ids = PROPERTIES_CLUSTER_ID.into_iter().filter_map(|property| {
-        let id = cluster_id(profile, property)?;
-        // An id is unique in its ClusterSet; a UUID is unique everywhere.
-        let clusterset = hub.clusterset_of(profile).filter(|_| !is_uuid(id));
-        let identity = Identity {
-            what: "same cluster id",
-            key: format!("{property} {id:?} {clusterset:?}"),
-            is_proof: is_uuid(id),
+        let value = cluster_id(profile, property)?;
+        let clusterset = hub.clusterset_of(profile).filter(|_| !is_uuid(value));
+        let identity = Identity::Id {
+            property,
+            id: value.to_owned(),
+            clusterset: clusterset.map(str::to_owned),
         };
-        Some((identity, property_path(property), id.to_owned()))
+        let field = IdentityField::Property(property);
+        Some(ShownIdentity {
+            identity,
+            field,
+            value,
+        })
     });
     ids.chain(access(profile)).chain(endpoints(profile)).collect()
 }
@@ -221,9 +276,8 @@ fn providers(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> 
     effective_entries(profile).map(|entry| entry.provider)
 }
 
-/// The hosts, ports, and paths of all access providers, in order, each with a digest of its other settings. None unless each
-/// has a server, and one has a CA or a public server.
-fn access(profile: &ClusterProfile) -> Option<ShownIdentity> {
+/// The access providers, in order. None unless each has a server, and one has a CA or a public server.
+fn access(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
     let mut servers = Vec::new();
     let (mut has_ca, mut is_public) = (false, false);
     for provider in providers(profile) {
@@ -235,13 +289,11 @@ fn access(profile: &ClusterProfile) -> Option<ShownIdentity> {
         servers.push((place.to_string(), digest(cluster)));
     }
     let first = providers(profile).next().filter(|_| has_ca || is_public)?;
-    let identity = Identity {
-        what: "same server and CA",
-        key: format!("{servers:?}"),
-        is_proof: has_ca,
-    };
-    let path = format!("status.accessProviders[{}].cluster.server", first.name);
-    Some((identity, path, first.cluster.server.as_deref()?.to_owned()))
+    Some(ShownIdentity {
+        identity: Identity::Access { servers, has_ca },
+        field: IdentityField::Server(&first.name),
+        value: first.cluster.server.as_deref()?,
+    })
 }
 
 /// A digest of the CA, the TLS server name, the proxy, and the extensions.
@@ -256,7 +308,7 @@ fn digest(cluster: &Cluster) -> u64 {
 }
 
 /// All endpoints of a profile without access providers, if each is readable and one is public.
-fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity> {
+fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
     let property = profile.property(PROPERTY_ENDPOINTS)?;
     if providers(profile).next().is_some() {
         return None;
@@ -264,15 +316,12 @@ fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity> {
     let list = Endpoints::read(&property.value);
     let places = list.entries().iter().map(|entry| Place::read(entry));
     let places: Vec<Place> = places.collect::<Option<_>>()?;
-    let names: BTreeSet<String> = places.iter().map(Place::to_string).collect();
-    let identity = Identity {
-        what: "same endpoints",
-        key: format!("{names:?}"),
-        is_proof: false,
-    };
     let is_public = places.iter().any(|place| !place.is_private());
-    let path = property_path(PROPERTY_ENDPOINTS);
-    is_public.then(|| (identity, path, property.value.to_string()))
+    is_public.then(|| ShownIdentity {
+        identity: Identity::Endpoints(places.iter().map(Place::to_string).collect()),
+        field: IdentityField::Property(PROPERTY_ENDPOINTS),
+        value: &property.value,
+    })
 }
 
 /// What counts is how many profiles there were throughout this time before the end.
