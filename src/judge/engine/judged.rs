@@ -451,11 +451,11 @@ fn created_by_run(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
 
 /// The manager names that configured field managers of the implementation set.
 fn own_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
-    let authors = hub.profile_authors();
-    let is_own = |name: &&str| {
-        let attribution = authors.of_field_manager(name);
-        attribution.author == Author::Implementation && !attribution.is_inferred
-    };
+    let configured = &hub.claim().cluster_manager;
+    if configured.field_managers.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_own = |name: &&str| configured.has_field_manager(name);
     let profiles = hub.evidence.profiles.iter().map(|history| history.last());
     let own = profiles.filter(|profile| owners(*profile, MANAGER).iter().any(is_own));
     own.map(ClusterProfile::manager).collect()
@@ -463,11 +463,11 @@ fn own_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
 
 /// Whether a profile has the name of another manager, and another client set it.
 fn has_other_owner(profile: &ClusterProfile, own_names: &BTreeSet<&str>, hub: &Hub) -> bool {
+    if own_names.is_empty() || own_names.contains(profile.manager()) {
+        return false;
+    }
     let authors = hub.profile_authors();
     let owners = owners(profile, MANAGER);
     let is_other = |name: &&str| authors.of_field_manager(name).author == Author::Other;
-    !own_names.is_empty()
-        && !own_names.contains(profile.manager())
-        && !owners.is_empty()
-        && owners.iter().all(is_other)
+    !owners.is_empty() && owners.iter().all(is_other)
 }
