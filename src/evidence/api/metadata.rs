@@ -1,12 +1,9 @@
 //! Object metadata as the suite reads it: reduced to what rules use, and shared between versions.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::shape::{Object, is_default, or_default, share, share_list, share_some};
@@ -113,66 +110,8 @@ fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Labels>
     Ok(Arc::new(annotations.collect()))
 }
 
-/// The tree of `fieldsV1`, three levels deep.
-type OwnedFields = BTreeMap<String, Option<BTreeMap<String, FieldNames>>>;
-
-/// The names of the fields in one level of the tree; none for anything but an object. What is below them is not kept: it is
-/// a large part of a profile's JSON.
-#[derive(Default)]
-struct FieldNames(Vec<Box<str>>);
-
-impl<'de> Deserialize<'de> for FieldNames {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FieldNamesVisitor)
-    }
-}
-
-struct FieldNamesVisitor;
-
-impl<'de> Visitor<'de> for FieldNamesVisitor {
-    type Value = FieldNames;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_unit<E>(self) -> Result<FieldNames, E> {
-        Ok(FieldNames::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<FieldNames, E> {
-        Ok(FieldNames::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<FieldNames, E> {
-        Ok(FieldNames::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<FieldNames, E> {
-        Ok(FieldNames::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<FieldNames, E> {
-        Ok(FieldNames::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<FieldNames, E> {
-        Ok(FieldNames::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<FieldNames, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(FieldNames::default())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<FieldNames, A::Error> {
-        let mut names = Vec::new();
-        while let Some((key, _)) = fields.next_entry::<String, IgnoredAny>()? {
-            names.extend(key.strip_prefix("f:").map(Box::from));
-        }
-        Ok(FieldNames(names))
-    }
-}
+/// The tree of `fieldsV1`, three levels deep. What is below, a large part of a profile's JSON, is not kept.
+type OwnedFields = BTreeMap<String, Option<BTreeMap<String, Option<BTreeMap<String, IgnoredAny>>>>>;
 
 impl<'de> Deserialize<'de> for Writer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -215,7 +154,8 @@ fn owned_paths(tree: &OwnedFields) -> Vec<Box<str>> {
             };
             let path = format!("{group}.{field}");
             if matches!(&*path, "metadata.labels" | "metadata.annotations") {
-                let keys = below.0.iter();
+                let keys = below.iter().flat_map(|fields| fields.keys());
+                let keys = keys.filter_map(|key| key.strip_prefix("f:"));
                 paths.extend(keys.map(|key| format!("{path}[{key}]").into()));
             } else {
                 paths.push(path.into());
