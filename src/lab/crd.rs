@@ -16,6 +16,7 @@
 //! Where the types ask CEL's `format` library for a name, these definitions match it with that library's expression:
 //! only Kubernetes 1.32 and newer compile rules with `format`.
 
+use evidence::user_file::read_compiled_in;
 pub use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
@@ -68,7 +69,7 @@ pub(crate) fn of_any_shape(group: &str, version: &str, plural: &str, kind: &str)
 }
 
 fn parse(yaml: &str) -> CustomResourceDefinition {
-    serde_saphyr::from_str(yaml).expect("the checked-in YAML is a definition")
+    read_compiled_in(yaml).expect("the checked-in YAML is a definition")
 }
 
 /// The definition, with extensions of any content, or none: older hubs have stored such objects, and consumers must

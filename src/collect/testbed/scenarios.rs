@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{DriverAction, Expect};
+use evidence::{DriverAction, Expect, user_file::read_compiled_in};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub(super) fn scenarios() -> Vec<TestbedScenario> {
     // The file is compiled in, and a test parses it.
-    serde_saphyr::from_str(include_str!("scenarios.yaml")).expect("scenarios.yaml is valid")
+    read_compiled_in(include_str!("scenarios.yaml")).expect("scenarios.yaml is valid")
 }
 
 /// What the run publishes in one part of the testbed, and what an honest consumer does with it. A control follows: a

@@ -1,6 +1,7 @@
 //! Reads files that users write. An error names the place of a flaw and quotes no value: any of them may be a secret.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_saphyr::Error;
 
 use crate::api::UnknownName;
@@ -18,6 +19,18 @@ pub struct UserFileError {
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, UserFileError> {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| UserFileError::new(&error, "name"))
+}
+
+/// Reads YAML that is compiled in. By way of a JSON value: code that reads a type from YAML itself is large, and only
+/// files of users need its places in errors.
+///
+/// # Errors
+/// A message that names the flaw.
+pub fn read_compiled_in<T: DeserializeOwned>(yaml: &str) -> Result<T, String> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let value: Value =
+        serde_saphyr::from_str_with_options(yaml, options).map_err(|error| error.to_string())?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 impl UserFileError {

@@ -6,9 +6,10 @@ use evidence::{
     Claim, Kind, ReasonId,
     api::{Edition, Feature},
     named_enum,
+    user_file::read_compiled_in,
 };
 use jiff::civil::Date;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::consumer::expectations::ExemptConsumer;
@@ -179,7 +180,7 @@ impl Facts {
     pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
         let failed = |reason: String| FactsError { rule, reason };
         let (text, examples) = text.split_at(text.find(KEY).map_or(text.len(), |place| place + 1));
-        let mut facts: Facts = read_yaml(text).map_err(|error| failed(error.to_string()))?;
+        let mut facts: Facts = read_compiled_in(text).map_err(failed)?;
         // Keeps the line numbers of the file in errors.
         facts.examples.text = "\n".repeat(text.lines().count()) + examples;
         facts.editions = facts.since_until();
@@ -274,13 +275,6 @@ pub struct Examples {
     read: OnceLock<Vec<Value>>,
 }
 
-/// Reads YAML of a rule's file.
-fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
-    // Otherwise a bare `n` or `y` in an example would be a boolean.
-    let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options(text, options)
-}
-
 impl Examples {
     fn parse(&self) -> Vec<Value> {
         #[derive(Deserialize)]
@@ -291,7 +285,7 @@ impl Examples {
         if self.text.trim().is_empty() {
             return Vec::new();
         }
-        let read: Result<Only, _> = read_yaml(&self.text);
+        let read: Result<Only, _> = read_compiled_in(&self.text);
         // The files are compiled in, and a test parses each of them.
         read.unwrap_or_else(|error| panic!("failed to read examples: {error}"))
             .examples
