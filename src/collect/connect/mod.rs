@@ -65,7 +65,8 @@ pub struct Connection {
     pub client: Client,
     /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`, `k3s`.
     pub source: String,
-    request_timeout: Duration,
+    /// How long each answer may take until its end; a list as long as the window, if that is longer.
+    pub request_timeout: Duration,
     pub(crate) access: Option<HubAccess>,
     cost: Arc<RequestCost>,
     /// Makes the waits of runners differ, so that a hub that comes back is not asked by all of them together.
@@ -98,14 +99,6 @@ impl Connection {
             seed: RandomState::new().hash_one(0),
             ..Self::new(client, source)
         })
-    }
-
-    /// Lets each answer take that long until its end, instead of 30 s; zero: as long as it takes. A list may take as long
-    /// as the window, if that is longer.
-    #[must_use]
-    pub fn with_request_timeout(mut self, limit: Duration) -> Self {
-        self.request_timeout = if limit.is_zero() { Duration::MAX } else { limit };
-        self
     }
 
     pub(crate) fn timed(&self) -> TimedClient {

@@ -18,7 +18,7 @@ use serde::{
 };
 
 use super::{
-    ConsumerFile, MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale,
+    ConsumerFile, MOST_MEMBERS, OwnMember, PATIENCE, Scale,
     hooks::{PREFIX, UNDONE_BY},
 };
 use crate::{
@@ -97,13 +97,13 @@ impl DriverFile {
         self.stand_ins.unwrap_or(self.members.is_empty())
     }
 
-    /// How long the implementation may take to react.
-    pub fn patience(&self) -> Patience {
-        let to = self.patience_for.iter().map(|(action, span)| (*action, span.0));
-        Patience {
-            usual: self.patience.0,
-            to: to.collect(),
-        }
+    /// How long the implementation may take to react, unless the file says otherwise for an action.
+    pub fn patience(&self) -> Duration {
+        self.patience.0
+    }
+
+    pub(super) fn patience_with(&self, action: DriverAction) -> Duration {
+        self.patience_for.get(&action).unwrap_or(&self.patience).0
     }
 
     /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.

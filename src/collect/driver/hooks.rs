@@ -101,6 +101,16 @@ pub struct Member {
     pub kubeconfig: MemberKubeconfig,
 }
 
+impl From<&OwnMember> for Member {
+    fn from(own: &OwnMember) -> Self {
+        let kubeconfig = own.kubeconfig.clone();
+        Self {
+            name: own.name.clone(),
+            kubeconfig: kubeconfig.map_or(MemberKubeconfig::Unknown, MemberKubeconfig::File),
+        }
+    }
+}
+
 /// The kubeconfig of a member. It cannot be printed: its content is secret.
 #[derive(Clone, Default)]
 pub enum MemberKubeconfig {
@@ -174,17 +184,12 @@ pub(super) async fn call_undo(
     action: DriverAction,
     name: &str,
 ) -> Called {
-    let own = own
-        .iter()
-        .find(|own| own.name == name)
-        .cloned()
-        .unwrap_or_default();
-    let member = Member {
+    let own = own.iter().find(|own| own.name == name).cloned();
+    let own = own.unwrap_or_else(|| OwnMember {
         name: name.to_owned(),
-        kubeconfig: own
-            .kubeconfig
-            .map_or(MemberKubeconfig::Unknown, MemberKubeconfig::File),
-    };
+        ..OwnMember::default()
+    });
+    let member = Member::from(&own);
     let placement = PlacementRequest {
         name: name.to_owned(),
         ..PlacementRequest::default()

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
 use super::{
-    Call, Called, FIELD_MANAGER, Fleet, Member, MemberKubeconfig, OfferError, Offered, OwnMember, RunContext,
+    Call, Called, FIELD_MANAGER, Member, MemberKubeconfig, OfferError, Offered, OwnMember, RunContext,
     STOPPED, Session, Traits, UndoEntry, late_deadline, session::fail,
 };
 use crate::{
@@ -40,26 +40,21 @@ pub(super) struct ScenarioMember {
 
 impl ScenarioMember {
     async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, OfferError> {
-        let fake = match &session.plan.fleet {
-            Fleet::Fake(offer) => Some(offer.offer(&own.name).await?),
-            Fleet::MadeByHook | Fleet::Own(..) => None,
+        let fake = match &session.plan.offer {
+            Some(offer) => Some(offer.offer(&own.name).await?),
+            None => None,
         };
         let server = fake.as_ref().and_then(|fake| fake.server());
-        let kubeconfig = fake.as_ref().and_then(|fake| fake.kubeconfig());
-        let kubeconfig = match (kubeconfig, &own.kubeconfig) {
-            (Some(text), _) => MemberKubeconfig::Text(text),
-            (None, Some(path)) => MemberKubeconfig::File(path.clone()),
-            (None, None) => MemberKubeconfig::Unknown,
-        };
+        let mut member = Member::from(&own);
+        if let Some(text) = fake.as_ref().and_then(|fake| fake.kubeconfig()) {
+            member.kubeconfig = MemberKubeconfig::Text(text);
+        }
         let mut traits = Traits::of(&own.name, server.as_deref());
         traits.profile.clone_from(&own.profile);
         Ok(Self {
             scenario,
             traits,
-            member: Member {
-                name: own.name.clone(),
-                kubeconfig,
-            },
+            member,
             own,
             fake,
             profiles_before: 0,
@@ -290,7 +285,7 @@ impl ScenarioMember {
         if let Some(fake) = &self.fake {
             return (Called::done(), fake.upgrade());
         }
-        let version = session.plan.upgrade_to.clone().unwrap_or_default();
+        let version = session.plan.file.upgrade_to.clone().unwrap_or_default();
         let called = self.call(session, DriverAction::Upgrade, Some(version.clone()));
         (called.await, version)
     }

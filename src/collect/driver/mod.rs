@@ -76,31 +76,15 @@ pub struct DriverPlan {
     pub run: String,
     /// Makes the implementation act.
     pub hooks: Arc<dyn Hooks>,
-    /// Where members come from.
-    pub fleet: Fleet,
-    /// The version that the upgrade hook brings; fake members upgrade themselves.
-    pub upgrade_to: Option<String>,
-    /// How long the implementation may take to react.
-    pub patience: Patience,
-    /// The scale scenario.
-    pub scale: Scale,
-    /// The namespace that the run may create and delete; none if it must not.
-    pub own_namespace: Option<String>,
+    /// What the driver file says besides the hooks; the default if there is no file.
+    pub file: DriverFile,
+    /// Offers fake members. Without it, members are the implementer's own if the driver file names any, or the join hook makes
+    /// them.
+    pub offer: Option<Arc<dyn Offer>>,
     /// Whether the run may write to profiles of its own members, and create objects.
     pub mutations: bool,
     /// The log of changes to undo; without a file if the hub ends with the run.
     pub journal: Arc<Journal>,
-}
-
-/// Where members come from.
-#[derive(Clone)]
-pub enum Fleet {
-    /// The run offers fake members.
-    Fake(Arc<dyn Offer>),
-    /// The join hook makes them.
-    MadeByHook,
-    /// They are the implementer's own.
-    Own(Vec<OwnMember>),
 }
 
 /// A member of the implementer's own.
@@ -118,15 +102,6 @@ pub struct OwnMember {
     pub profile: Option<ObjectKey>,
 }
 
-/// How long the implementation may take to react.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// To all actions that are not in `to`.
-    pub usual: Duration,
-    /// To some actions.
-    pub to: BTreeMap<DriverAction, Duration>,
-}
-
 /// The scale scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -135,21 +110,6 @@ pub struct Scale {
     pub members: Option<usize>,
     /// How many of them join, or leave, at the same time.
     pub at_once: usize,
-}
-
-impl Patience {
-    fn with(&self, action: DriverAction) -> Duration {
-        self.to.get(&action).copied().unwrap_or(self.usual)
-    }
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            usual: PATIENCE,
-            to: BTreeMap::new(),
-        }
-    }
 }
 
 impl Default for Scale {
@@ -162,31 +122,19 @@ impl Default for Scale {
 }
 
 impl DriverPlan {
-    /// Whether the run offers fake members, which it breaks, heals and upgrades itself.
-    fn has_fake_members(&self) -> bool {
-        matches!(self.fleet, Fleet::Fake(_))
-    }
-
     /// Whether the run does this to its fake members itself, without a hook.
     fn does_itself(&self, action: DriverAction) -> bool {
         let is_on_fake_member = matches!(
             action,
             DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade
         );
-        self.has_fake_members() && is_on_fake_member
-    }
-
-    fn own_members(&self) -> &[OwnMember] {
-        match &self.fleet {
-            Fleet::Own(own) => own,
-            Fleet::Fake(_) | Fleet::MadeByHook => &[],
-        }
+        self.offer.is_some() && is_on_fake_member
     }
 
     /// How many members the scale scenario joins. Without any, it is left out.
     fn fleet_size(&self) -> usize {
-        let usual = if self.has_fake_members() { FLEET } else { 0 };
-        self.scale.members.unwrap_or(usual)
+        let usual = if self.offer.is_some() { FLEET } else { 0 };
+        self.file.scale.members.unwrap_or(usual)
     }
 }
 
@@ -248,7 +196,7 @@ fn forbidden(
     let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
     let writes: &[(&str, &str)] = match action {
         DriverAction::DeleteNamespace | DriverAction::CreateNamespace => {
-            return no_namespace(plan.own_namespace.as_ref(), scope);
+            return no_namespace(plan.file.own_namespace.as_ref(), scope);
         }
         DriverAction::DeleteProfile => &[("delete", profiles)],
         DriverAction::TamperStatus => &[("patch", &status)],

@@ -6,7 +6,7 @@ use evidence::runs::member_name;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{DriverPlan, Fleet, OwnMember};
+use super::{DriverPlan, OwnMember};
 
 /// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.
 pub(super) struct MemberPool {
@@ -27,17 +27,15 @@ struct OwnMembers {
 
 impl MemberPool {
     pub fn new(plan: &DriverPlan) -> Self {
-        let own = match &plan.fleet {
-            Fleet::Own(own) => Some(Mutex::new(OwnMembers {
-                free: own.iter().rev().cloned().collect(),
-                usable: own.len(),
-            })),
-            Fleet::Fake(_) | Fleet::MadeByHook => None,
+        let own = &plan.file.members;
+        let shared = || OwnMembers {
+            free: own.iter().rev().cloned().collect(),
+            usable: own.len(),
         };
         Self {
             run: plan.run.clone(),
             next: AtomicUsize::new(1),
-            own,
+            own: (!own.is_empty()).then(|| Mutex::new(shared())),
             changed: Notify::new(),
         }
     }

@@ -204,7 +204,7 @@ impl DriverScenario<'_, '_> {
         let session = self.session;
         let lacking = needed.saturating_sub(selectable_members(session));
         let joins = [DriverAction::Join, DriverAction::Leave];
-        if lacking > 0 && session.plan.has_fake_members() && session.can(&joins) {
+        if lacking > 0 && session.plan.offer.is_some() && session.can(&joins) {
             self.join_fleet(lacking).await;
         }
         let mut placement = ScenarioPlacement::new(session, self.spec.scenario);
@@ -329,7 +329,7 @@ impl DriverScenario<'_, '_> {
         let session = self.session;
         self.current_profile().ok_or(NO_PROFILE)?;
         let is_healthy = || self.current_profile().as_ref().is_some_and(is_healthy);
-        let deadline = session.after(session.plan.patience.with(DriverAction::Join));
+        let deadline = session.after(session.plan.file.patience_with(DriverAction::Join));
         if requires_health && !session.wait_until(deadline, is_healthy).await {
             return Err("the profile does not report that the member is healthy".to_owned());
         }
@@ -388,7 +388,7 @@ impl DriverScenario<'_, '_> {
     }
 
     fn own_namespace(&self) -> String {
-        self.session.plan.own_namespace.clone().unwrap_or_default()
+        self.session.plan.file.own_namespace.clone().unwrap_or_default()
     }
 
     fn member(&self) -> &ScenarioMember {

@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
         let (supported, missing) = capabilities(plan, context.permissions, scope, &roles);
-        let at_once = plan.scale.at_once;
+        let at_once = plan.file.scale.at_once;
         Self {
             supported,
             missing,
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
     ) -> DriverStep {
         let message = format!("{}: {}", scenario.name(), describe(action, member));
         self.context.progress.step(&message);
-        let patience = self.plan.patience.with(action).as_secs();
+        let patience = self.plan.file.patience_with(action).as_secs();
         DriverStep {
             member: member.to_owned(),
             profile,
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
         if has_reacted {
             step.reacted = Some(self.context.now());
             self.context
-                .pause(self.plan.patience.with(step.action) / SETTLE)
+                .pause(self.plan.file.patience_with(step.action) / SETTLE)
                 .await;
         }
         step.looked_until = self.context.now();
@@ -289,7 +289,7 @@ impl<'a> Session<'a> {
             UndoEntry::Hook { action, name } => {
                 let called = match members.iter().find(|member| member.name() == name) {
                     Some(member) => member.call(self, *action, None).await,
-                    None => call_undo(&*self.plan.hooks, self.plan.own_members(), *action, name).await,
+                    None => call_undo(&*self.plan.hooks, &self.plan.file.members, *action, name).await,
                 };
                 called.failure.map_or(Ok(()), Err)
             }
@@ -317,7 +317,7 @@ impl<'a> Session<'a> {
         steps.sort_by_key(|step| step.from);
         Driver {
             run: self.plan.run.clone(),
-            stand_ins: self.plan.has_fake_members()
+            stand_ins: self.plan.offer.is_some()
                 && steps.iter().any(|step| step.action == DriverAction::Join),
             able: self.supported,
             lacking: self.missing,

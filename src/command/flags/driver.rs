@@ -14,7 +14,7 @@ use collect::{
     Plan,
     clock::Clock,
     connect::{Connection, HubAccess},
-    driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Journal, Patience, Scale, new_run_id},
+    driver::{Commands, DriverFile, DriverPlan, Head, Journal, Offer, new_run_id},
     testbed::{Calls, Recorder, TestbedPlan, log_files},
 };
 use evidence::{Claim, DriverAction, api::Role};
@@ -177,20 +177,12 @@ impl Driving {
         let run = new_run_id();
         let hooks = hooks(file, access, &run)?;
         let journal = journal(file, journals, hub, access, &run, clock)?;
+        let offer = file.has_fake_members().then(|| StandIns::new(clock));
         Ok(Some(DriverPlan {
             run,
             hooks: Arc::new(hooks),
-            fleet: if file.has_fake_members() {
-                Fleet::Fake(Arc::new(StandIns::new(clock)))
-            } else if file.members.is_empty() {
-                Fleet::MadeByHook
-            } else {
-                Fleet::Own(file.members.clone())
-            },
-            upgrade_to: file.upgrade_to.clone(),
-            patience: file.patience(),
-            scale: file.scale,
-            own_namespace: file.own_namespace.clone(),
+            offer: offer.map(|offer| Arc::new(offer) as Arc<dyn Offer>),
+            file: (**file).clone(),
             mutations: *mutations,
             journal: Arc::new(journal),
         }))
@@ -234,7 +226,7 @@ impl Driving {
             log: log_files(consumer.logs.clone()),
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
-            patience: file.patience().usual,
+            patience: file.patience(),
             journal: Arc::new(journal(file, journals, hub, access, &run, clock)?),
             run,
         }))
@@ -260,16 +252,9 @@ impl Driving {
         let hooks = Arc::new(ReferenceHooks::new(remotes, clock));
         Some(DriverPlan {
             run: new_run_id(),
-            fleet: if has_manager {
-                Fleet::Fake(Arc::<ReferenceHooks>::clone(&hooks))
-            } else {
-                Fleet::MadeByHook
-            },
+            offer: has_manager.then(|| Arc::<ReferenceHooks>::clone(&hooks) as Arc<dyn Offer>),
             hooks,
-            upgrade_to: None,
-            patience: Patience::default(),
-            scale: Scale::default(),
-            own_namespace: None,
+            file: DriverFile::default(),
             mutations: *mutations,
             journal: Arc::default(),
         })

@@ -18,7 +18,7 @@ fn omitted_fields_have_defaults() {
     assert!(file.has_fake_members());
     assert_eq!((file.scale.members, file.scale.at_once), (None, 10));
     let two_minutes = Duration::from_secs(120);
-    assert_eq!(file.patience().with(DriverAction::Heal), two_minutes);
+    assert_eq!(file.patience_with(DriverAction::Heal), two_minutes);
     assert_eq!(file.timeout(), two_minutes);
     assert_eq!(file.program(&file.hooks[&DriverAction::Join]), PathBuf::from("a"));
     assert_eq!(file.folder(), Path::new("/nowhere"));
@@ -37,9 +37,11 @@ fn all_fields_are_read() {
     assert_eq!(file.env["A"], "file");
     assert!(!file.has_fake_members() && file.members.is_empty());
     assert_eq!((file.scale.members, file.scale.at_once), (Some(3), 1));
-    let patience = file.patience();
-    assert_eq!(patience.with(DriverAction::Upgrade), Duration::from_secs(600));
-    assert_eq!(patience.with(DriverAction::Join), Duration::from_secs(60));
+    assert_eq!(
+        file.patience_with(DriverAction::Upgrade),
+        Duration::from_secs(600)
+    );
+    assert_eq!(file.patience_with(DriverAction::Join), Duration::from_secs(60));
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl DriverScenario<'_, '_> {
             DriverAction::DeleteProfile | DriverAction::DeleteNamespace => self.delete_profile(step).await,
             DriverAction::CreateNamespace => {
                 let name = self.own_namespace();
-                let patience = session.plan.patience.with(action);
+                let patience = session.plan.file.patience_with(action);
                 let create = || session.writes.create_namespace(&name);
                 let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
                 Ok(written(created.map(|()| None)))
@@ -306,7 +306,7 @@ fn namespace_of(session: &Session<'_>, kind: ObjectKind, is_of_run: bool) -> Opt
     first_namespace(&session.record(), |profile| {
         scope.holds(profile)
             && (!is_of_run || session.is_claimed(&profile.metadata.uid))
-            && Some(&*profile.metadata.namespace) != session.plan.own_namespace.as_deref()
+            && Some(&*profile.metadata.namespace) != session.plan.file.own_namespace.as_deref()
     })
 }
 

@@ -9,7 +9,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use collect::connect::Connection;
 use futures::{StreamExt as _, stream};
 use http::Response;
 use http_body::Frame;
@@ -89,8 +88,7 @@ async fn slow_world() -> World {
 #[tokio::test(start_paused = true)]
 async fn reads_a_large_list_from_a_slow_hub_where_there_is_time() {
     let mut world = slow_world().await;
-    let patient = Connection::new(world.hub.connection.client.clone(), "lab");
-    world.hub.connection = patient.with_request_timeout(Duration::from_secs(600));
+    world.hub.connection.request_timeout = Duration::from_secs(600);
     let evidence = world.watch(0, async {}).await;
     assert_eq!(evidence.inventory().count(), 1100);
     let window = evidence.header.window.expect("a window");

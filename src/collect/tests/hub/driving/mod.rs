@@ -15,7 +15,7 @@ use std::{
 
 use collect::{
     Progress,
-    driver::{DriverPlan, Fleet, Patience, Scale},
+    driver::{DriverFile, DriverPlan, Scale},
 };
 use evidence::{Driver, DriverAction, DriverStep, Scenario, StepOutcome};
 use futures::{FutureExt as _, future::LocalBoxFuture};
@@ -56,18 +56,17 @@ impl Progress for Warnings {
 
 /// A plan that does everything, with a fleet of three for the scale.
 fn driving(manager: &Manager) -> Plan {
+    let mut file = DriverFile::default();
+    file.scale = Scale {
+        members: Some(6),
+        at_once: 2,
+    };
     Plan {
         driver: Some(DriverPlan {
             run: "t".to_owned(),
             hooks: manager.hooks.clone(),
-            fleet: Fleet::Fake(manager.hooks.clone()),
-            upgrade_to: None,
-            patience: Patience::default(),
-            scale: Scale {
-                members: Some(6),
-                at_once: 2,
-            },
-            own_namespace: None,
+            offer: Some(manager.hooks.clone()),
+            file,
             mutations: true,
             journal: Arc::default(),
         }),

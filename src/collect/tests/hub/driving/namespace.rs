@@ -24,8 +24,8 @@ async fn run_with_namespace(world: &World) -> (Seen, Vec<String>) {
     let manager = Manager::new(world, Habits::idle()).await;
     let mut plan = driving(&manager);
     let driver = driver_of(&mut plan);
-    driver.own_namespace = Some(NAMESPACE.to_owned());
-    driver.scale.members = Some(0);
+    driver.file.own_namespace = Some(NAMESPACE.to_owned());
+    driver.file.scale.members = Some(0);
     let seen = select! {
         seen = run(world, &manager, &plan) => seen,
         never = restore(world, &manager) => match never {},

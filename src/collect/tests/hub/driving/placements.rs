@@ -72,7 +72,7 @@ pub(super) fn placing(scheduler: &Scheduler) -> Plan {
     }
     let driver = driver_of(&mut plan);
     // A hundred members join within seconds.
-    driver.scale.at_once = 20;
+    driver.file.scale.at_once = 20;
     plan
 }
 

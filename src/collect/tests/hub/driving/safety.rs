@@ -104,7 +104,7 @@ async fn a_profile_from_before_the_run_is_never_written_to() {
     }
     let before = everything(&world).await;
     let mut plan = driving(&manager);
-    driver_of(&mut plan).scale.members = Some(0);
+    driver_of(&mut plan).file.scale.members = Some(0);
     let seen = run(&world, &manager, &plan).await;
     for action in [
         DriverAction::DeleteProfile,
@@ -197,7 +197,7 @@ async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
         let manager = Manager::new(&world, Habits::failing(failures)).await;
         let mut plan = driving(&manager);
         let journal = JournalFolder::of(&mut plan, &world);
-        driver_of(&mut plan).scale.members = Some(0);
+        driver_of(&mut plan).file.scale.members = Some(0);
         let seen = run(&world, &manager, &plan).await;
         let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
         assert_eq!(reason(leave), "the hook fails");

@@ -225,9 +225,10 @@ async fn with_own_members(world: &World, names: &[&str], habits: Habits) -> (Man
     }
     let mut plan = driving(&manager);
     let driver = driver_of(&mut plan);
-    driver.fleet = Fleet::Own(own);
-    driver.upgrade_to = Some("v1.35.1".to_owned());
-    driver.scale.members = Some(0);
+    driver.offer = None;
+    driver.file.members = own;
+    driver.file.upgrade_to = Some("v1.35.1".to_owned());
+    driver.file.scale.members = Some(0);
     (manager, plan)
 }
 
@@ -239,7 +240,7 @@ async fn scenarios_continue_with_the_members_that_have_left() {
         ..Habits::failing(1)
     };
     let (manager, mut plan) = with_own_members(&world, &["lisbon", "oslo"], habits).await;
-    driver_of(&mut plan).scale.members = Some(2);
+    driver_of(&mut plan).file.scale.members = Some(2);
     let seen = run(&world, &manager, &plan).await;
     let joins = seen.driver().steps_of(DriverAction::Join);
     let (scale, others): (Vec<_>, Vec<_>) = joins.partition(|step| step.scenario == Scenario::Scale);
