@@ -62,19 +62,6 @@ pub struct Connection {
     end: CancellationToken,
 }
 
-/// A request to a member.
-#[derive(Clone, Copy, Debug)]
-pub struct MemberRequest<'a> {
-    /// The method.
-    pub method: &'a str,
-    /// The path, without its query.
-    pub path: &'a str,
-    /// Whether it watches.
-    pub watch: bool,
-    /// Its bearer token.
-    pub token: Option<&'a str>,
-}
-
 impl Connection {
     /// Returns once the member ends the connection.
     pub async fn ended(&self) {
@@ -146,18 +133,26 @@ impl Calls {
         Connection { begin, end }
     }
 
-    /// Records a request. Returns the status code of the answer: 200, or 401 if the token is not the member's, or has expired.
-    pub fn requested(&self, connection: &Connection, request: MemberRequest<'_>) -> u16 {
+    /// Records a request with that bearer token for a path without its query, and whether it watches. Returns the status code of
+    /// the answer: 200, or 401 if the token is not the member's, or has expired.
+    pub fn requested(
+        &self,
+        connection: &Connection,
+        method: &str,
+        path: &str,
+        watch: bool,
+        token: Option<&str>,
+    ) -> u16 {
         let at = self.clock.now();
         let mut state = self.state.lock();
-        let (credential, is_expired) = state.credentials.identify(request.token, at);
+        let (credential, is_expired) = state.credentials.identify(token, at);
         let own = &connection.begin.member;
         let is_own = matches!(&credential, MemberCredential::Of { member, .. } if member == own);
         let code = if is_own && !is_expired { 200 } else { 401 };
         let what = CallEvent::Request {
-            method: request.method.to_owned(),
-            path: request.path.to_owned(),
-            watch: request.watch,
+            method: method.to_owned(),
+            path: path.to_owned(),
+            watch,
             credential,
             code,
         };

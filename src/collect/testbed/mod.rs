@@ -20,7 +20,7 @@ mod scenarios;
 
 use std::{sync::Arc, time::Duration};
 
-pub use calls::{Arrival, Calls, Connection, MemberRequest};
+pub use calls::{Arrival, Calls, Connection};
 use evidence::{ConsumerSpec, MemberAddress};
 use futures::future::BoxFuture;
 pub use mentions::{ConsumerLog, log_files};

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use collect::testbed::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
+use collect::testbed::{Calls, Connection, PluginReply, PluginRun};
 use evidence::api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC};
 use kube::api::DynamicObject;
 use serde::de::DeserializeOwned;
@@ -112,13 +112,9 @@ impl Connector {
 
     /// Sends a request to a member. Returns the status code.
     fn request(&self, member: &MemberConnection, path: &str, watch: bool) -> u16 {
-        let request = MemberRequest {
-            method: "GET",
-            path,
-            watch,
-            token: Some(&member.token),
-        };
-        self.calls.requested(&member.connection, request)
+        let token = Some(&*member.token);
+        self.calls
+            .requested(&member.connection, "GET", path, watch, token)
     }
 
     /// The credential for a member.

@@ -13,7 +13,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use collect::{
     driver::OfferError,
-    testbed::{Arrival, Calls, Connection, MemberRequest, Members, NewAddress},
+    testbed::{Arrival, Calls, Connection, Members, NewAddress},
 };
 use evidence::MemberAddress;
 use futures::{FutureExt as _, future::BoxFuture};
@@ -255,17 +255,12 @@ impl MemberServer {
             .headers()
             .get(header::AUTHORIZATION)
             .and_then(|value| value.to_str().ok());
-        let code = self.calls.requested(
-            connection,
-            MemberRequest {
-                method: request.method().as_str(),
-                path: request.uri().path(),
-                watch: query
-                    .split('&')
-                    .any(|pair| pair == "watch=1" || pair == "watch=true"),
-                token: authorization.and_then(|value| value.strip_prefix("Bearer ")),
-            },
-        );
+        let watch = query
+            .split('&')
+            .any(|pair| pair == "watch=1" || pair == "watch=true");
+        let token = authorization.and_then(|value| value.strip_prefix("Bearer "));
+        let (method, path) = (request.method().as_str(), request.uri().path());
+        let code = self.calls.requested(connection, method, path, watch, token);
         let user = if code == StatusCode::UNAUTHORIZED.as_u16() {
             // The API server refuses it.
             "unknown".to_owned()

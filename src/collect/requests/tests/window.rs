@@ -2,12 +2,18 @@
 
 use super::*;
 
-fn merged(skew_ms: Option<i64>, events: &[Value]) -> Evidence {
+/// Evidence with a window from one o'clock on.
+fn until(end: &str) -> Evidence {
     let mut evidence = Evidence::default();
     evidence.header.window = Some(Window {
         from: time("01:00:00"),
-        until: time("01:10:00"),
+        until: time(end),
     });
+    evidence
+}
+
+fn merged(skew_ms: Option<i64>, events: &[Value]) -> Evidence {
+    let mut evidence = until("01:10:00");
     evidence.header.clock_skew_ms = skew_ms;
     merge_into(&mut evidence, read(events));
     evidence
@@ -66,13 +72,8 @@ fn a_hole_counts_where_it_meets_the_window() {
             .collect();
         read_audit_log(&files).expect("reads")
     };
-    let window = Window {
-        from: time("01:00:00"),
-        until: time("01:00:30"),
-    };
     let merged = |log: AuditLog| {
-        let mut evidence = Evidence::default();
-        evidence.header.window = Some(window);
+        let mut evidence = until("01:00:30");
         merge_into(&mut evidence, log);
         gaps(&evidence)
     };
@@ -86,11 +87,7 @@ fn a_hole_counts_where_it_meets_the_window() {
 
 #[test]
 fn a_log_that_is_being_written_to_reaches_the_windows_end() {
-    let mut evidence = Evidence::default();
-    evidence.header.window = Some(Window {
-        from: time("01:00:00"),
-        until: time("01:10:00"),
-    });
+    let mut evidence = until("01:10:00");
     let mut log = read(&[event("1", "01:00:00", json!({})), tick("01:09:50")]);
     log.cut_short = true;
     merge_into(&mut evidence, log.clone());

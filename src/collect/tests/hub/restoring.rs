@@ -64,35 +64,25 @@ async fn a_run_sees_what_a_restored_hub_has_and_what_was_missed() {
     assert_eq!(story(&evidence, "kept"), ["Listed -@0 v9@120"]);
 }
 
-/// The watch was told nothing of the restore: a proxy keeps it open.
+/// The watch of a namespace notices it. So does the list at the end of a window, if a proxy keeps the watch open.
 #[tokio::test(start_paused = true)]
-async fn the_list_at_the_end_of_a_window_notices_a_restore_too() {
-    let world = World::new().await;
-    let backup = world.backed_up().await;
-    let events = async {
-        after(30).await;
-        world.hold(1_000_000);
-        world.server.restore(&backup);
-    };
-    let evidence = world.watch(60, events).await;
-    gap_of_restore(&evidence);
-    let changed = &story(&evidence, "changed")[0];
-    assert!(changed.contains(" v1@"), "{changed}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_watch_of_a_namespace_notices_a_restore() {
-    let world = World::new().await;
-    let mut plan = plan(300);
-    plan.scope.namespaces = vec!["default".to_owned()];
-    let backup = world.backed_up().await;
-    let events = async {
-        after(60).await;
-        world.server.restore(&backup);
-    };
-    let evidence = world.collect(&plan, events).await;
-    let (_, until) = gap_of_restore(&evidence);
-    assert_eq!(story(&evidence, "changed"), [format!("Listed v4@0 v1@{until}")]);
+async fn a_watch_of_a_namespace_and_a_silent_one_notice_a_restore() {
+    for (window, namespaces, is_held) in [(300, &["default"][..], false), (60, &[], true)] {
+        let world = World::new().await;
+        let mut plan = plan(window);
+        plan.scope.namespaces = namespaces.iter().map(|name| (*name).to_owned()).collect();
+        let backup = world.backed_up().await;
+        let events = async {
+            after(30).await;
+            if is_held {
+                world.hold(1_000_000);
+            }
+            world.server.restore(&backup);
+        };
+        let evidence = world.collect(&plan, events).await;
+        let (_, until) = gap_of_restore(&evidence);
+        assert_eq!(story(&evidence, "changed"), [format!("Listed v4@0 v1@{until}")]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -122,17 +122,6 @@ impl Bound {
         }
     }
 
-    async fn granting(world: World, grants: &Grants) -> Self {
-        Self::to(world, |account| grants.manifest(Some(account))).await
-    }
-
-    /// Collects as the runner, and compares.
-    async fn collect(&self, plan: &Plan) {
-        let evidence = self.world.collect(plan, async {}).await;
-        assert_eq!(*evidence.gaps, [], "{:?}", self.granted);
-        self.compare();
-    }
-
     /// Compares what the runner asked for with what it was granted.
     pub fn compare(&self) {
         let mut events = self.world.server.audit_events();
@@ -151,62 +140,45 @@ impl Bound {
     }
 }
 
-/// A plan that asks for whatever the runner may.
-fn all() -> Plan {
-    Plan {
-        secrets: Wish::IfAllowed,
-        probe: Wish::IfAllowed,
-        ..plan(60)
-    }
-}
-
 #[tokio::test(start_paused = true)]
-async fn a_run_uses_the_role_of_the_base() {
-    let grants = Grants {
+async fn a_run_uses_what_its_role_grants_and_asks_for_nothing_else() {
+    let everything = Grants {
         secrets: true,
         probe: true,
         ..Grants::default()
     };
-    let bound = Bound::granting(World::of(&["a"]).await, &grants).await;
-    bound.collect(&all()).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_not_granted_is_not_asked_for() {
-    let bound = Bound::granting(World::of(&["a"]).await, &Grants::default()).await;
-    bound.collect(&all()).await;
-    let namespaced = Grants {
+    let of_a_namespace = Grants {
         namespaces: vec!["default".to_owned()],
-        secrets: true,
-        probe: true,
-        ..Grants::default()
+        ..everything.clone()
     };
-    let mut plan = all();
-    plan.scope.namespaces = namespaced.namespaces.clone();
-    let bound = Bound::granting(World::of(&["a"]).await, &namespaced).await;
-    bound.collect(&plan).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
-    let grants = Grants {
+    let of_placements = Grants {
         placements: true,
         ..Grants::default()
     };
-    let world = World::of(&["a"]).await;
-    let slice = json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-        "metadata": {"name": "s", "labels": {"multicluster.x-k8s.io/decision-key": "k", "multicluster.x-k8s.io/decision-index": "0"}},
-        "schedulerName": "s",
-        "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "default"}, "reason": "r"}],
-    });
-    world.create(SLICES, slice).await;
-    let bound = Bound::granting(world, &grants).await;
-    let mut plan = all();
-    plan.claim.edition = Edition::Placement2025M09;
-    plan.secrets = Wish::No("not for placements".into());
-    plan.probe = Wish::No("not for placements".into());
-    bound.collect(&plan).await;
+    for grants in [everything, of_a_namespace, of_placements, Grants::default()] {
+        let world = World::of(&["a"]).await;
+        let mut plan = Plan {
+            probe: Wish::IfAllowed,
+            ..plan(60)
+        };
+        plan.scope.namespaces.clone_from(&grants.namespaces);
+        if grants.placements {
+            let slice = json!({
+                "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+                "metadata": {"name": "s", "labels": {"multicluster.x-k8s.io/decision-key": "k", "multicluster.x-k8s.io/decision-index": "0"}},
+                "schedulerName": "s",
+                "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "default"}, "reason": "r"}],
+            });
+            world.create(SLICES, slice).await;
+            plan.claim.edition = Edition::Placement2025M09;
+            plan.secrets = Wish::No("not for placements".into());
+            plan.probe = Wish::No("not for placements".into());
+        }
+        let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
+        let evidence = bound.world.collect(&plan, async {}).await;
+        assert_eq!(*evidence.gaps, [], "{grants:?}");
+        bound.compare();
+    }
 }
 
 #[tokio::test(start_paused = true)]

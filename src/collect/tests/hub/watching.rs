@@ -2,59 +2,41 @@
 
 use super::*;
 
-/// All that a watch may tell of, in one minute.
-async fn a_busy_minute(world: &World) {
-    after(10).await;
-    world.report("kept", "v1.34.1").await;
-    after(10).await;
-    world.profile("new").await;
-    world.delete("gone").await;
-    after(10).await;
-    world.delete("again").await;
-    after(10).await;
-    world.profile("again").await;
-}
+/// A hub without streaming lists refuses their options.
+#[tokio::test(start_paused = true)]
+async fn follows_a_streaming_list_or_another_one() {
+    for (streams, expected_lists) in [(true, 1), (false, 2)] {
+        let world = World::of(&["kept", "gone", "again"]).await;
+        if !streams {
+            world.refuse("watch", 422, None, 1);
+        }
+        let events = async {
+            after(10).await;
+            world.report("kept", "v1.34.1").await;
+            after(10).await;
+            world.profile("new").await;
+            world.delete("gone").await;
+            after(10).await;
+            world.delete("again").await;
+            after(10).await;
+            world.profile("again").await;
+        };
+        let evidence = world.watch(60, events).await;
+        assert_eq!(story(&evidence, "kept"), ["Listed -@0 v1.34.1@10"]);
+        assert_eq!(story(&evidence, "new"), ["Created -@20"]);
+        assert_eq!(story(&evidence, "gone"), ["Listed -@0 gone@20"]);
+        assert_eq!(story(&evidence, "again"), ["Listed -@0 gone@30", "Created -@40"]);
+        assert!(evidence.is_whole(Kind::Timeline), "{:?}", evidence.gaps);
+        let window = evidence.header.window.expect("a window");
+        assert_eq!((seconds(window.from), seconds(window.until)), (0, 60));
 
-async fn sees_a_busy_minute(world: &World) {
-    for name in ["kept", "gone", "again"] {
-        world.profile(name).await;
+        let requests = world.requests();
+        let uris = requests.iter().filter_map(|event| event["requestURI"].as_str());
+        let has = |words: &str| uris.clone().filter(|uri| uri.contains(words)).count();
+        assert!(has("clusterprofiles?watch=true&sendInitialEvents=true") > 0);
+        // At the end, and at the beginning if it could not be streamed.
+        assert_eq!(has("clusterprofiles?limit="), expected_lists, "{streams}");
     }
-    let evidence = world.watch(60, a_busy_minute(world)).await;
-    assert_eq!(story(&evidence, "kept"), ["Listed -@0 v1.34.1@10"]);
-    assert_eq!(story(&evidence, "new"), ["Created -@20"]);
-    assert_eq!(story(&evidence, "gone"), ["Listed -@0 gone@20"]);
-    assert_eq!(story(&evidence, "again"), ["Listed -@0 gone@30", "Created -@40"]);
-    assert!(evidence.is_whole(Kind::Timeline), "{:?}", evidence.gaps);
-    let window = evidence.header.window.expect("a window");
-    assert_eq!((seconds(window.from), seconds(window.until)), (0, 60));
-}
-
-/// The addresses of the runner's requests for profiles.
-fn profile_requests(world: &World) -> Vec<String> {
-    let requests = world.requests().into_iter();
-    let uris = requests.filter_map(|event| event["requestURI"].as_str().map(str::to_owned));
-    uris.filter(|uri| uri.contains("clusterprofiles")).collect()
-}
-
-#[tokio::test(start_paused = true)]
-async fn follows_a_streaming_list() {
-    let world = World::new().await;
-    sees_a_busy_minute(&world).await;
-    let uris = profile_requests(&world);
-    let is_streaming = |uri: &String| uri.contains("sendInitialEvents=true");
-    assert!(uris.iter().any(is_streaming), "{uris:?}");
-    let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
-    assert_eq!(lists.count(), 1, "only that at the end: {uris:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn follows_a_list_where_the_hub_has_no_streaming_ones() {
-    let world = World::new().await;
-    world.refuse("watch", 422, None, 1);
-    sees_a_busy_minute(&world).await;
-    let uris = profile_requests(&world);
-    let lists = uris.iter().filter(|uri| uri.contains("clusterprofiles?limit="));
-    assert_eq!(lists.count(), 2, "at the beginning and at the end: {uris:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,6 +67,7 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
     assert_eq!(seen.steps(Scenario::Tampering, DriverAction::Join).len(), 4);
     assert_eq!(seen.steps(Scenario::Scale, DriverAction::Join).len(), 6);
     assert_eq!(manager.joined(), [].into());
+    check_changes(&seen);
 
     // The restart came when all others were over, and the whole took no longer than the longest and the restart.
     let restart = seen.step(Scenario::Restart, DriverAction::Restart);
@@ -85,46 +86,21 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
     assert!(most <= 2 + 9, "{most}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_change_has_the_value_before_it() {
-    let world = World::new().await;
-    let manager = Manager::new(&world, Habits::default()).await;
-    let seen = run(&world, &manager, &driving(&manager)).await;
-    let version = "status.version.kubernetes";
+/// Each change names the value before it, and is in the history before the step looks for a reaction.
+fn check_changes(seen: &Seen) {
+    use DriverAction::{RemoveLabel, SetDisplayName, TamperStatus, Upgrade};
+
     let label = "metadata.labels[x-k8s.io/cluster-manager]";
-    let name = "Cluster conformance-t-";
-    let renamed = Some("set by conformance run t");
-    for (scenario, action, path, before, after) in [
-        (
-            Scenario::Upgrade,
-            DriverAction::Upgrade,
-            version,
-            "v1.34.2",
-            Some("v1.35.1"),
-        ),
-        (
-            Scenario::Tampering,
-            DriverAction::TamperStatus,
-            version,
-            "v1.34.2",
-            Some("v0.0.1"),
-        ),
-        (
-            Scenario::Tampering,
-            DriverAction::RemoveLabel,
-            label,
-            "reference-manager",
-            None,
-        ),
-        (
-            Scenario::Tampering,
-            DriverAction::SetDisplayName,
-            "spec.displayName",
-            name,
-            renamed,
-        ),
+    let (version, name) = ("status.version.kubernetes", "spec.displayName");
+    let (old_name, new_name) = ("Cluster conformance-t-", "set by conformance run t");
+    for (action, path, before, after) in [
+        (Upgrade, version, "v1.34.2", Some("v1.35.1")),
+        (TamperStatus, version, "v1.34.2", Some("v0.0.1")),
+        (RemoveLabel, label, "reference-manager", None),
+        (SetDisplayName, name, old_name, Some(new_name)),
     ] {
-        let change = seen.step(scenario, action).change.as_ref().expect("a change");
+        let step = seen.driver().steps_of(action).next().expect("a step");
+        let change = step.change.as_ref().expect("a change");
         assert_eq!((&*change.path, change.after.as_deref()), (path, after));
         let before_it = change.before.as_deref().unwrap_or_default();
         assert!(before_it.starts_with(before), "{change:?}");
