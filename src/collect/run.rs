@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
             stop,
             permissions,
             evidence: Evidence {
-                header: header(hub, plan, &target),
+                header: header(plan, &target),
                 ..Evidence::default()
             },
             target,

@@ -398,7 +398,7 @@ pub(crate) async fn list_labelled(
     namespace: &str,
     run: Option<&str>,
 ) -> Result<Vec<Value>, Failure> {
-    if kind == ObjectKind::PlacementDecision && target.placement_version.is_none() {
+    if kind == ObjectKind::PlacementDecision && !target.has_placements() {
         return Ok(Vec::new());
     }
     let path = target.collection(kind, namespace);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use evidence::{
-    Claim, ServedVersion,
+    Claim, Hub, ServedVersion,
     api::{Edition, ObjectKind, Role, names},
     crd::served_versions,
 };
@@ -32,15 +32,10 @@ const LONGEST_VERSION: usize = 63;
 /// What is known of the hub before anything is listed.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    pub server_version: Option<String>,
+    /// The hub, as the evidence names it. It has no version of PlacementDecision if they are not wanted, or not served.
+    pub hub: Hub,
     /// The version of ClusterProfile to read, for example `v1alpha1`.
-    pub version: String,
-    /// The versions in its CRD; empty if that may not be read.
-    pub served: Vec<ServedVersion>,
-    /// The version of PlacementDecision to read; none if they are not wanted, or not served.
-    pub placement_version: Option<String>,
-    /// The versions in its CRD; empty if that may not be read.
-    pub placement_served: Vec<ServedVersion>,
+    version: String,
     pub skew: Skew,
 }
 
@@ -48,11 +43,16 @@ impl Target {
     /// Reads the CRDs, where the runner may.
     pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
         if permissions.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false) {
-            self.served = served_by_crd(client, ObjectKind::ClusterProfile).await;
-            if self.placement_version.is_some() {
-                self.placement_served = served_by_crd(client, ObjectKind::PlacementDecision).await;
+            self.hub.served = served_by_crd(client, ObjectKind::ClusterProfile).await;
+            if self.has_placements() {
+                self.hub.placement_served = served_by_crd(client, ObjectKind::PlacementDecision).await;
             }
         }
+    }
+
+    /// Whether the hub serves PlacementDecisions, and they are wanted.
+    pub fn has_placements(&self) -> bool {
+        self.hub.placement_version.is_some()
     }
 
     /// The path of a kind's objects in a namespace, or in all if it is empty.
@@ -63,7 +63,7 @@ impl Target {
 
     /// The version to read a kind's objects in. Both kinds are served in versions of the same names.
     pub fn version_of(&self, kind: ObjectKind) -> &str {
-        let of_slices = self.placement_version.as_ref();
+        let of_slices = self.hub.placement_version.as_ref();
         let of_slices = of_slices.filter(|_| kind == ObjectKind::PlacementDecision);
         of_slices.unwrap_or(&self.version)
     }
@@ -132,14 +132,14 @@ pub(crate) async fn target(
     if placement_version.is_none() && are_needed {
         return Err(missing(ObjectKind::PlacementDecision));
     }
-    Ok(Target {
+    let hub = Hub {
+        source: hub.to_owned(),
         server_version,
-        version,
-        served: Vec::new(),
+        api_version: Some(version.clone()),
         placement_version,
-        placement_served: Vec::new(),
-        skew,
-    })
+        ..Hub::default()
+    };
+    Ok(Target { hub, version, skew })
 }
 
 /// The first of the versions in which the hub serves a kind.

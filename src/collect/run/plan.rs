@@ -8,7 +8,6 @@ use evidence::{
 };
 
 use crate::{
-    connect::Connection,
     driver::DriverPlan,
     hub::{
         NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_STAGE, NO_WATCH, ONE_LOOK, Target,
@@ -100,8 +99,8 @@ impl Plan {
 }
 
 /// Builds the evidence header, without the window and the permissions.
-pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
-    let has_placements = target.placement_version.is_some();
+pub(super) fn header(plan: &Plan, target: &Target) -> Header {
+    let has_placements = target.has_placements();
     let mut claim = plan.claim.clone();
     // What the hub does not serve is not judged, unless nothing else is.
     claim.also = claim.also.filter(|_| has_placements);
@@ -114,14 +113,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         format: FORMAT.to_owned(),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
         claim,
-        hub: evidence::Hub {
-            source: hub.source.clone(),
-            server_version: target.server_version.clone(),
-            api_version: Some(target.version.clone()),
-            served: target.served.clone(),
-            placement_version: target.placement_version.clone(),
-            placement_served: target.placement_served.clone(),
-        },
+        hub: target.hub.clone(),
         scope: plan.scope.clone(),
         clock_skew_ms: target.skew.millis(),
         asked,

@@ -74,7 +74,7 @@ impl Run<'_> {
         });
         // What a watch has not heard of by now is unknown: its connection may be dead.
         evidence.gaps.push(gap::<ClusterProfile>(heard, end, NOT_WATCHED));
-        let slices = self.target.placement_version.as_ref().map(|_| {
+        let slices = self.target.has_placements().then(|| {
             let record = watched.slices.lock();
             let heard = record.known_until().unwrap_or(window.until);
             evidence

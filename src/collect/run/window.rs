@@ -191,7 +191,7 @@ impl Run<'_> {
             self.progress.warn(&others);
         }
         let slices = &watches.slices;
-        let has_slices = self.target.placement_version.is_some();
+        let has_slices = self.target.has_placements();
         let recorded_slices = has_slices.then(|| (slices.record.lock().take(), slices.unlisted.as_deref()));
         add_watched(&mut self.evidence, recorded, recorded_slices, window);
         if unlisted.is_none() && !observe.is_zero() {
@@ -213,7 +213,7 @@ impl Run<'_> {
     }
 
     async fn slices(&self) -> Result<Watches<PlacementDecision>, CollectError> {
-        if self.target.placement_version.is_none() {
+        if !self.target.has_placements() {
             return Ok(Watches::default());
         }
         self.progress.phase("listing placement decisions");
@@ -244,7 +244,7 @@ impl Run<'_> {
             // The run makes the profiles that it reads.
             Role::Consumer => false,
         };
-        let is_served = |role: &Role| *role != Role::Scheduler || self.target.placement_version.is_some();
+        let is_served = |role: &Role| *role != Role::Scheduler || self.target.has_placements();
         let judged: Vec<Role> = self.plan.claim.roles().filter(is_served).collect();
         for role in &judged {
             if scope.publisher(*role).is_some() && lacks(*role, scope) {
@@ -344,7 +344,7 @@ impl Run<'_> {
     }
 
     fn lose_timelines(&mut self, lost: Window, reason: String) {
-        if self.target.placement_version.is_some() {
+        if self.target.has_placements() {
             self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
         }
         self.gap_within(Kind::Timeline, lost, reason);
