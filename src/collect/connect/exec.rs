@@ -33,7 +33,7 @@ pub(crate) const LARGEST: usize = 1 << 20;
 const SHOWN: usize = 200;
 
 /// A plugin that has given a token, and gives the next one when that expires.
-struct Login {
+pub(crate) struct Login {
     exec: ExecConfig,
     limit: Duration,
     clock: Clock,
@@ -45,17 +45,11 @@ struct Token {
     expires: Option<Timestamp>,
 }
 
-/// Makes a client of a configuration. If it names a plugin, runs that first, for `limit` at most.
-pub(crate) async fn connect<F>(
-    mut config: Config,
-    limit: Duration,
-    connect: impl FnOnce(Config) -> F,
-) -> Result<Client, ClientError>
-where
-    F: Future<Output = Result<Client, ClientError>>,
-{
+/// Runs the plugin that a configuration names, for `limit` at most. A certificate goes into the configuration. Returns the login
+/// if there is a token.
+pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, ClientError> {
     let Some(exec) = take_plugin(&mut config.auth_info)? else {
-        return connect(config).await;
+        return Ok(None);
     };
     let credential = run(&exec, limit).await?;
     if let Some(certificate) = credential.field("client-certificate-data") {
@@ -67,17 +61,20 @@ where
         user.client_key_data = key.map(|key| key.to_owned().into());
     }
     let token = Token::of(&credential)?;
-    let client = connect(config).await?;
-    let Some(token) = token else {
-        return Ok(client);
-    };
-    let login = Login {
+    Ok(token.map(|token| Login {
         exec,
         limit,
         clock: Clock::system(),
         token: Mutex::new(token),
-    };
-    Ok(login.with(client))
+    }))
+}
+
+/// A client that shows the token of a login, if there is one.
+pub(crate) fn with_login(client: Client, login: Option<Login>) -> Client {
+    match login {
+        Some(login) => login.with(client),
+        None => client,
+    }
 }
 
 /// Takes the plugin out of a kubeconfig's user; none if the client library prefers another credential.

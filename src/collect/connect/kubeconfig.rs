@@ -10,7 +10,7 @@ use std::{
 };
 
 use evidence::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_text};
-use futures::{executor::block_on, future::ready};
+use futures::executor::block_on;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
@@ -75,11 +75,14 @@ pub(super) async fn connect(
         let client = client(config).map_err(|error| failed(&error))?;
         return Ok((client, "in-cluster".to_owned(), access));
     };
-    let (config, context) = config(&kubeconfig, &place, options.context.as_deref())?;
+    let (mut config, context) = config(&kubeconfig, &place, options.context.as_deref())?;
     let access = HubAccess::of_context(&kubeconfig, &context, &config);
     let limit = exec::PATIENCE.max(options.request_timeout());
-    let client = exec::connect(config, limit, |config| ready(client(config))).await;
-    let client = client.map_err(|error| match error {
+    let connecting = async {
+        let login = exec::log_in(&mut config, limit).await?;
+        Ok(exec::with_login(client(config)?, login))
+    };
+    let client = connecting.await.map_err(|error| match error {
         ClientError::SlowPlugin { .. } => unusable(ConnectFault::SlowPlugin, &context, &place, &error),
         ClientError::Refused(_) => unusable(ConnectFault::Context, &context, &place, &error),
     })?;

@@ -178,11 +178,14 @@ fn asker(connected: Result<Client, ClientError>, clean: Clean) -> Result<Asker, 
 
 async fn open_kubeconfig(config: &Config, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
     let (clean, dial) = (Clean::of(&config.auth_info), Arc::clone(dial));
-    let connected = exec::connect(config.clone(), exec::PATIENCE, async |config| {
+    let mut config = config.clone();
+    let connecting = async {
+        let login = exec::log_in(&mut config, exec::PATIENCE).await?;
         let connected = spawn_blocking(move || dial.connect(config)).await;
-        connected.unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())))
-    });
-    asker(connected.await, clean)
+        let no_client = |_| Err(ClientError::Refused("its client could not be made".to_owned()));
+        Ok(exec::with_login(connected.unwrap_or_else(no_client)?, login))
+    };
+    asker(connecting.await, clean)
 }
 
 /// Runs the plugin, and takes its credential to the profile's server.

@@ -27,7 +27,7 @@ fn answer(status: &serde_json::Value) -> String {
 
 /// Connects to a hub that notes the credentials which it is shown.
 async fn connected(
-    config: Config,
+    mut config: Config,
     limit: Duration,
 ) -> Result<(Client, Arc<Mutex<Vec<String>>>), ClientError> {
     let shown = Arc::<Mutex<Vec<String>>>::default();
@@ -38,8 +38,8 @@ async fn connected(
         noted.lock().push(header.to_owned());
         async { Ok::<_, Infallible>(Response::new(Body::empty())) }
     });
-    let dial = |_| async { Ok(Client::new(service, "default")) };
-    Ok((connect(config, limit, dial).await?, shown))
+    let login = log_in(&mut config, limit).await?;
+    Ok((with_login(Client::new(service, "default"), login), shown))
 }
 
 async fn ask(client: &Client) -> Result<(), kube::Error> {
@@ -102,13 +102,10 @@ async fn a_plugin_that_hangs_later_fails_the_request() {
 #[tokio::test]
 async fn a_certificate_takes_the_place_of_the_plugin() {
     let status = json!({"clientCertificateData": "C", "clientKeyData": "K"});
-    let mut used = None;
-    let client = connect(config(&answer(&status)), PATIENCE, |config| {
-        used = Some(config.auth_info);
-        async { Err(ClientError::Refused(String::new())) }
-    });
-    client.await.err().expect("no hub");
-    let used = used.expect("a configuration");
+    let mut config = config(&answer(&status));
+    let login = log_in(&mut config, PATIENCE).await.expect("a credential");
+    assert!(login.is_none());
+    let used = config.auth_info;
     assert!(used.exec.is_none());
     assert_eq!(used.client_certificate_data.as_deref(), Some("Qw=="));
     assert!(used.client_key_data.is_some());
