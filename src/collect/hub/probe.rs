@@ -156,37 +156,21 @@ mod tests {
 
     #[test]
     fn counts_only_refusals_of_the_change_itself() {
+        let webhook = |words: &str| format!("admission webhook \"w\" {words}");
+        let denied = |words: &str| webhook(&format!("denied the request: {words}"));
+        let policy = "policy 'p' denied request: clusterManager may not change";
         assert!(refused(422, "is invalid", &["spec.clusterManager"]));
-        assert!(refused(
-            422,
-            "is invalid",
-            &["status.conditions", "spec.clusterManager.name"]
-        ));
-        assert!(refused(
-            422,
-            "policy 'p' denied request: clusterManager may not change",
-            &[""]
-        ));
-        assert!(refused(
-            403,
-            "admission webhook \"w\" denied the request: field is immutable",
-            &[]
-        ));
-        assert!(refused(
-            400,
-            "admission webhook \"w\" denied the request: spec.clusterManager",
-            &[]
-        ));
+        let fields = ["status.conditions", "spec.clusterManager.name"];
+        assert!(refused(422, "is invalid", &fields));
+        assert!(refused(422, policy, &[""]));
+        assert!(refused(403, &denied("field is immutable"), &[]));
+        assert!(refused(400, &denied("spec.clusterManager"), &[]));
 
         assert!(!refused(422, "is invalid", &["status.conditions[0].reason"]));
         let rights =
             r#""immutable" is forbidden: User "u" cannot patch resource "clusterprofiles" in API group"#;
         assert!(!refused(403, rights, &[]));
-        assert!(!refused(
-            400,
-            "admission webhook \"w\" does not support dry run",
-            &[]
-        ));
+        assert!(!refused(400, &webhook("does not support dry run"), &[]));
         assert!(!refused(409, "clusterManager: the object has been modified", &[]));
         assert!(!refused(500, "clusterManager", &[]));
         let silent = outcome(Err(Failure::broken("gone")), "m");

@@ -212,42 +212,28 @@ mod tests {
     #[test]
     fn no_operation_hides_an_earlier_one() {
         let path = "/metadata/labels/x-k8s.io~1cluster-manager";
-        for (later, manager_label, more) in [
-            (json!({"op": "add"}), Some("l"), None),
-            (
-                json!({"op": "replace", "path": "", "value": null}),
-                Some("l"),
-                None,
-            ),
-            (json!({"op": "remove", "path": ""}), Some("l"), None),
-            (
-                json!({"op": "copy", "from": "/spec", "path": ""}),
-                Some("l"),
-                None,
-            ),
-            (
-                json!({"op": "move", "from": "/spec", "path": ""}),
-                Some("l"),
-                Some("spec"),
-            ),
-            (json!({"op": "move", "path": "/spec"}), Some("l"), Some("spec")),
-            (json!({"op": "remove", "path": path}), Some("l"), None),
-            (
-                json!({"op": "remove", "path": "/metadata/labels"}),
-                Some("l"),
-                None,
-            ),
-            (
-                json!({"op": "replace", "path": "/metadata", "value": {"name": "a"}}),
-                None,
-                Some("metadata.name"),
-            ),
+        let label = json!({"op": "add", "path": path, "value": "l"});
+        let read_both = |later: &Value| {
+            let body = json!([label, later]);
+            read(&body, "patch", ObjectKind::ClusterProfile).expect("a body")
+        };
+        for (later, more) in [
+            (json!({"op": "add"}), None),
+            (json!({"op": "replace", "path": "", "value": null}), None),
+            (json!({"op": "remove", "path": ""}), None),
+            (json!({"op": "copy", "from": "/spec", "path": ""}), None),
+            (json!({"op": "move", "from": "/spec", "path": ""}), Some("spec")),
+            (json!({"op": "move", "path": "/spec"}), Some("spec")),
+            (json!({"op": "remove", "path": path}), None),
+            (json!({"op": "remove", "path": "/metadata/labels"}), None),
         ] {
-            let body = json!([{"op": "add", "path": path, "value": "l"}, later]);
-            let read = read(&body, "patch", ObjectKind::ClusterProfile).expect("a body");
-            assert_eq!(read.manager_label.as_deref(), manager_label, "{later}");
+            let read = read_both(&later);
+            assert_eq!(read.manager_label.as_deref(), Some("l"), "{later}");
             let expected: Vec<&str> = ["metadata.labels"].into_iter().chain(more).collect();
             assert_eq!(read.parts, expected, "{later}");
         }
+        let replaced = read_both(&json!({"op": "replace", "path": "/metadata", "value": {"name": "a"}}));
+        assert_eq!(replaced.manager_label, None);
+        assert_eq!(replaced.parts, ["metadata.labels", "metadata.name"]);
     }
 }

@@ -49,19 +49,17 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
             assert_eq!(step.secrets_before, Some(2), "{step:?}");
         }
     }
+    use DriverAction::{Break, Disconnect, Heal, Join, Leave, Reconnect, Restart, Upgrade};
     for (scenario, actions) in [
         (Scenario::JoinAndLeave, &[][..]),
-        (Scenario::Outage, &[DriverAction::Break, DriverAction::Heal]),
-        (Scenario::Upgrade, &[DriverAction::Upgrade]),
-        (
-            Scenario::CutOff,
-            &[DriverAction::Disconnect, DriverAction::Reconnect],
-        ),
-        (Scenario::Restart, &[DriverAction::Restart]),
+        (Scenario::Outage, &[Break, Heal]),
+        (Scenario::Upgrade, &[Upgrade]),
+        (Scenario::CutOff, &[Disconnect, Reconnect]),
+        (Scenario::Restart, &[Restart]),
     ] {
         let steps = driver.steps.iter().filter(|step| step.scenario == scenario);
         let order: Vec<DriverAction> = steps.map(|step| step.action).collect();
-        let expected = [&[DriverAction::Join], actions, &[DriverAction::Leave]].concat();
+        let expected = [&[Join], actions, &[Leave]].concat();
         assert_eq!(order, expected, "{scenario:?}");
     }
     assert_eq!(seen.steps(Scenario::Tampering, DriverAction::Join).len(), 4);
