@@ -124,11 +124,8 @@ impl Default for Scale {
 impl DriverPlan {
     /// Whether the run does this to its fake members itself, without a hook.
     fn does_itself(&self, action: DriverAction) -> bool {
-        let is_on_fake_member = matches!(
-            action,
-            DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade
-        );
-        self.offer.is_some() && is_on_fake_member
+        use DriverAction::*;
+        self.offer.is_some() && matches!(action, Break | Heal | Upgrade)
     }
 
     /// How many members the scale scenario joins. Without any, it is left out.
@@ -170,14 +167,11 @@ fn capabilities(
 
 /// The hooks without which an action is impossible: those that make its member or placement, and its own.
 fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item = DriverAction> {
+    use DriverAction::*;
     let actors: &[DriverAction] = match action {
-        DriverAction::Restart
-        | DriverAction::PutForeignProfile
-        | DriverAction::ChangeForeignProfile
-        | DriverAction::RecreateForeignProfile
-        | DriverAction::PutForeignSlice => &[],
-        action if action.is_on_placements() => &[DriverAction::Place, DriverAction::Unplace],
-        _ => &[DriverAction::Join, DriverAction::Leave],
+        Restart | PutForeignProfile | ChangeForeignProfile | RecreateForeignProfile | PutForeignSlice => &[],
+        action if action.is_on_placements() => &[Place, Unplace],
+        _ => &[Join, Leave],
     };
     let own = (!action.is_mutation() && !plan.does_itself(action)).then_some(action);
     actors.iter().copied().chain(own)
@@ -189,26 +183,25 @@ fn forbidden(
     permissions: &Permissions,
     scope: &[String],
 ) -> Option<Reason> {
+    use DriverAction::*;
     if action.is_mutation() && !plan.mutations {
         return Some(NO_MUTATIONS);
     }
     let status = format!("{}/status", names::PLURAL);
     let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
     let writes: &[(&str, &str)] = match action {
-        DriverAction::DeleteNamespace | DriverAction::CreateNamespace => {
+        DeleteNamespace | CreateNamespace => {
             return no_namespace(plan.file.own_namespace.as_ref(), scope);
         }
-        DriverAction::DeleteProfile => &[("delete", profiles)],
-        DriverAction::TamperStatus => &[("patch", &status)],
-        DriverAction::RemoveLabel | DriverAction::SetDisplayName | DriverAction::ChangeForeignProfile => {
-            &[("patch", profiles)]
-        }
-        DriverAction::PutForeignProfile | DriverAction::RecreateForeignProfile => {
+        DeleteProfile => &[("delete", profiles)],
+        TamperStatus => &[("patch", &status)],
+        RemoveLabel | SetDisplayName | ChangeForeignProfile => &[("patch", profiles)],
+        PutForeignProfile | RecreateForeignProfile => {
             &[("create", profiles), ("patch", &status), ("delete", profiles)]
         }
-        DriverAction::DeleteSlice => &[("delete", slices)],
-        DriverAction::EmptySlice => &[("patch", slices)],
-        DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],
+        DeleteSlice => &[("delete", slices)],
+        EmptySlice => &[("patch", slices)],
+        PutForeignSlice => &[("create", slices), ("delete", slices)],
         _ => &[],
     };
     let is_refused = |verb: &str, resource: &str| {

@@ -38,28 +38,23 @@ impl ScenarioPlacement {
     pub async fn request(&mut self, session: &Session<'_>, action: DriverAction, clusters: usize) -> bool {
         self.request.clusters = clusters;
         let mut step = self.begin(session, action);
-        if let Err(reason) = self.prepare(session) {
-            session.skip_step(step, reason);
-            return false;
+        if !self.is_requested {
+            if session.context.is_stopped() {
+                session.skip_step(step, STOPPED);
+                return false;
+            }
+            let undo = UndoEntry::hook(DriverAction::Unplace, &self.request.name);
+            if let Err(reason) = session.record_undo(undo) {
+                session.skip_step(step, reason);
+                return false;
+            }
+            self.is_requested = true;
         }
         self.call(session, &mut step).await;
         let is_met = |slices: &[&PlacementDecision]| self.request.is_met_by(slices);
         let is_placed = self.observe(session, &mut step, is_met).await;
         session.end(step);
         is_placed
-    }
-
-    /// Records how to take the first request back. The error is why it cannot be sent.
-    fn prepare(&mut self, session: &Session<'_>) -> Result<(), String> {
-        if self.is_requested {
-            return Ok(());
-        }
-        if session.context.is_stopped() {
-            return Err(STOPPED.to_owned());
-        }
-        session.record_undo(UndoEntry::hook(DriverAction::Unplace, &self.request.name))?;
-        self.is_requested = true;
-        Ok(())
     }
 
     async fn call(&mut self, session: &Session<'_>, step: &mut DriverStep) {

@@ -295,6 +295,7 @@ impl DriverScenario<'_, '_> {
     }
 
     fn begin(&self, action: DriverAction) -> DriverStep {
+        use DriverAction::*;
         let session = self.session;
         let before = || self.before.as_ref().map(ObjectRef::from);
         let (member, profile) = match (self.spec.actors, action) {
@@ -303,11 +304,9 @@ impl DriverScenario<'_, '_> {
                 let object = self.foreign.as_ref();
                 ("", object.and_then(|object| object.created.clone()))
             }
-            (_, DriverAction::Restart) => ("", None),
-            (_, DriverAction::Disconnect | DriverAction::Reconnect) => {
-                ("", self.member().profile_ref(session).or_else(before))
-            }
-            (_, DriverAction::CreateNamespace) => (self.member().name(), before()),
+            (_, Restart) => ("", None),
+            (_, Disconnect | Reconnect) => ("", self.member().profile_ref(session).or_else(before)),
+            (_, CreateNamespace) => (self.member().name(), before()),
             _ => return self.member().begin(session, action),
         };
         session.begin(self.spec.scenario, action, member, profile)
@@ -316,20 +315,16 @@ impl DriverScenario<'_, '_> {
     /// Checks that the member has the profile that an action changes. If its reaction is that the member becomes unhealthy, waits
     /// for a healthy member as long as a join may take.
     async fn require(&mut self, action: DriverAction) -> Result<(), String> {
+        use DriverAction::*;
         let requires_health = match action {
-            DriverAction::Break | DriverAction::Disconnect => true,
-            DriverAction::Upgrade
-            | DriverAction::DeleteProfile
-            | DriverAction::TamperStatus
-            | DriverAction::RemoveLabel
-            | DriverAction::SetDisplayName
-            | DriverAction::DeleteNamespace => false,
+            Break | Disconnect => true,
+            Upgrade | DeleteProfile | TamperStatus | RemoveLabel | SetDisplayName | DeleteNamespace => false,
             _ => return Ok(()),
         };
         let session = self.session;
         self.current_profile().ok_or(NO_PROFILE)?;
         let is_healthy = || self.current_profile().as_ref().is_some_and(is_healthy);
-        let deadline = session.after(session.plan.file.patience_with(DriverAction::Join));
+        let deadline = session.after(session.plan.file.patience_with(Join));
         if requires_health && !session.wait_until(deadline, is_healthy).await {
             return Err("the profile does not report that the member is healthy".to_owned());
         }
@@ -339,23 +334,19 @@ impl DriverScenario<'_, '_> {
 
     /// Observes a step until the reaction, or for the whole time if no reaction ends it.
     async fn observe(&mut self, step: &mut DriverStep) {
+        use DriverAction::*;
         let session = self.session;
         let (action, deadline) = (step.action, late_deadline(step));
         match action {
-            DriverAction::DeleteSlice | DriverAction::EmptySlice => {
+            DeleteSlice | EmptySlice => {
                 self.placement().observe_restored(session, step).await;
             }
-            DriverAction::DeleteProfile | DriverAction::CreateNamespace => {
+            DeleteProfile | CreateNamespace => {
                 let member = self.member.as_mut().expect(NO_ACTOR);
                 let is_found = || member.find(session, &session.record()).is_some();
                 session.observe(step, deadline, is_found).await;
             }
-            DriverAction::Break
-            | DriverAction::Heal
-            | DriverAction::Upgrade
-            | DriverAction::TamperStatus
-            | DriverAction::RemoveLabel
-            | DriverAction::Reconnect => {
+            Break | Heal | Upgrade | TamperStatus | RemoveLabel | Reconnect => {
                 let value = step.change.as_ref().and_then(|change| change.after.clone());
                 let has_reacted = || {
                     let record = session.record();
@@ -364,17 +355,14 @@ impl DriverScenario<'_, '_> {
                 };
                 session.observe(step, deadline, has_reacted).await;
             }
-            DriverAction::Disconnect => {
+            Disconnect => {
                 let deadline = deadline.max(later(step.deadline(), CUT_OFF));
                 session.observe(step, deadline, || false).await;
             }
             _ => _ = session.observe(step, deadline, || false).await,
         }
         // The object of another implementation stays there.
-        if matches!(
-            action,
-            DriverAction::RecreateForeignProfile | DriverAction::PutForeignSlice
-        ) {
+        if matches!(action, RecreateForeignProfile | PutForeignSlice) {
             select! {
                 () = session.context.stop.cancelled() => {}
                 () = self.others_ended.cancelled() => {}

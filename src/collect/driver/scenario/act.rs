@@ -32,6 +32,7 @@ type Taken = (Called, Option<ObjectRef>);
 impl DriverScenario<'_, '_> {
     /// Checks what the step requires, records how to undo it, and takes it. The error is why it cannot be taken.
     pub(super) async fn act(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
+        use DriverAction::*;
         let (session, action) = (self.session, step.action);
         if session.context.is_stopped() && !undoes(action) {
             return Err(STOPPED.to_owned());
@@ -41,19 +42,17 @@ impl DriverScenario<'_, '_> {
             return self.set_field(field, step).await;
         }
         match action {
-            DriverAction::DeleteProfile | DriverAction::DeleteNamespace => self.delete_profile(step).await,
-            DriverAction::CreateNamespace => {
+            DeleteProfile | DeleteNamespace => self.delete_profile(step).await,
+            CreateNamespace => {
                 let name = self.own_namespace();
                 let patience = session.plan.file.patience_with(action);
                 let create = || session.writes.create_namespace(&name);
                 let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
                 Ok(written(created.map(|()| None)))
             }
-            DriverAction::DeleteSlice | DriverAction::EmptySlice => self.write_slice(step).await,
-            DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => {
-                self.create_foreign_object(step).await
-            }
-            DriverAction::RecreateForeignProfile => {
+            DeleteSlice | EmptySlice => self.write_slice(step).await,
+            PutForeignProfile | PutForeignSlice => self.create_foreign_object(step).await,
+            RecreateForeignProfile => {
                 let object = self.foreign.as_mut().expect(NO_ACTOR);
                 let created = object.recreate(session).await;
                 step.profile_after = created.as_ref().ok().cloned();

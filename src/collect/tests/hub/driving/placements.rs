@@ -1,5 +1,6 @@
 //! The lab's scheduler, driven: what the run asks of it, what it writes, and how all of it is taken back.
 
+use DriverAction::*;
 use evidence::api::Edition;
 use lab::{
     manager,
@@ -96,11 +97,7 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     let driver = seen.driver();
     assert!(driver.lacking.is_empty(), "{:?}", driver.lacking);
     seen.assert_done();
-    let waiting = [
-        DriverAction::Restart,
-        DriverAction::PutForeignSlice,
-        DriverAction::Join,
-    ];
+    let waiting = [Restart, PutForeignSlice, Join];
     for step in &driver.steps {
         assert!(waiting.contains(&step.action) || took(step) < 20, "{step:?}");
     }
@@ -114,25 +111,11 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     };
     assert_eq!(
         asked(Scenario::SliceLimit),
-        [
-            (DriverAction::Place, 100),
-            (DriverAction::Reschedule, 101),
-            (DriverAction::Reschedule, 100),
-            (DriverAction::Unplace, 100),
-        ]
+        [(Place, 100), (Reschedule, 101), (Reschedule, 100), (Unplace, 100),]
     );
     let few = asked(Scenario::Placement).into_iter().map(|(action, _)| action);
     let few: Vec<DriverAction> = few.collect();
-    assert_eq!(
-        few,
-        [
-            DriverAction::Place,
-            DriverAction::DeleteSlice,
-            DriverAction::EmptySlice,
-            DriverAction::Reschedule,
-            DriverAction::Unplace,
-        ]
-    );
+    assert_eq!(few, [Place, DeleteSlice, EmptySlice, Reschedule, Unplace]);
     // The run wrote to one decision and to a slice of its own, and to no profile.
     let deleted = driver.steps_of(DriverAction::DeleteSlice).next().expect("a step");
     let tampered = deleted.slice.as_ref().expect("a slice");
@@ -185,11 +168,7 @@ async fn a_printed_key_identifies_the_decision() {
     };
     let scheduler = Scheduler::new(&world, habits, None).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
-    for action in [
-        DriverAction::Place,
-        DriverAction::Reschedule,
-        DriverAction::EmptySlice,
-    ] {
+    for action in [Place, Reschedule, EmptySlice] {
         for step in seen.driver().steps_of(action) {
             assert_eq!(step.outcome, StepOutcome::Done, "{step:?}");
             assert!(took(step) < 20, "{step:?}");

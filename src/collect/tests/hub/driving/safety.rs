@@ -93,12 +93,8 @@ async fn a_profile_from_before_the_run_is_never_written_to() {
     let mut plan = driving(&manager);
     driver_of(&mut plan).file.scale.members = Some(0);
     let seen = run(&world, &manager, &plan).await;
-    for action in [
-        DriverAction::DeleteProfile,
-        DriverAction::TamperStatus,
-        DriverAction::RemoveLabel,
-        DriverAction::SetDisplayName,
-    ] {
+    use DriverAction::*;
+    for action in [DeleteProfile, TamperStatus, RemoveLabel, SetDisplayName] {
         let reason = reason(seen.step(Scenario::Tampering, action));
         assert!(reason.contains("refusing to write to ClusterProfile"), "{reason}");
     }
