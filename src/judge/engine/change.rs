@@ -10,17 +10,12 @@ use super::{
     author::{NOTHING_RECORDED, author_of_moment},
     prelude::*,
 };
-use crate::time::missed;
+use crate::{time::missed, timeline};
 
 /// A change of an object, as a rule function sees it.
 pub(crate) struct Change<'c, 'e, T> {
-    /// The version before; none for a creation.
-    before: Option<&'e T>,
-    /// The version after; none for a deletion.
-    after: Option<&'e T>,
+    observed: timeline::Change<'e, T>,
     timeline: &'c Timeline<'e, T>,
-    /// The place of the moment that begins with the change.
-    place: usize,
 }
 
 type CheckChange<T> = Box<dyn Fn(&Change<'_, '_, T>, &Hub) -> Answer + Send + Sync>;
@@ -42,8 +37,8 @@ pub(crate) fn change<T: Judged>(check: fn(&Change<'_, '_, T>, &Hub) -> Answer) -
 pub(crate) fn creation(check: fn(&ClusterProfile, &Hub) -> Answer) -> ChangeRule<ClusterProfile> {
     ChangeRule {
         check: Box::new(move |change, hub| {
-            let created = change.after;
-            created.map_or(Answer::NotApplicable, |profile| check(profile, hub))
+            let created = change.observed.after;
+            created.map_or(Answer::NotApplicable, |version| check(&version.object, hub))
         }),
         is_creation: true,
     }
@@ -52,7 +47,8 @@ pub(crate) fn creation(check: fn(&ClusterProfile, &Hub) -> Answer) -> ChangeRule
 impl<'e, T: Judged> Change<'_, 'e, T> {
     /// Both versions; none for a creation or a deletion.
     pub(crate) fn both(&self) -> Option<(&'e T, &'e T)> {
-        self.before.zip(self.after)
+        let (before, after) = self.observed.before.zip(self.observed.after)?;
+        Some((&before.object, &after.object))
     }
 
     /// The last version before the change that has a value, and how long it surely had it when the object changed. None if
@@ -61,16 +57,15 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
         &self,
         value: impl Fn(&'e T) -> Option<V>,
     ) -> Option<(&'e T, Micros)> {
-        let uid = &self.before.or(self.after)?.metadata().uid;
-        let changed = self.timeline.moments()[self.place].since;
-        for place in (0..self.place).rev() {
+        let uid = &self.observed.history.last().metadata().uid;
+        for place in (0..self.observed.place).rev() {
             let object = self.timeline.object(place)?;
             if object.metadata().uid != *uid {
                 return None;
             }
             if value(object).is_some() {
                 let since = self.timeline.value_since(place, &value);
-                return Some((object, changed.earliest.saturating_sub(since.latest)));
+                return Some((object, self.observed.at.earliest.saturating_sub(since.latest)));
             }
         }
         None
@@ -90,12 +85,8 @@ impl<T: Judged> ChangeRule<T> {
                 findings.cannot_tell_unless_found(OVER_GAP);
                 continue;
             }
-            let change = Change {
-                before: observed.before.map(|version| &version.object),
-                after: observed.after.map(|version| &version.object),
-                timeline: &timeline,
-                place: observed.place,
-            };
+            let timeline = &timeline;
+            let change = Change { observed, timeline };
             match (self.check)(&change, hub) {
                 Answer::NotApplicable => {}
                 Answer::Kept => findings.examine(),
@@ -119,7 +110,7 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
         if self.follows_another_client(hub, &path) {
             return;
         }
-        let Some(attribution) = self.author(hub, self.place, &path) else {
+        let Some(attribution) = self.author(hub, self.observed.place, &path) else {
             return;
         };
         match (answer, attribution.author) {
@@ -129,8 +120,8 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
                 findings.examine();
                 for mut finding in found {
                     if reported.insert(finding.path.clone()) {
-                        if let Some(object) = self.after.or(self.before) {
-                            finding.name_object(|| object.object_ref());
+                        if let Some(version) = self.observed.after.or(self.observed.before) {
+                            finding.name_object(|| version.object.object_ref());
                         }
                         findings.report(finding.done_by(&attribution.names));
                     }
@@ -150,7 +141,7 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
 
     /// Whether another client is known to have made the last change of a part before this one.
     fn follows_another_client(&self, hub: &Hub<'e>, path: &str) -> bool {
-        let mut earlier = (0..self.place).rev();
+        let mut earlier = (0..self.observed.place).rev();
         let last = earlier.find(|earlier| self.is_changed(*earlier, path));
         let author = last.and_then(|last| self.author(hub, last, path));
         author.is_some_and(|author| author.is_of_others())
