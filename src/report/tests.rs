@@ -1,4 +1,6 @@
-//! What the reports promise, on a judgement with one rule of each verdict and a hub that means harm.
+//! Reports on a judgement with one rule of each verdict and a hostile hub.
+
+use std::sync::LazyLock;
 
 use anstream::adapter::strip_str;
 use evidence::{
@@ -14,6 +16,7 @@ use judge::{
 use serde_json::{Value, json};
 
 use super::*;
+use crate::format_tests::support::written_as;
 
 /// Everything at once: a screen cleared, a line forged, a section ended, an element opened, a text reversed.
 const HOSTILE: &str = "x\u{1b}[2J\nerror: ]]> <failure> & \"\u{202e}'\u{0}";
@@ -39,20 +42,18 @@ fn object(name: &str) -> ObjectRef {
 }
 
 fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Finding>) -> RuleVerdict {
-    let tells_why = matches!(
+    let has_reason = matches!(
         verdict,
         Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
     );
+    let reason = has_reason.then(|| format!("the reason of {}", verdict.name()).into());
     let rule = rule(id, level);
     RuleVerdict {
         rule,
         applies: rule.facts.first(),
         verdict,
-        examined: if tells_why { 0 } else { 20 },
-        reasons: tells_why
-            .then(|| format!("the reason of {}", verdict.name()).into())
-            .into_iter()
-            .collect(),
+        examined: if has_reason { 0 } else { 20 },
+        reasons: Vec::from_iter(reason),
         findings,
         waived: Vec::new(),
         doubts: Vec::new(),
@@ -72,26 +73,23 @@ fn judgement() -> Judgement {
         .at("spec")
         .expected("m".repeat(100))
         .observed(HOSTILE);
-    let mut noted = verdict("identity/kept", "MUST", Verdict::Pass, Vec::new());
-    noted.notes.push(format!("judged from {HOSTILE}").into());
-    let mut verdicts = vec![
-        noted,
-        verdict(
-            "identity/broken",
-            "MUST",
-            Verdict::Fail,
-            absent.chain([other.clone()]).collect(),
-        ),
-        verdict("identity/doubtful", "MUST", Verdict::Inconclusive, Vec::new()),
-        verdict("conditions/advised", "SHOULD", Verdict::Warn, vec![other]),
-        verdict(
+    let broken = absent.chain([other.clone()]).collect();
+    let rows = [
+        ("identity/kept", "MUST", Verdict::Pass, Vec::new()),
+        ("identity/broken", "MUST", Verdict::Fail, broken),
+        ("identity/doubtful", "MUST", Verdict::Inconclusive, Vec::new()),
+        ("conditions/advised", "SHOULD", Verdict::Warn, vec![other]),
+        (
             "conditions/elsewhere",
             "SHOULD",
             Verdict::NotApplicable,
             Vec::new(),
         ),
-        verdict("consumers/not-wanted", "MAY", Verdict::Skipped, Vec::new()),
+        ("consumers/not-wanted", "MAY", Verdict::Skipped, Vec::new()),
     ];
+    let verdicts = rows.map(|(id, level, outcome, findings)| verdict(id, level, outcome, findings));
+    let mut verdicts = Vec::from(verdicts);
+    verdicts[0].notes.push(format!("judged from {HOSTILE}").into());
     verdicts[2].reasons = vec![format!("the watch was lost: {HOSTILE}").into()];
     let mut tally = Tally::default();
     tally.must.rules = 3;
@@ -173,28 +171,28 @@ pub(crate) fn world(edition: Edition, world: &Value) -> Evidence {
     example.evidence().clone()
 }
 
+/// The selection of all rules.
+static ALL_RULES: LazyLock<Selection> = LazyLock::new(Selection::default);
+
 /// A report at the beginning of time on an evidence file.
-pub(crate) fn report_of<'a>(
-    evidence: &'a Evidence,
-    judgement: &'a Judgement,
-    selection: &'a Selection,
-) -> Report<'a> {
+pub(crate) fn report_of<'a>(evidence: &'a Evidence, judgement: &'a Judgement) -> Report<'a> {
     Report {
         file: Some("folder/evidence.jsonl.zst"),
         is_whole_file: true,
-        ..Report::new(evidence, judgement, selection, Timestamp::UNIX_EPOCH)
+        ..Report::new(evidence, judgement, &ALL_RULES, Timestamp::UNIX_EPOCH)
     }
 }
 
-fn with_report<T>(use_report: impl FnOnce(&Report) -> T) -> T {
-    let (evidence, judgement) = (evidence(), judgement());
-    use_report(&report_of(&evidence, &judgement, &Selection::default()))
+/// The verdicts of a report as a terminal shows them, without colors.
+fn on_a_terminal(report: &Report, command: &str) -> String {
+    strip_str(&terminal::verdicts(report, command, Some(80), false)).to_string()
 }
 
 #[test]
 fn terminal_shows_everything_in_80_columns_without_harm() {
-    let output =
-        with_report(|report| terminal::list(report) + &terminal::verdicts(report, COMMAND, Some(80), true));
+    let (evidence, judgement) = (evidence(), judgement());
+    let report = report_of(&evidence, &judgement);
+    let output = terminal::list(&report) + &terminal::verdicts(&report, COMMAND, Some(80), true);
     let plain = strip_str(&output).to_string();
     for line in plain.lines() {
         let is_whole_word = line.ends_with(&format!("  {}", "m".repeat(100)));
@@ -203,7 +201,7 @@ fn terminal_shows_everything_in_80_columns_without_harm() {
         assert!(!is_harmful, "harmful: {line:?}");
         assert!(!line.starts_with("error:"), "forged: {line}");
     }
-    // The colours are ours, and only ours.
+    // The suite's own colors are the only ones.
     assert!(!output.contains("\u{1b}[2J"));
     insta::assert_snapshot!(plain);
 }
@@ -214,22 +212,9 @@ fn every_format_has_the_verdicts_levels_and_findings() {
     let mut judgement = judgement();
     judgement.verdicts[1].findings.drain(3..12);
     let evidence = evidence();
-    let selection = Selection::default();
-    let report = report_of(&evidence, &judgement, &selection);
-    type Write = fn(&Report, &mut dyn std::io::Write) -> std::io::Result<()>;
-    let formats: [(&str, Write); 5] = [
-        ("json", |report, into| json::write(report, into)),
-        ("markdown", |report, into| markdown::write(report, into)),
-        ("junit", |report, into| junit::write(report, into)),
-        ("badge", |report, into| badge::write(report, into)),
-        ("annotations", |report, into| {
-            into.write_all(github::annotations(report).as_bytes())
-        }),
-    ];
-    for (name, write) in formats {
-        let mut bytes = Vec::new();
-        write(&report, &mut bytes).expect("a vector takes all");
-        let text = String::from_utf8(bytes).expect("UTF-8");
+    let report = report_of(&evidence, &judgement);
+    for name in ["json", "markdown", "junit", "badge", "annotations"] {
+        let text = written_as(name, &report);
         insta::assert_snapshot!(name, text.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     }
 }
@@ -243,63 +228,52 @@ fn reports_list_unreadable_objects() {
     };
     evidence.unreadable = (0..30).map(odd).collect();
     evidence.unreadable[1].object = ObjectRef::default();
-    let selection = Selection::default();
-    let report = report_of(&evidence, &judgement, &selection);
-    let output = strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string();
+    let report = report_of(&evidence, &judgement);
     let parts = [
         "ClusterProfile fleet/odd-0 could not be read: status is",
         "an object could not be read: status is",
         "… and 25 more objects: a JSON report has them all",
     ];
-    assert_contains(&output, &parts);
-    let mut xml = Vec::new();
-    junit::write(&report, &mut xml).expect("writes");
-    let xml = String::from_utf8(xml).expect("UTF-8");
-    assert!(
-        xml.contains("fleet/odd-19 could not be read") && !xml.contains("odd-20"),
-        "{xml}"
-    );
+    assert_contains(&on_a_terminal(&report, COMMAND), &parts);
+    let xml = written_as("junit", &report);
+    assert_contains(&xml, &["fleet/odd-19 could not be read"]);
+    assert!(!xml.contains("odd-20"), "{xml}");
 }
 
 /// A report whose rule `identity/broken` has these findings, as a terminal shows it.
-fn on_a_terminal(findings: Vec<Finding>) -> String {
+fn findings_on_a_terminal(findings: Vec<Finding>) -> String {
     let (evidence, mut judgement) = (evidence(), judgement());
     judgement.verdicts[1].findings = findings;
-    let selection = Selection::default();
-    let report = report_of(&evidence, &judgement, &selection);
-    strip_str(&terminal::verdicts(&report, COMMAND, Some(80), false)).to_string()
+    on_a_terminal(&report_of(&evidence, &judgement), COMMAND)
 }
 
 #[test]
-fn a_terminal_says_what_the_reader_types() {
-    let mut judgement = judgement();
+fn terminal_names_the_command_that_the_user_calls() {
+    let (evidence, mut judgement) = (evidence(), judgement());
     judgement.verdicts[2].reasons = vec![format!("may not watch (`{COMMAND} rbac` prints the role)").into()];
-    let output = with_report(|report| {
-        let report = Report {
-            judgement: &judgement,
-            ..*report
-        };
-        terminal::verdicts(&report, "kubectl judge", Some(80), false)
-    });
-    let output = strip_str(&output).to_string();
-    assert_contains(&output, &["  explain   kubectl judge explain identity/broken"]);
-    assert_contains(&output, &["`kubectl judge rbac`"]);
+    let output = on_a_terminal(&report_of(&evidence, &judgement), "kubectl judge");
+    let parts = [
+        "  explain   kubectl judge explain identity/broken",
+        "`kubectl judge rbac`",
+    ];
+    assert_contains(&output, &parts);
     assert!(!output.contains(COMMAND), "{output}");
 }
 
 #[test]
-fn a_terminal_shows_the_first_of_ten_thousand_objects() {
+fn terminal_shows_the_first_of_ten_thousand_objects() {
     let missing = |number| Finding::on(object(&format!("cluster-{number}")), "the label is missing");
-    let alike = on_a_terminal((0..10_000).map(|number| missing(number).expected("m")).collect());
-    assert!(
-        alike.contains("cluster-2") && !alike.contains("cluster-3"),
-        "{alike}"
-    );
-    assert_contains(&alike, &["… and 9,997 more objects\n    expected  m\n"]);
-    assert_contains(&alike, &["JSON and JUnit reports list all findings"]);
+    let alike = findings_on_a_terminal((0..10_000).map(|number| missing(number).expected("m")).collect());
+    let parts = [
+        "cluster-2",
+        "… and 9,997 more objects\n    expected  m\n",
+        "JSON and JUnit reports list all findings",
+    ];
+    assert_contains(&alike, &parts);
+    assert!(!alike.contains("cluster-3"), "{alike}");
 
     let observed = |number: u32| missing(number).expected("m").observed(number.to_string());
-    let differing = on_a_terminal((0..10_000).map(observed).collect());
+    let differing = findings_on_a_terminal((0..10_000).map(observed).collect());
     for once in ["the label is missing", "expected  m\n"] {
         assert_eq!(differing.matches(once).count(), 1, "{differing}");
     }
@@ -308,20 +282,17 @@ fn a_terminal_shows_the_first_of_ten_thousand_objects() {
 }
 
 #[test]
-fn annotations_keep_within_what_github_takes() {
+fn annotations_stay_within_the_limits_of_github() {
     let (evidence, mut judgement) = (evidence(), judgement());
     let hostile =
         Finding::on(object(HOSTILE), "100% wrong: a, b\r\n::error::forged").observed("x".repeat(1000));
     judgement.verdicts[1].findings = vec![hostile; 5];
     let broken = judgement.verdicts[1].clone();
     judgement.verdicts.extend(vec![broken; 11]);
-    let selection = Selection::default();
-    let report = report_of(&evidence, &judgement, &selection);
-    let output = github::annotations(&report);
-    let of = |command: &str| output.lines().filter(|line| line.starts_with(command)).count();
-    let counts = [of("::error "), of("::warning "), of("::notice ")];
+    let output = written_as("annotations", &report_of(&evidence, &judgement));
+    let count = |command: &str| output.lines().filter(|line| line.starts_with(command)).count();
+    let counts = ["::error ", "::warning ", "::notice "].map(count);
     assert_eq!(counts, [10, 1, 1], "{output}");
-    assert_eq!(output.lines().count(), 12);
     let first = output.lines().next().expect("a line");
     let start = "::error title=identity/broken [MUST explicit]::The title of identity/broken";
     assert!(first.starts_with(start), "{first}");
@@ -337,13 +308,16 @@ fn annotations_keep_within_what_github_takes() {
 }
 
 #[test]
-fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_needs() {
+fn incomplete_run_finds_no_violation_and_names_the_missing_evidence() {
     let mut evidence = world(Edition::Standard, &json!([{}]));
     let unasked = Asked::No("no member was contacted".into());
     evidence.header.asked.insert(Kind::Members, unasked);
     let output = |evidence: &Evidence, selection: Selection| {
         let judgement = judge(evidence, &selection);
-        let report = report_of(evidence, &judgement, &selection);
+        let report = Report {
+            selection: &selection,
+            ..report_of(evidence, &judgement)
+        };
         let must = judgement.tally.must;
         let (judged, rules) = (must.judged(), must.rules);
         let expected = format!("no violation found: {judged} of {rules} MUST rules judged, edition standard");
@@ -361,9 +335,11 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
     let narrowed = output(&evidence, selection);
     assert!(narrowed.ends_with("all rules"), "{narrowed}");
     evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
-    let without = output(&evidence, Selection::default());
-    let feature = "the feature consumer-secrets, which was declared absent";
-    assert_contains(&without, &[feature]);
+    let scope = output(&evidence, Selection::default());
+    assert_contains(
+        &scope,
+        &["the feature consumer-secrets, which was declared absent"],
+    );
 }
 
 #[test]
@@ -373,8 +349,8 @@ fn profiles_without_a_status_are_in_the_headline() {
         &json!([{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]),
     );
     let headline_of = |evidence: &Evidence| {
-        let selection = Selection::default();
-        headline(&report_of(evidence, &judge(evidence, &selection), &selection))
+        let judgement = judge(evidence, &ALL_RULES);
+        headline(&report_of(evidence, &judgement))
     };
     assert!(!headline_of(&evidence).contains("status"));
     for (number, has_line) in [(0, false), (1, true)] {
@@ -387,14 +363,12 @@ fn profiles_without_a_status_are_in_the_headline() {
 #[test]
 fn rules_that_cannot_be_judged_yet_are_counted() {
     let mut unjudged = Rule::clone(rule("identity/unjudged", "MUST"));
-    unjudged.facts.unjudged = Some("nothing tells it apart yet".to_owned());
+    unjudged.facts.unjudged = Some("no evidence distinguishes it yet".to_owned());
     let mut judgement = judgement();
     judgement.verdicts[5].rule = Box::leak(Box::new(unjudged));
-    let (evidence, selection) = (evidence(), Selection::default());
-    let report = report_of(&evidence, &judgement, &selection);
+    let evidence = evidence();
+    let report = report_of(&evidence, &judgement);
     assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));
-    let mut json = Vec::new();
-    json::write(&report, &mut json).expect("writes");
-    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    let json: Value = serde_json::from_str(&written_as("json", &report)).expect("JSON");
     assert_eq!(json["unjudged"], 1);
 }

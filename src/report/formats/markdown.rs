@@ -277,16 +277,15 @@ mod tests {
     use crate::tests::report_of;
 
     #[test]
-    fn a_command_reproduces_the_report_or_is_left_out() {
-        let (mut evidence, selection) = (Evidence::default(), Selection::default());
-        let judgement = judge(&evidence, &selection);
-        let dump = report_of(&evidence, &judgement, &selection);
-        assert_eq!(reproduce(&dump), "");
+    fn command_reproduces_the_report_or_is_omitted() {
+        let mut evidence = Evidence::default();
+        let judgement = judge(&evidence, &Selection::default());
+        assert_eq!(reproduce(&report_of(&evidence, &judgement)), "");
         evidence.header.window = Some(Window {
             from: Timestamp::UNIX_EPOCH,
             until: Timestamp::UNIX_EPOCH,
         });
-        let report = report_of(&evidence, &judgement, &selection);
+        let report = report_of(&evidence, &judgement);
         let of = |file: &str| {
             let file = Some(file);
             reproduce(&Report { file, ..report })
@@ -311,18 +310,18 @@ mod tests {
     }
 
     #[test]
-    fn a_code_span_stays_one() {
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code(""), "");
-        assert_eq!(code("a`b``c"), "```a`b``c```");
-        assert_eq!(code("`x"), "`` `x ``");
-        assert_eq!(code("<b>|\n"), "`<b>\\|\\n`");
-        // Two backslashes before a bar would be one that is taken as itself, and a bar that ends the cell.
-        assert_eq!(code("a\\|b"), "`a\\\\u{7c}b`");
-    }
-
-    #[test]
-    fn plain_text_has_no_markup() {
+    fn text_is_one_code_span_or_plain() {
+        for (text, span) in [
+            ("a", "`a`"),
+            ("", ""),
+            ("a`b``c", "```a`b``c```"),
+            ("`x", "`` `x ``"),
+            ("<b>|\n", "`<b>\\|\\n`"),
+            // A bar after two backslashes would end the cell.
+            ("a\\|b", "`a\\\\u{7c}b`"),
+        ] {
+            assert_eq!(code(text), span);
+        }
         assert_eq!(plain("see [x](y) *now* <b>"), "see \\[x\\](y) \\*now\\* \\<b\\>");
     }
 }

@@ -1,4 +1,4 @@
-//! What the page promises to its readers, on the reference worlds of the examples.
+//! The HTML page, on evidence in the format of the rules' examples.
 
 use evidence::{Evidence, api::Edition};
 use judge::{Selection, Verdict, judge};
@@ -30,11 +30,12 @@ fn rule<'p>(page: &'p str, id: &str) -> &'p str {
 /// Twenty writes in half a minute on a profile with the label of another manager, and a condition that turns.
 fn storm() -> Evidence {
     let change = json!({"metadata": {"name": "b"}, "status": {"version": {"kubernetes": "v1.34.${n}"}}});
-    let broken = json!({"metadata": {"name": "b"}, "status": {"conditions": [{"type": "Joined", "status": "Maybe", "reason": "Odd"}]}});
+    let condition = json!({"type": "Joined", "status": "Maybe", "reason": "Odd"});
+    let broken = json!({"metadata": {"name": "b"}, "status": {"conditions": [condition]}});
     let profiles = json!({
         "profiles": [
             {"metadata": {"name": "a"}},
-            {"metadata": {"name": "b", "labels": {"x-k8s.io/cluster-manager": "somebody"}}},
+            {"metadata": {"name": "b", "labels": {"x-k8s.io/cluster-manager": "other"}}},
         ],
         "steps": [{"at": "10s", "every": "1s", "times": 20, "change": change}, {"at": "40s", "change": broken}],
     });
@@ -42,7 +43,7 @@ fn storm() -> Evidence {
 }
 
 #[test]
-fn findings_come_first_each_with_its_remedy_and_object() {
+fn failures_come_first_with_remedy_and_object() {
     let evidence = storm();
     let judgement = judge(&evidence, &Selection::default());
     let page = page(&evidence);
@@ -68,11 +69,8 @@ fn findings_come_first_each_with_its_remedy_and_object() {
         let first = entry.find(r#"<article class="finding">"#);
         assert!(remedy.is_some() && remedy < first, "{entry}");
     }
-    let parts = [
-        "</span>    x-k8s.io/cluster-manager: somebody</mark>",
-        "<dt>expected</dt>",
-        "<dt>observed</dt>",
-    ];
+    let mark = "</span>    x-k8s.io/cluster-manager: other</mark>";
+    let parts = [mark, "<dt>expected</dt>", "<dt>observed</dt>"];
     assert_contains(rule(&page, "identity/manager-label-matches"), &parts);
     let squares = between(&page, "<h3>Profiles <small>2 profiles</small></h3>", "</section>");
     let parts = ["title=\"default/b: fail, ", "title=\"default/a: "];
@@ -96,12 +94,8 @@ fn plots_show_writes_over_the_budget_and_conditions() {
     // The story of the finding shows what set the field, and folds the other writes.
     let (_, rest) = page.split_once(conditions).expect("the plot");
     let story = between(rest, r#"<section class="story""#, "</section>");
-    let parts = [
-        "sets the field",
-        "<details><summary>",
-        r#"<span class="time">+40s"#,
-    ];
-    assert_contains(story, &parts);
+    let time = r#"<span class="time">+40s"#;
+    assert_contains(story, &["sets the field", "<details><summary>", time]);
 }
 
 #[test]
@@ -117,10 +111,8 @@ fn decisions_have_squares_excerpts_and_no_plots() {
     let torn = rule(&page, "placement-updates/no-torn-reschedule");
     assert_contains(torn, &["kind: PlacementDecision"]);
     assert!(!torn.contains("<figure>"), "{torn}");
-    assert!(
-        between(torn, "<mark>", "</mark>").ends_with("decisions:"),
-        "{torn}"
-    );
+    let mark = between(torn, "<mark>", "</mark>");
+    assert!(mark.ends_with("decisions:"), "{torn}");
     assert_contains(&page, &["<h3>Placement decisions <small>2 slices</small></h3>"]);
 }
 
@@ -150,7 +142,6 @@ fn the_page_stays_small() {
                 let mut history = model.clone();
                 history.versions.truncate(if number < 2 { 30 } else { 3 });
                 for version in &mut history.versions {
-                    // Each profile describes a cluster of its own.
                     let text = serde_json::to_string(&version.object).expect("JSON");
                     let text = text.replace("b.default", &format!("cluster-{number}.default"));
                     version.object = serde_json::from_str(&text).expect("a profile");

@@ -1,7 +1,6 @@
-//! The board: only verified reports have green passes, every link leads to a finding, and text of others stays text.
+//! The board: only verified reports have green passes, links lead to findings, and submitted text is escaped.
 
 use evidence::{About, Asked, Checksum, Evidence, Kind, Realness, api::Edition};
-use jiff::Timestamp;
 use judge::{Decision, Selection, judge};
 use serde_json::json;
 
@@ -11,10 +10,11 @@ use crate::{
     format_tests::support::is_inert,
     formats::markdown::code,
     submitted::{Check, Document, Fitness, Held, Proof, Submission, Unreadable, comment, compose},
-    tests::{about, assert_contains, world},
+    tests::{about, assert_contains, report_of, world},
 };
 
-const HOSTILE: &str = "../../x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}|`";
+const HOSTILE: &str = "../../x</title></script><script>document.title='ran'</script>\"' onload=alert(1) \
+                       --><svg/onload=x>\u{202e}|`";
 
 /// The rule that `evidence(false)` violates.
 const RULE: &str = "identity/manager-label-present";
@@ -25,10 +25,8 @@ fn evidence(has_label: bool) -> Evidence {
     if !has_label {
         profile["metadata"]["labels"] = json!({"x-k8s.io/cluster-manager": null});
     }
-    world(
-        Edition::Standard,
-        &json!({"observe": "10m", "profiles": [profile]}),
-    )
+    let text = json!({"observe": "10m", "profiles": [profile]});
+    world(Edition::Standard, &text)
 }
 
 struct Made {
@@ -77,13 +75,11 @@ impl Made {
             bytes: 4096,
         };
         let evidence = self.evidence(self.claimed);
-        let selection = Selection::default();
-        let judgement = judge(&evidence, &selection);
-        let judged_at: Timestamp = "2026-06-01T10:00:00Z".parse().expect("a time");
+        let judgement = judge(&evidence, &Selection::default());
         let report = Report {
             file: Some("evidence.jsonl.zst"),
-            is_whole_file: true,
-            ..Report::new(&evidence, &judgement, &selection, judged_at)
+            judged_at: "2026-06-01T10:00:00Z".parse().expect("a time"),
+            ..report_of(&evidence, &judgement)
         };
         let mut document = compose(&report, Some(&sum));
         (self.edit)(&mut document);
@@ -148,27 +144,23 @@ fn verdict_links_to_its_finding() {
     ];
     assert_contains(finding, &parts);
     let version = row(&page, "fleet v1.0.0");
-    let parts = [
-        "not conformant",
-        "1 fails,",
-        "verified",
-        "<td data-head=\"Submitted by\">Example</td>",
-        "hub: real",
-    ];
+    let submitter = "<td data-head=\"Submitted by\">Example</td>";
+    let parts = ["not conformant", "1 fails,", "verified", submitter, "hub: real"];
     assert_contains(version, &parts);
 }
 
 #[test]
 fn only_verified_reports_have_green_passes() {
-    let mut unverified = made("fleet", "v1.0.0");
-    unverified.recorded = None;
-    let mut forged = made("fleet", "v1.0.0");
-    forged.recorded = Some(false);
+    let recorded = |recorded: Option<bool>| Made {
+        recorded,
+        ..made("fleet", "v1.0.0")
+    };
     let mut contradictory = violating("fleet", "v1.0.0");
     contradictory.edit = |document| document.decision = Decision::Conformant;
+    let otherwise = "does not hold: its evidence says otherwise";
     for (case, words, has_marks) in [
-        (unverified, "not verified: no evidence", false),
-        (forged, "does not hold: its evidence says otherwise", true),
+        (recorded(None), "not verified: no evidence", false),
+        (recorded(Some(false)), otherwise, true),
         (contradictory, "does not hold: it contradicts itself", true),
     ] {
         let page = page([case]);
@@ -183,10 +175,8 @@ fn only_verified_reports_have_green_passes() {
 fn versions_are_compared_in_order() {
     let fixed = page([made("fleet", "v1.10.0"), violating("fleet", "v1.9.0")]);
     assert_contains(row(&fixed, RULE), &["<strong class=\"better\">better</strong>"]);
-    assert!(
-        fixed.find("fleet v1.9.0") < fixed.find("fleet v1.10.0"),
-        "{fixed}"
-    );
+    let [older, newer] = ["fleet v1.9.0", "fleet v1.10.0"].map(|name| fixed.find(name));
+    assert!(older < newer, "{fixed}");
     let broken = page([violating("fleet", "v1.10.0"), made("fleet", "v1.9.0")]);
     assert_contains(row(&broken, RULE), &["<strong class=\"worse\">worse</strong>"]);
     assert!(broken.contains("worse than in the previous version"));
@@ -251,10 +241,8 @@ fn hostile_text_stays_text() {
     let version = format!("{HOSTILE} {HOSTILE}");
     let spans = [&folders[0], &folders[1], HOSTILE, &version].into_iter();
     let rest = spans.fold(text, |text, span| text.replace(&code(span), ""));
-    assert!(
-        !rest.replace("\\<", "").contains('<') && !rest.contains('\u{202e}'),
-        "{rest}"
-    );
+    let rest = rest.replace("\\<", "");
+    assert!(!rest.contains('<') && !rest.contains('\u{202e}'), "{rest}");
 }
 
 #[test]
@@ -268,7 +256,7 @@ fn without_reports_the_page_lists_unreadable_folders() {
 }
 
 #[test]
-fn the_comment_says_what_to_do_and_fits() {
+fn comment_says_what_to_do_and_fits() {
     let mut forged = made("fleet", "v1.1.0");
     forged.folder = "fleet/v1.0.0".to_owned();
     forged.recorded = Some(false);

@@ -1,4 +1,4 @@
-//! Stories from hand-written evidence, as the judge's examples write it.
+//! Stories from evidence in the format of the rules' examples.
 
 use evidence::{Evidence, ObjectRef, Tracked, api::Edition};
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ fn finding<T: Tracked>(evidence: &Evidence, path: &str) -> Finding {
 fn profile_story(evidence: &Evidence, path: &str) -> Story {
     let finding = finding::<evidence::api::ClusterProfile>(evidence, path);
     let story = Stories::of(evidence).of_finding(&finding);
-    story.expect("the profile was seen")
+    story.expect("a story")
 }
 
 /// One line for each event, with the time since the beginning, and one for each field.
@@ -50,7 +50,7 @@ fn output(story: &Story) -> String {
     output + story.note.as_deref().unwrap_or_default()
 }
 
-/// A condition that turns during the member's outage, and does not turn back.
+/// A condition that becomes false during the member's outage, and stays false.
 const OUTAGE: &str = r#"
 steps:
   - at: 90s
@@ -78,7 +78,7 @@ gaps:
 "#;
 
 #[test]
-fn versions_answers_and_steps_are_told_in_one_line_of_time() {
+fn story_has_versions_answers_and_steps_in_order() {
     let story = profile_story(&world(OUTAGE), "status.conditions[ControlPlaneHealthy].status");
     assert_eq!(
         output(&story),
@@ -132,45 +132,23 @@ steps:
 "#;
 
 #[test]
-fn a_story_says_who_changed_what_and_what_is_unknown() {
+fn story_names_authors_changes_and_unknowns() {
     let version = "status.version.kubernetes";
-    let long = format!(
-        "steps: [{{at: 10s, change: {{spec: {{displayName: {}}}}}}}]",
-        "x".repeat(1 << 20)
-    );
-    let long = long.as_str();
+    let long = "x".repeat(1 << 20);
+    let long = format!("steps: [{{at: 10s, change: {{spec: {{displayName: {long}}}}}}}]");
+    let logged = "changed by system:serviceaccount:fleet:agent *|kubernetes: v1.34.1 > v1.35.0";
+    let settled = "+3m changed *|status.version.kubernetes: wrong > v1.34.1\n";
+    let once = "first listed; m owns the field *|read the object once, so nothing is known of earlier";
+    let unchanged = "+0s first listed\nThe run watched the object and saw no change.";
+    let provider = "status.accessProviders[p]";
     for (text, path, parts) in [
-        (
-            LOGGED,
-            version,
-            "changed by system:serviceaccount:fleet:agent *|status.version.kubernetes: v1.34.1 > v1.35.0",
-        ),
-        (
-            CREDENTIAL,
-            "status.accessProviders[p]",
-            "status.accessProviders[p]: (absent) > ",
-        ),
-        (
-            SETTLED,
-            version,
-            "+3m changed *|status.version.kubernetes: wrong > v1.34.1\n",
-        ),
-        (
-            "profiles: [{}]",
-            version,
-            "first listed; m owns the field *|The run read the object once, so nothing is known of earlier versions.",
-        ),
-        (
-            "steps: []",
-            "spec.absent",
-            "+0s first listed\nThe run watched the object and saw no change.",
-        ),
+        (LOGGED, version, logged),
+        (CREDENTIAL, provider, "status.accessProviders[p]: (absent) > "),
+        (SETTLED, version, settled),
+        ("profiles: [{}]", version, once),
+        ("steps: []", "spec.absent", unchanged),
         // A text that takes too long to search for credentials.
-        (
-            long,
-            "spec.displayName",
-            "spec.displayName: a > (1,048,576 bytes)\n",
-        ),
+        (&long, "spec.displayName", "a > (1,048,576 bytes)\n"),
     ] {
         let output = output(&profile_story(&world(text), path));
         assert_contains(&output, &parts.split('|').collect::<Vec<_>>());
@@ -178,7 +156,7 @@ fn a_story_says_who_changed_what_and_what_is_unknown() {
     }
 }
 
-/// Writes that change times alone, a hundred of them, around one that changes the version.
+/// A hundred writes that change only times, before and after one that changes the version.
 fn heartbeats() -> Evidence {
     let beat = r#"status: {properties: [{name: a, value: "1", lastObservedTime: "${at}"}]}"#;
     world(&format!(
@@ -193,29 +171,29 @@ steps:
 }
 
 #[test]
-fn writes_of_times_alone_are_told_as_one() {
+fn writes_of_times_alone_are_one_event() {
     let story = profile_story(&heartbeats(), "status.version.kubernetes");
-    let output: Vec<String> = output(&story).lines().map(str::to_owned).collect();
-    let mut folded = output.iter().filter(|line| line.contains("of times alone"));
-    // The first one also takes out the other properties.
+    let output = output(&story);
+    // The first one also removes the other properties.
+    let mut lines = output.lines().filter(|line| line.contains("of times alone"));
     for count in ["49 writes", "50 writes"] {
-        assert_contains(folded.next().expect("a line"), &[count]);
+        assert_contains(lines.next().expect("a line"), &[count]);
     }
-    assert_eq!(folded.next(), None);
+    assert_eq!(lines.next(), None);
     let all: usize = story.events.iter().map(|event| event.count).sum();
-    assert_eq!(all, 102, "nothing goes uncounted");
+    assert_eq!(all, 102, "every write is counted");
 }
 
 #[test]
-fn a_finding_on_a_time_shows_each_write_of_it() {
+fn finding_on_a_time_shows_each_write_of_it() {
     let story = profile_story(&heartbeats(), "status.properties[a].lastObservedTime");
+    let output = output(&story);
     let setting = story.events.iter().filter(|event| event.sets_field).count();
-    assert!(setting >= 8, "{}", output(&story));
-    assert!(!output(&story).contains("of times alone"), "{}", output(&story));
+    assert!(setting >= 8 && !output.contains("of times alone"), "{output}");
 }
 
 #[test]
-fn a_story_is_bounded_and_counts_what_it_leaves_out() {
+fn story_is_bounded_and_counts_what_it_omits() {
     let long = "x".repeat(10_000);
     let property = |number| json!({"name": format!("p{number}"), "value": format!("${{n}}{long}")});
     let properties: Vec<Value> = (0..40).map(property).collect();
@@ -234,7 +212,7 @@ fn a_story_is_bounded_and_counts_what_it_leaves_out() {
 }
 
 #[test]
-fn no_credential_of_an_object_is_told() {
+fn story_shows_no_credential() {
     let evidence = world(
         r#"
 steps:
@@ -257,13 +235,12 @@ driver:
     ] {
         let output = output(&profile_story(&evidence, path));
         assert!(!output.contains("CANAR"), "{output}");
-        // The change is listed all the same.
         assert_contains(&output, &["metadata.annotations[join-password]: … > …"]);
     }
 }
 
 #[test]
-fn an_object_that_is_made_again_has_one_story() {
+fn re_created_object_has_one_story() {
     let evidence = world(
         r#"
 steps:
@@ -282,7 +259,7 @@ steps:
 }
 
 #[test]
-fn a_slice_s_clusters_come_and_go_by_name() {
+fn clusters_of_a_slice_are_identified_by_name() {
     let cluster = |name: &str| json!({"clusterProfileRef": {"name": name, "namespace": "default"}});
     let slices = json!({
         "slices": [{"decisions": [cluster("a"), cluster("b")]}],
@@ -298,7 +275,7 @@ fn a_slice_s_clusters_come_and_go_by_name() {
     assert!(!output.contains("decisions[default/b]"), "{output}");
 }
 
-/// A consumer that goes on to call the server of a profile that is gone.
+/// A consumer that still calls the server of a deleted profile.
 const KEEPS: &str = r#"
 profiles: [{metadata: {name: b}}, {}]
 steps: [{at: 60s, delete: b}]
@@ -317,9 +294,7 @@ fn story_lists_calls_and_actions_of_the_testbed() {
     let gone = profiles.find(|profile| &*profile.metadata.name == "b");
     let finding = Finding::on(ObjectRef::from(gone.expect("it was there")), "it is called")
         .observed("a call of https://b.default.example:6443 at 2026-01-01T00:01:11Z");
-    let story = Stories::of(&evidence)
-        .of_finding(&finding)
-        .expect("the profile was seen");
+    let story = Stories::of(&evidence).of_finding(&finding).expect("a story");
     assert_eq!(
         output(&story),
         "\

@@ -1,5 +1,4 @@
-//! What a submitted report promises: it is read as it was written, and holds against its
-//! evidence and nothing else.
+//! A submitted report reads back as it was written, and holds only against its own evidence.
 
 use evidence::{Asked, Checksum, Driver, Environment, Evidence, Gap, Kind, Member, Realness, api::Edition};
 use judge::{Decision, Selection, Verdict, Waivers, judge, rules};
@@ -22,12 +21,13 @@ const WAIVED: &str = "identity/manager-label-matches";
 
 /// Two profiles: one without the label, and one with that of another manager.
 fn evidence() -> Evidence {
-    let labelled = |name: &str, label: Value| json!({"metadata": {"name": name, "namespace": "secret-fleet", "labels": {"x-k8s.io/cluster-manager": label}}});
-    let profiles = [labelled("lisbon", Value::Null), labelled("porto", json!("other"))];
-    let mut evidence = world(
-        Edition::Standard,
-        &json!({"observe": "10m", "profiles": profiles}),
-    );
+    let profile = |name: &str, manager: Value| {
+        let labels = json!({"x-k8s.io/cluster-manager": manager});
+        json!({"metadata": {"name": name, "namespace": "secret-fleet", "labels": labels}})
+    };
+    let profiles = [profile("lisbon", Value::Null), profile("porto", json!("other"))];
+    let text = json!({"observe": "10m", "profiles": profiles});
+    let mut evidence = world(Edition::Standard, &text);
     evidence.header.claim.about = about("fleet-manager", "v1.2.3");
     for kind in [Kind::Namespaces, Kind::Timeline, Kind::Members, Kind::Driver] {
         evidence.header.asked.insert(kind, Asked::Yes);
@@ -83,7 +83,7 @@ fn checked(document: &Document) -> Check {
 }
 
 #[test]
-fn a_report_is_read_as_it_was_written_and_names_no_object() {
+fn report_reads_back_as_written_and_names_no_object() {
     let document = document();
     let text = written(&document);
     assert_eq!(Document::parse(&text).expect("a report"), document);
@@ -100,10 +100,11 @@ fn a_report_is_read_as_it_was_written_and_names_no_object() {
     assert_eq!(core.warned_rules[0].verdict, Verdict::Waived);
     let listed = core.failed_rules.len() + core.warned_rules.len() + core.skipped_rules.len();
     assert_eq!(core.statistics.passed, core.statistics.rules - listed);
-    let mut listed = document.listed();
+    let mut open = document
+        .listed()
+        .filter(|entry| entry.verdict == Verdict::Inconclusive);
     let gap = "evidence is missing: namespaces (1 gap";
-    let has_gap = |entry: &Entry| entry.reasons.iter().any(|reason| reason.starts_with(gap));
-    assert!(listed.any(|entry| entry.verdict == Verdict::Inconclusive && has_gap(entry)));
+    assert!(open.any(|entry| entry.reasons.iter().any(|reason| reason.starts_with(gap))));
 }
 
 /// What a text of a report is replaced by, and a part of the error.
@@ -116,7 +117,7 @@ claim:\n => claim:\n  certified: true\n => claim.certified
 waivers:\n- => waivers:\n- approved: true\n  => approved"#;
 
 #[test]
-fn other_files_are_refused() {
+fn files_that_are_not_reports_are_refused() {
     let text = written(&document());
     let refused = |text: &str, part: &str| {
         let error = Document::parse(text).expect_err(part).to_string();
@@ -140,13 +141,13 @@ fn rows(table: &str) -> impl Iterator<Item = [String; 3]> {
 }
 
 #[test]
-fn a_report_holds_against_its_evidence() {
+fn report_holds_against_its_evidence() {
     let check = checked(&document());
     assert_eq!(check.fitness, Fitness::Holds);
     assert_eq!((check.to_do().count(), check.notes.len()), (0, 0));
 }
 
-/// Sets a part of a report, as a forger might.
+/// The report with another value in one place.
 fn tampered(pointer: &str, part: Value) -> Document {
     let mut value = serde_json::to_value(document()).expect("JSON");
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
@@ -156,7 +157,7 @@ fn tampered(pointer: &str, part: Value) -> Document {
     serde_json::from_value(value).expect("a report")
 }
 
-/// A part of a report, what a forger writes there, and the difference that is found.
+/// A place in a report, a forged value, and the difference.
 const TAMPERED: &str = r#"
 /evidence/sha256 => "cdcd" => evidence.sha256
 /edition => "2026-07" => suites[consumers]
@@ -172,7 +173,7 @@ const TAMPERED: &str = r#"
 /scope/partial => "stopped" => scope.partial"#;
 
 #[test]
-fn every_tampering_is_caught() {
+fn every_change_to_a_report_is_found() {
     for [pointer, part, at] in rows(TAMPERED) {
         let part = serde_json::from_str(&part).expect("JSON");
         let differences = checked(&tampered(&pointer, part)).differences;
@@ -182,18 +183,20 @@ fn every_tampering_is_caught() {
 }
 
 #[test]
-fn a_contradiction_shows_without_evidence() {
+fn contradiction_is_found_without_evidence() {
     let fitness = |document: &Document| Check::of(document, &mut Proof::Missing, |_| {}).fitness;
     assert_eq!(fitness(&document()), Fitness::NotVerified);
-    let core = "/suites/0/core";
     for (pointer, part) in [
         ("/decision", json!("conformant")),
         ("/decision", json!("inconclusive")),
         ("/editions/0/decision", json!("conformant")),
-        (&format!("{core}/failedRules"), json!([])),
+        ("/suites/0/core/failedRules", json!([])),
     ] {
-        let tampered = tampered(pointer, part);
-        assert_eq!(fitness(&tampered), Fitness::DoesNotHold, "{pointer}");
+        assert_eq!(
+            fitness(&tampered(pointer, part)),
+            Fitness::DoesNotHold,
+            "{pointer}"
+        );
     }
     // An inconclusive MUST rule leaves the decision open.
     let mut open = arbitrary(&[0], "a", 1);
@@ -211,10 +214,9 @@ fn a_contradiction_shows_without_evidence() {
 
 #[test]
 fn other_suite_version_is_noted() {
-    let older = tampered("/suiteVersion", json!("0.0.1"));
-    let check = checked(&older);
+    let check = checked(&tampered("/suiteVersion", json!("0.0.1")));
     assert_eq!(check.differences, []);
-    assert!(check.notes[0].contains("by suite 0.0.1"), "{:?}", check.notes);
+    assert_contains(&check.notes[0], &["by suite 0.0.1"]);
 }
 
 /// A part of a report, another value of it, and the obstacles.
@@ -251,12 +253,13 @@ fn each_obstacle_is_listed_once() {
 fn a_version_that_moves_is_an_obstacle() {
     let moving = "main| Master|HEAD|latest|refs/heads/release-1.2|origin/main";
     let lasting = "v1.2.4|1.2|374cfa966338|main-374cfa966338|refs/tags/v1.2.3";
-    for (versions, is_expected) in [(moving, true), (lasting, false)] {
+    for (versions, is_obstacle) in [(moving, true), (lasting, false)] {
         for version in versions.split('|') {
-            let document = tampered("/implementation/version", json!(version));
-            let mut listed = obstacles(&document).into_iter();
-            let is_listed = listed.any(|line| line.contains("which means something else"));
-            assert_eq!(is_listed, is_expected, "{version}");
+            let listed = obstacles(&tampered("/implementation/version", json!(version)));
+            let is_listed = listed
+                .iter()
+                .any(|line| line.contains("which means something else"));
+            assert_eq!(is_listed, is_obstacle, "{version}");
         }
     }
 }
@@ -265,11 +268,11 @@ fn a_version_that_moves_is_an_obstacle() {
 #[test]
 fn environment_is_checked_against_the_evidence() {
     let contradicted = |environment: &str, evidence: &Evidence| {
-        let said: Option<Realness> = Some(environment.parse().expect("a word"));
+        let realness: Option<Realness> = Some(environment.parse().expect("a word"));
         let environment = Environment {
-            hub: said.clone(),
-            members: said.clone(),
-            agents: said,
+            hub: realness.clone(),
+            members: realness.clone(),
+            agents: realness,
             ..Environment::default()
         };
         let texts = not_real(&environment, evidence);
@@ -291,42 +294,32 @@ fn environment_is_checked_against_the_evidence() {
     }
 }
 
-/// A report whose rules came out as these numbers say.
+/// A report whose verdicts are drawn from these numbers.
 fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
     let mut document = document();
-    let of_edition = rules::all()
-        .iter()
-        .filter(|rule| rule.facts.in_edition(Edition::Standard).is_some());
-    let entries: Vec<Entry> = of_edition
-        .enumerate()
-        .map(|(place, rule)| {
-            let drawn = seed[place % seed.len()];
-            let verdict = Verdict::ALL[usize::from(drawn) % Verdict::ALL.len()];
-            let number = match verdict {
-                Verdict::Pass => 0,
-                _ => usize::from(drawn / 7),
-            };
-            Entry {
-                rule: rule.id.to_owned(),
-                level: rule
-                    .facts
-                    .in_edition(Edition::Standard)
-                    .expect("a rule of it")
-                    .level,
-                verdict,
-                title: rule.facts.title.clone(),
-                examined: number,
-                violations: number / 2,
-                hints: 0,
-                waived: 0,
-                reasons: (number > 20)
-                    .then(|| format!("reason {number}"))
-                    .into_iter()
-                    .collect(),
-                reason_id: None,
-            }
-        })
-        .collect();
+    let rules = rules::all().iter().filter_map(|rule| {
+        let applies = rule.facts.in_edition(Edition::Standard)?;
+        Some((rule, applies.level))
+    });
+    let entry = |(place, (rule, level)): (usize, (&rules::Rule, _))| {
+        let drawn = usize::from(seed[place % seed.len()]);
+        let verdict = Verdict::ALL[drawn % Verdict::ALL.len()];
+        let number = if verdict == Verdict::Pass { 0 } else { drawn / 7 };
+        let reason = (number > 20).then(|| format!("reason {number}"));
+        Entry {
+            rule: rule.id.to_owned(),
+            level,
+            verdict,
+            title: rule.facts.title.clone(),
+            examined: number,
+            violations: number / 2,
+            hints: 0,
+            waived: 0,
+            reasons: reason.into_iter().collect(),
+            reason_id: None,
+        }
+    };
+    let entries: Vec<Entry> = rules.enumerate().map(entry).collect();
     document.suites = suites(&entries);
     document.waivers.clear();
     document.scope.namespaces = vec![namespace.to_owned()];
@@ -346,7 +339,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn any_report_is_read_as_it_was_written(document in drawn()) {
+    fn any_report_reads_back_as_written(document in drawn()) {
         prop_assert_eq!(Document::parse(&written(&document)).expect("a report"), document.clone());
         prop_assert!(diff(&document, &document).expect("one API").rules.is_empty());
     }
@@ -361,45 +354,37 @@ proptest! {
 }
 
 #[test]
-fn a_diff_tells_what_got_worse() {
-    let old = arbitrary(&[0], "a", 1);
-    let mut new = old.clone();
-    let same = diff(&old, &new).expect("one API");
+fn diff_finds_what_got_worse() {
+    let compare = |old: &Document, new: &Document| diff(old, new).expect("one API");
+    let (old, new) = (arbitrary(&[0], "a", 1), arbitrary(&[1], "a", 1));
+    let same = compare(&old, &old);
     assert!(!same.worse && same.head.is_empty() && same.rules.is_empty());
-    new = arbitrary(&[1], "a", 1);
-    let worse = diff(&old, &new).expect("one API");
+    let worse = compare(&old, &new);
     assert!(worse.worse);
     assert_eq!(worse.head[0].at, "decision");
     let first = &worse.rules[0];
     assert_eq!(Some(&*first.rule), rules::all().iter().map(|rule| rule.id).min());
     assert_eq!((first.old, first.new), (Some(Verdict::Pass), Some(Verdict::Fail)));
-    let better = diff(&new, &old).expect("one API");
+    let better = compare(&new, &old);
     assert!(!better.worse && better.rules.len() == worse.rules.len());
     assert!(!better.rules[0].worse && worse.rules[0].worse);
 }
 
 #[test]
 fn rule_that_is_no_longer_judged_is_not_better() {
+    use Verdict::{Fail, Inconclusive, NotApplicable, Pass, Skipped, Waived, Warn};
     let is_better = |old, new| trend(old, new) == "better";
-    for old in [
-        Verdict::Fail,
-        Verdict::Warn,
-        Verdict::Waived,
-        Verdict::Inconclusive,
-    ] {
-        assert!(
-            is_better(old, Verdict::Pass) && !is_better(old, Verdict::NotApplicable),
-            "{old:?}"
-        );
+    for old in [Fail, Warn, Waived, Inconclusive] {
+        assert!(is_better(old, Pass) && !is_better(old, NotApplicable), "{old:?}");
     }
-    for old in [Verdict::NotApplicable, Verdict::Skipped, Verdict::Pass] {
-        assert!(!is_better(old, Verdict::Pass), "{old:?}");
+    for old in [NotApplicable, Skipped, Pass] {
+        assert!(!is_better(old, Pass), "{old:?}");
     }
 }
 
 /// A rule file may say on which day the suite got the rule: earlier reports are consistent without it.
 #[test]
-fn a_report_has_no_rule_of_a_later_day() {
+fn report_has_no_rule_of_a_later_day() {
     let rule = rules::find(RULE).expect("the rule");
     let on = |day: Option<&str>| day.map(|day| day.parse().expect("a day"));
     for (added, as_of, has) in [
@@ -415,10 +400,6 @@ fn a_report_has_no_rule_of_a_later_day() {
             rules_as_of: on(as_of),
             ..document()
         };
-        assert_eq!(
-            document.has(&facts),
-            has,
-            "added {added:?}, rules as of {as_of:?}"
-        );
+        assert_eq!(document.has(&facts), has, "{added:?} {as_of:?}");
     }
 }

@@ -308,9 +308,8 @@ mod tests {
             }),
             ..Evidence::default()
         };
-        let selection = Selection::default();
-        let judgement = judge(&evidence, &selection);
-        let report = report_of(&evidence, &judgement, &selection);
+        let judgement = judge(&evidence, &Selection::default());
+        let report = report_of(&evidence, &judgement);
         let expected = Some("break 40 s and join 12 s, within a patience of 120 s");
         assert_eq!(slowest_reactions(&report).as_deref(), expected);
         assert_eq!(reactions(&report)[1].steps, 2);

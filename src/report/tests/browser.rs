@@ -24,7 +24,7 @@ const RECORDED: &str = "docs/pictures/report.evidence.jsonl.zst";
 const DECISIONS: &str = "reports/ocm-placement/v1.3.2-0.20260720191149-374cfa966338/evidence.jsonl.zst";
 const PICTURE: &str = "docs/pictures/report.png";
 
-/// A browser that takes longer hangs, and is killed.
+/// The time limit of a browser, which is then killed.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Changes the title if it runs.
@@ -34,19 +34,10 @@ type BrowserCheck = fn(&Path) -> Result<Completion, Failed>;
 
 fn main() -> ExitCode {
     let checks: [(&str, BrowserCheck); 6] = [
-        ("planted_text_does_not_run", planted_text_does_not_run),
-        (
-            "planted_text_in_slices_does_not_run",
-            planted_text_in_slices_does_not_run,
-        ),
-        (
-            "planted_text_on_the_board_does_not_run",
-            planted_text_on_the_board_does_not_run,
-        ),
-        (
-            "the_policy_stops_unescaped_markup",
-            the_policy_stops_unescaped_markup,
-        ),
+        ("planted_text_does_not_run", planted_text),
+        ("planted_text_in_slices_does_not_run", planted_text_in_slices),
+        ("planted_text_on_the_board_does_not_run", planted_on_the_board),
+        ("the_policy_stops_unescaped_markup", policy_stops_markup),
         ("the_pages_fit_a_phone", the_pages_fit_a_phone),
         ("draw_the_picture", draw_the_picture),
     ];
@@ -117,14 +108,11 @@ fn has_title(browser: &Path, page: &str, end: &str) -> Result<Completion, Failed
     Err(format!("another title, or nothing was planted: {title}: {log}").into())
 }
 
-fn planted_text_does_not_run(browser: &Path) -> Result<Completion, Failed> {
+fn planted_text(browser: &Path) -> Result<Completion, Failed> {
     let mut evidence = recorded(RECORDED);
     evidence.header.hub.source = PLANTED.to_owned();
-    for version in evidence
-        .profiles
-        .iter_mut()
-        .flat_map(|history| &mut history.versions)
-    {
+    let versions = evidence.profiles.iter_mut();
+    for version in versions.flat_map(|history| &mut history.versions) {
         let profile = &mut version.object;
         profile.metadata.name = format!("{}{PLANTED}", profile.metadata.name).into();
         let mut conditions = profile.status.conditions.to_vec();
@@ -136,14 +124,11 @@ fn planted_text_does_not_run(browser: &Path) -> Result<Completion, Failed> {
     has_title(browser, &page(&evidence), " conformance: not conformant")
 }
 
-fn planted_text_in_slices_does_not_run(browser: &Path) -> Result<Completion, Failed> {
+fn planted_text_in_slices(browser: &Path) -> Result<Completion, Failed> {
     let mut evidence = recorded(DECISIONS);
     evidence.header.hub.source = PLANTED.to_owned();
-    for version in evidence
-        .slices
-        .iter_mut()
-        .flat_map(|history| &mut history.versions)
-    {
+    let versions = evidence.slices.iter_mut();
+    for version in versions.flat_map(|history| &mut history.versions) {
         let slice = &mut version.object;
         let name = &mut slice.metadata.common.name;
         *name = format!("{name}{PLANTED}").into();
@@ -160,7 +145,7 @@ fn planted_text_in_slices_does_not_run(browser: &Path) -> Result<Completion, Fai
     has_title(browser, &page(&evidence), " conformance: not conformant")
 }
 
-fn planted_text_on_the_board_does_not_run(browser: &Path) -> Result<Completion, Failed> {
+fn planted_on_the_board(browser: &Path) -> Result<Completion, Failed> {
     let mut evidence = recorded(RECORDED);
     evidence.header.claim.about.implementation = Some(Implementation {
         organization: PLANTED.to_owned(),
@@ -177,9 +162,8 @@ fn planted_text_on_the_board_does_not_run(browser: &Path) -> Result<Completion, 
     has_title(browser, &page, "implementations compared")
 }
 
-/// Markup is put into the page itself, as if it had not been escaped: with the page's policy it does not run, and without
-/// the policy it does, which shows that this test can fail.
-fn the_policy_stops_unescaped_markup(browser: &Path) -> Result<Completion, Failed> {
+/// Unescaped markup in the page does not run with the page's policy. Without the policy it runs: this test can fail.
+fn policy_stops_markup(browser: &Path) -> Result<Completion, Failed> {
     let main = "<main id=\"main\">";
     let page = page(&recorded(RECORDED)).replace(main, &format!("{main}{PLANTED}"));
     let without = page.replace("http-equiv=\"Content-Security-Policy\"", "name=\"none\"");
@@ -192,11 +176,11 @@ fn the_policy_stops_unescaped_markup(browser: &Path) -> Result<Completion, Faile
     Ok(Completion::Completed)
 }
 
-/// Sends the width of the page.
+/// Sends the width of the page to the outer page.
 const MEASURED: &str =
     "<script>parent.postMessage(document.documentElement.scrollWidth + ' pixels', '*');</script></body>";
 
-/// Shows a page as wide as a phone; a window of the browser cannot be that narrow. The title is what the page sends.
+/// Shows a page in a frame as wide as a phone; a window cannot be that narrow. The title is the reported width.
 const PHONE: &str =
     "<title></title><script>onmessage = function (event) { document.title = event.data; };</script>
 <iframe src='inner.html' width='390' height='844' style='border: 0'></iframe>";

@@ -172,34 +172,35 @@ mod tests {
     #[test]
     fn a_line_stays_one_visible_line() {
         assert_eq!(line("fleet-a/müller 日本"), "fleet-a/müller 日本");
-        let expected = r"a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}";
-        assert_eq!(line("a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}"), expected);
-        let expected = r"\u{9b}31m\u{7f}\u{2066}x\u{e0041}";
-        assert_eq!(line("\u{9b}31m\u{7f}\u{2066}x\u{e0041}"), expected);
+        let control = "a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}\u{9b}31m\u{7f}\u{2066}x\u{e0041}";
+        let expected = r"a\u{1b}[2Jb\r\nok\u{202e}txt\u{200b}\u{9b}31m\u{7f}\u{2066}x\u{e0041}";
+        assert_eq!(line(control), expected);
     }
 
     #[test]
-    fn no_line_is_a_command() {
+    fn line_is_not_a_workflow_command() {
         assert_eq!(line("::error::x"), r"\u{3a}:error::x");
         assert_eq!(line("\u{a0} ::group::x"), "\u{a0} \\u{3a}:group::x");
-        let expected = r"a ##\u{5b}error]b ##vso\u{5b}c]d";
-        assert_eq!(line("a ##[error]b ##vso[c]d"), expected);
-        // Addresses and headings are none.
+        assert_eq!(
+            line("a ##[error]b ##vso[c]d"),
+            r"a ##\u{5b}error]b ##vso\u{5b}c]d"
+        );
+        // Addresses and headings are not commands.
         for kept in ["::1", "fe80::a1, fe80::b2", "## a [b]", "a::b::c", "# [a]"] {
             assert_eq!(line(kept), kept);
         }
     }
 
     #[test]
-    fn marks_stand_on_letters_and_do_not_tower() {
+    fn marks_do_not_stack() {
         assert_eq!(line("Việt e\u{301}"), "Việt e\u{301}");
         assert_eq!(line("\u{301}a"), r"\u{301}a");
-        let tower = format!("a{}b", "\u{301}".repeat(5));
-        assert_eq!(line(&tower), "a\u{301}\u{301}\u{301}\\u{301}\\u{301}b");
+        let stacked = format!("a{}b", "\u{301}".repeat(5));
+        assert_eq!(line(&stacked), "a\u{301}\u{301}\u{301}\\u{301}\\u{301}b");
     }
 
     #[test]
-    fn what_nobody_would_read_is_cut_with_a_count() {
+    fn long_text_is_cut_with_a_count() {
         assert_eq!(short("é日x", 3), "é日x");
         assert_eq!(short("é日xy", 2), "é日… 2 more characters");
         let shown = line(&"x".repeat(1 << 20)).into_owned();
@@ -208,7 +209,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_gets_through(text in proptest::collection::vec(proptest::prelude::any::<char>(), 0..40)) {
+        fn no_hidden_character_is_left(text in proptest::collection::vec(proptest::prelude::any::<char>(), 0..40)) {
             let text: String = text.into_iter().collect();
             let shown = line(&text);
             assert!(!shown.chars().any(is_hidden));

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_apart_and_one_is_no_plural() {
+    fn numbers_have_separators_and_plurals() {
         assert_eq!(thousands(7), "7");
         assert_eq!(thousands(1_000), "1,000");
         assert_eq!(thousands(1_048_576), "1,048,576");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_have_a_unit_that_suits_them() {
+    fn bytes_have_a_fitting_unit() {
         for (number, text) in [
             (0, "0 bytes"),
             (1, "1 byte"),

@@ -239,35 +239,25 @@ mod tests {
     }
 
     #[test]
-    fn a_hanging_paragraph_indents_all_lines_but_the_first() {
+    fn hanging_paragraph_indents_all_lines_but_the_first() {
         let lines = lines_of(|page| page.hanging(&"word ".repeat(20), PLAIN.bold()));
         let is_hanging = lines[0].starts_with("word") && lines[1].starts_with("  word");
         assert!(is_hanging, "{lines:?}");
     }
 
     #[test]
-    fn no_line_gives_orders_to_the_runner_of_a_pipeline() {
+    fn no_line_is_a_workflow_command() {
         let lines = lines_of(|page| {
             page.paragraph(2, "::add-mask::e");
             page.field(2, "observed", &format!("::1 {}", "::stop-commands::x ".repeat(9)));
-        });
-        assert_eq!(lines[0], r"  \u{3a}:add-mask::e");
-        assert!(lines[1].starts_with("  observed  ::1 ::stop"), "{lines:?}");
-        let is_command = lines.iter().any(|line| line.trim_start().starts_with("::"));
-        assert!(lines.len() > 3 && !is_command, "{lines:?}");
-    }
-
-    #[test]
-    fn no_line_becomes_a_command_by_wrapping() {
-        let lines = lines_of(|page| {
             page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
             page.field(4, "", &format!("{}  ::error::forged", "x".repeat(66)));
         });
-        let text = lines.join("\n");
-        assert!(text.contains(r"\u{3a}:error::forged"), "{text}");
-        assert!(
-            lines.iter().all(|line| !line.trim_start().starts_with("::")),
-            "{text}"
-        );
+        assert_eq!(lines[0], r"  \u{3a}:add-mask::e");
+        assert!(lines[1].starts_with("  observed  ::1 ::stop"), "{lines:?}");
+        let forged = lines.iter().filter(|line| line.contains(r"\u{3a}:error::forged"));
+        assert_eq!(forged.count(), 2, "{lines:?}");
+        let is_command = lines.iter().any(|line| line.trim_start().starts_with("::"));
+        assert!(lines.len() > 3 && !is_command, "{lines:?}");
     }
 }

@@ -9,15 +9,15 @@ use report::{
     submitted::{Document, Group, SuiteResult},
     terminal,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{world::World, written_as, xml};
 use crate::tests::assert_contains;
 
-/// Of each rule its verdict, by its name in reports.
+/// The verdict of each rule, by its id.
 type Verdicts = BTreeMap<String, String>;
 
-/// By each edition, strictly, and cut short.
+/// Judges by each edition, strictly, and cut short.
 pub fn in_all_ways(what: &str, evidence: &Evidence) {
     let output = |what: &str, change: &dyn Fn(&mut Evidence)| {
         let mut evidence = evidence.clone();
@@ -37,7 +37,7 @@ pub fn in_all_ways(what: &str, evidence: &Evidence) {
     });
 }
 
-/// Holds every format against the JSON report.
+/// Compares every format with the JSON report.
 pub fn agree(what: &str, report: &Report) {
     let text = |name: &str| written_as(name, report);
     let json: Value = serde_json::from_str(&text("json")).expect("JSON");
@@ -90,14 +90,14 @@ pub fn agree(what: &str, report: &Report) {
     assert_contains(&out.expect("an output").text, &parts);
 }
 
-/// Holds the counts against the JSON report's tally.
+/// Compares the counts with the JSON report's tally.
 fn counts_agree(what: &str, json: &Value, junit: &xml::Element, submitted: &Document) {
     let [must, should, may] = ["must", "should", "may"].map(|level| numbers(&json["tally"][level]));
-    let others = sum(should, &may);
+    let others = sum(should, may);
     let submitted = |group: fn(&SuiteResult) -> &Option<Group>| {
         let groups = submitted.suites.iter().filter_map(|suite| group(suite).as_ref());
-        let counts = groups.map(|group| serde_json::to_value(group.statistics).expect("JSON"));
-        counts.fold([0; 8], |all, count| sum(all, &numbers(&count)))
+        let counts = groups.map(|group| numbers(&json!(group.statistics)));
+        counts.reduce(sum).unwrap_or_else(|| vec![0; 8])
     };
     assert_eq!(submitted(|suite| &suite.core), must, "{what}: submitted");
     assert_eq!(submitted(|suite| &suite.extended), others, "{what}: submitted");
@@ -122,24 +122,16 @@ fn counts_agree(what: &str, json: &Value, junit: &xml::Element, submitted: &Docu
     assert_eq!(counts, expected, "{what}: JUnit");
 }
 
-fn numbers(tally: &Value) -> [u64; 8] {
-    COUNTS.map(|count| tally[count].as_u64().expect(count))
+const COUNTS: &str = "rules passed failed warned waived inconclusive notApplicable skipped";
+
+fn numbers(tally: &Value) -> Vec<u64> {
+    let counts = COUNTS.split(' ');
+    counts.map(|count| tally[count].as_u64().expect(count)).collect()
 }
 
-fn sum(one: [u64; 8], other: &[u64; 8]) -> [u64; 8] {
-    std::array::from_fn(|place| one[place] + other[place])
+fn sum(one: Vec<u64>, other: Vec<u64>) -> Vec<u64> {
+    one.iter().zip(other).map(|(one, other)| one + other).collect()
 }
-
-const COUNTS: [&str; 8] = [
-    "rules",
-    "passed",
-    "failed",
-    "warned",
-    "waived",
-    "inconclusive",
-    "notApplicable",
-    "skipped",
-];
 
 fn text_of(value: &Value) -> String {
     let text = value.as_str();
@@ -151,11 +143,9 @@ fn in_one_line(text: &str) -> String {
 }
 
 fn of_json(report: &Value) -> Verdicts {
-    let verdicts = report["verdicts"].as_array().expect("a list");
-    let verdicts = verdicts.iter();
-    verdicts
-        .map(|verdict| (text_of(&verdict["rule"]), text_of(&verdict["verdict"])))
-        .collect()
+    let verdicts = report["verdicts"].as_array().expect("a list").iter();
+    let verdict = |verdict: &Value| (text_of(&verdict["rule"]), text_of(&verdict["verdict"]));
+    verdicts.map(verdict).collect()
 }
 
 /// The verdicts for people: a rule about a feature that is not claimed does not apply.
@@ -196,10 +186,8 @@ fn counts_of_markdown(markdown: &str) -> Counts {
     let mut counts = Counts::new();
     for row in lines.skip(1).take_while(|line| line.starts_with('|')).map(cells) {
         for (column, number) in head.iter().zip(&row).skip(1) {
-            counts.insert(
-                (row[0].clone(), column.clone()),
-                number.parse().expect("a number"),
-            );
+            let cell = (row[0].clone(), column.clone());
+            counts.insert(cell, number.parse().expect("a number"));
         }
     }
     counts.retain(|_, number| *number > 0);

@@ -1,4 +1,4 @@
-//! A hostile hub: every text that it can write, in every format. The tests of the command share it.
+//! A hostile hub: hostile text in every place. The tests of the command share it.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use evidence::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// What does harm somewhere.
+/// Texts that do harm in some format, by name.
 pub const HARMS: &[(&str, &str)] = &[
     (
         "markup",
@@ -53,7 +53,7 @@ pub const HARMS: &[(&str, &str)] = &[
 
 pub const LONG: usize = 1 << 18;
 
-/// A harm between two words that mean none.
+/// A harmful text between two harmless words.
 pub fn harmful((name, harm): &(&str, &str)) -> String {
     format!("begin-{name} {harm} end-{name}")
 }
@@ -62,7 +62,7 @@ pub fn long() -> String {
     format!("begin-long {}", "x\u{1b}|`<".repeat(LONG / 4))
 }
 
-/// A profile with that text wherever a hub may have it, but for its name.
+/// A profile with that text wherever a hub allows it, except in its name.
 pub fn profile(name: &str, text: &str) -> Value {
     let condition = |kind: &str, message: &str| {
         json!({
@@ -112,7 +112,7 @@ pub fn profile(name: &str, text: &str) -> Value {
     })
 }
 
-/// Profiles, namespaces and Secrets with that text wherever a hub or a dump may have it.
+/// Profiles, namespaces, and Secrets with that text wherever a hub or a dump allows it.
 fn dump(text: &str, number: usize) -> Vec<Value> {
     let mut profile = profile(&format!("p{number} {text}"), text);
     for key in ["namespace", "uid", "resourceVersion"] {
@@ -120,7 +120,7 @@ fn dump(text: &str, number: usize) -> Vec<Value> {
     }
     profile["metadata"]["managedFields"] =
         json!([{"manager": text, "operation": "Update", "fieldsV1": {"f:spec": {}}}]);
-    // A place of each sort is enough: rules take their time over each.
+    // One place of each sort is enough, and saves time.
     let status = &mut profile["status"];
     status["conditions"][0]["lastTransitionTime"] = json!(text);
     status["properties"] = json!([status["properties"][0], status["properties"][8]]);
@@ -142,7 +142,7 @@ fn dump(text: &str, number: usize) -> Vec<Value> {
 }
 
 pub fn evidence(texts: &[String]) -> Evidence {
-    // What is long comes in fewer places: rules take their time over it.
+    // Long texts are in fewer places, to save time.
     let short = texts.iter().filter(|text| text.len() < LONG);
     let items = short.enumerate().flat_map(|(number, text)| dump(text, number));
     let items: Vec<Value> = items.collect();
@@ -175,7 +175,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
             uid: text.clone(),
             resource_version: text.clone(),
         };
-        // Every rule that misses it repeats a gap's reason.
+        // Each rule that needs the evidence repeats a gap's reason.
         if text.len() < LONG {
             evidence.gaps.push(Gap {
                 kind: Kind::Inventory,
@@ -215,7 +215,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
     evidence
 }
 
-/// Nothing in it moves a cursor, turns text about, hides or towers, and no line is a command.
+/// Asserts that no character moves the cursor, reverses or hides text, or stacks, and that no line is a command.
 pub fn does_no_harm(what: &str, text: &str) {
     let harmful = |c: char| {
         c != '\n' && c.is_control()
@@ -237,21 +237,16 @@ pub fn does_no_harm(what: &str, text: &str) {
             assert!(!line.contains(command), "{what}: a command: {shown}");
         }
         for forged in ["test result: ok", "error: forged", "conformant with"] {
-            let is_system_out = what == "junit" && forged == "conformant with";
-            assert!(
-                !line.starts_with(forged) || is_system_out,
-                "{what}: forged: {shown}"
-            );
+            let is_allowed = what == "junit" && forged == "conformant with";
+            assert!(is_allowed || !line.starts_with(forged), "{what}: {shown}");
         }
     }
-    // A machine gets marks as they are.
-    assert!(
-        what == "json" || !text.contains("\u{301}\u{301}\u{301}\u{301}"),
-        "{what}: a tower"
-    );
+    // JSON keeps marks as they are.
+    let has_stack = text.contains("\u{301}\u{301}\u{301}\u{301}");
+    assert!(what == "json" || !has_stack, "{what}: stacked marks");
 }
 
-/// Lines of GitHub's: all of them ours, each of one kind.
+/// Asserts that each line is an annotation of the suite, with only a title.
 pub fn is_annotations(text: &str) {
     for line in text.lines() {
         let is_ours = |kind| line.starts_with(&format!("::{kind} title="));

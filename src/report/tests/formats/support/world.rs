@@ -34,8 +34,8 @@ impl World {
         }
     }
 
-    /// A dump that breaks rules of every level and leaves others undecided, and a waiver of one violation that has no end
-    /// yet, of one that has, and of none.
+    /// A dump that violates rules of every level and leaves others inconclusive, with a valid, an expired, and an idle
+    /// waiver.
     pub fn violating() -> Self {
         let path = Path::new(super::super::ROOT).join("tests/cli/violating.yaml");
         let digester = Digester::new([7; 32]);
@@ -75,7 +75,7 @@ impl World {
         world
     }
 
-    /// Calls a function with the report on it, whose evidence is in no file.
+    /// Calls a function with the report. Its evidence is in no file.
     pub fn report<T>(&self, use_report: impl FnOnce(&Report) -> T) -> T {
         let (evidence, judgement) = (&self.evidence, &self.judgement);
         use_report(&Report {
@@ -85,12 +85,13 @@ impl World {
     }
 }
 
-/// A hostile hub, judged; and whatever rules may make of such texts is in its verdicts, uncut.
+/// The judgement of a hostile hub, with the whole texts in all places of its verdicts.
 pub fn hostile_world(texts: &[String]) -> World {
     let mut world = World::of(hostile::evidence(texts));
     let rule = "identity/manager-label-present";
     let waivers = format!(
-        "waivers: [{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2027-01-01}}, {{rule: {rule}, object: '*/*', reason: r, link: 'https://issues.example/2', expires: 2020-01-01}}]"
+        "waivers: [{{rule: {rule}, reason: r, link: 'https://a.example/1', expires: 2027-01-01}}, \
+         {{rule: {rule}, object: '*/*', reason: r, link: 'https://a.example/2', expires: 2020-01-01}}]"
     );
     let waivers = Waivers::parse(&waivers).expect("waivers");
     world.judgement.waive(&waivers, today(), false);
@@ -114,7 +115,7 @@ pub fn hostile_world(texts: &[String]) -> World {
     });
     let all: Vec<Finding> = findings.collect();
     let verdicts = &mut world.judgement.verdicts;
-    // One of each is enough of what is long.
+    // Long texts are in one verdict only.
     let short = all.iter().filter(|finding| finding.path.len() < hostile::LONG);
     let short: Vec<Finding> = short.cloned().collect();
     let outcomes = Verdict::ALL

@@ -1,5 +1,5 @@
-//! XML, and JUnit by what its readers' schemas ask: that of Jenkins's xunit plugin, version 10, which the plugin holds reports
-//! against, and that of Surefire, version 3.0.2.
+//! XML, and JUnit by the schemas of its readers: that of Jenkins's xunit plugin, version 10, and that of Surefire,
+//! version 3.0.2.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ properties | | property
 property | name! value! |
 ";
 
-/// Without a root of many suites, which Surefire writes into files of their own. It has no `system-out` of a suite and no
-/// `type` of what was skipped; its readers ignore unknown ones.
+/// Surefire writes one file per suite. It has no `system-out` of a suite and no `type` of a skipped case; its readers
+/// ignore unknown ones.
 const SUREFIRE: &str = "
 testsuite | version name! time timestamp tests! errors! skipped! failures! flakes group | in order: properties testcase system-out
 testcase | name! classname group time! timestamp | in order: failure rerunFailure flakyFailure skipped error rerunError flakyError system-out system-err
@@ -56,14 +56,14 @@ fn keeps(element: &Element, schema: &str) {
     let (attributes, content) = known.unwrap_or_else(|| panic!("an unknown element: {name}"));
     let attributes: Vec<&str> = attributes.split_whitespace().collect();
     for attribute in element.attributes.keys() {
-        let is_known = attributes
-            .iter()
-            .any(|known| known.trim_end_matches('!') == attribute);
-        assert!(is_known, "{name} has {attribute}");
+        let mut known = attributes.iter().map(|known| known.trim_end_matches('!'));
+        assert!(known.any(|known| known == attribute), "{name} has {attribute}");
     }
     for required in attributes.iter().filter_map(|known| known.strip_suffix('!')) {
-        let is_there = element.attributes.contains_key(required);
-        assert!(is_there, "{name} has no {required}");
+        assert!(
+            element.attributes.contains_key(required),
+            "{name} has no {required}"
+        );
     }
     let content = content.trim();
     let text = element.text.trim();
@@ -82,7 +82,7 @@ fn keeps(element: &Element, schema: &str) {
         }
     }
     if let Some(time) = element.attributes.get("time") {
-        // Jenkins takes no more than three digits behind the point.
+        // Jenkins accepts only three digits after the point.
         assert_eq!(time, "0");
     }
     if let Some(time) = element.attributes.get("timestamp") {
