@@ -45,8 +45,8 @@ struct Token {
     expires: Option<Timestamp>,
 }
 
-/// Runs the plugin that a configuration names, for `limit` at most. A certificate goes into the configuration. Returns the login
-/// if there is a token.
+/// Takes the plugin out of a configuration and runs it, for `limit` at most. Its certificate goes into the configuration, and
+/// its token into the login, which the client needs: see [`with_login`].
 pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, ClientError> {
     let Some(exec) = take_plugin(&mut config.auth_info)? else {
         return Ok(None);

@@ -65,7 +65,8 @@ pub struct Connection {
     pub client: Client,
     /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`, `k3s`.
     pub source: String,
-    /// How long each answer may take until its end; a list as long as the window, if that is longer.
+    /// How long each answer may take until its end; a list as long as the window, if that is longer. `Duration::MAX` is no
+    /// limit.
     pub request_timeout: Duration,
     pub(crate) access: Option<HubAccess>,
     cost: Arc<RequestCost>,

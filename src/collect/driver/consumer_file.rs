@@ -8,6 +8,7 @@ use std::{
 use evidence::{
     ConsumerSpec, Reads, agent_program,
     api::syntax::{is_dns_label, is_dns_subdomain, is_label_value},
+    runs::LABEL_RUN,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -126,6 +127,10 @@ impl ConsumerFile {
             (
                 !self.labels.iter().all(|(key, value)| is_label(key, value)),
                 "labels: a key or a value is not valid in a label",
+            ),
+            (
+                self.labels.contains_key(LABEL_RUN),
+                "labels: the run gives its objects the label conformance.clusterprofile/run: select them by another one",
             ),
             (
                 self.outputs_only && self.outputs.is_empty(),

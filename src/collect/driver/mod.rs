@@ -76,10 +76,9 @@ pub struct DriverPlan {
     pub run: String,
     /// Makes the implementation act.
     pub hooks: Arc<dyn Hooks>,
-    /// What the driver file says besides the hooks; the default if there is no file.
+    /// The driver file; the default if there is none. Its hooks are called through `hooks` alone.
     pub file: DriverFile,
-    /// Offers fake members. Without it, members are the implementer's own if the driver file names any, or the join hook makes
-    /// them.
+    /// Offers fake members; none if the driver file names members. Without both, the join hook makes them.
     pub offer: Option<Arc<dyn Offer>>,
     /// Whether the run may write to profiles of its own members, and create objects.
     pub mutations: bool,

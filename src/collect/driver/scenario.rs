@@ -312,8 +312,8 @@ impl DriverScenario<'_, '_> {
         session.begin(self.spec.scenario, action, member, profile)
     }
 
-    /// Checks that the member has the profile that an action changes. If its reaction is that the member becomes unhealthy, waits
-    /// for a healthy member as long as a join may take.
+    /// Checks that the member has a profile. Before it is broken or cut off, also waits until it is healthy, as long as a join
+    /// may take.
     async fn require(&mut self, action: DriverAction) -> Result<(), String> {
         use DriverAction::*;
         let requires_health = match action {
@@ -361,7 +361,7 @@ impl DriverScenario<'_, '_> {
             }
             _ => _ = session.observe(step, deadline, || false).await,
         }
-        // The object of another implementation stays there.
+        // The object that the run created stays until all other scenarios have ended.
         if matches!(action, RecreateForeignProfile | PutForeignSlice) {
             select! {
                 () = session.context.stop.cancelled() => {}

@@ -133,8 +133,8 @@ impl Calls {
         Connection { begin, end }
     }
 
-    /// Records a request with that bearer token for a path without its query, and whether it watches. Returns the status code of
-    /// the answer: 200, or 401 if the token is not the member's, or has expired.
+    /// Records a request: `path` without its query, and the bearer token. Returns the status code of the answer: 200, or 401
+    /// if the token is not the member's, or has expired.
     pub fn requested(
         &self,
         connection: &Connection,

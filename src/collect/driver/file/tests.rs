@@ -204,6 +204,7 @@ fn a_consumer_is_refused_with_the_reason() {
         ("reads: [placements], decision: web-", "reads: [placements]"),
         ("labels: {'a b': c}", "consumer.labels: a key"),
         ("labels: {a: 'b c'}", "consumer.labels: a key or a value"),
+        ("labels: {conformance.clusterprofile/run: a}", "by another one"),
         (
             "execApiVersion: v1",
             "consumer.execApiVersion: expected client.authentication",

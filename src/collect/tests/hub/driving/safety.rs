@@ -78,6 +78,19 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_the_flag_nothing_is_written() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default()).await;
+    let mut plan = driving(&manager);
+    driver_of(&mut plan).mutations = false;
+    let seen = run(&world, &manager, &plan).await;
+    assert_eq!(stored(&world), []);
+    assert!(seen.driver().touched.is_empty());
+    seen.assert_lacking(DriverAction::TamperStatus, "the run may not write to the hub");
+    assert!(seen.steps(Scenario::Outage, DriverAction::Heal).len() == 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_profile_from_before_the_run_is_never_written_to() {
     let world = World::new().await;
     let habits = Habits {

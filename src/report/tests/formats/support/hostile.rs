@@ -246,12 +246,13 @@ pub fn does_no_harm(what: &str, text: &str) {
     assert!(what == "json" || !has_stack, "{what}: stacked marks");
 }
 
-/// Asserts that each line is an annotation of the suite, with only a title.
+/// Asserts that each line is an annotation of the suite, with only a title, and that its message does no harm.
 pub fn is_annotations(text: &str) {
     for line in text.lines() {
         let is_ours = |kind| line.starts_with(&format!("::{kind} title="));
         assert!(["error", "warning", "notice"].iter().any(is_ours), "{line}");
-        let (properties, _) = line[2..].split_once("::").expect("a message");
+        let (properties, message) = line[2..].split_once("::").expect("a message");
+        does_no_harm("annotations", message);
         let is_title = !properties.contains(',') && properties.matches('=').count() == 1;
         assert!(is_title, "{properties}");
     }

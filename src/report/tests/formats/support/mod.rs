@@ -70,7 +70,8 @@ fn reader(format: &str) -> fn(&str) {
     }
 }
 
-/// The report in a format, checked by its reader and for harm. The reader of annotations checks each line for harm.
+/// The report in a format, checked by its reader and for harm. Annotations are commands: their reader checks
+/// the messages.
 pub fn written(format: &Format, report: &Report) -> String {
     let mut bytes = Vec::new();
     (format.write)(report, &mut bytes).expect("a vector takes all");
