@@ -37,6 +37,17 @@ pub(super) fn read_file(
     file: &str,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<(u64, bool), InputError> {
+    let read = read_documents(reader, file, gatherer);
+    // What is wrong with an object before the place at which the parser stopped counts first.
+    gatherer.end_file()?;
+    read
+}
+
+fn read_documents(
+    reader: impl Read,
+    file: &str,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(u64, bool), InputError> {
     let progress = Progress::default();
     let mut source = Source::new(reader, file, gatherer.limits, &progress);
     gatherer.begin_file(file);

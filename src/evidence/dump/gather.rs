@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     asked,
-    parser::{AHEAD, Parsed, Parser},
+    parser::{AHEAD, ParsedObject, Parser},
     unknown_versions,
 };
 use crate::{
@@ -37,8 +37,9 @@ pub(super) struct Gatherer<'d> {
     pub limits: Limits,
     file: Arc<str>,
     parser: Parser,
-    /// The objects that are being parsed.
+    /// The objects that are being parsed, and their size together, in bytes.
     parsing: VecDeque<Parsing>,
+    parsing_size: usize,
     objects: HashMap<Key, KnownVersion>,
     versions: [BTreeSet<String>; 2],
     /// The number of documents and objects, and of YAML documents.
@@ -49,7 +50,7 @@ pub(super) struct Gatherer<'d> {
     partial: Vec<(Kind, String)>,
     /// The first part of the dump that cannot be used.
     failure: Option<InputError>,
-    /// Why the present file is not read on.
+    /// Why the dump is not read on.
     pub stop: Option<InputError>,
 }
 
@@ -58,6 +59,7 @@ struct Parsing {
     /// The version that the object or its list names.
     api_version: String,
     line: usize,
+    size: usize,
 }
 
 /// Kind, namespace, name.
@@ -153,6 +155,7 @@ impl<'d> Gatherer<'d> {
             file: "".into(),
             parser: Parser::start(),
             parsing: VecDeque::new(),
+            parsing_size: 0,
             objects: HashMap::new(),
             versions: Default::default(),
             count: 0,
@@ -166,7 +169,6 @@ impl<'d> Gatherer<'d> {
     }
 
     pub fn begin_file(&mut self, name: &str) {
-        self.take_parsed(0);
         self.file = name.into();
         self.count = 0;
     }
@@ -178,7 +180,7 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Checks the limits. The error names the line.
+    /// Checks the limits. The error names the line, or an earlier one at which an object was parsed since.
     pub fn check_limits(&mut self, line: usize) -> Result<(), InputError> {
         if let Some(why) = self.stop.take() {
             return Err(why);
@@ -283,34 +285,48 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Begins to parse a profile or a slice.
+    /// Begins to parse a profile or a slice. No more are parsed at once than fit into the limit of one object.
     fn parse(&mut self, kind: ObjectKind, types: &Types, json: &str, line: usize) {
-        self.take_parsed(AHEAD - 1);
+        let size = json.len();
+        self.take_parsed(AHEAD - 1, self.limits.object.saturating_sub(size));
         self.parser.begin(kind, json);
+        self.parsing_size += size;
         self.parsing.push_back(Parsing {
             api_version: types.api_version.clone(),
             line,
+            size,
         });
     }
 
-    /// Takes the oldest objects that are being parsed until no more than this are left.
-    fn take_parsed(&mut self, left: usize) {
-        while self.parsing.len() > left
+    /// Takes all objects that are being parsed: a file ends.
+    pub fn end_file(&mut self) -> Result<(), InputError> {
+        self.take_parsed(0, 0);
+        self.stop.take().map_or(Ok(()), Err)
+    }
+
+    /// Takes the oldest objects that are being parsed until no more than this many are left, with no more bytes than that.
+    fn take_parsed(&mut self, count: usize, size: usize) {
+        while (self.parsing.len() > count || self.parsing_size > size)
             && let Some(parsing) = self.parsing.pop_front()
         {
             let line = parsing.line;
+            self.parsing_size -= parsing.size;
             match self.parser.next() {
-                Parsed::Profile(read) => self.take_tracked(read, parsing),
-                Parsed::Slice(read) => self.take_tracked(read, parsing),
+                ParsedObject::Profile(read) => self.take_tracked(read, parsing),
+                ParsedObject::Slice(read) => self.take_tracked(read, parsing),
             }
             if let Err(why) = self.check_limits(line) {
                 self.stop = Some(why);
+                // The first limit that is exceeded counts.
+                self.parsing.clear();
             }
         }
     }
 
     fn take_tracked<T: Tracked>(&mut self, read: Result<T, Box<Unreadable>>, parsing: Parsing) {
-        let Parsing { api_version, line } = parsing;
+        let Parsing {
+            api_version, line, ..
+        } = parsing;
         let mut object = match read {
             Ok(object) => object,
             Err(unreadable) => {
@@ -475,10 +491,6 @@ impl<'d> Gatherer<'d> {
 
     /// Returns the evidence, unless the dump holds other kinds but no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, InputError> {
-        self.take_parsed(0);
-        if let Some(why) = self.stop.take() {
-            return Err(why);
-        }
         self.withdraw();
         let may_be = |kinds: &[&str]| {
             let mut unreadable = self.evidence.unreadable.iter();

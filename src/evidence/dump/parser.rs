@@ -14,7 +14,7 @@ use crate::{
 pub(super) const AHEAD: usize = 32;
 
 /// An object, or why it cannot be read.
-pub(super) enum Parsed {
+pub(super) enum ParsedObject {
     Profile(Result<ClusterProfile, Box<Unreadable>>),
     Slice(Result<PlacementDecision, Box<Unreadable>>),
 }
@@ -22,7 +22,7 @@ pub(super) enum Parsed {
 /// A thread that parses objects in order. Ends when this is dropped.
 pub(super) struct Parser {
     texts: SyncSender<(ObjectKind, Box<str>)>,
-    objects: Receiver<Parsed>,
+    objects: Receiver<ParsedObject>,
 }
 
 impl Parser {
@@ -42,20 +42,20 @@ impl Parser {
     /// Begins to parse an object.
     pub fn begin(&self, kind: ObjectKind, json: &str) {
         let sent = self.texts.send((kind, json.into()));
-        sent.expect("the thread parses until this is dropped");
+        sent.expect("only a panic ends the thread before this is dropped");
     }
 
     /// The first object that was begun and not taken yet. Waits for it.
-    pub fn next(&self) -> Parsed {
+    pub fn next(&self) -> ParsedObject {
         self.objects
             .recv()
             .expect("the thread parses until this is dropped")
     }
 }
 
-fn parse(kind: ObjectKind, json: &str) -> Parsed {
+fn parse(kind: ObjectKind, json: &str) -> ParsedObject {
     match kind {
-        ObjectKind::ClusterProfile => Parsed::Profile(ClusterProfile::read(json.as_bytes())),
-        ObjectKind::PlacementDecision => Parsed::Slice(PlacementDecision::read(json.as_bytes())),
+        ObjectKind::ClusterProfile => ParsedObject::Profile(ClusterProfile::read(json.as_bytes())),
+        ObjectKind::PlacementDecision => ParsedObject::Slice(PlacementDecision::read(json.as_bytes())),
     }
 }

@@ -1,4 +1,5 @@
-//! Reads files that users write. An error names the place of a flaw and quotes no value: any of them may be a secret.
+//! Reads YAML: files that users write, and those that are compiled in. An error on a user's file names the place of a flaw
+//! and quotes no value: any of them may be a secret.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

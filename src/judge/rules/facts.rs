@@ -181,7 +181,7 @@ impl Facts {
         let failed = |reason: String| FactsError { rule, reason };
         let (text, examples) = text.split_at(text.find(KEY).map_or(text.len(), |place| place + 1));
         let mut facts: Facts = read_compiled_in(text).map_err(failed)?;
-        // Keeps the line numbers of the file in errors.
+        // Keeps the line numbers of the file in errors of YAML.
         facts.examples.text = "\n".repeat(text.lines().count()) + examples;
         facts.editions = facts.since_until();
         match facts.problem() {

@@ -368,7 +368,7 @@ impl Rule {
         exempt.find_map(|exempt| exempt.reason(&hub.consumer_run().ok()?.claims()))
     }
 
-    /// Nothing examined yet: says what the rule applies to if there turns out to be no such thing.
+    /// Nothing examined yet: says what did not happen, or what there is none of, if nothing is examined in the end.
     fn no_findings(&self) -> Findings {
         let mut findings = Findings::default();
         if let Some(words) = &self.facts.nothing_happened {

@@ -136,9 +136,10 @@ fn story_names_authors_changes_and_unknowns() {
     let version = "status.version.kubernetes";
     let long = "x".repeat(1 << 20);
     let long = format!("steps: [{{at: 10s, change: {{spec: {{displayName: {long}}}}}}}]");
-    let logged = "changed by system:serviceaccount:fleet:agent *|kubernetes: v1.34.1 > v1.35.0";
+    let logged =
+        "changed by system:serviceaccount:fleet:agent *|status.version.kubernetes: v1.34.1 > v1.35.0";
     let settled = "+3m changed *|status.version.kubernetes: wrong > v1.34.1\n";
-    let once = "first listed; m owns the field *|read the object once, so nothing is known of earlier";
+    let once = "first listed; m owns the field *|The run read the object once, so nothing is known of earlier versions.";
     let unchanged = "+0s first listed\nThe run watched the object and saw no change.";
     let provider = "status.accessProviders[p]";
     for (text, path, parts) in [
@@ -148,7 +149,11 @@ fn story_names_authors_changes_and_unknowns() {
         ("profiles: [{}]", version, once),
         ("steps: []", "spec.absent", unchanged),
         // A text that takes too long to search for credentials.
-        (&long, "spec.displayName", "a > (1,048,576 bytes)\n"),
+        (
+            &long,
+            "spec.displayName",
+            "spec.displayName: a > (1,048,576 bytes)\n",
+        ),
     ] {
         let output = output(&profile_story(&world(text), path));
         assert_contains(&output, &parts.split('|').collect::<Vec<_>>());

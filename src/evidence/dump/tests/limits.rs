@@ -13,6 +13,19 @@ fn limited(text: impl std::io::Read) -> InputError {
     read_from(text, "x", &Digester::new([7; 32]), &limits).expect_err("a limit")
 }
 
+/// A profile that cannot be read.
+const BROKEN: &str =
+    r#"{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "metadata": {"name": 7}}"#;
+
+#[test]
+fn an_unreadable_profile_counts_before_what_follows_it() {
+    let broken = format!("{BROKEN}\n").repeat(101);
+    for rest in ["", "{", "{}"] {
+        let message = limited(format!("{broken}{rest}").as_bytes()).to_string();
+        assert!(message.starts_with("x:101: "), "{rest}: {message}");
+    }
+}
+
 /// A text that is repeated as if for ever.
 fn endless(text: &'static str) -> impl std::io::Read {
     // More often than the limits let through.
@@ -31,6 +44,7 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         ("---\n", LimitError::Count(10_000)),
         ("--- a\n", LimitError::Unreadable(100)),
         ("[[7]]", LimitError::Unreadable(100)),
+        (BROKEN, LimitError::Unreadable(100)),
     ] {
         match limited(endless(text)) {
             InputError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),

@@ -57,7 +57,9 @@ impl ExpectedAuthor {
             Author::Implementation => self.by == "implementation",
             Author::Run => self.by == "run",
             Author::Other => self.by == "other",
-            Author::Unknown(reason) => reason.contains(&self.by),
+            Author::Unknown(reason) => {
+                !["implementation", "run", "other"].contains(&&*self.by) && reason.contains(&self.by)
+            }
         };
         is_expected && (attribution.is_inferred || !self.is_inferred)
     }

@@ -8,7 +8,7 @@ use crate::{
     reasons::CONSUMER_NOT_NAMED,
 };
 
-/// Judges the consumer's accepted writes to one published object.
+/// Judges the consumer's accepted writes to one object or collection; there may be none.
 pub(super) type CheckWrites = fn(&ConsumerRun, &[&Request]) -> Answer;
 
 /// Judges the consumer's writes to published objects of a kind.

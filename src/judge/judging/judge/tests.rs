@@ -130,7 +130,8 @@ fn assert_verdicts(change: impl Fn(&mut Evidence), cases: &[&str]) {
             "breaks" => breaks,
             "warns" => warns,
             "examines nothing" => |_, _| {},
-            _ => |_, findings| findings.not_applicable("no such feature"),
+            "does not apply" => |_, findings| findings.not_applicable("no such feature"),
+            other => panic!("{other}"),
         };
         let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline, Kind::Requests, Kind::Members]);
         change(&mut evidence);
