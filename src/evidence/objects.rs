@@ -481,7 +481,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_long_and_for_what_is_told() {
+    fn settling_is_described() {
         let window = Window {
             from: Timestamp::UNIX_EPOCH,
             until: Timestamp::UNIX_EPOCH,

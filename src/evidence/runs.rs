@@ -118,13 +118,12 @@ mod tests {
     use crate::{Origin, Version};
 
     fn others(profile: Value) -> usize {
-        let version = Version {
-            at: None,
-            object: serde_json::from_value(profile).expect("a profile"),
-        };
         let history = ProfileHistory {
             origin: Origin::Listed,
-            versions: vec![version],
+            versions: vec![Version {
+                at: None,
+                object: serde_json::from_value(profile).expect("a profile"),
+            }],
             deleted: None,
             deleted_version: None,
         };
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn another_run_s_profile_is_known_by_label_or_member() {
+    fn profile_of_another_run_has_its_label_or_member() {
         let member = member_name("bcdfg", 12);
         for other in [
             json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "bcdfg"}}}),

@@ -291,8 +291,8 @@ https://under_score.example https://_grpc._tcp.example:443 https://10.0.0.1
 https://[2001:db8::1]:6443/path https://[fe80::1%25eth0]:6443 https://bücher.example
 https://localhost:6443 https://user:secret@a.example https://a.example: https://a.example.:6443";
 
-    /// Texts that are not URLs, each with its flaw before it.
-    const NO_URLS: &str = "
+    /// Invalid URLs, each after its fault.
+    const INVALID_URLS: &str = "
 NotAbsolute a.example:6443
 NotAbsolute https:a.example
 NoHost https://
@@ -325,8 +325,8 @@ https://a.example HTTPS://a.example:6443/k8s/clusters/c-1 http://10.0.0.1:8080
 https://[2001:db8::1]:6443 a.example:6443 A.Example.:443 a_b.example:443 node1:6443 100.3.3.4
 100.3.3.4:5683 2001:db8::1 [2001:db8::1] [2001:db8::1]:6443 a.example:1";
 
-    /// Texts that are not endpoints, each with its flaw before it.
-    const NO_ENDPOINTS: &str = "
+    /// Invalid endpoints, each after its fault.
+    const INVALID_ENDPOINTS: &str = "
 NoPort a.example
 NoPort unknown
 NoHost https://:6443
@@ -351,7 +351,7 @@ Form [2001:db8::1
 Form a b";
 
     #[test]
-    fn flaws_of_urls_and_endpoints() {
+    fn faults_of_urls_and_endpoints() {
         for url in URLS.split_whitespace() {
             assert_eq!(url_fault(url, HTTP), None, "{url}");
         }
@@ -359,10 +359,10 @@ Form a b";
             assert_eq!(endpoint_fault(endpoint, HTTP), None, "{endpoint}");
         }
         let is = |fault: Option<Fault>, name: &str| format!("{fault:?}") == format!("Some({name})");
-        for (name, url) in NO_URLS.lines().filter_map(|line| line.split_once(' ')) {
+        for (name, url) in INVALID_URLS.lines().filter_map(|line| line.split_once(' ')) {
             assert!(is(url_fault(url, HTTP), name), "{url}");
         }
-        for (name, endpoint) in NO_ENDPOINTS.lines().filter_map(|line| line.split_once(' ')) {
+        for (name, endpoint) in INVALID_ENDPOINTS.lines().filter_map(|line| line.split_once(' ')) {
             assert!(is(endpoint_fault(endpoint, HTTP), name), "{endpoint}");
         }
         for (url, fault) in [
@@ -379,11 +379,12 @@ Form a b";
     }
 
     #[test]
-    fn a_scheme_is_known_by_its_letters_in_any_case() {
+    fn schemes_are_case_insensitive() {
+        const SOCKS: Schemes = Schemes::Of(&["socks5"]);
         for (text, schemes, expected) in [
-            ("socks5://[::1]:1080", Schemes::Of(&["socks5"]), None),
-            ("SOCKS5://proxy", Schemes::Of(&["socks5"]), None),
-            ("socks5://", Schemes::Of(&["socks5"]), Some(Fault::NoHost)),
+            ("socks5://[::1]:1080", SOCKS, None),
+            ("SOCKS5://proxy", SOCKS, None),
+            ("socks5://", SOCKS, Some(Fault::NoHost)),
             ("grpc://thanos.example:10901", Schemes::Any, None),
             ("dns+grpc://thanos_query:10901", Schemes::Any, None),
             ("1grpc://thanos.example", Schemes::Any, Some(Fault::Scheme)),
@@ -402,23 +403,23 @@ Form a b";
     }
 
     #[test]
-    fn whose_machine_a_host_means() {
-        let is_loopback = |text| Address::split(text).is_loopback();
-        let is_in_cluster = |text| Address::split(text).is_in_cluster();
+    fn loopback_and_in_cluster_hosts() {
         let loopback = "https://localhost:6443 https://api.LOCALHOST 127.0.0.1:6443 https://127.8.9.1/x [::1]:6443 \
             0.0.0.0:6443 https://u@[::]:1";
         let in_cluster = "https://kubernetes.default.svc https://Kubernetes.Default.svc.cluster.local.:443 \
             https://kubernetes https://proxy.fleet.svc:8443 proxy.fleet.SVC.cluster.local:8443";
         let elsewhere = "https://a.example:6443 https://localhost.example https://mylocalhost https://api.svc.example \
             https://svc https://proxy-svc:1 https://kubernetes.example 10.96.0.1:443";
-        for text in loopback.split(' ') {
-            assert!(is_loopback(text) && !is_in_cluster(text), "{text}");
-        }
-        for text in in_cluster.split(' ') {
-            assert!(is_in_cluster(text) && !is_loopback(text), "{text}");
-        }
-        for text in elsewhere.split(' ') {
-            assert!(!is_loopback(text) && !is_in_cluster(text), "{text}");
+        for (texts, is_loopback, is_in_cluster) in [
+            (loopback, true, false),
+            (in_cluster, false, true),
+            (elsewhere, false, false),
+        ] {
+            for text in texts.split_whitespace() {
+                let address = Address::split(text);
+                assert_eq!(address.is_loopback(), is_loopback, "{text}");
+                assert_eq!(address.is_in_cluster(), is_in_cluster, "{text}");
+            }
         }
     }
 }

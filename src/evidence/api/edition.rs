@@ -225,21 +225,3 @@ impl FromStr for Feature {
         choose("feature", given, Self::ALL, Self::name)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_names_get_the_nearest_and_all_names() {
-        let typo = "standart".parse::<Edition>().expect_err("a typo");
-        assert_eq!(
-            typo.to_string(),
-            "unknown edition `standart`: did you mean `standard`? (the editions: standard, 2026-07, \
-             2026-09, placement-2025-09, placement-2026-09, consumer-2026-07, consumer-2026-09)"
-        );
-        let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
-        let expected = "unknown feature `zzz` (the features: consumer-secrets)";
-        assert_eq!(nonsense.to_string(), expected);
-    }
-}

@@ -155,25 +155,27 @@ pub fn normal(endpoint: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    type Form = fn(Vec<String>) -> Endpoints;
+
     #[test]
     fn forms_of_the_property() {
         let owned = |entries: &[&str]| entries.iter().map(ToString::to_string).collect();
-        for (value, entries) in [
-            (r#"["a:1","b:2"]"#, &["a:1", "b:2"][..]),
-            (r#" [ "https:\/\/a" ] "#, &["https://a"]),
-            ("[]", &[]),
+        for (value, form, entries) in [
+            (r#"["a:1","b:2"]"#, Endpoints::List as Form, &["a:1", "b:2"][..]),
+            (r#" [ "https:\/\/a" ] "#, Endpoints::List, &["https://a"]),
+            ("[]", Endpoints::List, &[]),
+            ("a:1", Endpoints::Plain, &["a:1"]),
+            ("a:1, b:2", Endpoints::Plain, &["a:1", "b:2"]),
+            ("a:1\nb:2 c:3", Endpoints::Plain, &["a:1", "b:2", "c:3"]),
+            ("[::1]:6443", Endpoints::Plain, &["[::1]:6443"]),
+            (
+                "[::1]:6443,[::2]:6443",
+                Endpoints::Plain,
+                &["[::1]:6443", "[::2]:6443"],
+            ),
+            (" ", Endpoints::Plain, &[]),
         ] {
-            assert_eq!(Endpoints::read(value), Endpoints::List(owned(entries)));
-        }
-        for (value, entries) in [
-            ("a:1", &["a:1"][..]),
-            ("a:1, b:2", &["a:1", "b:2"]),
-            ("a:1\nb:2 c:3", &["a:1", "b:2", "c:3"]),
-            ("[::1]:6443", &["[::1]:6443"]),
-            ("[::1]:6443,[::2]:6443", &["[::1]:6443", "[::2]:6443"]),
-            (" ", &[]),
-        ] {
-            assert_eq!(Endpoints::read(value), Endpoints::Plain(owned(entries)));
+            assert_eq!(Endpoints::read(value), form(owned(entries)));
         }
         for unreadable in [r#"["a:1""#, r#"["a:1",2]"#, r#"{"url":"a:1"}"#, r#""a:1""#] {
             assert_eq!(Endpoints::read(unreadable), Endpoints::Unreadable, "{unreadable}");
@@ -181,22 +183,26 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_called_over_tls_without_what_may_be_secret() {
-        let urls = |endpoint: &str| Place::urls(endpoint).unwrap_or_default();
-        let expected = ["https://a.example:443/k8s"];
-        assert_eq!(urls("https://u:p@A.example/k8s/?t=x#f"), expected);
-        assert_eq!(urls("a.example.:6443"), ["https://a.example:6443"]);
-        assert_eq!(urls("[2001:db8::1]:6443"), ["https://[2001:db8::1]:6443"]);
-        assert_eq!(urls("2001:db8::1")[1], "https://[2001:db8::1]:6443");
-        let expected = ["https://10.0.0.1:443", "https://10.0.0.1:6443"];
-        assert_eq!(urls("10.0.0.1"), expected);
+    fn endpoint_is_called_over_tls_without_secrets() {
+        for (endpoint, urls) in [
+            ("https://u:p@A.example/k8s/?t=x#f", "https://a.example:443/k8s"),
+            ("a.example.:6443", "https://a.example:6443"),
+            ("[2001:db8::1]:6443", "https://[2001:db8::1]:6443"),
+            (
+                "2001:db8::1",
+                "https://[2001:db8::1]:443 https://[2001:db8::1]:6443",
+            ),
+            ("10.0.0.1", "https://10.0.0.1:443 https://10.0.0.1:6443"),
+        ] {
+            assert_eq!(Place::urls(endpoint).unwrap_or_default().join(" "), urls);
+        }
         for endpoint in ["http://a.example", "a.example", "a b", ""] {
             assert_eq!(Place::urls(endpoint), None, "{endpoint}");
         }
     }
 
     #[test]
-    fn private_addresses_mean_another_machine_in_each_network() {
+    fn private_addresses_are_recognized() {
         let is_private = |endpoint| Place::read(endpoint).map(|place| place.is_private());
         let private = "10.1.2.3:6443 https://172.31.0.1 192.168.1.1 169.254.0.1:1 100.64.0.1:443 \
                        [fd00::1]:6443 [fe80::1]:6443";
@@ -209,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_endpoint_in_other_words() {
+    fn equal_endpoints_have_one_normal_form() {
         let rows = "
 https://A.example a.example:443
 HTTPS://a.example:/ https://a.example
@@ -225,10 +231,8 @@ https://user:pass@a.example/x https://a.example/x/";
             assert!(normal(one).is_some(), "{one}");
         }
         assert_eq!(normal("https://A.example/X/").as_deref(), Some("a.example:443/X"));
-        assert_ne!(
-            normal("https://gateway/clusters/a"),
-            normal("https://gateway/clusters/b")
-        );
+        let clusters = ["a", "b"].map(|name| normal(&format!("https://gateway/clusters/{name}")));
+        assert_ne!(clusters[0], clusters[1]);
         let own = "https://localhost:6443 https://Kubernetes.Default.svc.cluster.local 127.0.0.1:6443 [::1]:6443 \
                    https://kubernetes.default.svc 0.0.0.0:6443";
         for own in own.split(' ').chain([""]) {

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_alike() {
+    fn slice_is_written_as_it_was_read() {
         let slice = json!({
             "apiVersion": "multicluster.x-k8s.io/v1alpha1",
             "metadata": {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_and_null_are_the_same_and_empty_is_not() {
+    fn null_counts_as_absent_and_empty_does_not() {
         for text in [
             r#"{"metadata": {"name": "a"}}"#,
             r#"{"metadata": {"name": "a", "ownerReferences": null, "finalizers": null, "labels": null}, "decisions": null}"#,
@@ -241,16 +241,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_without_a_namespace_is_to_the_own_one() {
+    fn reference_defaults_to_the_namespace_of_the_slice() {
         let slice: PlacementDecision = from_value(json!({
             "metadata": {"name": "a", "namespace": "apps"},
             "decisions": [{"clusterProfileRef": {"name": "one"}}, {"clusterProfileRef": {"name": "two", "namespace": "fleet"}}, {}],
         }))
         .expect("a slice");
-        let references = slice
-            .references()
-            .map(|to| format!("{}/{}", to.namespace, to.name));
-        let found: Vec<String> = references.collect();
-        assert_eq!(found, ["apps/one", "fleet/two"]);
+        let references = slice.references();
+        let paths = references.map(|to| format!("{}/{}", to.namespace, to.name));
+        let paths: Vec<String> = paths.collect();
+        assert_eq!(paths, ["apps/one", "fleet/two"]);
     }
 }

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_is_lost_and_what_changes_is_not() {
+    fn removed_values_are_lost_and_changed_values_are_not() {
         let before = status(json!({
             "version": {"kubernetes": "v1.34.1"},
             "properties": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}, {"name": "c", "value": ""}],

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_the_value_that_it_was_read_from() {
+    fn json_is_the_value_that_was_read() {
         let text = r#"{"a":{},"b":[1,null,"é\n"]}"#;
         let read: Json = serde_json::from_str(r#"{"b": [1, null, "é\n"], "a": {}}"#).expect("any value");
         assert_eq!(read.text(), text);

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn label_values_are_what_the_hub_takes() {
+    fn label_values_are_valid_as_on_the_hub() {
         for good in ["", "a", "A-b_c.9", &"x".repeat(63)] {
             assert!(is_label_value(good), "{good}");
         }
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_what_the_hub_takes() {
+    fn names_are_valid_as_on_the_hub() {
         for good in ["a", "0", "a-b", &"x".repeat(63)] {
             assert!(is_dns_label(good) && is_dns_subdomain(good), "{good}");
         }

@@ -232,13 +232,12 @@ mod tests {
     #[test]
     fn only_a_mark_at_the_start_of_a_line_ends_a_document() {
         for (text, expected) in [
-            ("a\n---\nb", vec![(1, "a\n"), (3, "b")]),
-            ("---\na\n--- b\n---", vec![(2, "a\n"), (3, "    b\n")]),
-            ("a\n...\n# c\n%YAML 1.2\n---\nb", vec![(1, "a\n"), (6, "b")]),
-            ("a\n\u{FEFF}\u{FEFF}---\r\nb", vec![(1, "a\n"), (3, "b")]),
+            ("a\n---\nb", &[(1, "a\n"), (3, "b")]),
+            ("---\na\n--- b\n---", &[(2, "a\n"), (3, "    b\n")]),
+            ("a\n...\n# c\n%YAML 1.2\n---\nb", &[(1, "a\n"), (6, "b")]),
+            ("a\n\u{FEFF}\u{FEFF}---\r\nb", &[(1, "a\n"), (3, "b")]),
         ] {
-            let expected = expected.into_iter().map(|(line, text)| (line, text.to_owned()));
-            let expected: Vec<_> = expected.collect();
+            let expected = expected.map(|(line, text)| (line, text.to_owned()));
             assert_eq!(documents(text), expected, "{text:?}");
         }
         for one in [

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_again_whether_it_is_packed_or_not() {
+    fn sum_is_of_the_uncompressed_content() {
         let folder = tempfile::tempdir().expect("a folder");
         let sums = ["evidence.jsonl", "evidence.jsonl.zst"].map(|name| {
             let path = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! Random evidence, generated from the JSON Schema of its type, and then made valid.
+//! Random evidence, generated from the JSON Schema of its type and then made valid.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::*;
 
-/// Text that a careless format would trip over. Repeats, so that parts agree as often as they differ.
+/// Texts that a careless format would corrupt. They are few, so that parts often agree.
 const TEXTS: [&str; 9] = [
     "",
     "a",
@@ -120,12 +120,10 @@ impl<'s> Generator<'s> {
 
     fn object(&mut self, name: &str, schema: &'s Value) -> Value {
         let mut object = Map::new();
-        let required = schema["required"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let required = schema["required"].as_array();
         for (key, part) in schema["properties"].as_object().into_iter().flatten() {
-            if required.iter().any(|name| name == key) || self.below(2) == 1 {
+            let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
+            if is_required || self.below(2) == 1 {
                 object.insert(key.clone(), self.value(key, part));
             }
         }
@@ -143,7 +141,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
     any_of::<Evidence>().prop_map(valid)
 }
 
-/// Makes evidence such as a run or a dump has it.
+/// Makes evidence valid for a run or a dump.
 fn valid(mut evidence: Evidence) -> Evidence {
     let header = &mut evidence.header;
     header.format = FORMAT.to_owned();
@@ -174,17 +172,14 @@ fn valid(mut evidence: Evidence) -> Evidence {
         without_times(&mut evidence.slices);
         evidence.later = Later::default();
     }
-    for requests in [&mut evidence.requests, &mut evidence.slice_requests]
-        .into_iter()
-        .flatten()
-    {
-        requests.covers = ordered(requests.covers);
-    }
-    if let Some(calls) = &mut evidence.member_calls {
-        calls.covers = ordered(calls.covers);
-    }
-    if let Some(calls) = &mut evidence.plugin_calls {
-        calls.covers = ordered(calls.covers);
+    let windows = [
+        evidence.requests.as_mut().map(|log| &mut log.covers),
+        evidence.slice_requests.as_mut().map(|log| &mut log.covers),
+        evidence.member_calls.as_mut().map(|log| &mut log.covers),
+        evidence.plugin_calls.as_mut().map(|log| &mut log.covers),
+    ];
+    for covers in windows.into_iter().flatten() {
+        *covers = ordered(*covers);
     }
     let suite = "clusterprofile-conformance/0.1";
     // On a testbed the run acts as the manager: its requests stay with those of other clients.
@@ -194,10 +189,8 @@ fn valid(mut evidence: Evidence) -> Evidence {
         let requests = evidence.requests.iter_mut().flat_map(|log| &mut log.events);
         requests.for_each(|request| request.user_agent = suite.into());
     }
-    let own = evidence
-        .own_requests
-        .iter_mut()
-        .chain(&mut evidence.own_slice_requests);
+    let own = evidence.own_requests.iter_mut();
+    let own = own.chain(&mut evidence.own_slice_requests);
     own.for_each(|request| request.user_agent = suite.into());
     evidence
 }

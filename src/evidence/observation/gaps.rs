@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_found_by_what_they_concern() {
+    fn gaps_are_found_by_kind_and_object() {
         let mut gaps: Gaps = vec![
             gap(Kind::Timeline, Some("b"), 1, 2),
             gap(Kind::Timeline, None, 7, 9),

@@ -492,12 +492,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_real_or_says_what_stands_in_for_it() {
+    fn realness_is_real_or_names_the_imitation() {
         assert_eq!("real".parse(), Ok(Realness::Real));
-        let imitated: Realness = "imitated: API servers without nodes"
-            .parse()
-            .expect("it says by what");
-        assert_eq!(imitated.to_string(), "imitated: API servers without nodes");
+        let text = "imitated: API servers without nodes";
+        let imitated: Realness = text.parse().expect("it names the imitation");
+        assert_eq!(imitated.to_string(), text);
         for vague in ["", "yes", "imitated", "imitated:  ", "real: sort of"] {
             assert_eq!(vague.parse::<Realness>(), Err(RealnessError), "{vague}");
         }

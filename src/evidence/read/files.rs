@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_is_told_in_its_largest_whole_unit() {
+    fn size_is_in_its_largest_whole_unit() {
         let sizes = [4 << 30, 500 << 20, 1536, 2048, 0].map(size);
         assert_eq!(sizes, ["4 GiB", "500 MiB", "1536 bytes", "2 KiB", "0 bytes"]);
     }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_up_to_its_bound() {
+    fn file_is_read_up_to_its_bound() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         fs::write(&path, "text").expect("a file");
@@ -251,12 +251,12 @@ mod tests {
         assert_eq!(refused(read_text(&path, 3)), message);
         assert_eq!(refused(check_bounded(&path, 3)), message);
         fs::write(&path, [0xff]).expect("a file");
-        assert!(read_text(&path, 4).is_err(), "no text");
+        assert!(read_text(&path, 4).is_err(), "not UTF-8");
     }
 
     #[cfg(unix)]
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn endless_file_is_refused() {
         let endless = Path::new("/dev/zero");
         let message = "it has more than 1 MiB: is this the right file?";
         assert_eq!(refused(read_text(endless, 1 << 20)), message);
@@ -276,10 +276,8 @@ mod tests {
     fn read(content: Vec<u8>) -> Result<usize, LimitError> {
         let mut reader = unpacked(Box::new(Cursor::new(content)), &small()).expect("opens");
         let mut all = Vec::new();
-        match reader.read_to_end(&mut all) {
-            Ok(size) => Ok(size),
-            Err(error) => Err(exceeded(&error).expect("a limit")),
-        }
+        let read = reader.read_to_end(&mut all);
+        read.map_err(|error| exceeded(&error).expect("a limit"))
     }
 
     #[test]
@@ -299,9 +297,9 @@ mod tests {
     }
 
     #[test]
-    fn what_unpacks_to_many_times_its_size_is_refused() {
+    fn too_high_compression_ratio_is_refused() {
         let packed = |content: &[u8]| zstd::encode_all(content, 3).expect("packs");
-        // A small one may have any ratio.
+        // A small file may have any ratio.
         assert_eq!(read(packed(&[0; 10_000])), Ok(10_000));
         assert_eq!(read(packed(&[0; 50_000])), Err(LimitError::Ratio(20)));
         // Noise of few letters packs to about a half.
@@ -313,9 +311,7 @@ mod tests {
         .take(100_000)
         .collect();
         assert_eq!(read(packed(&noise)), Ok(100_000));
-        assert_eq!(
-            read(packed(&[noise, vec![b'a']].concat())),
-            Err(LimitError::Whole(100_000))
-        );
+        let more = packed(&[noise, vec![b'a']].concat());
+        assert_eq!(read(more), Err(LimitError::Whole(100_000)));
     }
 }

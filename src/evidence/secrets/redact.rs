@@ -87,28 +87,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_out_what_is_unmistakable() {
+    fn credentials_in_text_are_replaced() {
         let token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJDQU5BUlkifQ.c2lnbmF0dXJl";
         let key = "-----BEGIN EC PRIVATE KEY-----\nQ0FOQVJZ\n-----END EC PRIVATE KEY-----";
+        let bearer = format!("Authorization: Bearer {}", "x1".repeat(20));
+        let urls = r#"["https://s3cret@a","https:\/\/b","//u:p@q@c"]"#;
+        let pin = "joined with pin=4711, pin: 3 nodes";
+        let word = "login with token 0f3c5a112233445566778899 failed";
         for (text, shown) in [
             ("https://user:secret@a:1/x@y", "https://…@a:1/x@y"),
-            (
-                r#"["https://s3cret@a","https:\/\/b","//u:p@q@c"]"#,
-                r#"["https://…@a","https:\/\/b","//…@c"]"#,
-            ),
+            (urls, r#"["https://…@a","https:\/\/b","//…@c"]"#),
             (&format!("token={token}, expired"), "token=…, expired"),
-            (
-                &format!("Authorization: Bearer {}", "x1".repeat(20)),
-                "Authorization: …",
-            ),
-            (
-                "joined with pin=4711, pin: 3 nodes",
-                "joined with pin=…, pin: 3 nodes",
-            ),
-            (
-                "login with token 0f3c5a112233445566778899 failed",
-                "login with token … failed",
-            ),
+            (&bearer, "Authorization: …"),
+            (pin, "joined with pin=…, pin: 3 nodes"),
+            (word, "login with token … failed"),
             (&format!("a {key} b"), "a … b"),
             (&key[..40], "…"),
             ("a: 1\npassword: CANARY-hunter2\n", "a: 1\npassword: …\n"),
@@ -118,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_gives_its_value_away() {
+    fn values_of_credential_keys_are_replaced() {
         let mut value = json!({
             "metadata": {"annotations": {"join-password": "CANARY-hunter2", "note": "fine"}},
             "properties": [{"name": "api-token", "value": "CANARYs3cr3t"}, {"name": "nodes", "value": "3"}],
@@ -138,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_other_text_as_it_is() {
+    fn other_text_is_kept() {
         for text in [
             "oidc:alice@example.com",
             "a bearer token is needed",

@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_is_served_and_how() {
+    fn served_versions_are_read() {
         let expected = json!([{"name": "v1alpha1", "immutableManager": false, "statusSubresource": true}]);
         assert_eq!(json!(served(json!({}), "clusterprofiles")), expected);
         assert_eq!(served(json!({}), "clusterproperties"), []);
     }
 
     #[test]
-    fn finds_the_guard_where_it_may_stand() {
+    fn guard_is_found_in_each_place() {
         let rule = |text: &str| json!({"x-kubernetes-validations": [{"rule": text}]});
         let on_spec = |spec: Value| json!({"properties": {"spec": spec}});
         let on_manager = |manager: Value| on_spec(json!({"properties": {"clusterManager": manager}}));

@@ -1,4 +1,4 @@
-//! What has no end or is too large is refused before it fills the memory.
+//! Endless and too large dumps are refused before they fill the memory.
 
 use super::*;
 
@@ -26,14 +26,13 @@ fn an_unreadable_profile_counts_before_what_follows_it() {
     }
 }
 
-/// A text that is repeated as if for ever.
-fn endless(text: &'static str) -> impl std::io::Read {
-    // More often than the limits let through.
+/// A text that is repeated more often than the limits allow.
+fn endless(text: &str) -> impl std::io::Read {
     std::io::Cursor::new(text.repeat(100_000))
 }
 
 #[test]
-fn what_has_no_end_is_refused_before_it_fills_the_memory() {
+fn endless_dump_is_refused() {
     for (text, expected) in [
         ("a", LimitError::Object(2_000)),
         ("[", LimitError::Object(2_000)),
@@ -64,7 +63,7 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
 }
 
 #[test]
-fn an_object_that_is_too_large_is_told_with_its_line() {
+fn too_large_object_is_refused_with_its_line() {
     let list = |long: &str| format!("[\n{},\n{{\n\"a\": \"{long}\"}}]", json_profile("a"));
     let message = limited(list(&"x".repeat(3_000)).as_bytes()).to_string();
     let expected = "x:4: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB";
@@ -75,7 +74,7 @@ fn an_object_that_is_too_large_is_told_with_its_line() {
 }
 
 #[test]
-fn a_file_and_a_directory_are_bounded_as_a_whole() {
+fn directory_is_bounded_as_a_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
     put("a.json", &json_profile("a").to_string());

@@ -2,14 +2,11 @@
 
 use super::*;
 
-/// Rules that need a timeline never meet a version without a time, nor a dump that changes.
+/// Rules that need a timeline rely on versions with times, and on dumps without changes.
 #[test]
-fn a_window_without_times_and_changes_without_a_window_are_refused() {
+fn window_without_times_and_dump_with_changes_are_refused() {
     let untimed = text(&sample()).replacen(r#"{"at":"1970-01-01T00:00:00Z","origin""#, r#"{"origin""#, 1);
-    assert_eq!(
-        refused(untimed),
-        "x:2: no `at`: only a dump, whose header has no window, does not say when a version was received"
-    );
+    assert!(refused(untimed).starts_with("x:2: no `at`: only a dump"));
     let expected = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
     let dump = text(&dump());
     let (records, end) = dump.split_at(dump.find(r#"{"end""#).expect("an end"));
@@ -23,7 +20,7 @@ fn a_window_without_times_and_changes_without_a_window_are_refused() {
 }
 
 #[test]
-fn a_spoilt_line_is_named() {
+fn malformed_line_is_refused_with_its_number() {
     let text = text(&sample());
     let lines: Vec<&str> = text.lines().collect();
     let message = |lines: &[&str]| refused(lines.join("\n") + "\n");
@@ -31,55 +28,45 @@ fn a_spoilt_line_is_named() {
         assert!(refused(text).starts_with("x:1 is not the header"));
     }
     let nameless = lines[1].replacen(r#""metadata":{"#, r#""metadata":[],"x":{"#, 1);
-    for (line, flaw) in [
-        ("{\"gap\":{}}", "x:2: missing field `kind`"),
-        (
-            lines[2],
-            "x:2: `patch` or `deleted` without a `profile` or `placementDecision` above it",
-        ),
-        (
-            &nameless,
-            "x:2: metadata: invalid type: sequence, expected an object",
-        ),
+    let no_record = "expected an object with one key, the record's kind";
+    let no_object = "`patch` or `deleted` without a `profile` or `placementDecision` above it";
+    for (line, error) in [
+        (r#"{"gap":{}}"#, "missing field `kind`"),
+        (lines[2], no_object),
+        (&nameless, "metadata: invalid type: sequence, expected an object"),
+        ("{}", no_record),
+        ("[]", no_record),
+        ("null", no_record),
+        (r#""end""#, no_record),
+        (r#"{"gap":{"kind":"driver","reason":"r"},"y":1}"#, no_record),
+        (r#"{"foo":1,"bar":2}"#, no_record),
+        (r#"{"end":{},"end":{}}"#, "expected value"),
+        (r#"{"afterWindow":{"foo":1,"bar":2}}"#, no_record),
+        (r#"{"foo":1}x"#, "trailing characters"),
+        (r#"{"gap":"#, "EOF while parsing a value"),
+        (r#"{"foo":}"#, "expected value"),
     ] {
-        assert_eq!(message(&[lines[0], line]), flaw);
-    }
-    const NO_RECORD: &str = "x:2: expected an object with one key, the record's kind";
-    for (line, flaw) in [
-        ("{}", NO_RECORD),
-        ("[]", NO_RECORD),
-        ("null", NO_RECORD),
-        (r#""end""#, NO_RECORD),
-        (r#"{"gap":{"kind":"driver","reason":"r"},"y":1}"#, NO_RECORD),
-        (r#"{"foo":1,"bar":2}"#, NO_RECORD),
-        (r#"{"end":{},"end":{}}"#, "x:2: expected value"),
-        (r#"{"afterWindow":{"foo":1,"bar":2}}"#, NO_RECORD),
-        (r#"{"foo":1}x"#, "x:2: trailing characters"),
-        (r#"{"gap":"#, "x:2: EOF while parsing a value"),
-        (r#"{"foo":}"#, "x:2: expected value"),
-    ] {
-        assert_eq!(message(&[lines[0], line]), flaw, "{line}");
+        assert_eq!(message(&[lines[0], line]), format!("x:2: {error}"), "{line}");
     }
     let mut bytes = text.as_bytes().to_vec();
     bytes[lines[0].len() + 20] = 0xFF;
     assert_eq!(refused(&bytes), "x:2: it is not UTF-8 text");
-    let later = "a record after the end: are these two files in one?";
-    for (more, flaw) in [
-        (&[lines[0]][..], "4: a second header: are these two files in one?"),
-        (&[lines[3], lines[1]], &format!("5: {later}")),
-        (&[r#"{"\u0065nd":{}}"#, lines[1]], &format!("5: {later}")),
-        (
-            &[lines[1]],
-            "4: a second object with the same name and uid: are these two files in one?",
-        ),
+    let second = "are these two files in one?";
+    let duplicate = format!("4: a second object with the same name and uid: {second}");
+    let later = format!("5: a record after the end: {second}");
+    for (more, error) in [
+        (&[lines[0]][..], &*format!("4: a second header: {second}")),
+        (&[lines[3], lines[1]], &later),
+        (&[r#"{"\u0065nd":{}}"#, lines[1]], &later),
+        (&[lines[1]], &duplicate),
     ] {
-        assert_eq!(message(&[&lines[..3], more].concat()), format!("x:{flaw}"));
+        assert_eq!(message(&[&lines[..3], more].concat()), format!("x:{error}"));
     }
 }
 
-/// Rules take the length of a window for the time that was observed.
+/// Rules use the length of the window as the time that was observed.
 #[test]
-fn a_window_that_no_run_has_is_refused() {
+fn impossible_window_is_refused() {
     let at = |day: &str| format!("{day}T10:00:00Z").parse().expect("a time");
     let message = |from: &str, until: &str, settled: &str| {
         let mut evidence = sample();
@@ -96,18 +83,16 @@ fn a_window_that_no_run_has_is_refused() {
     let (early, late, never) = ("2026-11-20", "2026-11-21", "9999-01-01");
     assert_eq!(message(early, early, early), "");
     assert_eq!(message(early, late, late), "");
-    assert_eq!(
-        message(late, early, early),
-        "x:1: the window ends before it begins: it is from 2026-11-21T10:00:00Z until 2026-11-20T10:00:00Z"
-    );
-    let expected = "x:1: the window ends in another age, at 9999-01-01T10:00:00Z: no run has seen that time";
-    assert_eq!(message(early, never, never), expected);
+    let expected = "x:1: the window ends before it begins: it is from 2026-11-21T10:00:00Z until ";
+    assert!(message(late, early, early).starts_with(expected));
+    let expected = "x:1: the window ends in another age, at 9999-01-01T10:00:00Z: ";
+    assert!(message(early, never, never).starts_with(expected));
     let settled = "the time until which the run looked on ends in another age";
     assert!(message(early, late, never).contains(settled));
 }
 
 #[test]
-fn what_exceeds_a_limit_is_refused_with_its_line() {
+fn file_over_a_limit_is_refused_with_its_line() {
     let limits = Limits {
         object: 2_000,
         count: 300,
@@ -141,12 +126,12 @@ fn what_exceeds_a_limit_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_file_is_bounded_as_a_whole() {
+fn file_is_bounded_as_a_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("evidence.jsonl.zst");
     write_file(&sample(), &path);
-    let sum = Checksum::of_file(&path, &Limits::default()).expect("read");
-    let sum = sum.expect("a file");
+    let sum = Checksum::of_file(&path, &Limits::default());
+    let sum = sum.expect("read").expect("a file");
     let limits = |whole: u64| Limits {
         whole,
         ..Limits::default()

@@ -1,7 +1,7 @@
 use super::*;
 use crate::api::ClusterProfile;
 
-/// Objects in namespace `n`, with the part that does not fit, and why.
+/// Objects, each with the part that does not fit and the reason.
 const MISFITS: &str = r#"
 {"metadata": {"name": "a"}, "status": {"conditions": {"Joined": "canary"}}} => status.conditions: invalid type: map, expected a sequence
 {"metadata": {"name": "a"}, "status": {"properties": "canary, expected \"canary"}} => status.properties: invalid type: string, expected a sequence
@@ -19,7 +19,7 @@ const MISFITS: &str = r#"
 {"metadata": {"name": null}} => metadata.name is missing"#;
 
 #[test]
-fn an_error_names_the_smallest_part_and_quotes_nothing() {
+fn error_names_the_smallest_part_and_quotes_nothing() {
     for (object, message) in MISFITS.lines().filter_map(|line| line.split_once(" => ")) {
         let refused = ClusterProfile::read(object.as_bytes()).expect_err("it does not fit");
         assert_eq!(refused.message, message, "{object}");
@@ -31,13 +31,12 @@ fn an_error_names_the_smallest_part_and_quotes_nothing() {
             assert_eq!(read_value::<ClusterProfile>(&value), Err(refused.message));
         }
     }
-    ClusterProfile::read(br#"{"metadata": {"name": "a"}, "status": null}"#)
-        .expect("null is as good as absent");
+    ClusterProfile::read(br#"{"metadata": {"name": "a"}, "status": null}"#).expect("null counts as absent");
 }
 
 #[test]
-fn makes_out_who_it_is_whatever_is_wrong() {
-    let who = |json: &[u8]| {
+fn unreadable_object_is_identified() {
+    let identity = |json: &[u8]| {
         let unreadable = ClusterProfile::read(json).expect_err("it cannot be read");
         let Unreadable { object, message } = *unreadable;
         format!("{object} ({}): {message}", object.uid)
@@ -55,19 +54,19 @@ fn makes_out_who_it_is_whatever_is_wrong() {
     let rows = format!("{extension}{rows}");
     for (status, message) in rows.lines().filter_map(|row| row.split_once(" => ")) {
         let expected = format!("ClusterProfile n/a (u): {message}");
-        assert_eq!(who(text(status).as_bytes()), expected);
+        assert_eq!(identity(text(status).as_bytes()), expected);
     }
     // Unread parts may be anything.
     let fine = text(&format!(r#"{{"x": {deep}, "y": 1e999}}"#));
     ClusterProfile::read(fine.as_bytes()).expect("fits");
 
     let spoilt = b"{\"metadata\": {\"name\": \"a\", \"namespace\": \"n\xFF\xFE\", \"uid\": \"u\"}}";
-    assert_eq!(who(spoilt), "ClusterProfile a (u): it is not UTF-8 text");
-    assert_eq!(who(b"{\"metadata\""), "ClusterProfile  (): it is not JSON");
+    assert_eq!(identity(spoilt), "ClusterProfile a (u): it is not UTF-8 text");
+    assert_eq!(identity(b"{\"metadata\""), "ClusterProfile  (): it is not JSON");
 }
 
 #[test]
-fn masked_bytes_keep_all_others_in_their_places() {
+fn masked_bytes_move_no_other_byte() {
     assert!(matches!(masked("é".as_bytes()), Cow::Borrowed("é")));
     assert_eq!(masked(b"a\xE9b\xF0\x9F\x98c"), "a?b???c");
 }

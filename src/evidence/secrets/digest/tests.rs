@@ -39,7 +39,7 @@ users:
 ";
 
 #[test]
-fn keeps_the_shape_without_secrets() {
+fn kubeconfig_keeps_its_shape_without_secrets() {
     let digester = Digester::new([7; 32]);
     let secret = digester.secret(&config(WHOLE)).expect("a secret");
     assert_eq!(secret.keys, ["Config", "other"]);
@@ -70,7 +70,7 @@ fn digests(digester: &Digester, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn equal_credentials_are_equal_within_one_run_only() {
+fn equal_credentials_have_equal_digests_in_one_run_only() {
     let of = |run: u8, user: &str| {
         let users = format!("users: [{{name: a, user: {{{user}}}}}]");
         digests(&Digester::new([run; 32]), &users)
@@ -83,7 +83,7 @@ fn equal_credentials_are_equal_within_one_run_only() {
     assert_eq!(in_lines, of(7, "client-key-data: QUFBQUFB"));
     let ab = of(7, "username: ab, password: c");
     assert_ne!(ab, of(7, "username: a, password: bc"));
-    // As one Go struct for all lists writes it.
+    // As a Go struct for all lists writes it.
     let with_null = "users: [{name: a, user: {token: t}, cluster: null, context: null}]";
     assert_eq!(digests(&Digester::new([7; 32]), with_null), of(7, "token: t"));
     // An auth provider holds a credential only once it was issued one.
@@ -97,12 +97,12 @@ fn equal_credentials_are_equal_within_one_run_only() {
         ["one", "two"].map(|id| provider(&format!("{{{how}, id-token: {id}, refresh-token: more}}")));
     assert_ne!(one[0], two[0]);
     assert_eq!(one[1], two[1]);
-    // The same token is one credential, however it is written down.
+    // A token has one digest in all forms.
     assert_eq!(of(7, "token: one")[0], one[0]);
 }
 
 #[test]
-fn a_digest_is_the_first_half_of_an_hmac_sha256() {
+fn digest_is_the_first_half_of_an_hmac_sha256() {
     let run = Digester::new([7; 32]);
     assert_eq!(run.digest(&[b"t"]), "fd6242d654e9b93d91bc76071c2379ab");
     assert_eq!(run.digest(&[b"ab", b"c"]), "6073d5bcf26efd7ddc06c90652db4766");
@@ -140,14 +140,14 @@ contexts: [{name: u, context: {cluster: [CANARY]}}] => contexts[0].context.clust
     for (text, expected) in cases.into_iter().chain(misfits) {
         let secret = Digester::new([7; 32]).secret(&config(text)).expect("a secret");
         assert_eq!(secret.kubeconfig, None, "{expected}");
-        let flaw = secret.kubeconfig_error.expect("an error");
-        assert!(flaw.starts_with(expected), "{flaw} instead of {expected}");
-        assert!(!flaw.contains("CANARY"), "{flaw}");
+        let error = secret.kubeconfig_error.expect("an error");
+        assert!(error.starts_with(expected), "{error} instead of {expected}");
+        assert!(!error.contains("CANARY"), "{error}");
     }
 }
 
 #[test]
-fn a_url_keeps_only_scheme_host_and_path() {
+fn url_keeps_only_scheme_host_and_path() {
     for (url, kept) in [
         ("https://u:p@a:6443/k8s?token=t#f", "https://a:6443/k8s"),
         ("u:p@a:6443", "a:6443"),
@@ -160,7 +160,7 @@ fn a_url_keeps_only_scheme_host_and_path() {
 }
 
 #[test]
-fn keeps_only_the_servers_of_an_unlabelled_secret() {
+fn only_the_servers_of_an_unlabelled_secret_are_kept() {
     let digester = Digester::new([7; 32]);
     let mut value = config(WHOLE);
     value["metadata"]["labels"] = json!({"app": "CANARY-label"});
@@ -170,7 +170,7 @@ fn keeps_only_the_servers_of_an_unlabelled_secret() {
     assert_eq!(secret.servers, ["https://api.example:6443/k8s"]);
     let printed = format!("{secret:?}");
     assert!(!printed.contains("CANARY"), "{printed}");
-    // Under any key, and nothing else is one.
+    // A kubeconfig is found under any key.
     let under =
         |key: &str, text: &str| json!({"metadata": {"name": "s"}, "data": {key: BASE64.encode(text)}});
     assert!(digester.unlabelled(&under("value", WHOLE)).is_some());
@@ -188,7 +188,7 @@ fn keeps_only_the_servers_of_an_unlabelled_secret() {
 }
 
 #[test]
-fn reports_what_is_not_a_secret() {
+fn malformed_secret_is_reported() {
     let digester = Digester::new([7; 32]);
     let mut value = config("{}");
     value["data"]["Config"] = json!("CANARY!");

@@ -48,9 +48,9 @@ fn phrases() -> Vec<(String, &'static str)> {
         (certificate, "a client certificate"),
     ]);
     let in_url = PRIVATE_KEY.replace('\n', "%0A").replace(' ', "%20");
-    let in_form = PRIVATE_KEY
-        .replace('\n', "%0D%0A")
-        .replace(' ', "+")
+    let in_form = in_url
+        .replace("%0A", "%0D%0A")
+        .replace("%20", "+")
         .replace('-', "%2D");
     phrases.extend([(in_url, "a private key"), (in_form, "a private key")]);
     phrases
@@ -64,6 +64,10 @@ fn client_certificate() -> String {
 fn certificate(usages: &[rcgen::ExtendedKeyUsagePurpose]) -> String {
     let mut params = rcgen::CertificateParams::new(vec!["magpie.example".to_owned()]).expect("a name");
     params.extended_key_usages = usages.to_vec();
+    pem(params)
+}
+
+fn pem(params: rcgen::CertificateParams) -> String {
     let key = rcgen::KeyPair::generate().expect("a key");
     params.self_signed(&key).expect("a certificate").pem()
 }
@@ -82,7 +86,7 @@ fn is_found(kind: &str, text: &str) {
 }
 
 #[test]
-fn credentials_are_found_wherever_they_stand() {
+fn credentials_are_found_in_each_context() {
     for (credential, kind) in phrases() {
         is_found(kind, &format!("it says {credential} of it"));
         is_found(kind, &BASE64_STANDARD.encode(format!("it says: {credential}\n")));
@@ -100,7 +104,7 @@ fn credentials_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn what_is_shown_holds_none_of_them() {
+fn redacted_text_has_no_credential() {
     for (credential, kind) in phrases().into_iter().chain(documents()) {
         for text in [
             credential.clone(),
@@ -119,7 +123,7 @@ fn what_is_shown_holds_none_of_them() {
 }
 
 #[test]
-fn a_find_tells_what_it_is_and_nothing_of_it() {
+fn leak_describes_a_credential_without_its_value() {
     let document = json!({"users": [{"name": "u", "user": {"token": "magpie-Key-7"}}]});
     let leaks = leaks_in_value(&document);
     let expected = Leak {
@@ -168,12 +172,9 @@ fn names_and_values_of_fields_are_rated() {
 
 #[test]
 fn certificates_and_documents_are_rated() {
-    let authority = {
-        let mut params = rcgen::CertificateParams::default();
-        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-        let key = rcgen::KeyPair::generate().expect("a key");
-        params.self_signed(&key).expect("a certificate").pem()
-    };
+    let mut params = rcgen::CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority = pem(params);
     let of_server = certificate(&[rcgen::ExtendedKeyUsagePurpose::ServerAuth]);
     let harmless = json!({"caCertificate": authority, "serverCert": of_server});
     is_rated(&harmless, None);
@@ -193,7 +194,7 @@ fn certificates_and_documents_are_rated() {
 }
 
 #[test]
-fn a_number_has_a_place_and_a_length() {
+fn number_has_a_place_and_a_length() {
     let document = json!({"users": [{"password": 31415926}]});
     assert_eq!(leaks_in_value(&document)[0].place, ".users[0].password");
     let leaks = leaks_in_text("users:\n- name: u\n  password: 31415926\n");
@@ -201,20 +202,20 @@ fn a_number_has_a_place_and_a_length() {
 }
 
 #[test]
-fn a_find_tells_the_name_and_the_place_that_give_it_away() {
+fn leak_has_the_key_and_the_place() {
     let text = format!("{} and then DB_PASSWORD=magpie-7 follows", "é".repeat(80));
     let leaks = leaks_in_text(&text);
     assert_eq!(leaks[0].key.as_deref(), Some("DB_PASSWORD"));
     assert_eq!(leaks[0].at, Some(80 + " and then DB_PASSWORD=".len() + 1));
     let leaks = leaks_in_value(&json!(["get-token", "--password", "magpie"]));
     assert_eq!((leaks[0].key.as_deref(), leaks[0].at), (Some("password"), None));
-    // Its form tells, and the text is short.
+    // A credential that is recognized by its form, in a short text.
     let leaks = leaks_in_text(WEB_TOKEN);
     assert_eq!((leaks[0].key.as_deref(), leaks[0].at), (None, None));
 }
 
 #[test]
-fn a_random_word_after_token_is_redacted_and_no_finding() {
+fn random_word_after_token_is_redacted_and_not_a_finding() {
     let text = "the member rejects token 3f2c9a8b7d6e5f4a3f2c9a8b of secret fleet/member-1-3f2c9a8b7d6e5f4a";
     assert_eq!(leaks_in_text(text), []);
     let expected = "the member rejects token … of secret fleet/member-1-3f2c9a8b7d6e5f4a";
@@ -235,7 +236,7 @@ fn harmless_text_gives_nothing() {
     }
 }
 
-/// Words, names and numbers of which profiles are full.
+/// Words, names, and numbers of ordinary profiles.
 fn ordinary() -> impl Strategy<Value = String> {
     let some = rows(include_str!("examples/ordinary.txt")).map(|row| row.replace("\\n", "\n"));
     let some: Vec<String> = some.collect();
@@ -264,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn a_credential_is_found_between_words_and_is_not_shown(
+    fn credential_between_words_is_found_and_redacted(
         before in collection::vec(ordinary(), 0..4),
         after in collection::vec(ordinary(), 0..4),
         credential in select(phrases()),
@@ -277,7 +278,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_makes_it_fail(text in "\\PC{0,200}", bytes in collection::vec(any::<u8>(), 0..200)) {
+    fn no_text_makes_the_scan_panic(text in "\\PC{0,200}", bytes in collection::vec(any::<u8>(), 0..200)) {
         let strange = String::from_utf8_lossy(&bytes).into_owned();
         for text in [text, strange] {
             leaks_in_text(&text);
@@ -287,7 +288,7 @@ proptest! {
 }
 
 #[test]
-fn hostile_text_takes_no_more_than_a_moment() {
+fn hostile_text_is_scanned_quickly() {
     let nested = (0..40).fold(PRIVATE_KEY.to_owned(), |text, _| match text.len() {
         0..12_000 => json!({"a": text}).to_string(),
         _ => text,
