@@ -74,17 +74,13 @@ fn judgement() -> Judgement {
         .expected("m".repeat(100))
         .observed(HOSTILE);
     let broken = absent.chain([other.clone()]).collect();
+    let not_applicable = Verdict::NotApplicable;
     let rows = [
         ("identity/kept", "MUST", Verdict::Pass, Vec::new()),
         ("identity/broken", "MUST", Verdict::Fail, broken),
         ("identity/doubtful", "MUST", Verdict::Inconclusive, Vec::new()),
         ("conditions/advised", "SHOULD", Verdict::Warn, vec![other]),
-        (
-            "conditions/elsewhere",
-            "SHOULD",
-            Verdict::NotApplicable,
-            Vec::new(),
-        ),
+        ("conditions/elsewhere", "SHOULD", not_applicable, Vec::new()),
         ("consumers/not-wanted", "MAY", Verdict::Skipped, Vec::new()),
     ];
     let verdicts = rows.map(|(id, level, outcome, findings)| verdict(id, level, outcome, findings));
@@ -171,7 +167,6 @@ pub(crate) fn world(edition: Edition, world: &Value) -> Evidence {
     example.evidence().clone()
 }
 
-/// The selection of all rules.
 static ALL_RULES: LazyLock<Selection> = LazyLock::new(Selection::default);
 
 /// A report at the beginning of time on an evidence file.
@@ -229,10 +224,11 @@ fn reports_list_unreadable_objects() {
     evidence.unreadable = (0..30).map(odd).collect();
     evidence.unreadable[1].object = ObjectRef::default();
     let report = report_of(&evidence, &judgement);
+    let unnamed = "an object could not be read: status is";
     let parts = [
-        "ClusterProfile fleet/odd-0 could not be read: status is",
-        "an object could not be read: status is",
-        "… and 25 more objects: a JSON report has them all",
+        "fleet/odd-0 could not be read: status is",
+        unnamed,
+        "… and 25 more objects",
     ];
     assert_contains(&on_a_terminal(&report, COMMAND), &parts);
     let xml = written_as("junit", &report);
@@ -252,10 +248,7 @@ fn terminal_names_the_command_that_the_user_calls() {
     let (evidence, mut judgement) = (evidence(), judgement());
     judgement.verdicts[2].reasons = vec![format!("may not watch (`{COMMAND} rbac` prints the role)").into()];
     let output = on_a_terminal(&report_of(&evidence, &judgement), "kubectl judge");
-    let parts = [
-        "  explain   kubectl judge explain identity/broken",
-        "`kubectl judge rbac`",
-    ];
+    let parts = ["kubectl judge explain identity/broken", "`kubectl judge rbac`"];
     assert_contains(&output, &parts);
     assert!(!output.contains(COMMAND), "{output}");
 }
@@ -264,11 +257,8 @@ fn terminal_names_the_command_that_the_user_calls() {
 fn terminal_shows_the_first_of_ten_thousand_objects() {
     let missing = |number| Finding::on(object(&format!("cluster-{number}")), "the label is missing");
     let alike = findings_on_a_terminal((0..10_000).map(|number| missing(number).expected("m")).collect());
-    let parts = [
-        "cluster-2",
-        "… and 9,997 more objects\n    expected  m\n",
-        "JSON and JUnit reports list all findings",
-    ];
+    let more = "… and 9,997 more objects\n    expected  m\n";
+    let parts = ["cluster-2", more, "JSON and JUnit reports list all findings"];
     assert_contains(&alike, &parts);
     assert!(!alike.contains("cluster-3"), "{alike}");
 
@@ -336,10 +326,7 @@ fn incomplete_run_finds_no_violation_and_names_the_missing_evidence() {
     assert!(narrowed.ends_with("all rules"), "{narrowed}");
     evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
     let scope = output(&evidence, Selection::default());
-    assert_contains(
-        &scope,
-        &["the feature consumer-secrets, which was declared absent"],
-    );
+    assert_contains(&scope, &["consumer-secrets, which was declared absent"]);
 }
 
 #[test]

@@ -135,13 +135,7 @@ fn verdict_links_to_its_finding() {
         .split_once(&format!("<article id=\"fleet/v1.0.0/{RULE}\">"))
         .expect("its finding");
     let (finding, _) = finding.split_once("</article>").expect("its end");
-    let parts = [
-        "lisbon",
-        "<dt>path</dt>",
-        "<dt>expected</dt>",
-        "<dt>object</dt>",
-        "standard",
-    ];
+    let parts = ["lisbon", "standard", "<dt>path", "<dt>expected", "<dt>object"];
     assert_contains(finding, &parts);
     let version = row(&page, "fleet v1.0.0");
     let submitter = "<td data-head=\"Submitted by\">Example</td>";

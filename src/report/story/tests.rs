@@ -256,11 +256,9 @@ steps:
     let object = ObjectRef::from(evidence.profiles[1].last());
     let finding = Finding::on(object, "it is wrong").at("spec.displayName");
     let story = Stories::of(&evidence).of_finding(&finding).expect("it was seen");
-    assert_eq!(
-        output(&story),
-        "+0s first listed; m owns the field *\n  spec.displayName: (absent) > a\n+10s deleted\n\
-         +20s created by m *\n  spec.displayName: (absent) > other\n"
-    );
+    let expected = "+0s first listed; m owns the field *\n  spec.displayName: (absent) > a\n+10s deleted\n\
+                    +20s created by m *\n  spec.displayName: (absent) > other\n";
+    assert_eq!(output(&story), expected);
 }
 
 #[test]

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_has_an_address() {
+    fn section_has_an_address() {
         let text = |document, edition| address_of(document, edition).expect("a text");
         let push = "KEP-4322 › Cluster Access › Push Model via Credentials in Secret";
         let properties = "KEP-4322 › Status › Properties › cluster-endpoints.k8s.io";
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_texts_are_those_whose_sentences_are_mapped() {
+    fn addresses_are_of_the_mapped_texts() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/documents");
         for file in fs::read_dir(folder).expect("the maps") {
             let text = fs::read_to_string(file.expect("a file").path()).expect("a map");

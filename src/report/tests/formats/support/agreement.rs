@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use super::{world::World, written_as, xml};
 use crate::tests::assert_contains;
 
-/// The verdict of each rule, by its id.
 type Verdicts = BTreeMap<String, String>;
 
 /// Judges by each edition, strictly, and cut short.
@@ -62,10 +61,8 @@ pub fn agree(what: &str, report: &Report) {
     assert_eq!(submitted.decision.name(), decision, "{what}");
     let words = submitted.decision.name().replace('-', " ");
     assert!(headline.starts_with(&words), "{what}: {headline}");
-    assert_contains(
-        &text("badge"),
-        &[&format!("{}: {words}", report.judgement.subject())],
-    );
+    let badge = format!("{}: {words}", report.judgement.subject());
+    assert_contains(&text("badge"), &[&badge]);
     let heading = markdown.lines().next().expect("a heading");
     assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
     let last = strip_str(&terminal::verdicts(report, COMMAND, None, false)).to_string();
@@ -90,7 +87,6 @@ pub fn agree(what: &str, report: &Report) {
     assert_contains(&out.expect("an output").text, &parts);
 }
 
-/// Compares the counts with the JSON report's tally.
 fn counts_agree(what: &str, json: &Value, junit: &xml::Element, submitted: &Document) {
     let [must, should, may] = ["must", "should", "may"].map(|level| numbers(&json["tally"][level]));
     let others = sum(should, may);

@@ -13,7 +13,6 @@ use report::{COMMAND, FORMATS, Report, github, submitted, terminal};
 
 type Write = Box<dyn Fn(&Report, &mut dyn io::Write) -> io::Result<()>>;
 
-/// A format and its reader.
 pub struct Format {
     pub name: &'static str,
     write: Write,

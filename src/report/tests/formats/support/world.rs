@@ -75,7 +75,6 @@ impl World {
         world
     }
 
-    /// Calls a function with the report. Its evidence is in no file.
     pub fn report<T>(&self, use_report: impl FnOnce(&Report) -> T) -> T {
         let (evidence, judgement) = (&self.evidence, &self.judgement);
         use_report(&Report {
