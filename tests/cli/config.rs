@@ -47,19 +47,17 @@ fn flags_replace_keys_of_the_file() {
 }
 
 #[test]
-fn a_variable_wins_over_the_file_and_gives_way_to_a_flag() {
+fn variable_overrides_the_file_and_a_flag_overrides_the_variable() {
     let folder = Folder::new();
     let config = folder.config("hub: lab\nmanager: reference\nobserve: 7m\nsettle: 20s\nstrict: true");
+    let all = [
+        "\nobserve: 8m\n",
+        "\nsettle: 20s\n",
+        "\nnoProbe: true\n",
+        "\nstrict: true\n",
+    ];
     for (flags, shown) in [
-        (
-            "",
-            &[
-                "\nobserve: 8m\n",
-                "\nsettle: 20s\n",
-                "\nnoProbe: true\n",
-                "\nstrict: true\n",
-            ][..],
-        ),
+        ("", &all[..]),
         ("--observe 9m", &["\nobserve: 9m\n", "\nnoProbe: true\n"]),
         ("--probe", &["\nprobe: true\n"]),
     ] {
@@ -79,34 +77,27 @@ fn a_variable_wins_over_the_file_and_gives_way_to_a_flag() {
 }
 
 #[test]
-fn a_flag_replaces_the_keys_that_it_excludes() {
+fn flag_replaces_the_keys_that_it_excludes() {
     let folder = Folder::new();
     let config = folder.config(
         "hub: lab\nmanager: reference\nobserve: 7m\nprobe: true\nfeature: [consumer-secrets]\nstrict: true",
     );
     let ignored = ["hub", "manager", "observe", "probe"].map(|key| format!("ignoring `{key}` of"));
-    let printed = expect(
-        0,
-        format!("run --config {config} --from conforming.yaml identity/"),
-    );
+    let run = format!("run --config {config} --from conforming.yaml identity/");
+    let printed = expect(0, run);
     assert_contains(&printed, &ignored.each_ref().map(String::as_str));
     assert_contains(&printed, &["it conflicts with --from"]);
 
     let flags = "--context x --no-probe --no-feature consumer-secrets";
     let text = configuration(&format!("run --config {config} {flags}"));
     assert_lacks(&text, &["hub:", "manager:", "\nprobe:", "\nfeature:"]);
-    let kept = [
-        "context: x\n",
-        "observe: 7m\n",
-        "noProbe: true\n",
-        "strict: true\n",
-    ];
+    let kept = ["context: x\n", "observe: 7m\n", "noProbe: true", "strict: true"];
     assert_contains(&text, &kept);
 }
 
 /// A driver file cannot drive the reference manager. `none` is valid on each hub.
 #[test]
-fn a_reference_manager_replaces_files_and_keeps_none() {
+fn reference_manager_replaces_files_and_keeps_none() {
     let folder = Folder::new();
     let lab = |config: &str| configuration(&format!("run --config {config} --hub lab --manager reference"));
     let files = "driver: driver.yaml\nmembers: [members.yaml]\nauditLog: [audit.log]";
@@ -119,7 +110,7 @@ fn a_reference_manager_replaces_files_and_keeps_none() {
 }
 
 #[test]
-fn a_replay_does_not_record_into_the_file_of_the_run() {
+fn replay_does_not_record_into_the_file_of_the_run() {
     let folder = Folder::new();
     let config = folder.config("record: evidence.jsonl\njson: report.json\nfilters: identity/");
     expect(0, format!("run --config {config} --from conforming.yaml"));
@@ -135,7 +126,7 @@ fn a_replay_does_not_record_into_the_file_of_the_run() {
 }
 
 #[test]
-fn a_printed_configuration_can_be_read_from_any_folder() {
+fn printed_configuration_can_be_read_from_any_folder() {
     let folder = Folder::new();
     let config = folder.config(
         "kubeconfig: ../hub.kubeconfig\nmembers: [from-secrets, members.yaml]\nallowMutations: true\nnodeTolerance: 2\n\

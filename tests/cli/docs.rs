@@ -34,9 +34,9 @@ fn replaced(text: &str, pattern: &str, by: &str) -> String {
     pattern.replace(text, by).into_owned()
 }
 
-/// Words that only the authors of older texts understand.
+/// Words of an earlier writing style.
 const DIALECT: &str = r"(?i)\b(told|untold|nobody|whoever|anew|is no)\b";
-/// Plain text in which they occur: ids of rules and faults, and names in examples.
+/// Plain texts that contain them: ids of rules and faults, and names in examples.
 const PLAIN: &str = r"(?i)there is no|is no longer|: nobody|server-told|args-as-told|\{\w*\}";
 
 #[test]
@@ -142,22 +142,15 @@ fn every_link_leads_to_a_file_and_its_heading() {
 }
 
 /// Files that name a version of the suite.
-const VERSIONED: &[&str] = &[
-    "README.md",
-    "ci/in-cluster/job.yaml",
-    "ci/node/README.md",
-    "docs/ci.md",
-    "docs/examples/cronjob.yaml",
-    "docs/examples/sonobuoy.yaml",
-    "docs/install.md",
-    "go/conformance/conformance.go",
-];
+const VERSIONED: &str = "
+README.md ci/in-cluster/job.yaml ci/node/README.md docs/ci.md docs/examples/cronjob.yaml
+docs/examples/sonobuoy.yaml docs/install.md go/conformance/conformance.go";
 
 #[test]
 fn versions_agree() {
     let version = r#"(?:[@:=]v?|[-/]v|Version = "|such as `)(\d+\.\d+\.\d+)\b"#;
     let version = Regex::new(version).expect("a pattern");
-    for path in VERSIONED {
+    for path in VERSIONED.split_whitespace() {
         let text = fs::read_to_string(Path::new(ROOT).join(path)).expect(path);
         for found in version.captures_iter(&text) {
             assert_eq!(&found[1], env!("CARGO_PKG_VERSION"), "{path}: {}", &found[0]);
@@ -183,9 +176,7 @@ pub fn assert_published(path: &Path, text: &str) {
         fs::write(path, text).expect("written");
     }
     let published = fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        published == text,
-        "{} is out of date: run `just schemas`, `just rules`, or `just pictures`",
-        path.display()
-    );
+    let path = path.display();
+    let advice = "run `just schemas`, `just rules`, or `just pictures`";
+    assert!(published == text, "{path} is out of date: {advice}");
 }

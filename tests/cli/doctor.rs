@@ -1,4 +1,4 @@
-//! `doctor`: what it finds, what it says to do, and that it leaves the hub alone.
+//! `doctor`: its checks and remedies, and that it changes nothing on the hub.
 
 use apiserver::{AccessRule, User};
 use collect::clock::Clock;
@@ -12,7 +12,7 @@ use lab::{
 use super::{command::kubeconfig, network::silent_hub, served_lab::ServedLab, *};
 
 impl ServedLab {
-    /// The JSON that the doctor prints for a user. It exits with that code, as it says.
+    /// The JSON that the doctor prints for a user. It exits with that code, and reports it.
     async fn diagnosis(&self, code: i32, user: &str, flags: &str) -> Value {
         let done = self.call(user, &format!("doctor --format json {flags}")).await;
         let diagnosis = serde_json::from_str::<Value>(&done.out);
@@ -40,7 +40,7 @@ fn assert_checks(diagnosis: &Value, expected: &[(&str, &str, &str)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sound_hub_is_reported_in_80_columns_and_is_left_alone() {
+async fn ready_hub_is_reported_in_80_columns_and_not_changed() {
     let (lab, ..) = ServedLab::with_manager().await;
     let done = lab.call("conformance", "doctor").await;
     assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{}", done.out);
@@ -54,7 +54,7 @@ async fn a_sound_hub_is_reported_in_80_columns_and_is_left_alone() {
         "a run collects namespaces, a watch for 5m, the Secrets of consumers, dry runs, managedFields",
         "of 1 manager: reference-manager",
         "field manager reference-manager: labels 18, spec 18, status 18",
-        "to recognize all other clients, pass --cluster-manager-field-manager reference-manager",
+        "pass --cluster-manager-field-manager reference-manager",
         "ready: a run can judge",
     ];
     assert_contains(&done.out, &parts);
@@ -71,7 +71,7 @@ async fn a_sound_hub_is_reported_in_80_columns_and_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_predicts_how_many_rules_a_run_judges() {
+async fn doctor_predicts_how_many_rules_a_run_judges() {
     let (lab, ..) = ServedLab::with_manager().await;
     let report = lab.folder.flag("report.json");
     for flags in [
@@ -83,8 +83,8 @@ async fn it_predicts_how_many_rules_a_run_judges() {
         let run = format!("run {flags} --json {report}");
         lab.call("conformance", &run).await;
         let report = lab.folder.json("report.json");
-        let (skipped, judged): (Vec<_>, Vec<_>) =
-            verdicts(&report).partition(|verdict| verdict["verdict"] == "skipped");
+        let is_skipped = |verdict: &&Value| verdict["verdict"] == "skipped";
+        let (skipped, judged): (Vec<_>, Vec<_>) = verdicts(&report).partition(is_skipped);
         for (level, key) in [("MUST", "must"), ("SHOULD", "should"), ("MAY", "may")] {
             let count = judged.iter().filter(|verdict| verdict["level"] == level).count();
             assert_eq!(diagnosis["rules"]["judged"][key], count, "{flags} {level}");
@@ -99,15 +99,9 @@ async fn it_predicts_how_many_rules_a_run_judges() {
     let diagnosis = lab.diagnosis(0, "conformance", "--observe 0s").await;
     let gains = diagnosis["gains"].as_array().expect("gains").iter();
     let flags: Vec<&str> = gains.filter_map(|gain| gain["with"].as_str()).collect();
-    let expected = [
-        "--observe 5m",
-        "--members FILE",
-        "--provider-file FILE",
-        "--audit-log FILE",
-        "--driver FILE",
-        "--feature consumer-secrets",
-    ];
-    assert_eq!(flags, expected);
+    let files = "--members FILE, --provider-file FILE, --audit-log FILE, --driver FILE";
+    let expected = format!("--observe 5m, {files}, --feature consumer-secrets");
+    assert_eq!(flags.join(", "), expected);
     let members = &diagnosis["gains"][1];
     for rule in members["rules"].as_array().expect("rules") {
         let rule = rules::find(rule.as_str().expect("an id")).expect("a rule");
@@ -118,7 +112,7 @@ async fn it_predicts_how_many_rules_a_run_judges() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_without_the_crd_says_how_to_install_it() {
+async fn hub_without_the_crd_says_how_to_install_it() {
     let lab = ServedLab::new(Hub::lab_with(Clock::system(), &[]).await.expect("a hub")).await;
     let diagnosis = lab.diagnosis(4, "conformance", "").await;
     let install = "install the CRD: `clusterprofile-conformance crd | kubectl apply -f -`";
@@ -127,7 +121,7 @@ async fn a_hub_without_the_crd_says_how_to_install_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_without_profiles_is_not_ready() {
+async fn hub_without_profiles_is_not_ready() {
     let hub = Hub::lab_with(Clock::system(), &hub_definitions(&[])).await;
     let lab = ServedLab::new(hub.expect("a hub")).await;
     let diagnosis = lab.diagnosis(3, "conformance", "").await;
@@ -141,16 +135,13 @@ async fn a_hub_without_profiles_is_not_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scope_without_objects_is_not_ready() {
+async fn scope_without_objects_is_not_ready() {
     let (lab, ..) = ServedLab::with_manager().await;
     for (flags, code) in [("", 2), ("--wait", 0), ("-n lab-fleet", 2)] {
-        let diagnosis = lab
-            .diagnosis(code, "conformance", &format!("-n nope {flags}"))
-            .await;
-        let is_reported = diagnosis
-            .to_string()
-            .contains("no ClusterProfile in namespace nope");
-        assert_eq!(is_reported, code == 2, "{flags}: {diagnosis:#}");
+        let flags = format!("-n nope {flags}");
+        let diagnosis = lab.diagnosis(code, "conformance", &flags).await.to_string();
+        let is_reported = diagnosis.contains("no ClusterProfile in namespace nope");
+        assert_eq!(is_reported, code == 2, "{flags}: {diagnosis}");
     }
 }
 
@@ -197,14 +188,11 @@ async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
 }
 
 #[test]
-fn a_hub_that_hangs_or_is_away_ends_the_doctor_soon() {
+fn hub_that_hangs_or_is_unreachable_ends_the_doctor_soon() {
     let folder = Folder::new();
     let hanging = silent_hub(&folder);
-    let parts = [
-        "no answer came for 1 s",
-        "give a slow hub more time with --request-timeout",
-        "not ready: 1 error to fix before a run can begin (exit code 4)",
-    ];
+    let advice = "give a slow hub more time with --request-timeout";
+    let parts = ["no answer came for 1 s", advice, "not ready: 1 error"];
     let doctor = format!("doctor --kubeconfig {hanging} --request-timeout 1s");
     expect_output(4, doctor, &parts);
     let away = "doctor --kubeconfig unreachable.kubeconfig";
@@ -225,7 +213,7 @@ fn all_errors_in_the_files_of_a_run_are_reported_together() {
         "doctor --format json --kubeconfig unreachable.kubeconfig --members {members} --driver {driver} \
          --audit-log {log} --waivers {waivers} --junit {junit} --provider-file none.yaml"
     ));
-    // As of a run, which reads its files before it asks the hub.
+    // The exit code of a run, which reads its files before it queries the hub.
     assert_eq!(done.code, Some(2), "{}{}", done.out, done.err);
     let diagnosis: Value = serde_json::from_str(&done.out).expect("JSON");
     let hook = "hook restart: its command `no-such-program-at-all` is not on the PATH";
@@ -234,7 +222,7 @@ fn all_errors_in_the_files_of_a_run_are_reported_together() {
         ("evidence/members", "error", "did you mean `kubeconfig`?"),
         ("evidence/plugins", "error", "none.yaml"),
         ("evidence/driver", "error", hook),
-        // A run goes on without it.
+        // A run continues without it.
         ("evidence/audit-log", "warn", "is not an audit log"),
         ("files/waivers", "error", "waivers.yaml"),
         ("files/outputs", "error", "create the folder"),
@@ -275,24 +263,22 @@ async fn valid_files_are_reported_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_reads_the_configuration_of_the_run() {
+async fn doctor_reads_the_configuration_of_the_run() {
     let (lab, ..) = ServedLab::with_manager().await;
     // The format is for a run alone.
     let config = "edition: 2026-09\nobserve: 10m\nformat: github";
     let config = lab.folder.config(config);
-    let done = lab
-        .call("conformance", &format!("doctor --config {config}"))
-        .await;
+    let doctor = format!("doctor --config {config}");
+    let done = lab.call("conformance", &doctor).await;
     assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
     assert_contains(&done.out, &["a watch for 10m", "rules of edition 2026-09"]);
-    let doctor = format!("doctor --config {config} --print-config");
-    expect_output(0, doctor, &["observe: 10m"]);
+    expect_output(0, format!("{doctor} --print-config"), &["observe: 10m"]);
     let test_hub = "doctor --hub lab --manager reference";
     refused(test_hub, &["a test hub needs no doctor"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unusable_audit_log_is_not_collected() {
+async fn unusable_audit_log_is_not_collected() {
     let (lab, ..) = ServedLab::with_manager().await;
     let without = lab.diagnosis(0, "conformance", "--observe 0s").await;
     for (text, part) in [
@@ -305,17 +291,16 @@ async fn an_unusable_audit_log_is_not_collected() {
         assert_checks(&diagnosis, &[("evidence/audit-log", "warn", part)]);
         assert_eq!(diagnosis["rules"], without["rules"]);
         let collected = |diagnosis: &Value| {
-            let mut checks = diagnosis["checks"].as_array().expect("checks").iter();
-            checks
-                .find(|check| check["check"] == "evidence/collected")
-                .cloned()
+            let checks = diagnosis["checks"].as_array().expect("checks").iter();
+            let mut collected = checks.filter(|check| check["check"] == "evidence/collected");
+            collected.next().cloned()
         };
         assert_eq!(collected(&diagnosis), collected(&without));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_consumer_without_a_driver_is_told_what_a_driver_adds() {
+async fn consumer_without_a_driver_shows_what_a_driver_adds() {
     let (lab, ..) = ServedLab::with_manager().await;
     let diagnosis = lab.diagnosis(0, "conformance", "--role consumer").await;
     assert_checks(&diagnosis, &[("rules/judged", "warn", "a run can judge none of")]);
@@ -327,29 +312,21 @@ async fn a_consumer_without_a_driver_is_told_what_a_driver_adds() {
         let rule = rules::find(rule.as_str().expect("an id")).expect("a rule");
         rule.facts.needs.contains(&Kind::PluginCalls) || rule.facts.needs.contains(&Kind::MemberCalls)
     };
-    assert!(
-        driver["rules"].as_array().expect("rules").iter().any(needs_calls),
-        "{driver:#}"
-    );
+    let mut rules = driver["rules"].as_array().expect("rules").iter();
+    assert!(rules.any(needs_calls), "{driver:#}");
     let done = lab.call("conformance", "doctor --role consumer").await;
-    assert_contains(
-        &done.out,
-        &["if the consumer claims the features that they need; "],
-    );
+    assert_contains(&done.out, &["if the consumer claims the features"]);
 }
 
-/// The log of a consumer is read when the run ends. That it is missing shows before the run begins.
+/// The run reads the log at its end, but checks before it begins that the log exists.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_log_of_the_consumer_is_refused_at_start() {
+async fn missing_log_of_the_consumer_is_refused_at_start() {
     let (lab, ..) = ServedLab::with_manager().await;
     let consumer = "consumer: {namespaces: [default], providers: [p], recorder: r.json, logs: [gone.log]}\n";
     let driver = lab.folder.write("driver.yaml", consumer);
     let line = format!("run --role consumer --driver {driver} --allow-mutations");
     let done = lab.call("conformance", &line).await;
     assert_eq!(done.code, Some(2), "{}", done.err);
-    let parts = [
-        "consumer.logs: there is no file",
-        "gone.log: start the consumer first",
-    ];
-    assert_contains(&done.err, &parts);
+    let advice = "gone.log: start the consumer first";
+    assert_contains(&done.err, &["consumer.logs: there is no file", advice]);
 }

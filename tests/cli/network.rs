@@ -42,7 +42,12 @@ fn listen(handle: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     port
 }
 
-/// A hub that answers requests for its version, and no other.
+/// Reads until the client closes the connection.
+fn drain(stream: &mut TcpStream) {
+    while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
+}
+
+/// A hub that answers only requests for its version.
 pub fn silent_hub(folder: &Folder) -> String {
     hub(folder, |mut stream| {
         let mut request = [0; 4096];
@@ -52,13 +57,23 @@ pub fn silent_hub(folder: &Folder) -> String {
             let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
             let _ = write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         }
-        // Until the client closes the connection.
-        while stream.read(&mut request).is_ok_and(|read| read > 0) {}
+        drain(&mut stream);
     })
 }
 
+/// A run that cannot reach the hub ends within 30 s, and prints these parts.
+fn ends_soon(kubeconfig: &str, flags: &str, parts: &[&str]) -> String {
+    let clock = Clock::system();
+    let start = clock.now();
+    let run = format!("run --kubeconfig {kubeconfig} --request-timeout 1s {flags}");
+    let printed = expect_output(4, run, parts);
+    let seconds = clock.now().duration_since(start).as_secs();
+    assert!(seconds < 30, "{seconds} s: {printed}");
+    printed
+}
+
 #[test]
-fn an_answer_without_an_end_is_given_up_and_reported() {
+fn endless_answer_is_given_up_and_reported() {
     let long = "Content-Length: 100000\r\n\r\n";
     for (head, piece) in [
         ("200 OK\r\n", "X-More: yes\r\n"),
@@ -81,13 +96,7 @@ fn an_answer_without_an_end_is_given_up_and_reported() {
             // Until the client closes the connection.
             while !matches!(stream.read(&mut [0]), Ok(0)) && stream.write_all(piece.as_bytes()).is_ok() {}
         });
-        let clock = Clock::system();
-        let start = clock.now();
-        let json = folder.flag("json");
-        let run = format!("run --kubeconfig {kubeconfig} --request-timeout 1s --json {json}");
-        expect(4, run);
-        let seconds = clock.now().duration_since(start).as_secs();
-        assert!(seconds < 30, "{piece:?}: {seconds} s");
+        ends_soon(&kubeconfig, &format!("--json {}", folder.flag("json")), &[]);
         assert_eq!(folder.json("json")["decision"], "inconclusive", "{piece:?}");
         // A few compressed bytes may unpack to many.
         assert!(!asks_for_compression.load(Ordering::Relaxed));
@@ -95,18 +104,18 @@ fn an_answer_without_an_end_is_given_up_and_reported() {
 }
 
 #[test]
-fn a_hub_gets_as_much_time_as_the_flag_says() {
+fn hub_gets_as_much_time_as_the_flag_says() {
     let folder = Folder::new();
-    let run = format!("run --kubeconfig {}", silent_hub(&folder));
+    let kubeconfig = silent_hub(&folder);
     let advice = "or give a slow hub more time with --request-timeout";
-    let parts = ["no answer came for 1 s", advice];
-    expect_output(4, format!("{run} --request-timeout 1s"), &parts);
+    ends_soon(&kubeconfig, "", &["no answer came for 1 s", advice]);
     let config = folder.config("requestTimeout: 2s");
-    expect_output(4, format!("{run} --config {config}"), &["no answer came for 2 s"]);
+    let run = format!("run --kubeconfig {kubeconfig} --config {config}");
+    expect_output(4, run, &["no answer came for 2 s"]);
 }
 
 #[test]
-fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
+fn unreachable_hub_is_one_message_and_leaves_reports() {
     let folder = Folder::new();
     let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
     let run = "run --kubeconfig unreachable.kubeconfig";
@@ -145,7 +154,7 @@ fn expired() -> Identity {
     }
 }
 
-/// A version in few bytes that unpack to many, though the client has not asked for that.
+/// A version in few bytes that unpack to many, although the client does not ask for compression.
 fn compressed() -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     let version = r#"{"gitVersion": "v1.36.1"}"#.to_owned() + &" ".repeat(4 << 20);
@@ -156,9 +165,9 @@ fn compressed() -> Vec<u8> {
     [head.into_bytes(), body].concat()
 }
 
-/// What goes wrong with TLS and with heads and encodings of answers, and what is then said.
+/// Errors of TLS, and of heads and encodings of answers.
 #[test]
-fn a_hub_that_breaks_tls_or_http_is_reported_and_sees_no_verdict() {
+fn hub_that_breaks_tls_or_http_is_reported() {
     let identity = |host: &str| Identity::new("hub", &[host]).expect("a certificate");
     let other = Identity::new("other", &[HOST]).expect("a certificate");
     let of_unknown_ca = Identity {
@@ -167,29 +176,23 @@ fn a_hub_that_breaks_tls_or_http_is_reported_and_sees_no_verdict() {
     };
     let ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec();
     let long = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(1 << 20)).into_bytes();
+    let unreadable = "the answer to /version cannot be read";
     for (identity, answer, part) in [
         (expired(), Some(ok.clone()), "expired"),
         (identity("other.example"), Some(ok.clone()), "not valid for name"),
         (of_unknown_ca, Some(ok), "UnknownIssuer"),
         (identity(HOST), None, "no answer came for 1 s"),
         (identity(HOST), Some(long), "too large"),
-        (
-            identity(HOST),
-            Some(compressed()),
-            "the answer to /version cannot be read",
-        ),
+        (identity(HOST), Some(compressed()), unreadable),
     ] {
         let config = Arc::new(identity.config);
         let port = listen(move |mut stream| {
-            let mut request = [0; 4096];
             let Some(answer) = &answer else {
-                // Until the client closes the connection.
-                while stream.read(&mut request).is_ok_and(|read| read > 0) {}
-                return;
+                return drain(&mut stream);
             };
             let server = ServerConnection::new(Arc::clone(&config)).expect("a server");
             let mut stream = StreamOwned::new(server, stream);
-            while stream.read(&mut request).is_ok_and(|read| read > 0) {
+            while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
                 let _ = stream.write_all(answer);
             }
         });
@@ -197,18 +200,13 @@ fn a_hub_that_breaks_tls_or_http_is_reported_and_sees_no_verdict() {
         let ca = BASE64_STANDARD.encode(&identity.ca);
         let cluster = format!("server: 'https://{HOST}:{port}', certificate-authority-data: {ca}");
         let kubeconfig = folder.kubeconfig_with(&cluster, "token: a-CANARY");
-        let clock = Clock::system();
-        let start = clock.now();
-        let run = format!("run --kubeconfig {kubeconfig} --request-timeout 1s");
         let is_insecure = ["expired", "not valid for name", "UnknownIssuer"].contains(&part);
-        let fault = if is_insecure {
+        let error = if is_insecure {
             "securely"
         } else {
             "failed to reach the hub"
         };
-        let printed = expect_output(4, run, &[fault, part]);
+        let printed = ends_soon(&kubeconfig, "", &[error, part]);
         assert!(!printed.contains("CANARY"), "{printed}");
-        let seconds = clock.now().duration_since(start).as_secs();
-        assert!(seconds < 30, "{part}: {seconds} s");
     }
 }

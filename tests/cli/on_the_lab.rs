@@ -59,7 +59,7 @@ fn evidence_of_the_lab_can_be_left_out() {
 }
 
 #[test]
-fn a_run_on_placements_requests_neither_secrets_nor_dry_runs() {
+fn run_on_placements_requests_neither_secrets_nor_dry_runs() {
     let folder = Folder::new();
     let record = folder.flag("evidence.jsonl");
     let run = format!("{LAB} reference --observe 0s --role scheduler --record {record}");
@@ -80,36 +80,26 @@ pub fn header_of(evidence: &str) -> Value {
 #[test]
 fn failures_of_the_first_list_are_printed_once() {
     let folder = Folder::new();
-    let waiver =
-        "rule: access/no-secrets, reason: known, link: 'https://issues.example/1', expires: 2099-01-01";
-    let waivers = folder.write("waivers.yaml", format!("waivers: [{{{waiver}}}]"));
+    let waivers = folder.waivers(&[("access/no-secrets", "expires: 2999-01-01")]);
     let waived = format!("reference=access/no-secrets --observe 5m --waivers {waivers} identity/");
+    let should_rule = "reference=version/well-formed --observe 5m --strict version/";
     let none = "no MUST rule fails; watching for 5m";
     let one = "1 MUST rule fails (access/no-secrets); watching for 5m";
     let two = "2 MUST rules fail (conditions/well-formed, access/no-secrets); watching for 1m 30s";
     let secrets = "reference=access/no-secrets";
+    let two_faults = format!("{secrets},conditions/well-formed --observe 90s");
     for (code, line, expected) in [
         (0, "reference --observe 5m access/", Some(none)),
         (1, &format!("{secrets} --observe 5m access/"), Some(one)),
-        (
-            1,
-            &format!("{secrets},conditions/well-formed --observe 90s"),
-            Some(two),
-        ),
+        (1, &two_faults, Some(two)),
         // A single snapshot.
         (1, &format!("{secrets} --observe 0s access/"), None),
         (0, &waived, Some(none)),
-        // A SHOULD rule.
-        (
-            1,
-            "reference=version/well-formed --observe 5m --strict version/",
-            Some(none),
-        ),
+        (1, should_rule, Some(none)),
     ] {
         let printed = expect(code, format!("{LAB} {line} --driver none"));
-        let lines = printed
-            .lines()
-            .filter_map(|line| line.strip_prefix("at first sight: "));
+        let lines = printed.lines();
+        let lines = lines.filter_map(|line| line.strip_prefix("at first sight: "));
         assert_eq!(lines.collect::<Vec<_>>(), Vec::from_iter(expected), "{line}");
     }
 }
@@ -118,15 +108,12 @@ const UNLABELED: &str = "run --hub lab --manager reference=identity/manager-labe
                          identity/manager-label-present --observe 1m";
 
 #[test]
-fn a_short_run_over_new_and_wrong_profiles_does_not_pass() {
+fn short_run_on_new_and_wrong_profiles_does_not_pass() {
     let folder = Folder::new();
     let [record, first, again] = ["evidence", "first.json", "again.json"].map(|name| folder.flag(name));
     let run = format!("{UNLABELED} --record {record} --json {first}");
-    expect_output(
-        1,
-        run,
-        &["watched for 1m and ", " s more for 1 profile to settle"],
-    );
+    let settled = " s more for 1 profile to settle";
+    expect_output(1, run, &["watched for 1m and ", settled]);
     let open = expect_output(3, format!("{UNLABELED} --settle 0s"), &["a violation at the end"]);
     assert!(!open.contains("to settle"), "{open}");
     // The evidence has what came after the window.

@@ -55,7 +55,7 @@ fn outputs_are_checked_before_anything_else() {
 }
 
 #[test]
-fn an_input_that_cannot_be_read_replaces_an_earlier_report() {
+fn unreadable_input_replaces_an_earlier_report() {
     let folder = Folder::new();
     let junit = folder.write("junit.xml", "<old/>");
     let run = format!("run --from missing.yaml --junit {junit}");
@@ -76,7 +76,7 @@ fn evidence_may_go_to_standard_output() {
 }
 
 #[test]
-fn a_closed_pipe_is_not_a_failure() {
+fn broken_pipe_exits_zero() {
     let folder = Folder::new();
     let json = folder.flag("report.json");
     let mut run = command(format!("run --from conforming.yaml --json {json}"))
@@ -91,16 +91,13 @@ fn a_closed_pipe_is_not_a_failure() {
 }
 
 #[test]
-fn a_full_disk_costs_one_report_and_is_reported() {
+fn full_disk_is_reported_and_other_reports_are_written() {
     let folder = folder_with_dump();
     let outputs = "--markdown /dev/full --json report.json --junit /dev/full --badge badge.svg";
     let done = call_in(&folder, &format!("run --from dump.yaml {outputs}"));
     assert_eq!(done.code, Some(4), "{}", done.err);
-    let parts = [
-        "error: failed to write --markdown /dev/full: ",
-        "error: failed to write --junit /dev/full: ",
-        "No space left",
-    ];
+    let failures = ["--markdown", "--junit"].map(|flag| format!("failed to write {flag} /dev/full: "));
+    let parts = [&*failures[0], &failures[1], "No space left"];
     assert_contains(&done.err, &parts);
     assert_contains(&done.out, &["no violation found: "]);
     for name in ["report.json", "badge.svg"] {
@@ -123,7 +120,7 @@ fn verdicts_that_cannot_be_printed_are_a_failure() {
 }
 
 #[test]
-fn a_link_stays_a_link_even_to_a_file_that_does_not_exist_yet() {
+fn link_to_a_missing_file_stays_a_link() {
     let folder = folder_with_dump();
     fs::create_dir(folder.path("reports")).expect("created");
     symlink("reports/new.json", folder.path("latest.json")).expect("linked");
@@ -135,7 +132,7 @@ fn a_link_stays_a_link_even_to_a_file_that_does_not_exist_yet() {
 }
 
 #[test]
-fn the_summary_of_a_step_is_appended_to_and_other_files_are_replaced() {
+fn step_summary_is_appended_to_and_other_files_are_replaced() {
     let folder = folder_with_dump();
     // The runner creates an empty one.
     folder.write("summary.md", "");
@@ -187,15 +184,10 @@ fn hostile_text_is_harmless_on_both_streams() {
 
 /// Paths come from the author of a pull request.
 #[test]
-fn a_hostile_path_is_harmless_in_an_error() {
-    for path in [
-        "a\n::error::b",
-        "a\r::warning::b",
-        "a\u{1b}[31mb",
-        "a\u{202e}b",
-        "a\u{7}b",
-    ] {
-        let done = done(command("run").args(["--from", path]));
+fn hostile_path_is_harmless_in_an_error() {
+    for text in ["\n::error::", "\r::warning::", "\u{1b}[31m", "\u{202e}", "\u{7}"] {
+        let path = format!("a{text}b");
+        let done = done(command("run").args(["--from", &path]));
         assert_eq!(done.code, Some(2), "{path:?}: {}", done.err);
         let harms = |char: char| char.is_control() || char == '\u{202e}';
         for line in done.err.lines() {

@@ -1,4 +1,4 @@
-//! The JSON Schemas: they are published, hold for what is written, and refuse invalid files.
+//! The JSON Schemas: they are published, valid files fit them, and invalid files do not.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,9 @@ use super::{docs::assert_published, *};
 
 fn names() -> Vec<String> {
     let printed = call("schema nonsense").err;
-    let list = printed
-        .split_once("[possible values: ")
-        .and_then(|(_, rest)| rest.split_once(']'));
-    let list = list.expect("clap names them");
-    list.0.split(", ").map(str::to_owned).collect()
+    let (_, list) = printed.split_once("[possible values: ").expect("clap lists them");
+    let (list, _) = list.split_once(']').expect("its end");
+    list.split(", ").map(str::to_owned).collect()
 }
 
 fn schema(name: &str) -> Value {

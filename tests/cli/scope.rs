@@ -1,4 +1,4 @@
-//! What a run is limited to: names that the hub does not have, and what a narrowed run may claim.
+//! The scope of a run: names that the hub does not have, and the decision of a narrowed run.
 
 use super::{on_the_lab::header_of, *};
 
@@ -16,7 +16,7 @@ const WITHOUT_OBJECTS: &str = "
 ";
 
 #[test]
-fn a_scope_without_objects_is_refused() {
+fn scope_without_objects_is_refused() {
     for row in table(WITHOUT_OBJECTS) {
         refused(format!("{LAB} {}", row[0]), &[row[1], "--wait"]);
     }
@@ -24,7 +24,7 @@ fn a_scope_without_objects_is_refused() {
 }
 
 #[test]
-fn the_evidence_keeps_agents_and_the_expected_number_of_profiles() {
+fn evidence_keeps_agents_and_the_expected_number_of_profiles() {
     let folder = Folder::new();
     let (record, again) = (folder.flag("evidence.jsonl"), folder.flag("again.jsonl"));
     let flags = "--cluster-manager-agent hub --cluster-manager-agent agent --expect-profiles 3";
@@ -43,14 +43,11 @@ fn the_evidence_keeps_agents_and_the_expected_number_of_profiles() {
 }
 
 #[test]
-fn a_configuration_may_serve_runs_of_either_role() {
+fn configuration_serves_runs_of_either_role() {
     let folder = Folder::new();
     let config = folder.config("schedulerUser: reader");
     let run = format!("{LAB} --config {config} --driver none version/");
-    let parts = [
-        "ignoring `schedulerUser` of",
-        "it applies only to --role scheduler",
-    ];
+    let parts = ["ignoring `schedulerUser` of", "only to --role scheduler"];
     expect_output(0, run, &parts);
     folder.config("schedulerUser: reader\nrole: [manager, scheduler]");
     let shown = format!("run --config {config} --print-config");
@@ -58,7 +55,7 @@ fn a_configuration_may_serve_runs_of_either_role() {
 }
 
 #[test]
-fn a_narrowed_run_never_calls_itself_conformant() {
+fn narrowed_run_is_never_conformant() {
     let folder = Folder::new();
     let run = "run --from conforming.yaml version/";
     let formats = report::FORMATS.iter().map(|format| format.name());
@@ -80,13 +77,13 @@ fn a_narrowed_run_never_calls_itself_conformant() {
             assert!(!text.contains(claim), "{name}: {text}");
         }
     }
-    // A filter that leaves out nothing narrows nothing.
+    // A filter that matches all rules does not narrow a run.
     assert!(!expect(0, "run --from conforming.yaml /").contains("were not selected"));
 }
 
 /// The violation may be in another namespace.
 #[test]
-fn a_run_of_some_namespaces_never_calls_itself_conformant() {
+fn run_of_some_namespaces_is_never_conformant() {
     let folder = Folder::new();
     let json = folder.flag("report.json");
     let lab = "run --hub lab --manager reference=identity/name-unique --driver none";

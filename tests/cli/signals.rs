@@ -47,7 +47,7 @@ fn wait_for(output: &mut impl BufRead, part: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_ended_early_leaves_reports_that_say_so() {
+async fn interrupted_run_leaves_partial_reports() {
     for name in ["-INT", "-TERM"] {
         let (output, folder) = with_lab(move |folder| {
             let (child, mut stderr) = start(folder, "");
@@ -80,7 +80,7 @@ async fn a_run_that_is_ended_early_leaves_reports_that_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_signal_ends_a_run_immediately() {
+async fn second_signal_ends_a_run_immediately() {
     let (output, folder) = with_lab(|folder| {
         let pipe = folder.flag("joined");
         let status = Command::new("mkfifo").arg(&pipe).status();
@@ -113,7 +113,7 @@ async fn a_second_signal_ends_a_run_immediately() {
 }
 
 #[test]
-fn a_run_that_is_ended_before_the_hub_has_answered_is_cut_short() {
+fn run_that_is_interrupted_before_the_first_answer_is_inconclusive() {
     let folder = Folder::new();
     let silent = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     folder.kubeconfig(silent.local_addr().expect("an address").port());
@@ -132,7 +132,7 @@ fn a_run_that_is_ended_before_the_hub_has_answered_is_cut_short() {
 }
 
 #[test]
-fn a_hub_is_served_until_a_signal_comes() {
+fn hub_is_served_until_a_signal() {
     let folder = Folder::new();
     let (kubeconfig, members) = (folder.flag("hub.kubeconfig"), folder.flag("members"));
     let flags = format!("--kubeconfig-out {kubeconfig} --members lisbon,oslo --members-out {members}");
@@ -142,12 +142,11 @@ fn a_hub_is_served_until_a_signal_comes() {
         .expect("the command runs");
     let mut stdout = BufReader::new(hub.stdout.take().expect("a pipe"));
     wait_for(&mut stdout, "serving https://127.0.0.1:");
-    for name in [
-        "hub.kubeconfig",
-        "members/lisbon.kubeconfig",
-        "members/oslo.kubeconfig",
-    ] {
-        let mode = fs::metadata(folder.path(name)).expect(name).permissions().mode();
+    for name in ["hub", "members/lisbon", "members/oslo"].map(|name| format!("{name}.kubeconfig")) {
+        let mode = fs::metadata(folder.path(&name))
+            .expect(&name)
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o077, 0, "{name} is readable for other users");
     }
     // Its manager may have just begun.

@@ -38,7 +38,6 @@ pub fn trials(args: &Arguments) -> Vec<Trial> {
     trials
 }
 
-/// How many members of the reference manager are joined at the end.
 const EXPECTED_PROFILES: [&str; 2] = ["--expect-profiles", "19"];
 
 /// Each rule passes, except those whose evidence is missing; also without the audit log, which most hubs do not give.
@@ -93,7 +92,7 @@ fn expect_reported(report: &Value, verdicts: &Verdicts) -> Result<(), Failed> {
         let reported = &verdict_of(report, id)["verdict"];
         if *reported != serde_json::json!(verdict) {
             return fail(format!(
-                "{id} is {verdict:?} by the evidence, and {reported:?} in the report"
+                "{id}: {verdict:?} by the evidence, reported {reported:?}"
             ));
         }
     }

@@ -27,14 +27,8 @@ use crate::{
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial(
-            "k3s::without_an_engine_it_says_what_to_do",
-            without_an_engine_it_says_what_to_do,
-        ),
-        trial(
-            "k3s::a_start_that_fails_leaves_nothing",
-            a_start_that_fails_leaves_nothing,
-        ),
+        trial("k3s::without_an_engine_it_says_what_to_do", without_an_engine),
+        trial("k3s::a_start_that_fails_leaves_nothing", start_that_fails),
         // They count the containers of the engine, so they are one trial.
         Trial::ignorable_test("k3s::on_an_engine_nothing_is_left", || match Engine::find() {
             Ok(engine) => {
@@ -61,7 +55,7 @@ fn command(folder: &Folder, host: &str, line: &str) -> Command {
 const RUN: &str = "run --hub k3s --manager reference --observe 2s --settle 0s --json report.json";
 const WITHOUT_AN_ENGINE: &str = "failed to reach a container engine at";
 
-fn without_an_engine_it_says_what_to_do() {
+fn without_an_engine() {
     let folder = Folder::new();
     for host in [
         format!("unix://{}", folder.flag("docker.sock")).as_str(),
@@ -72,7 +66,7 @@ fn without_an_engine_it_says_what_to_do() {
             let done = done(&mut command(&folder, host, line));
             assert_eq!(done.code, Some(4), "{}", done.err);
             assert_contains(&done.err, &[WITHOUT_AN_ENGINE, "start Docker", "DOCKER_HOST"]);
-            assert!(!(done.out + &done.err).contains("CANARY"));
+            assert!(!done.printed().contains("CANARY"));
         }
     }
     let mut by_tls = command(&folder, "tcp://127.0.0.1:1", RUN);
@@ -85,7 +79,7 @@ fn without_an_engine_it_says_what_to_do() {
 }
 
 /// An engine that creates a container and refuses to start it.
-fn a_start_that_fails_leaves_nothing() {
+fn start_that_fails() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let host = format!("tcp://{}", listener.local_addr().expect("an address"));
     let (removals, removed) = std::sync::mpsc::channel();
@@ -151,11 +145,11 @@ impl Engine {
 
     fn a_run_judges_and_leaves_nothing(&self) {
         let folder = Folder::new();
-        let Done { code, out, err } = done(&mut command(&folder, &self.host, RUN));
-        let printed = out + &err;
+        let run = done(&mut command(&folder, &self.host, RUN));
+        let printed = run.printed();
         // In so short a time the manager does not do everything.
-        assert!(matches!(code, Some(0 | 3)), "{printed}");
-        // It was fetched from the container.
+        assert!(matches!(run.code, Some(0 | 3)), "{printed}");
+        // The log was fetched from the container.
         assert_contains(&printed, &["judged from the audit log"]);
         let report = folder.json("report.json");
         let has = |verdict: &str| verdicts(&report).any(|rule| rule["verdict"] == verdict);
@@ -195,9 +189,8 @@ impl Engine {
         assert!(line.starts_with("serving https://127.0.0.1:"), "{line}");
         let run = "run --observe 0s --kubeconfig hub.kubeconfig";
         let judged = done(&mut command(&folder, "unix:///nonexistent", run));
-        // The API is there.
-        let error = "there is no ClusterProfile to examine";
-        assert_contains(&(judged.out + &judged.err), &[error]);
+        // The API is served.
+        assert_contains(&judged.printed(), &["there is no ClusterProfile to examine"]);
         signal(&hub, "-INT");
         assert_eq!(hub.wait().expect("it ends").code(), Some(0));
         assert_eq!(self.containers(), [""; 0]);

@@ -1,6 +1,6 @@
 //! The admission policy in `docs/examples` on a real API server.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, process::Output, time::Duration};
 
 use envtest::Assets;
 use lab::hub::{Hub, envtest_options};
@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    real::cluster::run_kubectl,
-    trials::{assets_or_reason, trial_with},
+    command,
+    real::cluster::Cluster,
+    trials::{assets_or_reason, async_trial_with},
 };
 
 const POLICY: &str = concat!(
@@ -26,30 +27,25 @@ const DIFFERS: &str = "label x-k8s.io/cluster-manager differs from spec.clusterM
 const ENFORCED: Duration = Duration::from_secs(60);
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial_with(
-        "real::admission::the_example_policy_denies_bad_manager_labels",
-        assets_or_reason,
-        |assets| {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
-            runtime.block_on(denies_bad_manager_labels(&assets));
-        },
-    )]
+    let name = "real::admission::the_example_policy_denies_bad_manager_labels";
+    let trial = async_trial_with(name, assets_or_reason, denies_bad_manager_labels);
+    vec![trial]
 }
 
-async fn denies_bad_manager_labels(assets: &Assets) {
-    let hub = Hub::envtest(assets, envtest_options()).await.unwrap();
+async fn denies_bad_manager_labels(assets: Assets) {
+    let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let envtest = hub.as_envtest().unwrap();
-    let kubectl = Kubectl {
-        program: assets.kubectl().unwrap(),
+    let kubectl = Cluster {
+        kubectl: assets.kubectl().unwrap(),
         kubeconfig: envtest.folder().join("kubeconfig"),
     };
     fs::write(&kubectl.kubeconfig, envtest.kubeconfig("conformance")).unwrap();
     for line in ["create namespace fleet", &format!("apply --filename {POLICY}")] {
-        assert_eq!(kubectl.call(line, ""), Ok(()), "{line}");
+        kubectl.kubectl(line);
     }
     let bad = profile("v1alpha1", "bad", "m", None);
     let enforced = async {
-        while kubectl.create(&bad, true).is_ok() {
+        while create(&kubectl, &bad, true).is_ok() {
             sleep(Duration::from_millis(250)).await;
         }
     };
@@ -63,15 +59,15 @@ async fn denies_bad_manager_labels(assets: &Assets) {
             (Some("other"), Some(DIFFERS)),
         ] {
             let profile = profile(version, &format!("a-{version}"), "m", label);
-            assert_answer(&kubectl.create(&profile, true), denied);
+            assert_answer(&create(&kubectl, &profile, true), denied);
         }
     }
     // The definition of v1alpha2 denies such a name itself.
     let unusable = profile("v1alpha1", "b", "not usable", Some("m"));
-    assert_answer(&kubectl.create(&unusable, true), Some(UNUSABLE));
+    assert_answer(&create(&kubectl, &unusable, true), Some(UNUSABLE));
 
     let valid = profile("v1alpha1", "a", "m", Some("m"));
-    assert_answer(&kubectl.create(&valid, false), None);
+    assert_answer(&create(&kubectl, &valid, false), None);
     for (change, denied) in [
         (json!("other"), Some(DIFFERS)),
         (Value::Null, Some(MISSING)),
@@ -79,7 +75,7 @@ async fn denies_bad_manager_labels(assets: &Assets) {
     ] {
         let patch = json!({"metadata": {"labels": {LABEL: change}}}).to_string();
         let patch = format!("patch clusterprofile a --namespace fleet --type=merge --patch {patch}");
-        assert_answer(&kubectl.call(&patch, ""), denied);
+        assert_answer(&answer(&kubectl.output(patch)), denied);
     }
     hub.stop().await.unwrap();
 }
@@ -94,36 +90,20 @@ fn assert_answer(answer: &Result<(), String>, denied: Option<&str>) {
 }
 
 fn profile(version: &str, name: &str, manager: &str, label: Option<&str>) -> Value {
-    let mut profile = json!({
-        "apiVersion": format!("multicluster.x-k8s.io/{version}"),
-        "kind": "ClusterProfile",
-        "metadata": {"name": name, "namespace": "fleet"},
-        "spec": {"clusterManager": {"name": manager}},
-    });
-    if let Some(label) = label {
-        profile["metadata"]["labels"] = json!({LABEL: label});
-    }
+    let mut profile = command::profile("fleet", name, manager);
+    profile["apiVersion"] = format!("multicluster.x-k8s.io/{version}").into();
+    profile["metadata"]["labels"] = label.map_or(json!({}), |label| json!({LABEL: label}));
     profile
 }
 
-struct Kubectl {
-    program: PathBuf,
-    kubeconfig: PathBuf,
+/// Creates an object. Returns the message if it is denied.
+fn create(kubectl: &Cluster, object: &Value, is_dry_run: bool) -> Result<(), String> {
+    let flags = if is_dry_run { "--dry-run=server" } else { "" };
+    let create = format!("create --filename - {flags}");
+    answer(&kubectl.output_with(create, &object.to_string()))
 }
 
-impl Kubectl {
-    fn call(&self, line: &str, input: &str) -> Result<(), String> {
-        let output = run_kubectl(&self.program, &self.kubeconfig, line, input);
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.success() {
-            Ok(())
-        } else {
-            Err(message)
-        }
-    }
-
-    fn create(&self, object: &Value, dry_run: bool) -> Result<(), String> {
-        let flags = if dry_run { "--dry-run=server" } else { "" };
-        self.call(&format!("create --filename - {flags}"), &object.to_string())
-    }
+fn answer(output: &Output) -> Result<(), String> {
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    output.status.success().then_some(()).ok_or(message)
 }

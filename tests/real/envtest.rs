@@ -15,57 +15,43 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::{
-    command::{Done, assert_contains, call},
+    command::{assert_contains, call, in_background},
     send::send,
-    trials::{assets_or_reason, trial_with},
+    trials::{assets_or_reason, async_trial_with},
 };
 
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("the_audit_log_has_no_secret", the_audit_log_has_no_secret),
-        trial(
-            "a_run_and_the_doctor_store_nothing",
-            a_run_and_the_doctor_store_nothing,
-        ),
-        trial(
-            "the_scheduler_publishes_on_a_real_hub",
-            the_scheduler_publishes_on_a_real_hub,
-        ),
+        trial("a_run_and_the_doctor_store_nothing", nothing_is_stored),
+        trial("the_scheduler_publishes_on_a_real_hub", the_scheduler_publishes),
     ]
 }
 
 fn trial<F: Future<Output = ()> + 'static>(name: &str, test: fn(Assets) -> F) -> Trial {
-    trial_with(
-        format!("real::envtest::{name}"),
-        assets_or_reason,
-        move |assets| {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
-            runtime.block_on(test(assets));
-        },
-    )
+    async_trial_with(format!("real::envtest::{name}"), assets_or_reason, test)
 }
 
 async fn the_audit_log_has_no_secret(assets: Assets) {
     let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let client = hub.connection.client.clone();
     let namespace = json!({"metadata": {"name": "fleet"}});
-    let namespaces = "/api/v1/namespaces";
-    send(&client, Method::POST, namespaces, Some(namespace))
-        .await
-        .unwrap();
     let secret = json!({"metadata": {"name": "credentials"}, "stringData": {"Config": "a-canary"}});
-    let secrets = "/api/v1/namespaces/fleet/secrets";
-    send(&client, Method::POST, secrets, Some(secret)).await.unwrap();
+    for (path, object) in [
+        ("/api/v1/namespaces", namespace),
+        ("/api/v1/namespaces/fleet/secrets", secret),
+    ] {
+        send(&client, Method::POST, path, Some(object)).await.unwrap();
+    }
 
-    let log = hub.as_envtest().unwrap().audit_log();
-    let text = fs::read_to_string(&log).unwrap();
+    let text = fs::read_to_string(hub.as_envtest().unwrap().audit_log()).unwrap();
     let has_secret = text.contains("a-canary") || text.contains("YS1jYW5hcn");
     assert!(!has_secret, "the log has the secret");
     let created = |resource: &str, name: &str| {
-        let mut events = events_of_runner(&log).into_iter();
+        let mut events = events_of_runner(&text).into_iter();
         let event = events.find(|event| {
             let object = &event["objectRef"];
-            // A name that comes in the body alone is not in the reference.
+            // A name that is only in the body is not in the reference.
             let named = object["name"] == name || event["requestObject"]["metadata"]["name"] == name;
             named && object["resource"] == resource && event["verb"] == "create"
         });
@@ -76,19 +62,18 @@ async fn the_audit_log_has_no_secret(assets: Assets) {
     hub.stop().await.unwrap();
 }
 
-/// The events of the user who runs the suite.
-fn events_of_runner(log: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(log).unwrap();
-    let events = text
+/// The events of the user who runs the suite, from the text of an audit log.
+pub fn events_of_runner(log: &str) -> Vec<Value> {
+    let events = log
         .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        .map(|line| serde_json::from_str::<Value>(line).expect("an event"));
     events
         .filter(|event| event["user"]["username"] == "conformance")
         .collect()
 }
 
-/// By default the command stores nothing, though it may do everything: the hub's audit log says so.
-async fn a_run_and_the_doctor_store_nothing(assets: Assets) {
+/// By default the command stores nothing, though it has all permissions. The hub's audit log shows it.
+async fn nothing_is_stored(assets: Assets) {
     let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let envtest = hub.as_envtest().unwrap();
     let manager = hub.client_as("reference-manager", "reference-manager").unwrap();
@@ -102,8 +87,9 @@ async fn a_run_and_the_doctor_store_nothing(assets: Assets) {
 
     // The hub itself was prepared by `admin`.
     let flags = "--observe 2s --settle 0s --feature consumer-secrets -v";
-    let done = call_in_background(format!("run {flags} --kubeconfig {kubeconfig}")).await;
-    let printed = done.out + &done.err;
+    let line = format!("run {flags} --kubeconfig {kubeconfig}");
+    let done = in_background(move || call(line)).await;
+    let printed = done.printed();
     assert!(printed.contains("identity/manager-immutable"), "{printed}");
     assert!(matches!(done.code, Some(0 | 1 | 3)), "{printed}");
     let requests = requests_of_runner(&log);
@@ -121,9 +107,9 @@ async fn a_run_and_the_doctor_store_nothing(assets: Assets) {
     assert!(requests.iter().any(is_dry), "no dry run: {printed}");
     assert_eq!(everything(&manager).await, before);
 
-    // The doctor knows a real API server's answers: who asks, what is allowed, and which CRD is served.
+    // The doctor understands a real API server: the user, the permissions, and the CRD.
     let flags = format!("--kubeconfig {kubeconfig} --audit-log {}", log.display());
-    let done = call_in_background(format!("doctor --format json {flags}")).await;
+    let done = in_background(move || call(format!("doctor --format json {flags}"))).await;
     let diagnosis: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(done.code, Some(0), "{diagnosis:#}");
     assert_eq!(diagnosis["hub"]["user"], "conformance");
@@ -141,21 +127,15 @@ async fn a_run_and_the_doctor_store_nothing(assets: Assets) {
     hub.stop().await.unwrap();
 }
 
-async fn call_in_background(line: String) -> Done {
-    tokio::task::spawn_blocking(move || call(line)).await.unwrap()
-}
-
-/// Verb and URI of the requests of the user who runs the suite.
 fn requests_of_runner(log: &Path) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let events = events_of_runner(log).into_iter();
-    events
-        .map(|event| (text(&event["verb"]), text(&event["requestURI"])))
-        .collect()
+    let events = events_of_runner(&fs::read_to_string(log).unwrap()).into_iter();
+    let request = |event: Value| (text(&event["verb"]), text(&event["requestURI"]));
+    events.map(request).collect()
 }
 
-/// The reference scheduler needs nothing that only the lab's hub does, and a second start writes nothing.
-async fn the_scheduler_publishes_on_a_real_hub(assets: Assets) {
+/// The reference scheduler needs only a real API server, and a second start writes nothing.
+async fn the_scheduler_publishes(assets: Assets) {
     let hub = Hub::envtest_with(&assets, envtest_options(), &hub_definitions(&[]))
         .await
         .unwrap();
@@ -188,7 +168,7 @@ async fn the_scheduler_publishes_on_a_real_hub(assets: Assets) {
     hub.stop().await.unwrap();
 }
 
-/// Names and versions of all objects that the suite looks at.
+/// Names and versions of all objects that the suite reads.
 async fn everything(client: &Client) -> Vec<String> {
     let mut found = Vec::new();
     for path in [

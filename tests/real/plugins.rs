@@ -14,9 +14,9 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
-    command::{Folder, command, done, verdict_of},
+    command::{Folder, command, done, profile, verdict_of},
     send::send,
-    trials::{assets_or_reason, trial_with},
+    trials::{assets_or_reason, async_trial_with},
 };
 
 /// Names the folder of the plugins, as `ci/plugins/build` prints it.
@@ -29,14 +29,9 @@ const SECRETREADER: &str = "secretreader";
 const KUBECONFIG_READER: &str = "kubeconfig-secretreader";
 
 pub fn trials() -> Vec<Trial> {
-    vec![trial_with(
-        "real::plugins::what_plugins_yield_is_judged",
-        || Ok((assets_or_reason()?, plugins_or_reason()?)),
-        |(assets, plugins)| {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
-            runtime.block_on(what_plugins_yield_is_judged(&assets, &plugins));
-        },
-    )]
+    let find = || Ok((assets_or_reason()?, plugins_or_reason()?));
+    let name = "real::plugins::what_plugins_yield_is_judged";
+    vec![async_trial_with(name, find, what_plugins_yield_is_judged)]
 }
 
 /// The folder of the plugins, or why tests that need them have to be ignored.
@@ -50,7 +45,7 @@ fn plugins_or_reason() -> Result<PathBuf, String> {
     }
 }
 
-/// A hub whose profiles lead to one member, and the folder of the files that a run is given.
+/// A hub whose profiles lead to one member, and the folder of a run's files.
 struct World {
     hub: Client,
     folder: Folder,
@@ -60,8 +55,8 @@ struct World {
     credentials: Vec<String>,
 }
 
-async fn what_plugins_yield_is_judged(assets: &Assets, plugins: &Path) {
-    let [hub, member] = [start(assets).await, start(assets).await];
+async fn what_plugins_yield_is_judged((assets, plugins): (Assets, PathBuf)) {
+    let [hub, member] = [start(&assets).await, start(&assets).await];
     let member = member.as_envtest().expect("envtest");
     let kubeconfig: Value = read(&member.kubeconfig("viewer"));
     let token = kubeconfig["users"][0]["user"]["token"].as_str().expect("a token");
@@ -96,7 +91,7 @@ async fn what_plugins_yield_is_judged(assets: &Assets, plugins: &Path) {
 
     let real = |name: &str| json!({"command": plugins.join(name), "args": []});
     let judged = world.judge(&real(SECRETREADER), &real(KUBECONFIG_READER));
-    // Each profile whose plugin does not yield a credential that its member knows, and no other.
+    // Exactly the profiles whose plugin does not yield a credential that the member accepts.
     let expected = ["absent", "kubeconfig-absent", "kubeconfig-wrong", "wrong"];
     assert_eq!(judged, expected);
     // A plugin that hangs is ended, and one that prints garbage is reported; neither keeps the run from its end.
@@ -123,11 +118,7 @@ impl World {
     /// A profile whose only access provider has that configuration for its plugin.
     async fn profile(&self, name: &str, provider: &str, config: &Value) {
         let path = format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{NAMESPACE}/clusterprofiles");
-        let profile = json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-            "metadata": {"name": name, "labels": {"x-k8s.io/cluster-manager": "tester"}},
-            "spec": {"clusterManager": {"name": "tester"}},
-        });
+        let profile = profile(NAMESPACE, name, "tester");
         self.send(Method::POST, &path, profile).await;
         let mut cluster = self.cluster.clone();
         cluster["extensions"] = json!([{"name": "client.authentication.k8s.io/exec", "extension": config}]);
@@ -169,9 +160,8 @@ impl World {
         let created = Regex::new(r#""creationTimestamp":"[^"]*""#).expect("a pattern");
         let aged = created.replace_all(&evidence, r#""creationTimestamp":"2020-01-01T00:00:00Z""#);
         self.folder.write("evidence.jsonl", &*aged);
-        self.call(&format!(
-            "replay evidence.jsonl --exact {RULE} --json report.json"
-        ));
+        let replay = format!("replay evidence.jsonl --exact {RULE} --json report.json");
+        self.call(&replay);
         let report = self.folder.json("report.json");
         let verdict = verdict_of(&report, RULE);
         assert_eq!(verdict["examined"], 6, "{verdict:#}");

@@ -1,22 +1,21 @@
 //! The commands of the README work when copied: each of its shell blocks runs, on a hub of the lab with kubectl.
 //!
-//! Two words of a block are others here: a window of minutes is one of seconds, and `cargo run --` calls the binary that
-//! the tests were built with.
+//! Two things differ: a window of minutes is one of seconds, and `cargo run --` calls the binary under test.
 
 use std::{
-    fs,
+    env, fs,
     io::{BufRead, BufReader},
     os::unix::fs::{PermissionsExt, symlink},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
 use libtest_mimic::{Completion, Failed, Trial};
-use tempfile::TempDir;
 
-use crate::trials::assets_or_reason;
-
-const SUITE: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
+use crate::{
+    command::{BINARY, Folder},
+    trials::assets_or_reason,
+};
 
 pub fn trials() -> Vec<Trial> {
     let trials = (1..).zip(blocks()).map(|(number, block)| {
@@ -38,27 +37,28 @@ fn blocks() -> Vec<String> {
 }
 
 fn works(block: &str) -> Result<Completion, Failed> {
-    let place = Place::new()?;
+    let folder = folder_with_commands()?;
     let _hub = if block.contains("my-hub") || block.contains("kubectl") {
         match assets_or_reason() {
             Ok(assets) => {
                 let kubectl = assets.kubectl().ok_or("there is no kubectl")?;
-                symlink(kubectl, place.bin().join("kubectl"))?;
+                symlink(kubectl, folder.path("bin/kubectl"))?;
             }
             Err(reason) => return Ok(Completion::ignored_with(reason)),
         }
-        Some(Served::start(&place)?)
+        Some(Served::start(&folder)?)
     } else {
         None
     };
     let script = block.replace("--observe 10m", "--observe 2s");
+    let path = env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("bash");
     shell
         .args(["-o", "pipefail", "-c", &script])
-        .current_dir(place.0.path())
-        .env("PATH", place.path())
-        .env("KUBECONFIG", place.kubeconfig())
-        .env("HOME", place.0.path())
+        .current_dir(folder.path(""))
+        .env("PATH", format!("{}:{path}", folder.flag("bin")))
+        .env("KUBECONFIG", folder.path("kubeconfig"))
+        .env("HOME", folder.path(""))
         .env_remove("KUBERNETES_SERVICE_HOST")
         .stdin(Stdio::null());
     let done = shell.output()?;
@@ -71,43 +71,25 @@ fn works(block: &str) -> Result<Completion, Failed> {
     }
 }
 
-/// A folder to run in, with the commands that people have.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Result<Self, Failed> {
-        let place = Self(TempDir::new()?);
-        fs::create_dir(place.bin())?;
-        symlink(SUITE, place.bin().join("clusterprofile-conformance"))?;
-        let cargo = place.bin().join("cargo");
-        let script = "[ \"$1 $2\" = 'run --' ] && shift 2 && exec clusterprofile-conformance \"$@\"";
-        fs::write(&cargo, format!("#!/usr/bin/env bash\n{script}\n"))?;
-        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755))?;
-        Ok(place)
-    }
-
-    fn bin(&self) -> PathBuf {
-        self.0.path().join("bin")
-    }
-
-    fn path(&self) -> String {
-        let rest = std::env::var("PATH").unwrap_or_default();
-        format!("{}:{rest}", self.bin().display())
-    }
-
-    fn kubeconfig(&self) -> PathBuf {
-        self.0.path().join("kubeconfig")
-    }
+/// A folder to run in, with the commands of a user in `bin`.
+fn folder_with_commands() -> Result<Folder, Failed> {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("bin"))?;
+    symlink(BINARY, folder.path("bin/clusterprofile-conformance"))?;
+    let script = "[ \"$1 $2\" = 'run --' ] && shift 2 && exec clusterprofile-conformance \"$@\"";
+    let cargo = folder.write("bin/cargo", format!("#!/usr/bin/env bash\n{script}\n"));
+    fs::set_permissions(cargo, fs::Permissions::from_mode(0o755))?;
+    Ok(folder)
 }
 
 /// A hub with a manager, known as the context `my-hub`.
 struct Served(Child);
 
 impl Served {
-    fn start(place: &Place) -> Result<Self, Failed> {
-        let mut hub = Command::new(SUITE)
+    fn start(folder: &Folder) -> Result<Self, Failed> {
+        let mut hub = Command::new(BINARY)
             .args(["hub", "--manager", "reference", "--kubeconfig-out"])
-            .arg(place.kubeconfig())
+            .arg(folder.path("kubeconfig"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -115,9 +97,9 @@ impl Served {
         let out = hub.stdout.take().ok_or("no output")?;
         let served = Self(hub);
         BufReader::new(out).read_line(&mut String::new())?;
-        let renamed = Command::new(place.bin().join("kubectl"))
+        let renamed = Command::new(folder.path("bin/kubectl"))
             .args(["config", "rename-context", "lab", "my-hub", "--kubeconfig"])
-            .arg(place.kubeconfig())
+            .arg(folder.path("kubeconfig"))
             .output()?;
         if !renamed.status.success() {
             return Err(String::from_utf8_lossy(&renamed.stderr).into_owned().into());

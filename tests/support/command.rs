@@ -6,8 +6,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::task::spawn_blocking;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
 
@@ -17,8 +18,14 @@ pub struct Done {
     pub err: String,
 }
 
-/// The command in the folder of the dumps of `tests/cli`, without the environment of the user. A word with spaces is in
-/// single quotes.
+impl Done {
+    pub fn printed(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+}
+
+/// The command in the folder of the dumps, `tests/cli`, without the user's environment. A word with spaces is in single
+/// quotes.
 pub fn command(line: impl AsRef<str>) -> Command {
     let mut command = Command::new(BINARY);
     for (place, part) in line.as_ref().split('\'').enumerate() {
@@ -56,7 +63,7 @@ pub fn done(command: &mut Command) -> Done {
 #[track_caller]
 pub fn expect(code: i32, line: impl AsRef<str>) -> String {
     let done = call(&line);
-    let printed = done.out + &done.err;
+    let printed = done.printed();
     assert_eq!(done.code, Some(code), "{}\n{printed}", line.as_ref());
     printed
 }
@@ -115,7 +122,6 @@ pub fn signal(process: &Child, name: &str) {
     assert!(status.expect("kill runs").success());
 }
 
-/// A folder that is removed with this.
 pub struct Folder(pub TempDir);
 
 impl Folder {
@@ -148,10 +154,23 @@ impl Folder {
         self.kubeconfig_with(&format!("server: 'http://127.0.0.1:{port}'"), "")
     }
 
-    /// A kubeconfig with these fields of its cluster and of its user.
     pub fn kubeconfig_with(&self, cluster: &str, user: &str) -> String {
         self.write("kubeconfig", kubeconfig(cluster, user))
     }
+}
+
+/// Calls a function that blocks. Needs a runtime.
+pub async fn in_background<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
+    spawn_blocking(call).await.expect("no panic")
+}
+
+/// A ClusterProfile of this manager, without a status.
+pub fn profile(namespace: &str, name: &str, manager: &str) -> Value {
+    json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"x-k8s.io/cluster-manager": manager}},
+        "spec": {"displayName": name, "clusterManager": {"name": manager}},
+    })
 }
 
 /// A kubeconfig with these fields of its cluster and of its user.

@@ -26,9 +26,8 @@ pub fn observe(edition: Edition, fault: Option<&str>, is_driven: bool, flags: &[
     let [record, report] = ["evidence", "report.json"].map(|name| folder.flag(name));
     let edition = edition.name();
     let outputs = format!("--record {record} --json {report}");
-    let mut run = command(format!(
-        "run --hub lab --role {role} --edition {edition} {outputs}"
-    ));
+    let run = format!("run --hub lab --role {role} --edition {edition} {outputs}");
+    let mut run = command(run);
     let fault = fault.map(|fault| format!("={fault}")).unwrap_or_default();
     run.args(["--manager", &format!("reference{fault}")]);
     run.args(match (role, is_driven) {

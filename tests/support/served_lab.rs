@@ -9,9 +9,8 @@ use lab::{
     hub::Hub,
     manager::{Manager, hub_definitions},
 };
-use tokio::task::spawn_blocking;
 
-use crate::command::{Done, Folder, command, done};
+use crate::command::{Done, Folder, command, done, in_background};
 
 /// A served hub, and a folder with the kubeconfig of its user `conformance`.
 pub struct ServedLab {
@@ -54,7 +53,6 @@ impl ServedLab {
         let kubeconfig = self.folder.write(user, self.endpoint.kubeconfig_as(user));
         let (subcommand, flags) = line.split_once(' ').unwrap_or((line, ""));
         let line = format!("{subcommand} --kubeconfig {kubeconfig} {flags}");
-        let call = move || done(command(line).env("COLUMNS", "80"));
-        spawn_blocking(call).await.expect("it is called")
+        in_background(move || done(command(line).env("COLUMNS", "80"))).await
     }
 }

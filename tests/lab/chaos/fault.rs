@@ -1,10 +1,9 @@
-//! What a hub, or the network before it, may do to requests.
+//! Faults of a hub, or of the network before it.
 
 use std::{fmt, time::Duration};
 
 use serde_json::Value;
 
-/// Requests of the suite, by what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     Everything,
@@ -52,23 +51,22 @@ impl On {
     }
 }
 
-/// What is done to a request. In a text, `VERSION` is the resourceVersion that the request asks for.
+/// An act upon a request. In a text, `VERSION` is the resourceVersion in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// A failure with that code, which may ask to be left alone for some seconds. A redirect leads to another host.
+    /// A failure with that code, perhaps with `Retry-After` in seconds. A redirect leads to another host.
     Code(u16, Option<u32>),
     /// An answer with that code and that text. `COUNT` is the number of requests so far.
     Says(u16, &'static str),
-    /// Success, the first text, and then the second one without end, each half second. `PROFILE` is ever another profile.
+    /// Success, the first text, and then the second one endlessly, each half second. `PROFILE` is a new profile each time.
     Repeats(&'static str, &'static str),
-    /// Success, then bookmarks without end as fast as they are read, and a profile now and then.
+    /// Success, then endless bookmarks as fast as the client reads, and sometimes a profile.
     Floods,
     Hangs,
-    /// No connection, or none that lasts.
+    /// No connection, or a broken one.
     Resets,
     /// The certificate has changed, and no known CA has signed it.
     Untrusted,
-    /// The answer, later.
     Delays(Duration),
     /// The answer without its end: the connection breaks off after so many bytes.
     Cuts(usize),
@@ -78,7 +76,6 @@ pub enum Act {
     Lasts(Duration),
     /// The answer, one byte each half second.
     Drips,
-    /// Each line twice.
     Twice,
     /// The `Date` of the answer, later or earlier by minutes.
     Skews(i8),
@@ -90,33 +87,28 @@ pub enum Act {
     Nests(usize),
     /// An object of so many bytes.
     Large(usize),
-    /// Nothing is done to requests, but this happens on the hub.
+    /// No act upon requests, but this event on the hub.
     Happens(Event),
 }
 
 /// What may happen to the CRD during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It is deleted, and all profiles with it.
     DeletesDefinition,
-    /// No version is served any more.
     WithdrawsVersion,
-    /// It gets another printer column.
     AddsColumn,
-    /// It has the subresource `status` no more.
     LosesStatus,
 }
 
-/// An act upon some requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub on: On,
     pub act: Act,
-    /// Seconds since the start of the run before which nothing happens.
+    /// Seconds from the start of the run until it begins.
     pub from: u16,
-    /// Every how many requests one is hit.
+    /// It affects every nth request.
     pub every: u16,
-    /// How many are hit at most.
+    /// It affects at most so many requests.
     pub times: u16,
 }
 
@@ -143,7 +135,7 @@ impl Fault {
         Self { times, ..self }
     }
 
-    /// Whether it shows profiles that the hub does not have, or keeps the manager from writing. Then verdicts may differ.
+    /// Whether it shows profiles that the hub does not have, or prevents writes of the manager. Then verdicts may differ.
     pub fn is_lie(&self) -> bool {
         match self.act {
             Act::Repeats(_, text) => text.contains("PROFILE"),

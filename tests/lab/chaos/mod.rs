@@ -1,7 +1,7 @@
-//! Chaos: whatever a hub or the network before it does, a run ends in time, spares the hub, shows no secret, and has no
-//! wrong verdict. *A fault of the hub may make a verdict inconclusive, never wrong.*
+//! Chaos: whatever a hub or its network does, a run ends in time, sends few requests, shows no secret, and has no wrong
+//! verdict. *A fault of the hub may make a verdict inconclusive, never wrong.*
 //!
-//! In this process and under the paused clock. Hubs that never end an answer over sockets are in `cli::network`.
+//! In this process and by the paused clock. Hubs that never end an answer over sockets are in `cli::network`.
 
 mod fault;
 mod proxy;
@@ -35,7 +35,7 @@ const PATIENCE: u64 = 55;
 /// What an honest hub is asked in a run of any length, and how often a refused request is sent again in all.
 const REQUESTS: u64 = 60;
 
-/// Complains of what no fault may bring about.
+/// Checks what must hold with any fault.
 fn check(honest: &Outcome, faults: &[Fault], observe: u64, outcome: &Outcome) -> Result<(), String> {
     let Outcome { took, requests, .. } = outcome;
     let limit = observe + observe.max(30) + PATIENCE - 30;
@@ -75,12 +75,11 @@ fn check(honest: &Outcome, faults: &[Fault], observe: u64, outcome: &Outcome) ->
     Ok(())
 }
 
-/// Whether the manager is blamed. A run that begins later may find nothing to examine: that is no blame either.
+/// Whether the manager violates the rule. A run that begins later may have nothing to examine, which is not a violation.
 fn is_complaint(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Fail | Verdict::Warn)
 }
 
-/// An honest hub: what all is compared with.
 fn honest(manager: Manager, observe: u64) -> Outcome {
     run(manager, observe, &[])
 }
@@ -103,8 +102,7 @@ fn each_manager_fails_its_rules_on_an_honest_hub() {
     }
 }
 
-/// Runs every row against one manager, on all cores: [`check`] bounds a run's time and its requests. Says how each run
-/// ends, with `?` if a rule was inconclusive.
+/// Runs every row with one manager, and [`check`]s it. Returns how each run ends, with `?` if a rule was inconclusive.
 fn ends(manager: Manager, observe: u64) -> String {
     let honest = honest(manager, observe);
     let mut rows = rows();
@@ -142,7 +140,7 @@ fn no_misbehaviour_leads_to_a_wrong_verdict_on_a_restless_manager() {
     ends(Manager::Restless, LONG);
 }
 
-/// A run whose profiles are that large, with one manager alone, as it is much to read.
+/// A run with profiles of that size, with one manager only, to save time.
 fn run_with_profiles_of(bytes: usize) -> Outcome {
     let faults = [Fault::always(On::Profiles, Act::Large(bytes))];
     let outcome = run(Manager::Leaking, SHORT, &faults);
@@ -152,20 +150,20 @@ fn run_with_profiles_of(bytes: usize) -> Outcome {
 
 #[test]
 #[ignore = "takes long, and is run by `just everything`"]
-fn an_object_is_read_up_to_its_bound() {
+fn object_is_read_up_to_its_bound() {
     assert!(!run_with_profiles_of(LARGEST - AROUND).verdicts.is_empty());
 }
 
 #[test]
-fn an_object_is_not_read_beyond_its_bound() {
+fn object_is_not_read_beyond_its_bound() {
     let refused = run_with_profiles_of(LARGEST);
     assert_eq!(refused.exit, 4);
     assert!(refused.outputs.contains("too large"), "{}", refused.outputs);
 }
 
-/// By the machine's clock: the simulated one stands still while a stream never rests.
+/// By the machine's clock: the simulated one does not move during an endless stream.
 #[test]
-fn a_stream_that_never_rests_does_not_keep_the_run_from_its_end() {
+fn endless_stream_does_not_prevent_the_end_of_a_run() {
     const OBSERVE: u64 = 1;
     let faults = [
         Fault::always(On::Stream, Act::Code(422, None)),

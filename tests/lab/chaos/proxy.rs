@@ -1,4 +1,4 @@
-//! A proxy before the hub, which misbehaves as a schedule says.
+//! A proxy before the hub that injects scheduled faults.
 
 use std::{
     future::ready,
@@ -27,7 +27,6 @@ use super::{
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
-/// A body, piece by piece.
 trait Pieces: Stream<Item = Result<Bytes, BoxError>> + Send + 'static {}
 
 impl<S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static> Pieces for S {}
@@ -35,7 +34,6 @@ impl<S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static> Pieces for S {}
 #[derive(Debug, Default)]
 pub struct Traffic {
     pub requests: Vec<String>,
-    /// The first whole list of profiles.
     first_list: Option<Bytes>,
 }
 
@@ -209,9 +207,7 @@ fn spoilt(act: Act, pieces: impl Pieces) -> UnsyncBoxBody<Bytes, BoxError> {
     }
 }
 
-/// The event of ever another profile.
 pub const ADDED: &str = "{\"type\":\"ADDED\",\"object\":PROFILE}\n";
-/// The beginning of a list.
 pub const LIST: &str = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
 
 /// A profile with that JSON in an annotation, as a list or a watch of it.

@@ -11,6 +11,10 @@ use super::{
     proxy::{ADDED, LIST},
 };
 
+const fn code(code: u16) -> Act {
+    Code(code, None)
+}
+
 const fn always(on: On, act: Act) -> Fault {
     Fault::always(on, act)
 }
@@ -18,7 +22,7 @@ const fn always(on: On, act: Act) -> Fault {
 /// The history is lost.
 const GONE: &str =
     r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}"#;
-/// Asks to be left alone in the body.
+/// A `Retry-After` in the body.
 const BUSY: &str = r#"{"kind":"Status","status":"Failure","code":429,"details":{"retryAfterSeconds":3600}}"#;
 const FAILURE_EVENT: &str =
     r#"{"type":"ERROR","object":{"kind":"Status","code":500,"message":"etcdserver: leader changed"}}"#;
@@ -31,15 +35,15 @@ pub const BOOKMARK: &str = concat!(
 const HTML: Act = Says(200, "<html>200 OK</html>");
 const BLANKS: Act = Repeats("", "\n");
 
-/// What is done to requests for objects from the start on.
+/// Acts upon requests for objects, from the start.
 const EVERYWHERE: [Act; 14] = [
-    Code(500, None),
+    code(500),
     Code(503, Some(3600)),
     Code(429, Some(0)),
-    Code(403, None),
-    Code(404, None),
-    Code(410, None),
-    Code(302, None),
+    code(403),
+    code(404),
+    code(410),
+    code(302),
     Hangs,
     Resets,
     Drips,
@@ -49,24 +53,16 @@ const EVERYWHERE: [Act; 14] = [
     Stops(100),
 ];
 
-/// What is done to each other kind of request, all of which are sent in one way.
-const ELSEWHERE: [Act; 6] = [
-    Code(500, None),
-    Code(403, None),
-    Code(404, None),
-    Hangs,
-    Cuts(100),
-    HTML,
-];
+/// Acts upon each other kind of request.
+const ELSEWHERE: [Act; 6] = [code(500), code(403), code(404), Hangs, Cuts(100), HTML];
 
-/// Requests by what they are for.
+/// Kinds of requests. The first ones are for objects.
 pub const KINDS: [On; 9] = [
     List, Stream, Namespaces, Secrets, Version, Group, Resources, Definition, Reviews,
 ];
-/// How many of them are for objects.
 const FOR_OBJECTS: usize = 4;
 
-/// What is done to streams of events.
+/// Acts upon streams of events.
 const STREAMS: [Act; 13] = [
     Repeats("", BOOKMARK),
     Repeats("", ADDED),
@@ -109,7 +105,7 @@ pub fn rows() -> Vec<Vec<Fault>> {
     rows
 }
 
-/// What is done to requests, whatever the hub says of them.
+/// Faults of requests and answers.
 fn requests() -> Vec<Vec<Fault>> {
     let mut rows: Vec<Vec<Fault>> = Vec::new();
     let mut one = |fault: Fault| rows.push(vec![fault]);
@@ -124,10 +120,10 @@ fn requests() -> Vec<Vec<Fault>> {
         }
     }
     // Statuses of all kinds, once the run has begun.
-    for code in [
+    for status in [
         400, 401, 404, 405, 408, 409, 410, 413, 418, 422, 429, 500, 502, 503, 504, 599,
     ] {
-        one(always(Everything, Code(code, None)).from(20));
+        one(always(Everything, code(status)).from(20));
     }
     for act in [
         Hangs,
@@ -146,7 +142,7 @@ fn requests() -> Vec<Vec<Fault>> {
     }
     // Now and then.
     for act in [
-        Code(503, None),
+        code(503),
         Code(429, Some(1)),
         Resets,
         Cuts(50),
@@ -175,7 +171,7 @@ fn requests() -> Vec<Vec<Fault>> {
     one(always(Everything, Says(429, BUSY)).times(3));
     one(always(Everything, Says(429, BUSY)).from(20));
     // A hub without streaming lists, and more.
-    let plain = always(Stream, Code(422, None));
+    let plain = always(Stream, code(422));
     for act in STREAMS.into_iter().chain(EVERYWHERE) {
         rows.push(vec![plain, always(Resume, act)]);
     }
@@ -187,7 +183,7 @@ fn requests() -> Vec<Vec<Fault>> {
         Says(200, BOOKMARK),
         Lines(1),
         Says(200, GONE),
-        Code(410, None),
+        code(410),
         BLANKS,
         Cuts(200),
         Resets,
@@ -202,19 +198,19 @@ fn requests() -> Vec<Vec<Fault>> {
 /// Deeper than any parser that calls itself can go.
 const DEEP: usize = 100_000;
 
-/// What is behind a hub, its storage, and answers that want too much memory.
+/// Faults of the storage, and answers that need too much memory.
 fn storage() -> Vec<Vec<Fault>> {
     // A hub without streaming lists.
-    let plain = always(Stream, Code(422, None));
+    let plain = always(Stream, code(422));
     let mut rows = Vec::new();
     // A resourceVersion that the hub does not have yet.
-    let ahead = Code(504, None);
+    let ahead = code(504);
     for on in [List, Stream] {
         rows.push(vec![always(on, ahead).times(2)]);
     }
     rows.push(vec![plain, always(Resume, ahead).times(2)]);
     // A restore from a backup: old lists with old numbers, and no watch from the numbers known so far.
-    for refusal in [ahead, Code(410, None), Hangs] {
+    for refusal in [ahead, code(410), Hangs] {
         rows.push(vec![
             plain,
             always(Resume, Lasts(Duration::from_secs(30))).times(1),
@@ -232,10 +228,10 @@ fn storage() -> Vec<Vec<Fault>> {
     }
     rows.push(vec![plain, always(List, Expires)]);
     for act in [
-        Code(403, None),
-        Code(409, None),
+        code(403),
+        code(409),
         Code(429, Some(3600)),
-        Code(500, None),
+        code(500),
         Hangs,
         Resets,
         Drips,
@@ -265,14 +261,14 @@ const TWO_VERSIONS: &str = r#"{"kind":"APIGroup","name":"multicluster.x-k8s.io",
     {"groupVersion":"multicluster.x-k8s.io/v1alpha1","version":"v1alpha1"}]}"#;
 const OTHER_VERSION: &str = r#"{"kind":"APIGroup","name":"multicluster.x-k8s.io","versions":[
     {"groupVersion":"multicluster.x-k8s.io/v1","version":"v1"}]}"#;
-/// What a definition may say that has another scope and no subresource, and whose versions want a conversion.
+/// A definition with another scope, without a subresource, and with a conversion.
 const ODD_DEFINITION: &str = r#"{"kind":"CustomResourceDefinition","metadata":{"name":"clusterprofiles.multicluster.x-k8s.io"},
     "spec":{"scope":"Cluster","conversion":{"strategy":"Webhook"},"versions":[
     {"name":"v1alpha2","served":true,"storage":true},{"name":"v1alpha1","served":true,"storage":false}]}}"#;
-/// What is about the CRD. A hub without it is one whose group is not found.
+/// Faults of the CRD. On a hub without it, the group is not found.
 fn definition() -> Vec<Vec<Fault>> {
     let mut rows = vec![
-        vec![always(On::Profiles, Code(404, None))],
+        vec![always(On::Profiles, code(404))],
         vec![always(Resources, Says(200, NO_RESOURCES))],
         vec![always(Resources, Says(200, CLUSTER_SCOPED))],
         vec![always(Resources, Says(200, NO_STATUS))],
@@ -284,7 +280,7 @@ fn definition() -> Vec<Vec<Fault>> {
         vec![always(On::Profiles, Code(429, Some(1))).times(3)],
         vec![
             always(Stream, Lasts(Duration::from_secs(20))),
-            always(On::Profiles, Code(500, None)).from(1),
+            always(On::Profiles, code(500)).from(1),
         ],
     ];
     for event in [

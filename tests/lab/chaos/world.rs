@@ -24,9 +24,9 @@ use super::{
     fault::{Act, Event, Fault},
     proxy::{self, Traffic},
 };
-use crate::lab::paused_runtime;
+use crate::{command, lab::paused_runtime};
 
-/// A secret that hubs repeat in what they say.
+/// A secret that hubs repeat in their answers.
 pub const CANARY: &str = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJDQU5BUlkifQ.CANARYCANARYCANARY";
 const START: &str = "2026-11-20T10:00:00Z";
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
@@ -34,7 +34,6 @@ const DEFINITION: &str =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
 const MANAGER: &str = "m";
 
-/// How old the profiles are when a run begins.
 const AGE: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +113,7 @@ impl World {
         let hub = Hub::lab(clock).await.expect("a hub");
         let admin = hub.as_lab().expect("the lab").client(MANAGER_USER);
         set_up(&admin, manager).await;
-        // What has just been created may still be unfinished.
+        // Rules have a grace period for new profiles.
         sleep(AGE).await;
         World {
             hub,
@@ -130,7 +129,6 @@ impl World {
         proxy::client(direct, faults, move || clock.now())
     }
 
-    /// Observes the hub by that connection, and judges it.
     pub async fn observe(
         &self,
         hub: &Connection,
@@ -165,7 +163,7 @@ impl World {
         outcome
     }
 
-    /// Lets happen what these faults say. Never ends.
+    /// Brings about the events of these faults. Never ends.
     async fn events(&self, faults: &[Fault]) {
         for fault in faults {
             if let Act::Happens(event) = fault.act {
@@ -203,12 +201,9 @@ impl World {
 const MANAGER_USER: &str = "reference-manager";
 
 pub fn profile(name: &str) -> Value {
-    json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {"name": name, "namespace": "default",
-            "labels": {"x-k8s.io/cluster-manager": MANAGER, "x-k8s.io/cluster-member-id": name}},
-        "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
-    })
+    let mut profile = command::profile("default", name, MANAGER);
+    profile["metadata"]["labels"]["x-k8s.io/cluster-member-id"] = name.into();
+    profile
 }
 
 fn status(version: &str, moved: Timestamp, healthy: bool, now: Timestamp) -> Value {
@@ -276,7 +271,7 @@ async fn report(client: &Client, name: &str, status: Value) {
     send(client, Method::PATCH, &path, Some(status)).await;
 }
 
-/// What the manager sends fails where its API has gone.
+/// Sends a request of the manager, which may fail only if its API is gone.
 async fn send(client: &Client, method: Method, path: &str, body: Option<Value>) {
     match crate::send::send(client, method, path, body).await {
         Ok(_) => {}

@@ -11,7 +11,6 @@ use lab::consumer::{Crash, Habits, Polling};
 use self::run::{Condition, ConsumerRun};
 use super::{Verdicts, judged};
 
-/// The ids of the rules with one of these verdicts.
 fn rules_with(verdicts: &Verdicts, wanted: &[Verdict]) -> Vec<&'static str> {
     let verdicts = verdicts.values();
     let verdicts = verdicts.filter(|verdict| wanted.contains(&verdict.verdict));
@@ -20,8 +19,8 @@ fn rules_with(verdicts: &Verdicts, wanted: &[Verdict]) -> Vec<&'static str> {
 
 const VIOLATION: [Verdict; 2] = [Verdict::Fail, Verdict::Warn];
 
-/// Asserts that an honest consumer violates no rule, that at least `passes` rules pass, and that each rule without a verdict has a
-/// reason.
+/// Asserts that an honest consumer violates no rule, that at least `passes` rules pass, and that each inconclusive rule has
+/// a reason.
 fn assert_honest(run: &ConsumerRun<'_>, passes: usize) -> (Evidence, Verdicts) {
     let evidence = run.observe();
     let verdicts = judged(&evidence);
@@ -92,7 +91,7 @@ fn each_scenario_gives_expectations_that_can_be_judged() {
 const PROFILE_ARGS_OFF: &str = "consumer-exec/profile-args-off-by-default";
 
 #[test]
-fn an_honest_consumer_with_other_habits_passes_each_rule() {
+fn honest_consumer_with_other_habits_passes_each_rule() {
     const UNHEALTHY: &[&str] = &["consumer-health/unhealthy-not-dispatched", PROFILE_ARGS_OFF];
     const IDENTITY: &[&str] = &["consumer-identity/", PROFILE_ARGS_OFF];
     const NO_ARGS: &[&str] = &[
@@ -100,6 +99,12 @@ fn an_honest_consumer_with_other_habits_passes_each_rule() {
         "consumer-exec/nothing-leaks-between-profiles",
     ];
     const DEFAULT: &[&str] = &[PROFILE_ARGS_OFF];
+    // Rules on members that a rollout has not called yet.
+    const UNCALLED: [&str; 3] = [
+        "consumer-placement/all-slices",
+        "consumer-placement/references",
+        "consumer-placement/follows",
+    ];
     // A habit, and the rules that skip it.
     let habits: [(fn(&mut Habits), _); 11] = [
         (|habits| habits.polls = polls(10, 0), DEFAULT),
@@ -122,14 +127,7 @@ fn an_honest_consumer_with_other_habits_passes_each_rule() {
         let expected = |id: &str| match id {
             id if skipped.iter().any(|part| id.starts_with(part)) => Verdict::Skipped,
             id if id.starts_with("consumer-placement/") && !run.habits.reads_placements => Verdict::Skipped,
-            // They are about members that it has not called yet.
-            "consumer-placement/all-slices"
-            | "consumer-placement/references"
-            | "consumer-placement/follows"
-                if run.habits.rolls_out =>
-            {
-                Verdict::Inconclusive
-            }
+            id if run.habits.rolls_out && UNCALLED.contains(&id) => Verdict::Inconclusive,
             _ => Verdict::Pass,
         };
         for (id, verdict) in judged(&run.observe()) {
@@ -139,26 +137,24 @@ fn an_honest_consumer_with_other_habits_passes_each_rule() {
 }
 
 #[test]
-fn an_honest_consumer_is_judged_under_adverse_conditions() {
+fn honest_consumer_is_judged_under_adverse_conditions() {
     let crash = |after| {
         let (after, down_for) = (seconds(after), seconds(20));
         with_habits(|habits| habits.crash = Some(Crash { after, down_for }))
     };
+    let replicas = with_habits(|habits| (habits.further_replicas, habits.pools_connections) = (1, true));
+    let slow_at_first = with_habits(|habits| {
+        (habits.work_time, habits.is_fast_after) = (seconds(8), Some(seconds(300)));
+    });
     for (run, passes) in [
         (under(Condition::StartsAfter(seconds(40))), 15),
         (crash(20), 15),
         (crash(150), 15),
         (crash(240), 15),
         (under(Condition::ListsProfiles), 30),
-        (
-            with_habits(|habits| (habits.further_replicas, habits.pools_connections) = (1, true)),
-            30,
-        ),
+        (replicas, 30),
         (with_habits(|habits| habits.polls = polls(45, 45)), 15),
-        (
-            with_habits(|habits| (habits.work_time, habits.is_fast_after) = (seconds(8), Some(seconds(300)))),
-            20,
-        ),
+        (slow_at_first, 20),
         (under(Condition::OtherClientsConnect), 30),
         (with_habits(|habits| habits.calls_no_member = true), 5),
     ] {
@@ -167,7 +163,7 @@ fn an_honest_consumer_is_judged_under_adverse_conditions() {
 }
 
 #[test]
-fn a_consumer_that_starts_too_late_exits_or_floods_is_not_judged_then() {
+fn consumer_that_starts_too_late_exits_or_floods_is_not_judged() {
     for after in [600, 1_000_000] {
         let (evidence, verdicts) = assert_honest(&under(Condition::StartsAfter(seconds(after))), 0);
         assert_gap(&evidence, Kind::Testbed, "the consumer has called no member");
@@ -187,7 +183,7 @@ fn a_consumer_that_starts_too_late_exits_or_floods_is_not_judged_then() {
 }
 
 #[test]
-fn a_run_that_is_stopped_finds_no_violation() {
+fn stopped_run_finds_no_violation() {
     for after in [30, 200, 260] {
         let mut run = with_habits(|habits| habits.reads_placements = true);
         run.stop_after = Some(seconds(after));
@@ -213,7 +209,7 @@ fn violations_are_found_under_adverse_conditions() {
 
 /// The consumer's own log has the credentials.
 #[test]
-fn the_evidence_has_no_credential_of_a_member() {
+fn evidence_has_no_credential_of_a_member() {
     let run = ConsumerRun {
         faults: &["consumer-secrets/nothing-secret-in-the-open"],
         ..ConsumerRun::default()

@@ -69,7 +69,6 @@ impl ConsumerRun<'_> {
         paused_runtime().block_on(self.run())
     }
 
-    /// By tokio's paused clock, on one thread.
     async fn run(&self) -> (Evidence, Vec<String>) {
         let clock = Clock::system();
         let hub = Hub::lab_with(clock, &hub_definitions()).await.expect("a hub");

@@ -1,4 +1,4 @@
-//! What a record may lack of what happened.
+//! Losses: what a record may lack.
 
 use std::{collections::BTreeSet, mem, sync::Arc};
 

@@ -1,7 +1,6 @@
-//! What the lab does is known. A record of it that lacks something may be inconclusive where the whole record is not, and
-//! nothing else.
+//! An incomplete record of a known history may be inconclusive where the whole record is not. Other verdicts agree.
 //!
-//! `DEGRADED_SEEDS` says how many records are judged, and `DEGRADED_SEED` where they begin. With `DEGRADED_WORLDS=all`, they
+//! `DEGRADED_SEEDS` is the number of judged records, and `DEGRADED_SEED` the first seed. With `DEGRADED_WORLDS=all`, they
 //! are of every fault.
 
 mod laws;
@@ -26,14 +25,14 @@ use crate::{reference_runs::observe, seeds};
 
 /// How many records `cargo test` judges.
 const RECORDS: u32 = 300;
-/// Of how many faults it tries one.
+/// It tries one of so many faults.
 const ONE_OF: usize = 16;
 
-/// The laws that are broken: by which rule, of which world, and the least losses that show it.
+/// The violated laws, by rule, each with the world and the fewest losses that show it.
 type Broken = BTreeMap<(Law, &'static str), String>;
 
 #[test]
-fn a_part_of_a_record_does_not_contradict_the_whole() {
+fn part_of_a_record_does_not_contradict_the_whole() {
     let all = env::var("DEGRADED_WORLDS").is_ok_and(|worlds| worlds == "all");
     let mut plots = plots();
     let mut number = 0;
@@ -113,14 +112,14 @@ pub struct Plot {
     flags: &'static [&'static str],
 }
 
-/// What the lab did, the whole record of it, and the verdicts on that.
+/// A run on the lab, its whole record, and the verdicts on that.
 pub struct World {
     pub plot: Plot,
     pub whole: Evidence,
     pub verdicts: Verdicts,
 }
 
-/// All that may be observed: honest implementations first, and then each fault.
+/// All runs: of honest implementations, and then of each fault.
 fn plots() -> Vec<Plot> {
     let roles = [Role::Manager, Role::Scheduler];
     let editions = roles.into_iter().flat_map(Role::editions);

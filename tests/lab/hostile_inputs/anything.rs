@@ -58,15 +58,15 @@ fn places(value: &Value, at: &str, into: &mut Vec<String>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever stands wherever in one profile, nothing panics and the neighbour is judged as it is.
+    /// With any value in any place of one profile, nothing panics and the neighbour is judged as if it were alone.
     #[test]
     fn anything_anywhere(at in any::<prop::sample::Index>(), value in any_json(), second in prop::option::of((any::<prop::sample::Index>(), any_json()))) {
-        let mut found = Vec::new();
+        let mut all_places = Vec::new();
         let mut odd = profile("odd");
         for (at, value) in [(at, value)].into_iter().chain(second) {
-            found.clear();
-            places(&odd, "", &mut found);
-            if let Some(place) = found.get(at.index(found.len().max(1))) {
+            all_places.clear();
+            places(&odd, "", &mut all_places);
+            if let Some(place) = all_places.get(at.index(all_places.len().max(1))) {
                 *odd.pointer_mut(place).expect("the place") = value;
             }
         }
@@ -82,7 +82,7 @@ proptest! {
         }
     }
 
-    /// A dump with a spoilt object is refused, or its neighbour is judged as alone, or the run says that something is lost.
+    /// A dump with a malformed object is refused, or the neighbour is judged as if it were alone, or reported as lost.
     #[test]
     fn anything_between_letters(
         at in any::<prop::sample::Index>(),

@@ -1,5 +1,5 @@
-//! Objects that fit no schema, in a dump: none stops a run, each is reported, and the good neighbour is judged as if it were
-//! alone. `src/collect/tests/hub/looking.rs` has them on a hub.
+//! Objects that fit no schema, in a dump: none stops a run, each is reported, and the valid neighbour is judged as if it
+//! were alone. `src/collect/tests/hub/looking.rs` has them on a hub.
 
 mod anything;
 mod objects;
@@ -10,11 +10,18 @@ use evidence::{Digester, Evidence, Kind, read_input};
 use judge::{Selection, Verdict, judge};
 use serde_json::{Value, json};
 
-/// A profile whose label names another manager, so that rules have something to say of it.
+/// A valid profile whose label names another manager, so that it violates rules.
 pub fn neighbour() -> Value {
     let mut good = profile("good");
     good["metadata"]["labels"]["x-k8s.io/cluster-manager"] = json!("other");
     good
+}
+
+/// The neighbour, and the evidence of a dump of it alone.
+pub fn neighbour_alone() -> (Value, Evidence) {
+    let good = neighbour();
+    let alone = read(good.to_string().as_bytes());
+    (good, alone)
 }
 
 /// A profile with something in every part.
@@ -54,11 +61,8 @@ pub fn of_neighbour(evidence: &Evidence) -> BTreeSet<String> {
     let judgement = judge(evidence, &Selection::default());
     let mut texts = BTreeSet::new();
     for verdict in &judgement.verdicts {
-        for finding in verdict
-            .findings
-            .iter()
-            .filter(|finding| finding.object.name == "good")
-        {
+        let findings = verdict.findings.iter();
+        for finding in findings.filter(|finding| finding.object.name == "good") {
             let parts = (&finding.path, &finding.message, &finding.expected);
             texts.insert(format!("{} {parts:?} {}", verdict.rule.id, finding.advisory));
         }
@@ -86,7 +90,7 @@ pub fn is_judged_as_alone(evidence: &Evidence, alone: &Evidence) {
         let is_allowed = with.verdict == Verdict::Inconclusive && !is_broken;
         let is_same = with.verdict == without.verdict;
         assert!(is_allowed || is_same, "{}: {:?}", rule.id, with.verdict);
-        // What could not be read was not examined: nothing that needs the profiles passes.
+        // The unreadable object was not examined: no rule that needs profiles passes.
         let needs_profiles = rule.facts.needs.contains(&Kind::Inventory);
         let passes = with.verdict == Verdict::Pass && needs_profiles;
         assert!(!passes, "{} passes", rule.id);

@@ -21,38 +21,28 @@ fn credentials() -> Vec<(&'static str, String)> {
     let token = [r#"{"alg":"RS256"}"#, EXPOSED, EXPOSED]
         .map(|part| base64(part).replace('=', ""))
         .join(".");
+    let basic = base64(&format!("u:{EXPOSED}"));
+    let password = json!({"users": [{"name": "u", "user": {"password": EXPOSED}}]});
+    let secret = json!({"client-secret": format!("{EXPOSED}_7x")}).to_string();
+    let variables = json!([{"name": "CLIENT_SECRET", "value": format!("{EXPOSED}_7x")}]);
+    let azure = format!("AccountKey={}==", EXPOSED.repeat(14));
     vec![
         ("web token", token.clone()),
         ("web token in words", format!("it came with {token}, it says")),
         ("bearer token", format!("Bearer {EXPOSED}0123456789abcdef")),
         ("header", format!("Authorization: Bearer {EXPOSED}-7")),
-        (
-            "basic authentication",
-            format!("Authorization: Basic {}", base64(&format!("u:{EXPOSED}"))),
-        ),
+        ("basic authentication", format!("Authorization: Basic {basic}")),
         ("private key", key.clone()),
         ("private key in base64", base64(&key)),
         ("userinfo", format!("https://u:{EXPOSED}@a.example:6443/x")),
         ("kubeconfig", kubeconfig.clone()),
         ("kubeconfig in base64", base64(&kubeconfig)),
-        (
-            "kubeconfig in JSON",
-            json!({"users": [{"name": "u", "user": {"password": EXPOSED}}]}).to_string(),
-        ),
-        (
-            "JSON in JSON",
-            json!({"a": json!({"client-secret": format!("{EXPOSED}_7x")}).to_string()}).to_string(),
-        ),
-        (
-            "variables",
-            json!([{"name": "CLIENT_SECRET", "value": format!("{EXPOSED}_7x")}]).to_string(),
-        ),
+        ("kubeconfig in JSON", password.to_string()),
+        ("JSON in JSON", json!({"a": secret}).to_string()),
+        ("variables", variables.to_string()),
         ("option", format!("--password={EXPOSED}-7")),
         ("key of AWS", format!("AKIA{EXPOSED}{EXPOSED}2345")),
-        (
-            "account key of Azure",
-            format!("AccountKey={}==", EXPOSED.repeat(14)),
-        ),
+        ("account key of Azure", azure),
     ]
 }
 
@@ -121,7 +111,7 @@ fn no_credential_of_a_profile_is_repeated() {
 }
 
 #[test]
-fn an_annotation_of_a_mebibyte_stops_nothing() {
+fn annotation_of_a_mebibyte_is_searched() {
     let folder = Folder::new();
     let words = "words and more words, ".repeat((1 << 20) / 22);
     let mut profile = profile("p0", "x");

@@ -1,23 +1,22 @@
-//! Members that repeat what they are shown, over TLS on the loopback.
+//! Members that repeat the credentials that they receive, over TLS on the loopback.
 
 use std::{
     convert::Infallible,
+    future::ready,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use apiserver::{Endpoint, Loopback};
+use apiserver::{Endpoint, Loopback, ResponseBody, serve_tls};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use bytes::Bytes;
 use http::{Request, Response, header};
-use http_body_util::Full;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use serde_json::json;
 
-/// How a member repeats it.
+/// Where a member repeats the credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// In refusals.
@@ -42,18 +41,12 @@ impl EchoingMember {
         let called = Arc::clone(&has_requests);
         tokio::spawn(async move {
             while let Ok((stream, _)) = loopback.listener.accept().await {
-                let (acceptor, called) = (loopback.acceptor.clone(), Arc::clone(&called));
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else {
-                        return;
-                    };
-                    let service = service_fn(move |request| {
-                        called.store(true, Ordering::Relaxed);
-                        async move { Ok::<_, Infallible>(answer(manner, &request)) }
-                    });
-                    let stream = TokioIo::new(stream);
-                    let _ = http1::Builder::new().serve_connection(stream, service).await;
+                let called = Arc::clone(&called);
+                let service = tower::service_fn(move |request| {
+                    called.store(true, Ordering::Relaxed);
+                    ready(Ok::<_, Infallible>(answer(manner, &request)))
                 });
+                tokio::spawn(serve_tls(stream, loopback.acceptor.clone(), service));
             }
         });
         Self {
@@ -77,7 +70,7 @@ impl EchoingMember {
     }
 }
 
-fn answer(manner: Manner, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+fn answer(manner: Manner, request: &Request<Incoming>) -> Response<ResponseBody> {
     let shown = request.headers().get(header::AUTHORIZATION);
     let shown = shown
         .and_then(|value| value.to_str().ok())
@@ -108,5 +101,6 @@ fn answer(manner: Manner, request: &Request<Incoming>) -> Response<Full<Bytes>> 
         .header(header::LOCATION, format!("https://127.0.0.1:1/?token={token}"))
         .header(header::WARNING, format!("299 - \"{token}\""))
         .header(header::WWW_AUTHENTICATE, shown);
-    response.body(Full::from(body)).expect("a response")
+    let body = Full::from(body).boxed_unsync();
+    response.body(body).expect("a response")
 }

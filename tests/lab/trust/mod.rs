@@ -1,8 +1,8 @@
-//! What crosses a boundary of trust: secrets, and files that no reader should have to survive.
+//! Secrets, and hostile files.
 //!
-//! Each secret that is planted has one of these words in it. Nothing that the command prints or leaves may have
-//! [`SECRET`] in it. [`EXPOSED`] stands in profiles, where no credential belongs: the evidence holds profiles as the hub
-//! does, and nothing else may repeat it.
+//! Each planted secret contains one of two words. Nothing that the command prints or writes may contain [`SECRET`].
+//! [`EXPOSED`] is in profiles, where no credential belongs: the evidence has profiles as they are on the hub, and nothing
+//! else may repeat it.
 
 mod credentials;
 mod echoing_member;
@@ -27,14 +27,14 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::{
-    command::{Folder, assert_contains, command, kubeconfig, table, verdict_of},
+    command::{Folder, assert_contains, command, in_background, kubeconfig, table, verdict_of},
     served_lab::ServedLab,
 };
 
 const SECRET: &str = "CANARY";
 const EXPOSED: &str = "MAGPIE";
 
-/// What one call of the command left: its code, and by name both streams and every file in its folder.
+/// What one call of the command left: its exit code, both streams, and every file in its folder, by name.
 struct Left {
     code: Option<i32>,
     texts: BTreeMap<String, String>,
@@ -45,10 +45,10 @@ impl Left {
         format!("{}{}", self.texts["stdout"], self.texts["stderr"])
     }
 
-    /// None of the words is anywhere, but for those that the evidence may hold.
+    /// Asserts that the words are nowhere, except `EXPOSED` where profiles are quoted.
     fn is_clean(&self, what: &str) {
         self.lacks(what, SECRET);
-        // They quote profiles, of which these words are no recognizable credentials.
+        // These quote profiles, in which the words are not recognizable as credentials.
         let shows_profiles = |place: &str| [".jsonl", ".html"].iter().any(|end| place.ends_with(end));
         for (place, text) in self.texts.iter().filter(|(place, _)| !shows_profiles(place)) {
             assert!(
@@ -165,18 +165,15 @@ fn objects() -> Vec<Value> {
             "metadata": {"name": name, "labels": {"x-k8s.io/cluster-inventory-consumer": name}},
         })
     };
+    let broken = "users:\n- name: u\n  user: {token: \"CANARY-broken\n";
     vec![
         consumer("one"),
         consumer("two"),
         profile("a"),
-        // One credential for two, so that a rule has something to tell of it.
+        // Two Secrets with one credential, for a rule to report.
         secret("shared", "one", &kubeconfig_of_consumer("CANARY-token")),
         secret("shared", "two", &kubeconfig_of_consumer("CANARY-token")),
-        secret(
-            "broken",
-            "one",
-            "users:\n- name: u\n  user: {token: \"CANARY-broken\n",
-        ),
+        secret("broken", "one", broken),
         secret("odd", "two", "users: [{name: u, user: {token: [CANARY-odd]}}]"),
         secret("text", "two", "CANARY-text"),
     ]
@@ -210,11 +207,6 @@ async fn send(lab: &ServedLab, method: Method, path: &str, object: &Value) -> Va
     stored.expect("the hub takes it")
 }
 
-async fn call_in_background(line: String) -> Left {
-    let call = move || call(line);
-    tokio::task::spawn_blocking(call).await.expect("it is called")
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_hub_gets_out() {
     let lab = hub(objects()).await;
@@ -224,7 +216,8 @@ async fn no_secret_of_a_hub_gets_out() {
     let mut digests = BTreeSet::new();
     for format in ["pretty", "github"] {
         let flags = "--observe 0s --probe --feature consumer-secrets --consumer one";
-        let left = call_in_background(format!("run --kubeconfig {path} {flags} --format {format}")).await;
+        let line = format!("run --kubeconfig {path} {flags} --format {format}");
+        let left = in_background(move || call(line)).await;
         assert_eq!(left.code, Some(1), "{}", left.printed());
         left.is_clean(format);
         left.lacks(format, &token);
@@ -298,23 +291,19 @@ async fn no_secret_of_a_plugin_gets_out() {
     let certificate = json!({"clientCertificateData": "CANARY-certificate", "clientKeyData": "CANARY-key"});
     let key = "-----BEGIN PRIVATE KEY-----\nCANARY-key";
     let other_kind = json!({"kind": "CANARY", "status": {"clientKeyData": key}}).to_string();
-    // What is printed to each stream, how the plugin ends, and the answer.
+    let variable = "got CANARY-token\nin CANARY-variable";
+    // Standard output, standard error, the exit code, and the answer.
     let cases = [
         (token("CANARY-token"), "CANARY-token", 0, "accepted"),
         (token("CANARY-other"), "CANARY-other", 0, "refused"),
-        (
-            token("CANARY-token"),
-            "got CANARY-token\nin CANARY-variable",
-            1,
-            "noCredential",
-        ),
+        (token("CANARY-token"), variable, 1, "noCredential"),
         (token("CANARY\u{1}"), "", 0, "noCredential"),
         (credential(certificate), "CANARY-key", 0, "noCredential"),
         (other_kind, key, 2, "noCredential"),
         ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "noCredential"),
         (String::new(), "key = CANARYabcdefgh0123456789", 1, "noCredential"),
     ];
-    // Together: a run asks a plugin that fails again, and waits before it does.
+    // In parallel: a run waits before it calls a failed plugin again.
     let mut runs = JoinSet::new();
     for (number, (out, err, code, answer)) in cases.into_iter().enumerate() {
         let out = folder.write(&format!("out-{number}"), &out);
@@ -328,7 +317,7 @@ async fn no_secret_of_a_plugin_gets_out() {
         }}]});
         let providers = folder.write(&format!("providers-{number}.json"), providers.to_string());
         let run = format!("run --kubeconfig {kubeconfig} --provider-file {providers} --observe 0s");
-        let left = call_in_background(run);
+        let left = in_background(move || call(run));
         runs.spawn(async move { (script, answer, left.await) });
     }
     for (script, answer, left) in runs.join_all().await {
@@ -347,7 +336,7 @@ exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ['-c', 'e
 token: "CANARY-member\u0001"
 "#;
 
-/// Members that repeat the credentials which they are shown, that fail, and that are not there.
+/// Members that repeat the credentials that they receive, that fail, and that do not exist.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_member_gets_out() {
     let lab = hub(objects()).await;
@@ -387,23 +376,21 @@ async fn no_secret_of_a_member_gets_out() {
     }
     let members = folder.write("members.yaml", &members);
     let runner = folder.flag("kubeconfig");
-    let left = call_in_background(format!("doctor --kubeconfig {runner} --members {members}")).await;
+    let doctor = format!("doctor --kubeconfig {runner} --members {members}");
+    let left = in_background(move || call(doctor)).await;
     assert_eq!(left.code, Some(0), "{}", left.printed());
     assert_contains(&left.printed(), &["default/a (context here of"]);
     left.is_clean("members of the doctor");
     let flags = format!("--observe 1s --settle 0s --members {members} --members from-secrets");
-    let left = call_in_background(format!("run --kubeconfig {runner} {flags}")).await;
+    let left = in_background(move || call(format!("run --kubeconfig {runner} {flags}"))).await;
     assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("members");
     let received_requests = echoing_members.iter().all(EchoingMember::has_requests);
-    assert!(received_requests, "all of them were shown a credential");
+    assert!(received_requests, "each of them received a credential");
     assert_eq!(left.records("member").len(), count);
     assert!(left.records("login").len() >= count && !left.records("endpointCall").is_empty());
-    let answers = [
-        "\"answer\":\"accepted\",\"user\":\"…\"",
-        "\"code\":401",
-        "302 Found",
-    ];
+    let accepted = "\"answer\":\"accepted\",\"user\":\"…\"";
+    let answers = [accepted, "\"code\":401", "302 Found"];
     assert_contains(left.text("evidence.jsonl"), &answers);
 }
 
@@ -534,7 +521,7 @@ fn no_secret_of_the_runner_gets_out() {
 }
 
 #[test]
-fn an_unreadable_dump_is_refused_in_a_short_message() {
+fn unreadable_dump_is_refused_in_a_short_message() {
     let bomb = |level: usize| {
         let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
         format!("a{level}: &a{level} [{aliases}]\n")

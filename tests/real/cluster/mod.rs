@@ -1,6 +1,6 @@
 //! The suite as a Job, on the cluster of `ci/cluster`: what `ci/in-cluster` promises.
 //!
-//! The trials share one cluster, so they run one after the other. Each may run again on the same cluster.
+//! The trials share one cluster, so they run one after the other. Each can run again on the same cluster.
 
 mod job;
 mod kustomization;
@@ -9,23 +9,19 @@ mod traces;
 use std::{
     env,
     io::Write as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
     sync::{Mutex, OnceLock, PoisonError},
 };
 
 use collect::clock::Clock;
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
 use lab::manager::Manager;
 use libtest_mimic::Trial;
 use serde_json::Value;
 
 use crate::{
     command::call,
-    trials::{assets_or_reason, trial_with},
+    trials::{assets_or_reason, client_of, trial_with},
 };
 
 /// Held by the trial that uses the cluster.
@@ -35,26 +31,14 @@ type Test = fn(&Cluster);
 
 pub fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 5] = [
-        (
-            "a_job_reports_what_a_run_from_outside_reports",
-            job::reports_what_a_run_from_outside_reports,
-        ),
-        (
-            "a_job_that_finds_a_violation_is_not_retried",
-            job::that_finds_a_violation_is_not_retried,
-        ),
-        (
-            "a_job_without_the_role_says_what_is_missing",
-            job::without_the_role_says_what_is_missing,
-        ),
+        ("a_job_reports_what_a_run_from_outside_reports", job::reports),
+        ("a_job_that_finds_a_violation_is_not_retried", job::is_not_retried),
+        ("a_job_without_the_role_says_what_is_missing", job::lacks_the_role),
         (
             "the_namespace_refuses_pods_with_more_privileges",
-            job::the_namespace_refuses_pods_with_more_privileges,
+            job::is_restricted,
         ),
-        (
-            "each_channel_leaves_the_cluster_as_it_was",
-            traces::each_channel_leaves_the_cluster_as_it_was,
-        ),
+        ("each_channel_leaves_the_cluster_as_it_was", traces::each_channel),
     ];
     let trials = tests.into_iter().map(|(name, test)| {
         trial_with(format!("real::cluster::{name}"), Cluster::find, move |cluster| {
@@ -67,10 +51,10 @@ pub fn trials() -> Vec<Trial> {
 
 const VARIABLE: &str = "CLUSTER_KUBECONFIG";
 
-/// A cluster that the trials may change.
+/// A cluster that the trials may change, and its kubectl.
 pub struct Cluster {
     pub kubeconfig: PathBuf,
-    kubectl: PathBuf,
+    pub kubectl: PathBuf,
 }
 
 impl Cluster {
@@ -88,7 +72,23 @@ impl Cluster {
     }
 
     pub fn output(&self, line: impl AsRef<str>) -> Output {
-        run_kubectl(&self.kubectl, &self.kubeconfig, line, "")
+        self.output_with(line, "")
+    }
+
+    /// Runs kubectl with text on its standard input. The words of the line are separated by spaces.
+    pub fn output_with(&self, line: impl AsRef<str>, input: &str) -> Output {
+        let mut kubectl = Command::new(&self.kubectl)
+            .args(line.as_ref().split_whitespace())
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl runs");
+        let mut stdin = kubectl.stdin.take().expect("a pipe");
+        stdin.write_all(input.as_bytes()).expect("kubectl reads");
+        drop(stdin);
+        kubectl.wait_with_output().expect("kubectl ends")
     }
 
     #[track_caller]
@@ -99,7 +99,7 @@ impl Cluster {
     /// Runs kubectl with text on its standard input. It has to succeed.
     #[track_caller]
     pub fn kubectl_with(&self, line: impl AsRef<str>, input: &str) -> String {
-        let output = run_kubectl(&self.kubectl, &self.kubeconfig, &line, input);
+        let output = self.output_with(&line, input);
         let err = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "kubectl {}: {err}", line.as_ref());
         String::from_utf8(output.stdout).expect("UTF-8")
@@ -110,23 +110,6 @@ impl Cluster {
         let json = self.kubectl(format!("get --output json {}", line.as_ref()));
         serde_json::from_str(&json).expect("JSON")
     }
-}
-
-/// Runs kubectl on the cluster of a kubeconfig, with text on its standard input. The words of the line are separated by
-/// spaces.
-pub fn run_kubectl(program: &Path, kubeconfig: &Path, line: impl AsRef<str>, input: &str) -> Output {
-    let mut kubectl = Command::new(program)
-        .args(line.as_ref().split_whitespace())
-        .env("KUBECONFIG", kubeconfig)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("kubectl runs");
-    let mut stdin = kubectl.stdin.take().expect("a pipe");
-    stdin.write_all(input.as_bytes()).expect("kubectl reads");
-    drop(stdin);
-    kubectl.wait_with_output().expect("kubectl ends")
 }
 
 const PROFILE: &str = "reference-manager-lisbon";
@@ -147,10 +130,7 @@ fn prepare(cluster: &Cluster) {
         cluster.kubectl("wait --for=condition=Established crd/clusterprofiles.multicluster.x-k8s.io");
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {
-            let kubeconfig = Kubeconfig::read_from(&cluster.kubeconfig).expect("a kubeconfig");
-            let options = KubeConfigOptions::default();
-            let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-            let client = Client::try_from(config.expect("a context")).expect("a client");
+            let client = client_of(&cluster.kubeconfig).await.expect("a client");
             let mut manager = Manager::new(Vec::new(), Clock::system());
             manager.set_up(&client).await.expect("the hub takes the fleet");
         });

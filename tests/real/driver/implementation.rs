@@ -1,17 +1,14 @@
-//! A small implementation: members join and leave it by files in a folder, and it queries them over the network.
+//! A small manager: members join and leave by files in a folder, and the manager queries them over the network.
 
 use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use collect::clock::Clock;
 use http::Method;
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
-use serde_json::{Value, json};
+use kube::Client;
+use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::send::send;
+use crate::{command::profile, send::send, trials::client_of};
 
 pub const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
 
@@ -59,7 +56,7 @@ impl Implementation {
         }
         for name in names {
             if !self.members.contains_key(&name)
-                && let Some(client) = self.reach(&name).await
+                && let Some(client) = client_of(&self.folder.join(&name)).await
             {
                 let member = Member {
                     client,
@@ -71,14 +68,6 @@ impl Implementation {
             }
             self.publish(&name).await;
         }
-    }
-
-    async fn reach(&self, name: &str) -> Option<Client> {
-        let kubeconfig = fs::read_to_string(self.folder.join(name)).ok()?;
-        let kubeconfig = Kubeconfig::from_yaml(&kubeconfig).ok()?;
-        let options = KubeConfigOptions::default();
-        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        Client::try_from(config.ok()?).ok()
     }
 
     /// Writes what the member reports to its profile.
@@ -112,7 +101,7 @@ impl Implementation {
         let found = found.unwrap_or_default();
         let labels = json!({"x-k8s.io/cluster-manager": "m"});
         if found.is_null() {
-            let profile = profile(&format!("m-{name}"));
+            let profile = profile("default", &format!("m-{name}"), "m");
             let _ = send(&self.hub, Method::POST, PROFILES, Some(profile)).await;
         } else if found["metadata"]["labels"] != labels {
             let patch = json!({"metadata": {"labels": labels}});
@@ -127,12 +116,4 @@ impl Implementation {
     fn now(&self) -> String {
         format!("{:.0}", self.clock.now())
     }
-}
-
-pub fn profile(name: &str) -> Value {
-    json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {"name": name, "labels": {"x-k8s.io/cluster-manager": "m"}},
-        "spec": {"displayName": name, "clusterManager": {"name": "m"}},
-    })
 }

@@ -1,4 +1,4 @@
-//! The whole command, with hooks that are really run, on an implementation that asks its members over the network.
+//! The whole command, with real hooks, on a manager that queries its members over the network.
 
 mod implementation;
 
@@ -15,15 +15,16 @@ use collect::clock::Clock;
 use envtest::Assets;
 use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Role, read_input};
 use http::Method;
-use implementation::{Implementation, PROFILES, profile};
+use implementation::{Implementation, PROFILES};
 use kube::Client;
 use lab::hub::{Hub, envtest_options};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use tokio::time::sleep;
 
+use super::envtest::events_of_runner;
 use crate::{
-    command::{Folder, assert_contains, command, done, signal},
+    command::{Folder, assert_contains, command, done, profile, signal},
     send::send,
     trials::{assets_or_reason, trial, trial_with},
 };
@@ -77,7 +78,7 @@ struct World {
 const JOIN: &str = r#"cp "$CONFORMANCE_MEMBER_KUBECONFIG" copy."$CONFORMANCE_MEMBER"
 mv copy."$CONFORMANCE_MEMBER" members/"$CONFORMANCE_MEMBER""#;
 const LEAVE: &str = r#"rm -f members/"$CONFORMANCE_MEMBER""#;
-/// Waits for reactions that never come are short.
+/// With short patience for actions that this manager does not react to.
 const FILE: &str = "\
 hooks: {join: [sh, join.sh], leave: [sh, leave.sh], restart: [sh, -c, 'echo restarted']}
 patience: 30s
@@ -185,11 +186,11 @@ fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned()
 }
 
-/// What a driven run sees, and that it writes to no profile of another owner.
+/// A driven run observes all actions, and writes only to its own profiles.
 fn driven_by_commands(world: World) {
     use DriverAction::*;
     for name in ["a", "b"] {
-        world.send(Method::POST, PROFILES, Some(profile(name)));
+        world.send(Method::POST, PROFILES, Some(profile("default", name, "m")));
     }
     let before = world.profiles();
     let (evidence, printed) = world.driven();
@@ -206,7 +207,7 @@ fn driven_by_commands(world: World) {
     ];
     for step in &driver.steps {
         assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{printed}");
-        // A missing answer is waited for to the end of the patience.
+        // The run waits for a missing reaction until its patience ends.
         let waited = step.looked_until.duration_since(step.until);
         let is_unanswered = unanswered.contains(&step.action);
         assert!(is_unanswered || waited.as_secs() < 30, "{step:?}");
@@ -234,17 +235,13 @@ fn written(world: &World) -> BTreeSet<String> {
         (_, Some(envtest)) => fs::read_to_string(envtest.audit_log()).expect("a log"),
         _ => String::new(),
     };
-    let events = log
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("an event"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let ours = events.filter(|event| {
+    let ours = events_of_runner(&log).into_iter().filter(|event| {
         let verb = event["verb"].as_str().unwrap_or_default();
-        let write = !matches!(verb, "get" | "list" | "watch" | "");
-        let dry = text(&event["requestURI"]).contains("dryRun=All");
-        let review = event["objectRef"]["resource"] == "selfsubjectaccessreviews";
-        let answered = event["stage"] == "ResponseComplete";
-        event["user"]["username"] == "conformance" && write && !dry && !review && answered
+        let is_write = !matches!(verb, "get" | "list" | "watch" | "");
+        let is_dry_run = text(&event["requestURI"]).contains("dryRun=All");
+        let is_review = event["objectRef"]["resource"] == "selfsubjectaccessreviews";
+        is_write && !is_dry_run && !is_review && event["stage"] == "ResponseComplete"
     });
     ours.map(|event| {
         assert_eq!(event["objectRef"]["resource"], "clusterprofiles", "{event}");
@@ -316,17 +313,13 @@ fn a_killed_run_is_cleaned_up_after(world: World) {
     assert!(world.joined() > 0 && world.journals() == 1);
 
     let cleaned = done(&mut world.run("--clean"));
-    let printed = cleaned.out + &cleaned.err;
+    let printed = cleaned.printed();
     assert_eq!(cleaned.code, Some(0), "{printed}");
-    let parts = [
-        "called the hook `leave`",
-        "-foreign",
-        "everything that it did is undone",
-    ];
+    let parts = ["called the hook `leave`", "-foreign", "is undone"];
     assert_contains(&printed, &parts);
     assert_eq!((world.joined(), world.journals()), (0, 0), "{printed}");
     world.until("nothing is left", |world| world.profiles().is_empty());
     let again = done(&mut world.run("--clean"));
-    assert_contains(&(again.out + &again.err), &["nothing is left of any run"]);
+    assert_contains(&again.printed(), &["nothing is left of any run"]);
     assert!(!Path::new("/nonexistent").exists());
 }
