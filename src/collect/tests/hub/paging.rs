@@ -10,6 +10,9 @@ use kube::client::Body;
 
 use super::*;
 
+/// Marks the tokens of pages without items.
+const AFTER_EMPTY: &str = "after-empty-";
+
 /// A proxy before the hub whose pages have two items; `answer` may answer in the hub's place.
 fn paging(world: &World, answer: impl Fn(&str) -> Option<Response<Body>> + Send + Sync + 'static) -> Client {
     let (hub, answer) = (world.hub.connection.client.clone(), Arc::new(answer));
@@ -20,7 +23,8 @@ fn paging(world: &World, answer: impl Fn(&str) -> Option<Response<Body>> + Send 
             if let Some(answered) = answer(&uri) {
                 return Ok(answered);
             }
-            let paged: Uri = uri.replace("limit=500", "limit=2").parse().expect("a path");
+            let uri = uri.replace("limit=500", "limit=2").replace(AFTER_EMPTY, "");
+            let paged: Uri = uri.parse().expect("a path");
             *request.uri_mut() = paged;
             hub.send(request).await
         }
@@ -46,6 +50,20 @@ async fn a_list_in_pages_is_read_to_its_end() {
         assert!(evidence.namespaces.len() > 5, "{:?}", evidence.namespaces);
         assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     }
+}
+
+/// Servers may send a page without items when they filter: only an empty token ends a list.
+#[tokio::test(start_paused = true)]
+async fn pages_without_items_do_not_end_a_list() {
+    let mut world = World::of(&["a", "b", "c"]).await;
+    world.hub.connection.client = paging(&world, |uri| {
+        let (_, token) = uri.split_once("&continue=")?;
+        let list = json!({"metadata": {"continue": format!("{AFTER_EMPTY}{token}")}, "items": []});
+        let is_first = !token.starts_with(AFTER_EMPTY);
+        is_first.then(|| Response::new(Body::from(list.to_string().into_bytes())))
+    });
+    let evidence = world.watch(0, async {}).await;
+    assert_eq!(evidence.inventory().count(), 3);
 }
 
 #[tokio::test(start_paused = true)]
