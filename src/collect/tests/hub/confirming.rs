@@ -39,6 +39,25 @@ async fn a_watch_that_tells_nothing_leaves_a_gap() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_gap_begins_with_the_object_that_the_watch_missed_first() {
+    let world = World::of(&["early", "late"]).await;
+    let events = async {
+        after(20).await;
+        world.report("late", "v1").await;
+        after(10).await;
+        world.hold(FOREVER);
+        world.server.misbehave(Misbehaviour::DropWatches);
+        after(20).await;
+        for name in ["early", "late"] {
+            world.report(name, "v2").await;
+        }
+    };
+    let evidence = world.watch(60, events).await;
+    let gap = only_gap(&evidence, Kind::Timeline);
+    assert_eq!(span(gap).0, 0, "{gap:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_quiet_watch_is_confirmed() {
     for window in [14, 100, 900] {
         let world = World::new().await;
