@@ -97,6 +97,26 @@ echo "profile: CANARY-member/b"; echo "decision: fleet/web""#;
     assert!(!credentials.exists());
 }
 
+/// The implementer's own members have files with their kubeconfigs.
+#[tokio::test]
+async fn a_hook_shows_no_credential_from_a_file() {
+    let join = "sed -n 's/.*token: \\([^}]*\\).*/\\1/p' \"$CONFORMANCE_MEMBER_KUBECONFIG\"";
+    let world = world(&[("join", join), LEAVE], "1m");
+    let path = world.folder.path().join("own.kubeconfig");
+    fs::write(&path, "users: [{name: m, user: {token: CANARY-own-member}}]\n").expect("a kubeconfig");
+    let member = Member {
+        name: "own".to_owned(),
+        kubeconfig: MemberKubeconfig::File(path),
+    };
+    let call = Call {
+        member: Some(&member),
+        ..Call::of(DriverAction::Join)
+    };
+    let called = world.commands.call(&call, CancellationToken::new()).await;
+    assert_eq!(called.failure, None);
+    assert_eq!(called.output, "…");
+}
+
 #[tokio::test]
 async fn a_hook_that_fails_says_how() {
     let join = "echo one; echo no such cluster >&2; exit 3";
