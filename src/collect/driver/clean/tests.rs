@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use apiserver::{ApiServer, User};
+use apiserver::{Affected, ApiServer, Misbehaviour, User};
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -28,11 +28,19 @@ const SLICE_CRD: &str = include_str!("../../../lab/crds/placementdecisions.multi
 
 /// A hub that knows these kinds.
 fn hub(definitions: &[&str]) -> Connection {
+    connection(&server(definitions))
+}
+
+fn server(definitions: &[&str]) -> ApiServer {
     let server = ApiServer::new(apiserver::Clock::system());
     server.add_user(User::master("conformance"));
     for definition in definitions {
         server.define(serde_saphyr::from_str(definition).expect("a definition"));
     }
+    server
+}
+
+fn connection(server: &ApiServer) -> Connection {
     let mut hub = Connection::new(server.client("conformance"), "lab");
     hub.access = Some(HubAccess {
         server: SERVER.to_owned(),
@@ -197,6 +205,28 @@ async fn a_change_that_cannot_be_undone_stays_in_the_journal() {
     );
     fs::write(world.folder.path().join("lets-go"), "").expect("a file");
     world.clean_all(&[]).await;
+}
+
+#[tokio::test]
+async fn an_object_that_cannot_be_deleted_does_not_keep_the_others() {
+    let server = server(&[PROFILE_CRD]);
+    let world = World::with("exit 0\n", connection(&server));
+    for name in ["first", "second"] {
+        world.profile(name, Some("r1")).await;
+    }
+    server.misbehave(Misbehaviour::Fail {
+        affected: Affected::verb_on("delete", "clusterprofiles"),
+        code: 403,
+        retry_after: None,
+        every: 1,
+        times: 1,
+    });
+    drop(world.journal("r1", SERVER, &[objects()]));
+    assert_eq!(world.clean().await.leftovers.len(), 1);
+    assert_eq!(world.names().await, ["first: theirs"]);
+    world
+        .clean_all(&["run r1: deleted ClusterProfile default/first"])
+        .await;
 }
 
 #[tokio::test]
