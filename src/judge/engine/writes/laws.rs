@@ -125,7 +125,7 @@ fn complete_evidence_decides() {
     }
     assert!(open * 10 < asked, "{open} of {asked} objects are not decided");
     assert!(
-        broken * 20 > asked,
+        broken * 40 > asked,
         "{broken} of {asked} objects have a violation"
     );
 }
