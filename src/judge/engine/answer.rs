@@ -166,6 +166,11 @@ pub(crate) trait Evaluate: Send + Sync {
         true
     }
 
+    /// Whether it judges what happens, so that the rule's file must say what did not happen if nothing is examined.
+    fn judges_events(&self) -> bool {
+        false
+    }
+
     /// Whether it judges published objects, rather than what an implementation does.
     fn judges_published_objects(&self) -> bool {
         false

@@ -167,6 +167,10 @@ fn ends_in_gap<T: Judged>(evidence: &Evidence) -> bool {
 }
 
 impl<T: Judged> Evaluate for ChangeRule<T> {
+    fn judges_events(&self) -> bool {
+        true
+    }
+
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
         if ends_in_gap::<T>(hub.evidence) {
             findings.cannot_tell_unless_found(OVER_GAP);

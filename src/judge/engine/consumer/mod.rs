@@ -282,6 +282,10 @@ pub(crate) fn expectations(rule: &'static str, words: ExpectationWords, cases: S
 }
 
 impl Evaluate for ConsumerRule {
+    fn judges_events(&self) -> bool {
+        true
+    }
+
     fn judges_around_gaps(&self) -> bool {
         self.judges_around_gaps
     }
