@@ -17,7 +17,10 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
 use super::player::Player;
-use crate::connect::{Connection, TimedClient, client, get, segment};
+use crate::{
+    connect::{Connection, TimedClient, client, get, segment},
+    watch::fold_list,
+};
 
 /// Selects the cluster Secrets of Argo CD.
 const ARGOCD_SELECTOR: &str = "argocd.argoproj.io/secret-type=cluster";
@@ -163,11 +166,9 @@ impl Player<'_> {
 }
 
 async fn items(hub: &TimedClient, path: &str) -> Result<Vec<Value>, String> {
-    let mut list: Value = get(hub, path).await.map_err(|failure| failure.to_string())?;
-    match list["items"].take() {
-        Value::Array(items) => Ok(items),
-        _ => Ok(Vec::new()),
-    }
+    let add = |items: &mut Vec<Value>, json: &[u8]| items.extend(serde_json::from_slice::<Value>(json));
+    let listed = fold_list(hub, path, add).await;
+    listed.map_err(|failure| failure.to_string())
 }
 
 /// Reads the cluster Secrets of Argo CD in a namespace. Their `config` has the credential: it is not read.
