@@ -1,7 +1,7 @@
 //! Gathers the objects of a dump into evidence.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     asked,
-    parser::{AHEAD, ParsedObject, Parser},
+    parser::{AHEAD, ParsedObject, Parser, Parsing},
     unknown_versions,
 };
 use crate::{
@@ -37,9 +37,6 @@ pub(super) struct Gatherer<'d> {
     pub limits: Limits,
     file: Arc<str>,
     parser: Parser,
-    /// The objects that are being parsed, and their size together, in bytes.
-    parsing: VecDeque<Parsing>,
-    parsing_size: usize,
     objects: HashMap<Key, KnownVersion>,
     versions: [BTreeSet<String>; 2],
     /// The number of documents and objects, and of YAML documents.
@@ -52,14 +49,6 @@ pub(super) struct Gatherer<'d> {
     failure: Option<InputError>,
     /// Why the dump is not read on.
     pub stop: Option<InputError>,
-}
-
-/// An object that is being parsed.
-struct Parsing {
-    /// The version that the object or its list names.
-    api_version: String,
-    line: usize,
-    size: usize,
 }
 
 /// Kind, namespace, name.
@@ -154,8 +143,6 @@ impl<'d> Gatherer<'d> {
             limits,
             file: "".into(),
             parser: Parser::start(),
-            parsing: VecDeque::new(),
-            parsing_size: 0,
             objects: HashMap::new(),
             versions: Default::default(),
             count: 0,
@@ -287,15 +274,10 @@ impl<'d> Gatherer<'d> {
 
     /// Begins to parse a profile or a slice. No more are parsed at once than fit into the limit of one object.
     fn parse(&mut self, kind: ObjectKind, types: &Types, json: &str, line: usize) {
-        let size = json.len();
-        self.take_parsed(AHEAD - 1, self.limits.object.saturating_sub(size));
-        self.parser.begin(kind, json);
-        self.parsing_size += size;
-        self.parsing.push_back(Parsing {
-            api_version: types.api_version.clone(),
-            line,
-            size,
-        });
+        self.take_parsed(AHEAD - 1, self.limits.object.saturating_sub(json.len()));
+        if self.stop.is_none() {
+            self.parser.begin(kind, json, &types.api_version, line);
+        }
     }
 
     /// Takes all objects that are being parsed: a file ends.
@@ -306,19 +288,18 @@ impl<'d> Gatherer<'d> {
 
     /// Takes the oldest objects that are being parsed until no more than this many are left, with no more bytes than that.
     fn take_parsed(&mut self, count: usize, size: usize) {
-        while (self.parsing.len() > count || self.parsing_size > size)
-            && let Some(parsing) = self.parsing.pop_front()
+        while self.parser.has_more_than(count, size)
+            && let Some((parsing, parsed)) = self.parser.next()
         {
             let line = parsing.line;
-            self.parsing_size -= parsing.size;
-            match self.parser.next() {
+            match parsed {
                 ParsedObject::Profile(read) => self.take_tracked(read, parsing),
                 ParsedObject::Slice(read) => self.take_tracked(read, parsing),
             }
             if let Err(why) = self.check_limits(line) {
                 self.stop = Some(why);
                 // The first limit that is exceeded counts.
-                self.parsing.clear();
+                self.parser.give_up();
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Parses profiles and slices on a thread of its own, while the text of the next ones is read.
 
 use std::{
+    collections::VecDeque,
     sync::mpsc::{Receiver, SyncSender, channel, sync_channel},
     thread,
 };
@@ -19,8 +20,20 @@ pub(super) enum ParsedObject {
     Slice(Result<PlacementDecision, Box<Unreadable>>),
 }
 
+/// What the parser does not see of an object.
+pub(super) struct Parsing {
+    /// The version that the object or its list names.
+    pub api_version: String,
+    pub line: usize,
+    /// Its size in bytes.
+    size: usize,
+}
+
 /// A thread that parses objects in order. Ends when this is dropped.
 pub(super) struct Parser {
+    /// The objects that were begun and not taken yet, and their size together.
+    begun: VecDeque<Parsing>,
+    size: usize,
     texts: SyncSender<(ObjectKind, Box<str>)>,
     objects: Receiver<ParsedObject>,
 }
@@ -36,20 +49,46 @@ impl Parser {
                 }
             }
         });
-        Self { texts, objects }
+        Self {
+            begun: VecDeque::new(),
+            size: 0,
+            texts,
+            objects,
+        }
     }
 
     /// Begins to parse an object.
-    pub fn begin(&self, kind: ObjectKind, json: &str) {
+    pub fn begin(&mut self, kind: ObjectKind, json: &str, api_version: &str, line: usize) {
+        self.size += json.len();
+        self.begun.push_back(Parsing {
+            api_version: api_version.to_owned(),
+            line,
+            size: json.len(),
+        });
         let sent = self.texts.send((kind, json.into()));
         sent.expect("only a panic ends the thread before this is dropped");
     }
 
-    /// The first object that was begun and not taken yet. Waits for it.
-    pub fn next(&self) -> ParsedObject {
-        self.objects
-            .recv()
-            .expect("the thread parses until this is dropped")
+    /// Whether more objects, or more bytes, were begun and not taken yet.
+    pub fn has_more_than(&self, count: usize, size: usize) -> bool {
+        self.begun.len() > count || self.size > size
+    }
+
+    /// Takes no object any more: the dump is not read on.
+    pub fn give_up(&mut self) {
+        self.begun.clear();
+        self.size = 0;
+    }
+
+    /// The first object that was begun and not taken yet; none if there is none. Waits for it.
+    pub fn next(&mut self) -> Option<(Parsing, ParsedObject)> {
+        let parsing = self.begun.pop_front()?;
+        self.size -= parsing.size;
+        let parsed = self.objects.recv();
+        Some((
+            parsing,
+            parsed.expect("only a panic ends the thread before this is dropped"),
+        ))
     }
 }
 

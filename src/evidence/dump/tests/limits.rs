@@ -19,10 +19,12 @@ const BROKEN: &str =
 
 #[test]
 fn an_unreadable_profile_counts_before_what_follows_it() {
-    let broken = format!("{BROKEN}\n").repeat(101);
-    for rest in ["", "{", "{}"] {
-        let message = limited(format!("{broken}{rest}").as_bytes()).to_string();
-        assert!(message.starts_with("x:101: "), "{rest}: {message}");
+    for count in [101, 300] {
+        let broken = format!("{BROKEN}\n").repeat(count);
+        for rest in ["", "{", "{}"] {
+            let message = limited(format!("{broken}{rest}").as_bytes()).to_string();
+            assert!(message.starts_with("x:101: "), "{count} {rest}: {message}");
+        }
     }
 }
 
