@@ -28,9 +28,7 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, UserFileError> {
 /// # Errors
 /// A message that names the flaw.
 pub fn read_compiled_in<T: DeserializeOwned>(yaml: &str) -> Result<T, String> {
-    let options = serde_saphyr::options! { strict_booleans: true };
-    let value: Value =
-        serde_saphyr::from_str_with_options(yaml, options).map_err(|error| error.to_string())?;
+    let value: Value = read(yaml).map_err(|error| error.to_string())?;
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 

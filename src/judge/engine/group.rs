@@ -325,8 +325,11 @@ impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
         }
         // Both sorts are stable: the members of a group stay in order.
         members.sort_by(|(one, _), (other, _)| one.cmp(other));
-        members.extend(self.later_members(hub, &comparable, &touches, &members));
-        members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let later = self.later_members(hub, &comparable, &touches, &members);
+        if !later.is_empty() {
+            members.extend(later);
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
         for group in members.chunk_by(|(one, _), (other, _)| one == other) {
             if group.len() < self.fewest {
                 continue;
