@@ -34,7 +34,7 @@ const EXAMPLE: &str = "give for each provider a name and an execConfig with apiV
 #[error("{0}")]
 pub struct ProvidersError(String);
 
-/// Why there is no program on this machine.
+/// Why the program of a plugin cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its command {0}")]
 pub struct NoProgram(String);
