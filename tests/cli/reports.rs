@@ -27,7 +27,11 @@ fn report_is_verified_against_its_evidence() {
     let folder = Folder::new();
     let (report, evidence) = folder.report(1, "one", "--from violating.yaml");
     let verify = format!("report verify {report} {evidence}");
-    let printed = expect_output(0, &verify, &["not submittable: it does not say who made"]);
+    let printed = expect_output(
+        0,
+        &verify,
+        &["not submittable: implementation.organization is empty"],
+    );
     assert!(printed.starts_with("holds: "), "{printed}");
     let kept = &folder.yaml("one.yaml")["evidence"];
     assert_eq!(kept["file"], "one.jsonl.zst");

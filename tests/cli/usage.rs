@@ -69,7 +69,6 @@ run --driver reference | add --hub lab --manager reference
 run --driver x.yaml --observe 0s | --observe 0s cannot see
 hub --hub envtest --port 6443 | --port is for --hub lab
 report verify report.yaml --dir . | cannot be used with
-report verify report.yaml evidence --markdown | --markdown
 # Flags of a role that is not judged.
 run --hub lab --manager reference --scheduler s | --scheduler | it applies only to --role scheduler
 run --hub lab --manager reference --scheduler-user s | --scheduler-user | it applies only to --role scheduler

@@ -7,7 +7,7 @@ use evidence::{Limits, api::Role};
 use report::{
     Output,
     site::{self, BoardEntry, EditionResult},
-    submitted::{Check, Document, Fitness, Proof, Submission, judge_again},
+    submitted::{Document, Fitness, Proof, Submission, judge_again},
 };
 
 use super::folder::{Found, read_all};
@@ -58,22 +58,23 @@ impl Site {
 /// Judges the evidence of a report again. If the report holds and is about a whole run, judges it by the other
 /// editions of the role, too. A consumer's testbed played one edition only.
 fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
-    let (mut proof, document) = (found.proof(limits), found.document);
-    let rules_as_of = document.rules_as_of;
+    let mut proof = found.proof(limits);
+    let rules_as_of = found.document.rules_as_of;
     let mut editions = Vec::new();
-    let check = Check::of(&document, &mut proof, |report| {
+    let submission = Submission::of(found.name, found.document, &mut proof, |report| {
         editions.push(EditionResult::judged(
             report,
             &report.judgement.waivers,
             rules_as_of,
         ));
     });
+    let document = &submission.document;
     if editions.is_empty() {
-        editions.push(EditionResult::claimed(&document));
+        editions.push(EditionResult::claimed(document));
     }
     let role = document.edition.role();
     if let Proof::Held(held) = &mut proof
-        && check.fitness == Fitness::Holds
+        && submission.check.fitness == Fitness::Holds
         && document.is_whole_run()
         && role != Role::Consumer
     {
@@ -88,12 +89,5 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
             }));
         }
     }
-    BoardEntry {
-        submission: Submission {
-            folder: found.name,
-            document,
-            check,
-        },
-        editions,
-    }
+    BoardEntry { submission, editions }
 }

@@ -7,7 +7,7 @@ use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    submitted::{Change, Check, Document, Fitness, Proof, Submission, Unreadable, comment},
+    submitted::{Check, Document, Fitness, Proof, Submission},
 };
 
 use super::folder::{Folders, held, read, read_all};
@@ -37,9 +37,6 @@ pub struct Verify {
     /// Verify every `report.yaml` below this folder against the evidence beside it
     #[arg(long, conflicts_with_all = ["report", "evidence"])]
     dir: Option<PathBuf>,
-    /// Print Markdown, for a comment on a pull request
-    #[arg(long, requires = "dir", conflicts_with_all = ["report", "evidence"])]
-    markdown: bool,
     #[command(flatten)]
     input: InputFlags,
 }
@@ -50,7 +47,7 @@ impl Verify {
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits_of_submitted();
         if let Some(dir) = &self.dir {
-            return verify_all(dir, self.markdown, &limits);
+            return verify_all(dir, &limits);
         }
         // Without --dir, the command line requires it.
         let report = self.report.unwrap_or_default();
@@ -58,7 +55,9 @@ impl Verify {
         let evidence = self.evidence.unwrap_or_default();
         let mut proof = Proof::Held(Box::new(held(&evidence, &limits)?));
         let check = Check::of(&document, &mut proof, |_| {});
-        print(&describe(&document, &check))?;
+        let mut page = Page::new(width());
+        describe(&mut page, "this report", &document, &check);
+        print(&page.into_text())?;
         Ok(match check.fitness {
             Fitness::Holds => Exit::Success,
             _ => Exit::NotConformant,
@@ -66,24 +65,23 @@ impl Verify {
     }
 }
 
-fn describe(document: &Document, check: &Check) -> String {
-    let mut page = Page::new(width());
+fn describe(page: &mut Page, name: &str, document: &Document, check: &Check) {
+    let decided = format!("{} for edition {}", document.decision, document.edition);
     let differences = &check.differences;
-    let holds = check.fitness == Fitness::Holds;
-    let result = match differences.len() {
-        _ if holds => {
-            let (decision, edition) = (document.decision.name(), document.edition);
-            format!("the evidence reproduces this report: {decision} for edition {edition}")
-        }
-        0 => check.reason.to_owned(),
-        number => format!("the evidence does not reproduce this report; {number} of its parts differ"),
+    let result = match check.fitness {
+        Fitness::Holds => format!("the evidence reproduces {name}: {decided}"),
+        Fitness::NotVerified => format!("{name}: {decided}"),
+        Fitness::DoesNotHold if differences.is_empty() => format!("{name} contradicts itself: {decided}"),
+        Fitness::DoesNotHold => format!(
+            "the evidence does not reproduce {name}; {} of its parts differ",
+            differences.len()
+        ),
     };
-    page.marked(0, if holds { "holds:" } else { "does not hold:" }, &result);
-    if !differences.is_empty() {
-        page.gap();
-    }
+    page.marked(0, &format!("{}:", check.fitness.name()), &escape::line(&result));
     for change in differences.iter().take(SHOWN) {
-        show(&mut page, change);
+        page.paragraph(2, &escape::line(&change.at));
+        page.field(4, "report", &escape::line(&change.old_text()));
+        page.field(4, "evidence", &escape::line(&change.new_text()));
     }
     if differences.len() > SHOWN {
         page.paragraph(2, &format!("… and {} more", differences.len() - SHOWN));
@@ -91,62 +89,52 @@ fn describe(document: &Document, check: &Check) -> String {
     for note in &check.notes {
         page.marked(0, "note:", &escape::line(note));
     }
-    let unfit = (!holds).then(|| format!("the report does not hold: {}", check.reason));
-    for obstacle in check.obstacles.iter().chain(&unfit) {
+    for obstacle in &check.obstacles {
         page.marked(0, "not submittable:", &escape::line(obstacle));
     }
-    if holds && check.obstacles.is_empty() {
+    if check.obstacles.is_empty() {
         page.marked(0, "submittable:", "nothing missing");
     }
-    page.into_text()
 }
 
-fn show(page: &mut Page, change: &Change) {
-    page.paragraph(2, &escape::line(&change.at));
-    page.field(4, "report", &escape::line(&change.old_text()));
-    page.field(4, "evidence", &escape::line(&change.new_text()));
-}
-
-fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result<Exit, Failure> {
-    let Folders {
-        reports, unreadable, ..
-    } = read_all(root, limits)?;
-    let submissions: Vec<Submission> = reports
-        .into_iter()
-        .map(|found| Submission {
-            check: Check::of(&found.document, &mut found.proof(limits), |_| {}),
-            folder: found.name,
-            document: found.document,
-        })
-        .collect();
-    let text = if markdown {
-        comment(&submissions, &unreadable)
-    } else {
-        describe_all(&submissions, &unreadable)
-    };
-    print(&text)?;
-    let is_forged = |one: &Submission| one.check.fitness == Fitness::DoesNotHold;
-    Ok(if submissions.iter().any(is_forged) {
-        Exit::NotConformant
-    } else if unreadable.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Usage
-    })
-}
-
-fn describe_all(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
+fn verify_all(root: &Path, limits: &Limits) -> Result<Exit, Failure> {
+    let Folders { reports, unreadable } = read_all(root, limits)?;
+    let all = reports.len() + unreadable.len();
+    let (mut hold, mut forged) = (0, 0);
     let mut page = Page::new(width());
-    for submission in submissions {
-        let name = submission.check.fitness.name();
-        page.marked(0, &format!("{name}:"), &escape::line(&submission.folder));
-        for item in submission.to_do() {
-            page.paragraph(2, &escape::line(&item));
+    for found in reports {
+        let mut proof = found.proof(limits);
+        let submission = Submission::of(found.name, found.document, &mut proof, |_| {});
+        match submission.check.fitness {
+            Fitness::Holds => hold += 1,
+            Fitness::NotVerified => {}
+            Fitness::DoesNotHold => forged += 1,
         }
+        describe(
+            &mut page,
+            &submission.folder,
+            &submission.document,
+            &submission.check,
+        );
+        page.gap();
     }
-    for one in unreadable {
+    for one in &unreadable {
         page.marked(0, "cannot be read:", &escape::line(&one.folder));
-        page.paragraph(2, &escape::line(&one.reason));
+        page.marked(0, "not submittable:", &escape::line(&one.reason));
+        page.gap();
     }
-    page.into_text()
+    page.paragraph(
+        0,
+        &format!(
+            "{hold} of {all} reports hold, {forged} do not hold, {} are not verified, {} cannot be read",
+            all - hold - forged - unreadable.len(),
+            unreadable.len()
+        ),
+    );
+    print(&page.into_text())?;
+    Ok(match (forged, unreadable.len()) {
+        (0, 0) => Exit::Success,
+        (0, _) => Exit::Usage,
+        _ => Exit::NotConformant,
+    })
 }

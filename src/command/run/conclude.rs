@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
-use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted, terminal};
+use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted::compose, terminal};
 
 use crate::command::{
     flags::output::{Format, OutputFlags},
@@ -178,7 +178,7 @@ fn leave(
             }
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Format(format) => format.write(report, into),
-            Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
+            Form::Report => compose(submitted_report, sum.as_ref()).write(into),
         });
         if let Err(error) = written {
             if form == Form::Record {

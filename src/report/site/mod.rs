@@ -245,7 +245,7 @@ impl BoardEntry {
     fn implementation(&self) -> [String; 4] {
         let folder = &self.submission.folder;
         let parent = folder.rsplit_once('/').map_or(&**folder, |(parent, _)| parent);
-        let about = self.submission.document.implementation.as_ref();
+        let about = self.submission.document.about.implementation.as_ref();
         let project = about.map_or("", |about| about.project.trim());
         let project = shown(if project.is_empty() { parent } else { project });
         let organization = about.map_or_else(String::new, |about| shown(about.organization.trim()));
@@ -253,7 +253,7 @@ impl BoardEntry {
     }
 
     fn version(&self) -> &str {
-        let about = self.submission.document.implementation.as_ref();
+        let about = self.submission.document.about.implementation.as_ref();
         about.map_or("", |about| about.version.trim())
     }
 
@@ -285,13 +285,13 @@ impl Version<'_> {
     }
 
     fn submitter(&self) -> String {
-        let by = self.entry.submission.document.submitted_by.as_ref();
+        let by = self.entry.submission.document.about.submitted_by.as_ref();
         by.map_or("not stated".to_owned(), |by| shown(by.organization.trim()))
     }
 
     /// What was real of the hub, the members, and the agents.
     fn environment(&self) -> [String; 3] {
-        let environment = self.entry.submission.document.environment.clone();
+        let environment = self.entry.submission.document.about.environment.clone();
         environment
             .unwrap_or_default()
             .parts()

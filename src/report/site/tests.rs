@@ -8,8 +8,7 @@ use super::*;
 use crate::{
     Report,
     format_tests::support::is_inert,
-    formats::markdown::code,
-    submitted::{Check, Document, Fitness, Held, Proof, Submission, Unreadable, comment, compose},
+    submitted::{Document, Held, Proof, Submission, Unreadable, compose},
     tests::{about, assert_contains, report_of, world},
 };
 
@@ -90,18 +89,14 @@ impl Made {
                 Proof::Held(Box::new(Held { evidence, sum }))
             }
         };
-        let mut judged = None;
-        let check = Check::of(&document, &mut proof, |report| {
+        let (mut judged, as_of) = (None, document.rules_as_of);
+        let submission = Submission::of(self.folder, document, &mut proof, |report| {
             let waivers = &report.judgement.waivers;
-            judged = Some(EditionResult::judged(report, waivers, document.rules_as_of));
+            judged = Some(EditionResult::judged(report, waivers, as_of));
         });
         BoardEntry {
-            editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&document))],
-            submission: Submission {
-                folder: self.folder,
-                check,
-                document,
-            },
+            editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&submission.document))],
+            submission,
         }
     }
 }
@@ -151,11 +146,11 @@ fn only_verified_reports_have_green_passes() {
     };
     let mut contradictory = violating("fleet", "v1.0.0");
     contradictory.edit = |document| document.decision = Decision::Conformant;
-    let otherwise = "does not hold: its evidence says otherwise";
+    let otherwise = "the evidence does not reproduce";
     for (case, words, has_marks) in [
-        (recorded(None), "not verified: no evidence", false),
+        (recorded(None), "the evidence is missing", false),
         (recorded(Some(false)), otherwise, true),
-        (contradictory, "does not hold: it contradicts itself", true),
+        (contradictory, "the report contradicts itself", true),
     ] {
         let page = page([case]);
         assert!(page.contains(words), "{words}: {page}");
@@ -215,9 +210,9 @@ fn hostile_text_stays_text() {
         implementation.url = "javascript:alert(1)".to_owned();
         implementation.contact = vec![HOSTILE.to_owned()];
         made.edit = |document| {
-            let by = document.submitted_by.as_mut().expect("a submitter");
+            let by = document.about.submitted_by.as_mut().expect("a submitter");
             by.organization = HOSTILE.to_owned();
-            let environment = document.environment.as_mut().expect("an environment");
+            let environment = document.about.environment.as_mut().expect("an environment");
             environment.agents = Some(Realness::Imitated(HOSTILE.to_owned()));
         };
         made
@@ -229,14 +224,6 @@ fn hostile_text_stays_text() {
     let entries = ["a", "b"].map(|folder| hostile(folder).entry());
     let page = page_of(&entries, &unreadable);
     assert!(page.contains("&#60;/title&#62;") && !page.contains("<script") && !page.contains('\u{202e}'));
-    let [one, other] = entries.map(|entry| entry.submission);
-    let folders = [one.folder.clone(), other.folder.clone()];
-    let text = comment(&[one, other], &unreadable);
-    let version = format!("{HOSTILE} {HOSTILE}");
-    let spans = [&folders[0], &folders[1], HOSTILE, &version].into_iter();
-    let rest = spans.fold(text, |text, span| text.replace(&code(span), ""));
-    let rest = rest.replace("\\<", "");
-    assert!(!rest.contains('<') && !rest.contains('\u{202e}'), "{rest}");
 }
 
 #[test]
@@ -247,35 +234,4 @@ fn without_reports_the_page_lists_unreadable_folders() {
     }];
     let page = page_of(&[], &unreadable);
     assert_contains(&page, &["There are no reports yet.", "fleet/v1"]);
-}
-
-#[test]
-fn comment_says_what_to_do_and_fits() {
-    let mut forged = made("fleet", "v1.1.0");
-    forged.folder = "fleet/v1.0.0".to_owned();
-    forged.recorded = Some(false);
-    let mut bare = made("bare", "v1.0.0");
-    bare.recorded = None;
-    let submissions = [forged, bare, made("good", "v1.0.0")].map(|made| made.entry().submission);
-    assert_eq!(submissions[2].check.fitness, Fitness::Holds);
-    let text = comment(&submissions, &[]);
-    let parts = [
-        "## ❌ Conformance reports: 1 of 3 hold, 1 does not hold, 1 is not verified\n",
-        "- ❌ `fleet/v1.0.0`: `fleet v1.1.0` is ",
-        " (edition standard); does not hold: its evidence says otherwise\n",
-        "; not verified: no evidence\n",
-        "  - the evidence is missing: add evidence.jsonl.zst next to report.yaml",
-        "  - the folder is named v1.0.0, and the report is of version v1.1.0: give both the same name\n",
-    ];
-    assert_contains(&text, &parts);
-    let valid = comment(&submissions[2..], &[]);
-    assert!(!valid.contains("\n  - "), "nothing to do");
-    let many = (0..5_000).map(|number| Unreadable {
-        folder: format!("fleet-{number}/v1"),
-        reason: "x".repeat(200),
-    });
-    let many = Vec::from_iter(many);
-    let text = comment(&[], &many);
-    assert_contains(&text, &["more folders"]);
-    assert!(text.chars().count() < 65_536, "{}", text.len());
 }

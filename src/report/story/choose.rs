@@ -11,7 +11,7 @@ use super::{
     size,
 };
 use crate::text::{
-    difference::{Difference, Masked, differences, leads},
+    difference::{Masked, differences, leads},
     yaml::{flow, scalar},
 };
 
@@ -127,18 +127,18 @@ impl Draft {
             shown: &new,
         };
         let mut changes = differences(old, new);
-        changes.sort_by_key(|Difference { path, .. }| {
-            let is_field = !field.is_empty() && is_of(path, field);
-            let is_first = FIRST.iter().any(|first| leads(first, path));
+        changes.sort_by_key(|change| {
+            let is_field = !field.is_empty() && is_of(&change.at, field);
+            let is_first = FIRST.iter().any(|first| leads(first, &change.at));
             (!is_field, !is_first)
         });
         event.more_changed = changes.len().saturating_sub(FIELDS);
         event
             .changed
-            .extend(changes.iter().take(FIELDS).map(|one| Changed {
-                path: clean(&one.path),
-                before: one.before.map(text),
-                after: one.after.map(text),
+            .extend(changes.iter().take(FIELDS).map(|change| Changed {
+                path: clean(&change.at),
+                before: change.old.as_ref().map(text),
+                after: change.new.as_ref().map(text),
             }));
         event
     }

@@ -278,10 +278,10 @@ fn version_draft<'e, T: StoryObject>(
     };
     let before = value(before);
     let changed = differences(Some(Masked::plain(&before)), Masked::plain(&after));
-    let changes_times_only = changed.iter().all(|one| one.path.ends_with("Time"));
+    let changes_times_only = changed.iter().all(|one| one.at.ends_with("Time"));
     // A finding on the whole status is not about each time in it.
     event.sets_field = !field.is_empty()
-        && changed.iter().any(|one| is_of(&one.path, field))
+        && changed.iter().any(|one| is_of(&one.at, field))
         && (!changes_times_only || field.contains('['));
     event.by = clean_names(writers.of_version(&history.versions[place]));
     Draft {

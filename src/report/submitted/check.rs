@@ -1,22 +1,18 @@
 //! Verifying a report: judging its evidence again, and saying what its submitter has to do.
 
-use evidence::{Checksum, Claim, Evidence};
+use evidence::{Checksum, Claim, Evidence, Scope};
 use judge::{Selection, Waivers, judge, rules};
 
 use super::{
     compose::compose_as_of,
-    diff::{Change, changes},
+    diff::changes,
     document::Document,
     obstacles::{not_real, obstacles},
 };
 use crate::{
     Report, by_edition,
-    text::{count, escape},
+    text::{count, difference::Change},
 };
-
-/// How many differences are quoted, and how many characters of each side.
-const QUOTED: usize = 3;
-const LONGEST: usize = 60;
 
 /// An evidence file, read.
 #[derive(Debug)]
@@ -39,7 +35,7 @@ pub enum Proof {
 }
 
 /// Whether a report follows from its evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fitness {
     /// Its evidence reproduces it.
     Holds,
@@ -65,15 +61,11 @@ impl Fitness {
 pub struct Check {
     /// Whether it follows from its evidence.
     pub fitness: Fitness,
-    /// Why, in a few words.
-    pub reason: &'static str,
     /// What the report says (old), and what its evidence says (new); verdicts first, as the counts follow from them.
     pub differences: Vec<Change>,
     /// Notes for a person.
     pub notes: Vec<String>,
-    /// What makes the report unfit, each with what to do.
-    problems: Vec<String>,
-    /// What keeps the report from being submitted, by itself or by its evidence.
+    /// What keeps the report from being submitted, each with what to do.
     pub obstacles: Vec<String>,
 }
 
@@ -82,75 +74,52 @@ impl Check {
     pub fn of(document: &Document, proof: &mut Proof, show: impl FnOnce(&Report)) -> Self {
         let mut check = Self {
             fitness: Fitness::NotVerified,
-            reason: "",
             differences: Vec::new(),
             notes: Vec::new(),
-            problems: Vec::new(),
-            obstacles: obstacles(document),
+            obstacles: Vec::new(),
         };
+        let (decision, by_verdicts) = (document.decision, document.decision_by_verdicts());
+        if by_verdicts != decision {
+            check.obstacles.push(format!(
+                "the report contradicts itself: it is {decision}, and its verdicts make {by_verdicts}: submit it as the \
+                 suite wrote it"
+            ));
+        }
         match proof {
-            Proof::Missing => {
-                check.reason = "no evidence";
-                check.problems.extend(document.evidence.as_ref().map(|kept| {
-                    format!(
-                        "the evidence is missing: add {} next to report.yaml, or reviewers cannot verify the report",
-                        kept.file
-                    )
-                }));
-            }
+            Proof::Missing => check.obstacles.extend(document.evidence.as_ref().map(|kept| {
+                let file = &kept.file;
+                format!("the evidence is missing: add {file} next to report.yaml, or reviewers cannot verify the report")
+            })),
             Proof::Unreadable(error) => {
-                check.reason = "its evidence cannot be read";
-                check
-                    .problems
-                    .push(format!("the evidence cannot be read: {error}"));
+                check.obstacles.push(format!("the evidence cannot be read: {error}"));
             }
-            Proof::Held(held) => {
-                let environment = document.environment.clone().unwrap_or_default();
-                check.obstacles.extend(not_real(&environment, &held.evidence));
-                check.notes = version_notes(document);
-                check.differences = differences(document, held, show);
-                if check.differences.is_empty() {
-                    (check.fitness, check.reason) = (Fitness::Holds, "its evidence reproduces it");
-                } else {
-                    (check.fitness, check.reason) = (Fitness::DoesNotHold, "its evidence says otherwise");
-                    check.problems.push(not_reproduced(&check.differences));
-                }
-            }
+            Proof::Held(held) => check.compare(document, held, show),
         }
-        if let Some(contradiction) = document.contradiction() {
-            (check.fitness, check.reason) = (Fitness::DoesNotHold, "it contradicts itself");
-            let problem =
-                format!("the report contradicts itself: {contradiction}: submit it as the suite wrote it");
-            check.problems.insert(0, problem);
+        if by_verdicts != decision {
+            check.fitness = Fitness::DoesNotHold;
         }
+        check.obstacles.extend(obstacles(document));
         check
     }
 
-    /// The fitness with its reason.
-    pub fn describe(&self) -> String {
-        format!("{}: {}", self.fitness.name(), self.reason)
-    }
-
-    /// What is missing or forged, each with what to do. Empty: the report holds and can be submitted.
-    pub fn to_do(&self) -> impl Iterator<Item = &String> {
-        self.problems.iter().chain(&self.obstacles)
+    /// Compares a report with what its evidence gives.
+    fn compare(&mut self, document: &Document, held: &mut Held, show: impl FnOnce(&Report)) {
+        let environment = document.about.environment.clone().unwrap_or_default();
+        let contradictions = not_real(&environment, &held.evidence);
+        self.notes = version_notes(document);
+        self.differences = differences(document, held, show);
+        self.fitness = Fitness::Holds;
+        if !self.differences.is_empty() {
+            self.fitness = Fitness::DoesNotHold;
+            let parts = count(self.differences.len(), "part");
+            self.obstacles.push(format!(
+                "the evidence does not reproduce {parts}: judge it again with `replay EVIDENCE --report report.yaml`"
+            ));
+        }
+        self.obstacles.extend(contradictions);
     }
 }
 
-fn not_reproduced(differences: &[Change]) -> String {
-    let quoted = differences.iter().take(QUOTED).map(|one| {
-        let (old, new) = (one.old_text(), one.new_text());
-        let (old, new) = (escape::short(&old, LONGEST), escape::short(&new, LONGEST));
-        format!("{}: the report says {old}, the evidence {new}", one.at)
-    });
-    format!(
-        "the evidence does not reproduce {}, such as {}: judge it again with `replay EVIDENCE --report report.yaml`",
-        count(differences.len(), "part"),
-        quoted.collect::<Vec<_>>().join("; ")
-    )
-}
-
-/// Compares a report with what its evidence gives.
 fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Vec<Change> {
     let sum = held.sum.clone();
     let mut again = judge_again(document, held, |report| {
@@ -160,9 +129,8 @@ fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report))
     // A note reports another version.
     again.suite_version.clone_from(&document.suite_version);
     // Evidence need not say who made the implementation, who judged it, and what was real.
-    again.implementation = again.implementation.or_else(|| document.implementation.clone());
-    again.submitted_by = again.submitted_by.or_else(|| document.submitted_by.clone());
-    again.environment = again.environment.or_else(|| document.environment.clone());
+    let in_evidence = std::mem::replace(&mut again.about, document.about.clone());
+    again.about.update(&in_evidence);
     let mut differences = changes(document, &again);
     differences.sort_by_key(|change| !change.at.contains('/'));
     differences
@@ -181,11 +149,11 @@ pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&R
     if header.window.is_none() {
         header.read_at.get_or_insert(document.date);
     }
-    let covered = &document.scope;
-    header.scope.namespaces.clone_from(&covered.namespaces);
-    header.scope.cluster_manager.clone_from(&covered.cluster_manager);
-    header.scope.scheduler.clone_from(&covered.scheduler);
-    let selection: Selection = covered.selection.clone().unwrap_or_default();
+    header.scope = Scope {
+        manager_by_default: header.scope.manager_by_default,
+        ..document.scope.scope.clone()
+    };
+    let selection: Selection = document.scope.selection.clone().unwrap_or_default();
     let mut judgement = judge(evidence, &selection);
     let waivers = document.waivers.iter().map(|outcome| outcome.waiver.clone());
     let waivers = Waivers {
@@ -218,9 +186,9 @@ fn version_notes(document: &Document) -> Vec<String> {
              suite {wrote} to be sure"
         ));
     }
-    let newer = rules::all().iter().filter(|rule| {
-        document.rules_as_of < rule.facts.added && rule.facts.in_edition(document.edition).is_some()
-    });
+    let is_newer =
+        |facts: &rules::Facts| facts.in_edition(document.edition).is_some() && !document.has(facts);
+    let newer = rules::all().iter().filter(|rule| is_newer(&rule.facts));
     let newer: Vec<&str> = newer.map(|rule| rule.id).collect();
     if !newer.is_empty() {
         notes.push(format!(

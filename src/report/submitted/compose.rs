@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use evidence::{Checksum, Claim, Evidence, ReasonId, api::Edition};
+use evidence::{About, Checksum, Claim, Evidence, ReasonId, Scope, api::Edition};
 use jiff::{Timestamp, civil::Date};
 use judge::{
-    Count, Decision, Extent, Outcome, RuleVerdict, Selection, Verdict, WaiverOutcome, decide_with,
+    Count, Decision, Extent, Outcome, RuleVerdict, Selection, Verdict, decide_with,
     rules::{self, Facts, Level},
 };
 
@@ -34,15 +34,13 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         edition: report.judgement.edition,
         cluster_profile_api_version: header.hub.api_version.clone(),
         hub_version: header.hub.server_version.clone(),
-        implementation: header.claim.about.implementation.clone(),
-        submitted_by: header.claim.about.submitted_by.clone(),
-        environment: header.claim.about.environment.clone(),
+        about: header.claim.about.clone(),
         decision: report.judgement.decision,
         editions: report.editions.to_vec(),
         claim: Claim {
             edition: Edition::default(),
             also: None,
-            about: Default::default(),
+            about: About::default(),
             ..header.claim.clone()
         },
         scope: covered(report),
@@ -59,21 +57,19 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         .collect();
     document.suites = suites(&entries);
     // Without the rules of later days it may be another.
-    document.decision = decision(
-        &entries,
-        document.extent(),
-        &document.waivers,
-        document.claim.strict,
-    );
+    document.decision = document.decision_by_verdicts();
     document.public()
 }
 
 fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     let hints = verdict.findings.iter().filter(|finding| finding.advisory).count();
-    let reasons: BTreeSet<String> = match verdict.verdict {
-        Verdict::Pass | Verdict::Fail | Verdict::Warn => BTreeSet::new(),
-        Verdict::Inconclusive => unknowns(verdict, evidence),
-        Verdict::Waived | Verdict::NotApplicable | Verdict::Skipped => verdict.reason().into_iter().collect(),
+    let (reasons, reason_id) = match verdict.verdict {
+        Verdict::Pass | Verdict::Fail | Verdict::Warn => (BTreeSet::new(), None),
+        Verdict::Inconclusive => (unknowns(verdict, evidence), None),
+        Verdict::Waived => (verdict.reason().into_iter().collect(), None),
+        Verdict::NotApplicable | Verdict::Skipped => {
+            (verdict.reason().into_iter().collect(), verdict.reason_id())
+        }
     };
     Entry {
         rule: verdict.rule.id.to_owned(),
@@ -85,10 +81,7 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
         hints,
         waived: verdict.waived.len(),
         reasons,
-        reason_id: match verdict.verdict {
-            Verdict::NotApplicable | Verdict::Skipped => verdict.reason_id(),
-            _ => None,
-        },
+        reason_id,
     }
 }
 
@@ -96,18 +89,16 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
 /// public.
 fn unknowns(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
     let facts = &verdict.rule.facts;
-    let kinds = facts.needs.iter().chain(&facts.needs_one_of);
-    let mut unknowns: BTreeSet<String> = kinds
-        .filter_map(|kind| match evidence.gaps(*kind).count() {
-            0 => None,
-            gaps => Some(format!("evidence is missing: {kind} ({})", count(gaps, "gap"))),
-        })
-        .collect();
+    let mut unknowns = BTreeSet::new();
+    for kind in facts.needs.iter().chain(&facts.needs_one_of) {
+        let gaps = evidence.gaps(*kind).count();
+        if gaps > 0 {
+            unknowns.insert(format!("evidence is missing: {kind} ({})", count(gaps, "gap")));
+        }
+    }
     if !evidence.unreadable.is_empty() {
-        unknowns.insert(format!(
-            "{} could not be read",
-            count(evidence.unreadable.len(), "object")
-        ));
+        let unreadable = count(evidence.unreadable.len(), "object");
+        unknowns.insert(format!("{unreadable} could not be read"));
     }
     let kind = verdict.rule.role().objects();
     if !evidence.has_any(kind) {
@@ -122,21 +113,19 @@ fn unknowns(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
 fn covered(report: &Report) -> Covered {
     let header = &report.evidence.header;
     let coverage = Coverage::of(report);
+    let not_asked = coverage.not_asked.iter();
     Covered {
-        namespaces: header.scope.namespaces.clone(),
-        cluster_manager: header.scope.cluster_manager.clone(),
-        scheduler: header.scope.scheduler.clone(),
+        scope: Scope {
+            manager_by_default: false,
+            ..header.scope.clone()
+        },
         selection: Some(report.selection.clone()).filter(|selection| *selection != Selection::default()),
         profiles: coverage.profiles,
         slices: report.evidence.slices().count(),
         unreadable: report.evidence.unreadable.len(),
         window: header.window,
         watched: coverage.watched.is_some(),
-        not_asked: coverage
-            .not_asked
-            .iter()
-            .map(|(kind, why)| (*kind, why.to_string()))
-            .collect(),
+        not_asked: not_asked.map(|(kind, why)| (*kind, why.to_string())).collect(),
         partial: report.cut_short().map(str::to_owned),
     }
 }
@@ -161,144 +150,98 @@ pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {
     let suites = entries.chunk_by(|one, next| one.suite() == next.suite());
     suites
         .map(|entries| {
-            let group = |is_core| {
-                group(
-                    entries
-                        .iter()
-                        .filter(|entry| (entry.level == Level::Must) == is_core),
-                )
-            };
+            let (must, others): (Vec<&Entry>, Vec<&Entry>) =
+                entries.iter().partition(|entry| entry.level == Level::Must);
             SuiteResult {
                 name: entries[0].suite().to_owned(),
-                core: group(true),
-                extended: group(false),
+                core: group(&must),
+                extended: group(&others),
             }
         })
         .collect()
 }
 
 /// `None` if there are no such rules.
-fn group<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<Group> {
-    let mut statistics = Count::default();
-    let (mut failed_rules, mut warned_rules, mut skipped_rules) = (Vec::new(), Vec::new(), Vec::new());
+fn group(entries: &[&Entry]) -> Option<Group> {
+    let mut group = Group::default();
     for entry in entries {
-        statistics.add(entry.verdict);
-        match entry.verdict {
-            Verdict::Pass => {}
-            Verdict::Fail => failed_rules.push(entry.clone()),
-            Verdict::Warn | Verdict::Waived => warned_rules.push(entry.clone()),
-            _ => skipped_rules.push(entry.clone()),
-        }
+        group.statistics.add(entry.verdict);
+        let list = match entry.verdict {
+            Verdict::Pass => continue,
+            Verdict::Fail => &mut group.failed_rules,
+            Verdict::Warn | Verdict::Waived => &mut group.warned_rules,
+            Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped => &mut group.skipped_rules,
+        };
+        list.push((*entry).clone());
     }
-    let Count {
-        waived,
-        inconclusive,
-        skipped,
-        ..
-    } = statistics;
-    let result = match statistics.judged() {
-        _ if statistics.failed > 0 => Judged::Failure,
-        judged if judged == 0 || waived + inconclusive + skipped > 0 => Judged::Partial,
-        _ => Judged::Success,
-    };
-    (statistics.rules > 0).then_some(Group {
-        result,
-        statistics,
-        failed_rules,
-        warned_rules,
-        skipped_rules,
-    })
+    group.result = result(&group.statistics);
+    (!entries.is_empty()).then_some(group)
 }
 
-pub(super) fn decision(
-    entries: &[Entry],
-    extent: Extent,
-    waivers: &[WaiverOutcome],
-    strict: bool,
-) -> Decision {
-    let outcomes = entries.iter().map(Entry::outcome);
-    decide_with(&outcomes.collect(), extent, waivers, strict)
+fn result(count: &Count) -> Judged {
+    let is_judged = count.judged() > 0 && count.waived + count.inconclusive + count.skipped == 0;
+    match (count.failed, is_judged) {
+        (0, true) => Judged::Success,
+        (0, false) => Judged::Partial,
+        _ => Judged::Failure,
+    }
 }
 
 impl Entry {
-    fn outcome(&self) -> Outcome {
-        Outcome {
-            level: self.level,
-            verdict: self.verdict,
-            reason: self.reason_id,
-        }
-    }
-
     /// Whether it was not judged only because the user deselected it.
-    pub(crate) fn is_deselected(&self) -> bool {
+    pub(super) fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reason_id == Some(ReasonId::Deselected)
     }
 
-    pub(crate) fn suite(&self) -> &str {
+    fn suite(&self) -> &str {
         self.rule.split_once('/').map_or(&*self.rule, |(suite, _)| suite)
     }
 }
 
 impl Document {
+    /// Its groups of rules. Decisions do not tell SHOULD and MAY rules that passed apart.
+    fn groups(&self) -> impl Iterator<Item = (Level, &Group)> {
+        self.suites.iter().flat_map(|suite| {
+            let core = suite.core.iter().map(|group| (Level::Must, group));
+            core.chain(suite.extended.iter().map(|group| (Level::Should, group)))
+        })
+    }
+
     /// The rules that it lists: those that did not pass.
-    pub(crate) fn listed(&self) -> impl Iterator<Item = &Entry> {
-        let groups = self
-            .suites
-            .iter()
-            .flat_map(|suite| suite.core.iter().chain(&suite.extended));
-        groups.flat_map(|group| {
+    pub(super) fn listed(&self) -> impl Iterator<Item = &Entry> {
+        self.groups().flat_map(|(_, group)| {
             [&group.failed_rules, &group.warned_rules, &group.skipped_rules]
                 .into_iter()
                 .flatten()
         })
     }
 
-    /// How its decision contradicts its own verdicts, or its decisions by edition.
-    pub(super) fn contradiction(&self) -> Option<String> {
-        let decision = self.decision.name();
-        let follows = self.decision_by_verdicts();
-        if follows != self.decision {
-            return Some(format!(
-                "it is {decision}, and its verdicts make {}",
-                follows.name()
-            ));
-        }
-        let own = self.editions.iter().find(|one| one.edition == self.edition)?;
-        let other = own.decision.filter(|own| *own != self.decision)?;
-        Some(format!(
-            "it is {decision}, and {} by edition {}",
-            other.name(),
-            self.edition
-        ))
-    }
-
     /// The decision that follows from the rules that it lists, and from whether others passed.
-    fn decision_by_verdicts(&self) -> Decision {
-        let listed = self.listed().map(Entry::outcome);
-        let passed = self.suites.iter().flat_map(|suite| {
-            let groups = [(Level::Must, &suite.core), (Level::Should, &suite.extended)];
-            groups.into_iter().filter_map(|(level, group)| {
-                let passed = group.as_ref()?.statistics.passed;
-                (passed > 0).then_some(Outcome {
-                    level,
-                    verdict: Verdict::Pass,
-                    reason: None,
-                })
-            })
+    pub(super) fn decision_by_verdicts(&self) -> Decision {
+        let listed = self.listed().map(|entry| Outcome {
+            level: entry.level,
+            verdict: entry.verdict,
+            reason: entry.reason_id,
+        });
+        let passed = self.groups().filter(|(_, group)| group.statistics.passed > 0);
+        let passed = passed.map(|(level, _)| Outcome {
+            level,
+            verdict: Verdict::Pass,
+            reason: None,
         });
         let tally = listed.chain(passed).collect();
         decide_with(&tally, self.extent(), &self.waivers, self.claim.strict)
     }
 
     /// Whether its edition has a rule with these facts, and its suite had it.
-    pub(crate) fn has(&self, facts: &Facts) -> bool {
+    pub(super) fn has(&self, facts: &Facts) -> bool {
         // `None` comes before each day.
         facts.added <= self.rules_as_of && facts.in_edition(self.edition).is_some()
     }
 
     /// How much of the hub the run has seen.
-    pub(super) fn extent(&self) -> Extent {
-        let confined = !self.scope.namespaces.is_empty();
+    fn extent(&self) -> Extent {
+        let confined = !self.scope.scope.namespaces.is_empty();
         Extent::of(self.edition.role(), self.scope.partial.is_some(), confined)
     }
 

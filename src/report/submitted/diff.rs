@@ -2,74 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use judge::{Verdict, rules};
 use serde::Serialize;
-use serde_json::Value;
 
-use super::document::{Covered, Document, Entry};
-use crate::text::difference::{Masked, differences};
-
-/// One part that differs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
-    /// The path, such as `suites[identity].core.statistics.passed`.
-    pub at: String,
-    /// The value in the first report, if it has the part.
-    pub old: Option<Value>,
-    /// The value in the second report, if it has the part.
-    pub new: Option<Value>,
-}
-
-impl Change {
-    /// The value in the first report, for people.
-    pub fn old_text(&self) -> String {
-        text(self.old.as_ref())
-    }
-
-    /// The value in the second report, for people.
-    pub fn new_text(&self) -> String {
-        text(self.new.as_ref())
-    }
-}
-
-fn text(value: Option<&Value>) -> String {
-    match value {
-        None => "nothing".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        // A whole entry is too long for a line.
-        Some(value) => match value["verdict"].as_str() {
-            Some(verdict) => format!("an entry with verdict {verdict}"),
-            None => value.to_string(),
-        },
-    }
-}
+use super::document::{Document, Entry};
+use crate::text::difference::{Change, Masked, differences, leads};
 
 /// All that differs between two values of one type, in the order of the parts.
 pub(super) fn changes(old: &impl Serialize, new: &impl Serialize) -> Vec<Change> {
     let old = serde_json::to_value(old).unwrap_or_default();
     let new = serde_json::to_value(new).unwrap_or_default();
-    let differences = differences(Some(Masked::plain(&old)), Masked::plain(&new));
-    let changes = differences.into_iter().map(|difference| Change {
-        at: difference.path,
-        old: difference.before.cloned(),
-        new: difference.after.cloned(),
-    });
-    let mut changes: Vec<Change> = changes.collect();
-    if changes.is_empty() && old != new {
-        // Only the order of a list differs.
-        changes.push(Change {
-            at: String::new(),
-            old: Some(old),
-            new: Some(new),
-        });
-    }
-    changes
+    differences(Some(Masked::plain(&old)), Masked::plain(&new))
 }
 
 /// What changed between two reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Diff {
     /// Whether the decision or a rule got worse.
     pub worse: bool,
@@ -81,7 +28,6 @@ pub struct Diff {
 
 /// A rule whose verdict or counts changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct RuleChange {
     /// Its id.
     pub rule: String,
@@ -100,6 +46,9 @@ pub struct RuleChange {
 #[error("the reports cannot be compared: {0}")]
 pub struct Incomparable(String);
 
+/// What differs from run to run, and the rules, which are compared one by one.
+const NOT_IN_HEAD: [&str; 4] = ["date", "evidence", "scope.window", "suites"];
+
 /// Compares two reports on the same role, of any versions of the suite and any editions.
 ///
 /// # Errors
@@ -110,15 +59,14 @@ pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
             .map(|document| format!("on a {} (edition {})", document.edition.role(), document.edition));
         return Err(Incomparable(format!("the first is {first}, the second {second}")));
     }
-    let mut head: Vec<Change> = changes(&bare(old), &bare(new));
+    let mut head = changes(old, new);
+    head.retain(|change| !NOT_IN_HEAD.iter().any(|part| leads(part, &change.at)));
     // The decision is what matters most.
     head.sort_by_key(|change| change.at != "decision");
     let listed = old.listed().chain(new.listed());
     let ids: BTreeSet<&str> = listed.map(|entry| &*entry.rule).collect();
-    let rules: Vec<RuleChange> = ids
-        .into_iter()
-        .filter_map(|id| rule_change(id, old, new))
-        .collect();
+    let rules = ids.into_iter().filter_map(|id| rule_change(id, old, new));
+    let rules: Vec<RuleChange> = rules.collect();
     Ok(Diff {
         worse: old.decision < new.decision || rules.iter().any(|rule| rule.worse),
         head,
@@ -126,22 +74,8 @@ pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
     })
 }
 
-/// The report without its rules, and without what differs from run to run: its time and its evidence.
-fn bare(document: &Document) -> Document {
-    Document {
-        date: Timestamp::UNIX_EPOCH,
-        scope: Covered {
-            window: None,
-            ..document.scope.clone()
-        },
-        evidence: None,
-        suites: Vec::new(),
-        ..document.clone()
-    }
-}
-
 fn rule_change(id: &str, old: &Document, new: &Document) -> Option<RuleChange> {
-    let (before, after) = (entry(old, id), entry(new, id));
+    let [before, after] = [old, new].map(|document| document.listed().find(|entry| entry.rule == id));
     let (was, is) = (verdict(old, id, before), verdict(new, id, after));
     let mut details = match (before, after) {
         (Some(before), Some(after)) => changes(before, after),
@@ -155,10 +89,6 @@ fn rule_change(id: &str, old: &Document, new: &Document) -> Option<RuleChange> {
         worse: was.zip(is).is_some_and(|(was, is)| weight(was) < weight(is)),
         details,
     })
-}
-
-fn entry<'a>(document: &'a Document, id: &str) -> Option<&'a Entry> {
-    document.listed().find(|entry| entry.rule == id)
 }
 
 /// A rule that the report has and does not list has passed.
@@ -191,32 +121,5 @@ fn weight(verdict: Verdict) -> u8 {
         Verdict::Waived => 3,
         Verdict::Inconclusive => 4,
         Verdict::Fail => 5,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_differences_are_listed() {
-        let old = json!({"a": 1, "list": [{"rule": "x", "n": 1}, {"rule": "y"}], "tags": ["b"]});
-        let new = json!({"list": [{"rule": "y"}, {"rule": "x", "n": 2}], "tags": ["b", "c"]});
-        let listed: Vec<String> = changes(&old, &new)
-            .iter()
-            .map(|change| format!("{}: {} -> {}", change.at, change.old_text(), change.new_text()))
-            .collect();
-        let expected = [
-            "a: 1 -> nothing",
-            "list[x].n: 1 -> 2",
-            r#"tags: ["b"] -> ["b","c"]"#,
-        ];
-        assert_eq!(listed, expected);
-        assert_eq!(changes(&old, &old), []);
-        let (x, y) = (json!({"rule": "x"}), json!({"rule": "y"}));
-        let reordered = changes(&json!([x, y]), &json!([y, x]));
-        assert_eq!(reordered.len(), 1, "their order differs");
     }
 }

@@ -6,13 +6,13 @@ use std::{
     io,
 };
 
-use evidence::{Claim, Environment, Implementation, Kind, ReasonId, Submitter, Window, api::Edition};
+use evidence::{About, Claim, Kind, ReasonId, Scope, Window, api::Edition};
 use jiff::{Timestamp, civil::Date};
 use judge::{Count, Decision, Selection, Verdict, WaiverOutcome, rules::Level};
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::{Value, json};
 
-use super::diff::{Change, changes};
+use super::diff::changes;
 use crate::{EditionDecision, formats::json::API_VERSION, text::escape};
 
 /// What the report says it is.
@@ -25,7 +25,7 @@ const LEFT: usize = 1_900;
 
 /// The report of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Document {
     /// The version of this shape: `conformance.clusterprofile/v1`.
     pub api_version: String,
@@ -46,15 +46,9 @@ pub struct Document {
     /// The hub's version of Kubernetes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_version: Option<String>,
-    /// Who made the implementation. A report that lacks it cannot be submitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub implementation: Option<Implementation>,
-    /// Who judged it. A report that lacks this cannot be submitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub submitted_by: Option<Submitter>,
-    /// What was real where it was judged, and what was imitated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub environment: Option<Environment>,
+    /// The implementation, who judged it, and what was real.
+    #[serde(flatten)]
+    pub about: About,
     /// The decision.
     pub decision: Decision,
     /// The decision by every edition of the role. Reports of earlier suites do not have it.
@@ -87,17 +81,11 @@ fn write_claim<S: Serializer>(claim: &Claim, serializer: S) -> Result<S::Ok, S::
 
 /// What was observed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Covered {
-    /// The namespaces whose profiles were judged; all where there are none here.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub namespaces: Vec<String>,
-    /// The manager whose profiles were judged; all where there is none here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster_manager: Option<String>,
-    /// The scheduler whose decisions were judged; all where there is none here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
+    /// The namespaces, the manager, and the scheduler that were judged; all where none are named.
+    #[serde(flatten)]
+    pub scope: Scope,
     /// The selected rules; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
@@ -124,7 +112,7 @@ pub struct Covered {
 
 /// The file from which it can be judged again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Kept {
     /// Its name, without the folder.
     pub file: String,
@@ -140,7 +128,6 @@ pub struct Kept {
 
 /// The verdicts on the rules of one suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuiteResult {
     /// The suite.
     pub name: String,
@@ -153,8 +140,8 @@ pub struct SuiteResult {
 }
 
 /// The verdicts on some rules. Rules that are not listed have passed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Group {
     /// Their result.
     pub result: Judged,
@@ -172,12 +159,13 @@ pub struct Group {
 }
 
 /// The result of some rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
     /// No rule fails, and all that apply were judged; at least one was.
     Success,
     /// No rule fails, but some were not judged or are waived, or no rule applies.
+    #[default]
     Partial,
     /// A rule fails.
     Failure,
@@ -185,7 +173,7 @@ pub enum Judged {
 
 /// A rule that did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Entry {
     /// Its id.
     pub rule: String,
@@ -232,44 +220,37 @@ pub enum ReadError {
     Shape(String),
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Head {
-    api_version: String,
-    kind: String,
-    #[serde(default)]
-    suite_version: String,
-}
-
 impl Document {
     /// Reads a report.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        let head: Head = yaml(text).map_err(|_| ReadError::Other)?;
-        if head.api_version != API_VERSION || head.kind != KIND {
+        let written: Value = yaml(text).map_err(|_| ReadError::Other)?;
+        if written["apiVersion"] != API_VERSION || written["kind"] != KIND {
             return Err(ReadError::Other);
         }
         let own = env!("CARGO_PKG_VERSION");
-        let refused = |reason: String| {
-            ReadError::Shape(match &*head.suite_version {
-                "" => format!("{reason}: submit the report as the suite wrote it"),
-                wrote if wrote == own => format!("{reason}: submit the report as the suite wrote it"),
-                wrote => {
-                    format!("{reason}: it is by suite {wrote}, and this is {own}: read it with that suite")
-                }
-            })
+        let advice = match written["suiteVersion"].as_str() {
+            Some(wrote) if wrote != own => {
+                format!("it is by suite {wrote}, and this is {own}: read it with that suite")
+            }
+            _ => "submit the report as the suite wrote it".to_owned(),
         };
+        let refused = |reason: String| ReadError::Shape(format!("{reason}: {advice}"));
         let document: Self = yaml(text).map_err(|error| refused(error.to_string()))?;
-        let written: Value = yaml(text).map_err(|error| refused(error.to_string()))?;
-        let is_unknown = |change: &&Change| change.new.is_none() && change.old != Some(Value::Null);
-        match changes(&written, &document).iter().find(is_unknown) {
+        let changes = changes(&written, &document);
+        let unknown = changes
+            .iter()
+            .find(|change| change.new.is_none() && change.old != Some(Value::Null));
+        match unknown {
             Some(change) => Err(refused(format!("unknown field {}", shown(&change.at)))),
             None => Ok(document.public()),
         }
     }
 
     /// Writes it: the same report gives the same bytes. Fails only if `into` does.
-    pub fn write(&self, into: impl io::Write) -> io::Result<()> {
-        to_yaml(self, into)
+    pub fn write(&self, mut into: impl io::Write) -> io::Result<()> {
+        let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+        let text = serde_saphyr::to_string_with_options(self, options).map_err(io::Error::other)?;
+        into.write_all(text.as_bytes())
     }
 
     /// The report with every text escaped and shortened. It is idempotent.
@@ -284,12 +265,6 @@ impl Document {
 fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options)
-}
-
-pub(super) fn to_yaml(value: &impl Serialize, mut into: impl io::Write) -> io::Result<()> {
-    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    let text = serde_saphyr::to_string_with_options(value, options).map_err(io::Error::other)?;
-    into.write_all(text.as_bytes())
 }
 
 fn clean(value: &mut Value) {

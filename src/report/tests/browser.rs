@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use report::{
     Report, by_edition, html,
     site::{self, BoardEntry, EditionResult},
-    submitted::{Check, Document, Proof, Submission, Unreadable, compose},
+    submitted::{Document, Proof, Submission, Unreadable, compose},
 };
 use tempfile::TempDir;
 use tokio::{process::Command, runtime::Builder, time::timeout};
@@ -244,11 +244,12 @@ fn board(document: &Document, folders: &[&str], unreadable: &[Unreadable]) -> Re
         editions: vec![with_report(&recorded(RECORDED), |report| {
             EditionResult::judged(report, &report.judgement.waivers, document.rules_as_of)
         })],
-        submission: Submission {
-            folder: (*folder).to_owned(),
-            check: Check::of(document, &mut Proof::Missing, |_| {}),
-            document: document.clone(),
-        },
+        submission: Submission::of(
+            (*folder).to_owned(),
+            document.clone(),
+            &mut Proof::Missing,
+            |_| {},
+        ),
     };
     let entries: Vec<BoardEntry> = folders.iter().map(entry).collect();
     let mut page = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// A value, and the same value without credentials.
@@ -11,11 +12,39 @@ pub(crate) struct Masked<'v> {
     pub(crate) shown: &'v Value,
 }
 
-/// A field in which two values differ, with what may be shown of it; `None` where a value lacks the field.
-pub(crate) struct Difference<'v> {
-    pub(crate) path: String,
-    pub(crate) before: Option<&'v Value>,
-    pub(crate) after: Option<&'v Value>,
+/// A field in which two values differ, without credentials.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The path, such as `suites[identity].core.statistics.passed`.
+    pub at: String,
+    /// The first value, if it has the field.
+    pub old: Option<Value>,
+    /// The second value, if it has the field.
+    pub new: Option<Value>,
+}
+
+impl Change {
+    /// The first value, for people.
+    pub fn old_text(&self) -> String {
+        text(self.old.as_ref())
+    }
+
+    /// The second value, for people.
+    pub fn new_text(&self) -> String {
+        text(self.new.as_ref())
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        // A whole entry is too long for a line.
+        Some(value) => match value["verdict"].as_str() {
+            Some(verdict) => format!("an entry with verdict {verdict}"),
+            None => value.to_string(),
+        },
+    }
 }
 
 /// The parts of a value, by path and by their place among those of the same path.
@@ -42,28 +71,23 @@ impl<'v> Masked<'v> {
 
 /// Lists the fields in which two values differ, in the order of their paths. Items of lists are identified by their
 /// names; one that appears or disappears is one difference.
-pub(crate) fn differences<'v>(before: Option<Masked<'v>>, after: Masked<'v>) -> Vec<Difference<'v>> {
-    let mut list = Vec::new();
-    compare("", before, Some(after), &mut list);
-    list
+pub(crate) fn differences(old: Option<Masked>, new: Masked) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare("", old, Some(new), &mut changes);
+    changes
 }
 
-fn compare<'v>(
-    path: &str,
-    before: Option<Masked<'v>>,
-    after: Option<Masked<'v>>,
-    list: &mut Vec<Difference<'v>>,
-) {
+fn compare<'v>(path: &str, before: Option<Masked<'v>>, after: Option<Masked<'v>>, changes: &mut Vec<Change>) {
     let value = |side: Option<Masked<'v>>| side.map(|masked| masked.value);
     if value(before) == value(after) {
         return;
     }
     let (Some(mut old), Some(mut new)) = (parts(path, before), parts(path, after)) else {
-        let shown = |side: Option<Masked<'v>>| side.map(|masked| masked.shown);
-        list.push(Difference {
-            path: path.to_owned(),
-            before: shown(before),
-            after: shown(after),
+        let shown = |side: Option<Masked<'v>>| side.map(|masked| masked.shown.clone());
+        changes.push(Change {
+            at: path.to_owned(),
+            old: shown(before),
+            new: shown(after),
         });
         return;
     };
@@ -71,7 +95,7 @@ fn compare<'v>(
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        compare(&key.0, old.remove(&key), new.remove(&key), list);
+        compare(&key.0, old.remove(&key), new.remove(&key), changes);
     }
 }
 
@@ -143,10 +167,9 @@ mod tests {
     use super::*;
 
     fn listed(before: &Value, after: &Value) -> Vec<String> {
-        let text = |value: Option<&Value>| value.map_or("-".to_owned(), Value::to_string);
         differences(Some(Masked::plain(before)), Masked::plain(after))
             .iter()
-            .map(|one| format!("{}: {} > {}", one.path, text(one.before), text(one.after)))
+            .map(|one| format!("{}: {} > {}", one.at, one.old_text(), one.new_text()))
             .collect()
     }
 
@@ -163,10 +186,10 @@ mod tests {
         assert_eq!(
             listed(&before, &after),
             [
-                "metadata.labels[d]: - > \"2\"",
-                "status.conditions[Healthy].status: \"True\" > \"False\"",
-                "status.conditions[New]: - > {\"status\":\"True\",\"type\":\"New\"}",
-                "status.version.kubernetes: - > \"v1\"",
+                "metadata.labels[d]: nothing > 2",
+                "status.conditions[Healthy].status: True > False",
+                "status.conditions[New]: nothing > {\"status\":\"True\",\"type\":\"New\"}",
+                "status.version.kubernetes: nothing > v1",
             ]
         );
         assert!(listed(&after, &after).is_empty());

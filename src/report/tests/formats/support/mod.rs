@@ -37,7 +37,7 @@ pub fn formats() -> Vec<Format> {
         ),
         (
             "submitted",
-            Box::new(|report, into| submitted::write(report, None, into)),
+            Box::new(|report, into| submitted::compose(report, None).write(into)),
         ),
     ];
     let format = |(name, write)| Format {
