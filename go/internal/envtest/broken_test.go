@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clusterprofile-conformance/clusterprofile-conformance/go/conformance"
 	"github.com/clusterprofile-conformance/clusterprofile-conformance/go/internal/envtest/hangar"
 )
 
@@ -27,7 +26,7 @@ func testConformance(t *testing.T, fault string) map[string]*outcome {
 		arguments = append(arguments, "-short")
 	}
 	command := exec.Command("go", arguments...)
-	command.Env = append(os.Environ(), faultVariable+"="+fault, conformance.ArtifactsVariable+"="+t.TempDir())
+	command.Env = append(os.Environ(), faultVariable+"="+fault)
 	printed, err := command.Output()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
