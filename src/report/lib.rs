@@ -26,6 +26,11 @@ pub use text::{count, escape, page, yaml};
 /// The name of the binary, for commands that readers can copy.
 pub const COMMAND: &str = "clusterprofile-conformance";
 
+/// Files leave out a number that is zero.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 #[cfg(test)]
 extern crate self as report;
 #[cfg(test)]

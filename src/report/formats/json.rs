@@ -80,7 +80,7 @@ struct Document<'a> {
     /// How many rules have each verdict, by level.
     tally: Levels,
     /// How many rules cannot be judged yet, whatever the evidence.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     unjudged: usize,
     /// Kinds of evidence that were not requested, each with the reason.
     not_asked: BTreeMap<Kind, String>,
@@ -101,10 +101,10 @@ struct Settling {
     /// Until when it watched on; the end of the window if it did not.
     until: Timestamp,
     /// The number of profiles that it waited for.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     profiles: usize,
     /// The number of slices of decisions that it waited for.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     slices: usize,
     /// True if the run was stopped meanwhile.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -293,10 +293,6 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 /// The JSON Schema of the report.
 pub fn schema() -> Schema {
     evidence::json_schema::written::<Document>()
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 impl<'a> Entry<'a> {

@@ -13,7 +13,7 @@ use crate::{
     text::{
         difference::{leads, name_of, within},
         escape,
-        yaml::{in_order, scalar},
+        yaml::{explained, scalar},
     },
 };
 
@@ -173,7 +173,7 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
 fn write(value: &Value, path: &str, depth: usize, lines: &mut Vec<Written>) {
     match value {
         Value::Object(fields) => {
-            for (key, value) in in_order(fields) {
+            for (key, value) in explained(fields) {
                 let path = within(path, key);
                 put(format!("{}:", leaf(key)), value, path, depth, lines);
             }

@@ -11,8 +11,8 @@ use super::{
     size,
 };
 use crate::text::{
-    difference::{Masked, differences, leads},
-    yaml::{flow, scalar},
+    difference::{Change, Masked, differences, leads},
+    yaml::flow_in_order,
 };
 
 /// How many events a story has.
@@ -132,27 +132,30 @@ impl Draft {
             let is_first = FIRST.iter().any(|first| leads(first, &change.at));
             (!is_field, !is_first)
         });
-        event.more_changed = changes.len().saturating_sub(FIELDS);
-        event
-            .changed
-            .extend(changes.iter().take(FIELDS).map(|change| Changed {
-                path: clean(&change.at),
-                before: change.old.as_ref().map(text),
-                after: change.new.as_ref().map(text),
-            }));
+        event.list(&changes);
         event
     }
 }
 
-/// The value of a field in an object's first version.
-pub(super) fn first_value(value: &Value, field: &str) -> Option<Changed> {
-    let shown = without_credentials(value);
-    let masked = Masked { value, shown: &shown };
-    Some(Changed {
-        path: clean(field),
-        before: None,
-        after: Some(text(masked.field(field)?)),
-    })
+impl Event {
+    /// Lists the first changed fields, and counts the others.
+    fn list(&mut self, changes: &[Change]) {
+        self.more_changed = changes.len().saturating_sub(FIELDS);
+        self.changed = Vec::from_iter(changes.iter().take(FIELDS).map(|change| Changed {
+            path: clean(&change.at),
+            before: change.old.as_ref().map(text),
+            after: change.new.as_ref().map(text),
+        }));
+    }
+
+    /// Lists the values of the finding's field in an object's first version, if it has any.
+    pub(super) fn list_first(&mut self, value: &Value, field: &str) {
+        let shown = without_credentials(value);
+        let mut changes = differences(None, Masked { value, shown: &shown });
+        changes.retain(|change| !field.is_empty() && is_of(&change.at, field));
+        self.list(&changes);
+        self.sets_field = !changes.is_empty();
+    }
 }
 
 fn without_credentials(value: &Value) -> Value {
@@ -183,24 +186,6 @@ fn shorten(value: &mut Value) {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => clean(text),
-        other => beginning(&line(other)),
+        other => beginning(&flow_in_order(other, &IDENTIFYING)),
     }
-}
-
-/// A value in one line, with the identifying fields of objects first.
-fn line(value: &Value) -> String {
-    let Value::Object(fields) = value else {
-        return flow(value);
-    };
-    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-    fields.sort_by_key(|(key, _)| {
-        IDENTIFYING
-            .iter()
-            .position(|own| own == key)
-            .unwrap_or(IDENTIFYING.len())
-    });
-    let fields = fields
-        .iter()
-        .map(|(key, value)| format!("{}: {}", scalar(key), line(value)));
-    format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
 }

@@ -117,7 +117,7 @@ pub(crate) struct Event {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<Changed>,
     /// How many more fields changed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_zero")]
     pub more_changed: usize,
     /// How many events it represents, if several.
     #[serde(skip_serializing_if = "is_one")]
@@ -253,10 +253,6 @@ fn beginning(line: &str) -> String {
 /// Shows the length of a text instead of the text.
 fn size(text: &str) -> String {
     format!("({})", count(text.len(), "byte"))
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 fn is_one(number: &usize) -> bool {

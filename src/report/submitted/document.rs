@@ -92,10 +92,10 @@ pub struct Covered {
     /// How many profiles were judged.
     pub profiles: usize,
     /// How many slices of placement decisions were judged.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub slices: usize,
     /// How many objects could not be read.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub unreadable: usize,
     /// When they were observed; absent for a dump, which does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,16 +184,16 @@ pub struct Entry {
     /// What it requires.
     pub title: String,
     /// How many things were examined.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub examined: usize,
     /// How many violations were found and are not waived.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub violations: usize,
     /// How many findings are warnings only.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub hints: usize,
     /// How many findings are waived.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_zero")]
     pub waived: usize,
     /// Why it was not judged, or was waived. Names of objects are only in the evidence.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -201,10 +201,6 @@ pub struct Entry {
     /// The id of the reason if the rule was not judged: the decision depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason_id: Option<ReasonId>,
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 /// Why a file cannot be used as a report.

@@ -182,37 +182,37 @@ pub(crate) fn basis(report: &Report) -> String {
     parts.join("; ")
 }
 
+/// Verdicts, each with whether its rule was deselected, in words for one rule and for several.
+const WORDS: [(Verdict, bool, &str, &str); 8] = [
+    (Verdict::Pass, false, "passes", "pass"),
+    (Verdict::Fail, false, "fails", "fail"),
+    (Verdict::Warn, false, "warns", "warn"),
+    (Verdict::Waived, false, "is waived", "are waived"),
+    (
+        Verdict::Inconclusive,
+        false,
+        "is inconclusive",
+        "are inconclusive",
+    ),
+    (Verdict::NotApplicable, false, "does not apply", "do not apply"),
+    (Verdict::Skipped, false, "was not checked", "were not checked"),
+    (Verdict::Skipped, true, "was not selected", "were not selected"),
+];
+
 /// The number of rules with each verdict that occurs, such as `11 pass, 20 do not apply, 5 were not checked`. Each
 /// verdict comes with whether its rule was deselected.
 pub(crate) fn verdicts_in_words(verdicts: impl IntoIterator<Item = (Verdict, bool)>) -> String {
-    let mut counts = [0; 8];
-    for (verdict, is_deselected) in verdicts {
-        let place = match verdict {
-            Verdict::Pass => 0,
-            Verdict::Fail => 1,
-            Verdict::Warn => 2,
-            Verdict::Waived => 3,
-            Verdict::Inconclusive => 4,
-            Verdict::NotApplicable => 5,
-            Verdict::Skipped if is_deselected => 7,
-            Verdict::Skipped => 6,
-        };
-        counts[place] += 1;
+    let verdicts: Vec<(Verdict, bool)> = verdicts.into_iter().collect();
+    let mut counts = Vec::new();
+    for (verdict, is_deselected, one, many) in WORDS {
+        let own = verdicts.iter().filter(|own| **own == (verdict, is_deselected));
+        match own.count() {
+            0 => {}
+            1 => counts.push(format!("1 {one}")),
+            number => counts.push(format!("{number} {many}")),
+        }
     }
-    let words = [
-        ("passes", "pass"),
-        ("fails", "fail"),
-        ("warns", "warn"),
-        ("is waived", "are waived"),
-        ("is inconclusive", "are inconclusive"),
-        ("does not apply", "do not apply"),
-        ("was not checked", "were not checked"),
-        ("was not selected", "were not selected"),
-    ];
-    let counts = counts.into_iter().zip(words).filter(|(number, _)| *number > 0);
-    let counts =
-        counts.map(|(number, (one, many))| format!("{number} {}", if number == 1 { one } else { many }));
-    counts.collect::<Vec<_>>().join(", ")
+    counts.join(", ")
 }
 
 /// What to add so that a run judges the MUST rules that this one did not judge although nothing shows that they do not

@@ -22,18 +22,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Report,
-    text::{bytes, count, escape, listed},
+    text::{count, escape, listed, thousands},
 };
 
 /// What the run cost the hub; `None` if the evidence does not say.
 pub(crate) fn cost(report: &Report) -> Option<String> {
     let traffic = report.evidence.header.traffic?;
-    let requests = usize::try_from(traffic.requests).unwrap_or(usize::MAX);
-    Some(format!(
-        "{}, {} of answers",
-        count(requests, "request"),
-        bytes(traffic.bytes)
-    ))
+    let requests = count(traffic.requests as usize, "request");
+    let kilobytes = thousands(traffic.bytes.div_ceil(1000) as usize);
+    Some(format!("{requests}, {kilobytes} kB of answers"))
 }
 
 const WORST_FIRST: [Verdict; 7] = [

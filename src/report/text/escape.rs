@@ -41,21 +41,31 @@ pub(crate) fn cut(text: &str, longest: usize) -> Option<(&str, String)> {
 
 /// Escapes invisible characters.
 fn escape_hidden(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| is_hidden(c) || is_mark(c)) && !text.contains("##") {
+    // At the beginning, a mark would combine with the text before.
+    let towers = |at: usize| text[..at].chars().rev().take(MARKS).all(is_mark);
+    let is_harmful = |at: usize, c: char| {
+        is_hidden(c) || (is_mark(c) && towers(at)) || (c == '[' && ends_in_command_mark(&text[..at]))
+    };
+    replace(text, is_harmful, |c| match c {
+        '[' => c.escape_unicode().to_string(),
+        // Writes `\n`, `\t` and `\r` by name, and the others by number.
+        c => c.escape_default().to_string(),
+    })
+}
+
+/// Replaces characters that are harmful where they are.
+fn replace(
+    text: &str,
+    is_harmful: impl Fn(usize, char) -> bool,
+    escape: impl Fn(char) -> String,
+) -> Cow<'_, str> {
+    if !text.char_indices().any(|(at, c)| is_harmful(at, c)) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
-    // A mark at the beginning would combine with the text before.
-    let mut marks = MARKS;
     for (at, c) in text.char_indices() {
-        let marks_before = marks;
-        marks = if is_mark(c) { marks + 1 } else { 0 };
-        let towers = is_mark(c) && marks_before >= MARKS;
-        if is_hidden(c) || towers {
-            // `escape_default` writes `\n`, `\t` and `\r` by name, and the others by number.
-            shown.extend(c.escape_default());
-        } else if c == '[' && ends_in_command_mark(&text[..at]) {
-            shown.extend(c.escape_unicode());
+        if is_harmful(at, c) {
+            shown += &escape(c);
         } else {
             shown.push(c);
         }
@@ -73,7 +83,7 @@ fn ends_in_command_mark(before: &str) -> bool {
 
 /// Escapes a line that a workflow runner would take for a command. GitHub's acts on `::error::text` at the beginning of
 /// a line, after any space.
-pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
+fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
     let command = line.trim_start();
     let begins = command.strip_prefix("::").is_some_and(|rest| rest.contains("::"));
     if !begins {
@@ -90,17 +100,11 @@ pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Replaces characters that XML 1.0 forbids, even as references, by their escapes. Markup is left to the XML writer.
 pub fn xml(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_forbidden_in_xml) {
-        return Cow::Borrowed(text);
-    }
-    let escape = |c: char| {
-        if is_forbidden_in_xml(c) {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    Cow::Owned(text.chars().map(escape).collect())
+    replace(
+        text,
+        |_, c| is_forbidden_in_xml(c),
+        |c| c.escape_default().to_string(),
+    )
 }
 
 /// Replaces invisible characters in JSON, and commands of CI systems, by `\u` escapes: `cat` shows what is there, and a
@@ -108,19 +112,10 @@ pub fn xml(text: &str) -> Cow<'_, str> {
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     let is_harmful =
         |at: usize, c: char| c != '\n' && (is_hidden(c) || c == '[' && ends_in_command_mark(&text[..at]));
-    if !text.char_indices().any(|(at, c)| is_harmful(at, c)) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for (at, c) in text.char_indices() {
-        if is_harmful(at, c) {
-            let units = c.encode_utf16(&mut [0; 2]).to_vec();
-            shown.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
+    replace(text, is_harmful, |c| {
+        let units = c.encode_utf16(&mut [0; 2]).to_vec();
+        units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    })
 }
 
 /// Whether a character is invisible or changes the text around it.

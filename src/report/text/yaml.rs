@@ -30,7 +30,7 @@ impl Serialize for InOrder<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Object(fields) => {
-                let fields = in_order(fields).into_iter();
+                let fields = explained(fields).into_iter();
                 serializer.collect_map(fields.map(|(key, value)| (key, InOrder(value))))
             }
             Value::Array(items) => serializer.collect_seq(items.iter().map(InOrder)),
@@ -41,36 +41,33 @@ impl Serialize for InOrder<'_> {
 
 /// Writes a value as YAML in one line.
 pub fn flow(value: &Value) -> String {
-    let listed = |parts: Vec<String>| parts.join(", ");
+    flow_in_order(value, &FIRST)
+}
+
+/// Writes a value as YAML in one line, with these fields first.
+pub(crate) fn flow_in_order(value: &Value, first: &[&str]) -> String {
+    let line = |value: &Value| flow_in_order(value, first);
     match value {
         Value::Object(fields) => {
-            let fields = in_order(fields).into_iter();
-            format!(
-                "{{{}}}",
-                listed(fields.map(|(key, value)| field(key, value)).collect())
-            )
+            let fields = in_order(fields, first).into_iter();
+            let fields = fields.map(|(key, value)| format!("{}: {}", scalar(key), line(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
-        Value::Array(items) => format!("[{}]", listed(items.iter().map(flow).collect())),
+        Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(", ")),
         Value::String(text) => scalar(text),
         other => other.to_string(),
     }
 }
 
-/// A key and its value in one line.
-fn field(key: &str, value: &Value) -> String {
-    format!("{}: {}", scalar(key), flow(value))
+/// Returns the fields, with those first that explain the others.
+pub(crate) fn explained(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    in_order(fields, &FIRST)
 }
 
-/// Returns the fields, with those first that explain the others.
-pub(crate) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+/// Returns the fields, these first.
+fn in_order<'v>(fields: &'v Map<String, Value>, first: &[&str]) -> Vec<(&'v String, &'v Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
-    let place = |key: &str| {
-        FIRST
-            .iter()
-            .position(|first| *first == key)
-            .unwrap_or(FIRST.len())
-    };
-    fields.sort_by_key(|(key, _)| place(key));
+    fields.sort_by_key(|(key, _)| first.iter().position(|own| own == key).unwrap_or(first.len()));
     fields
 }
 
