@@ -13,8 +13,8 @@ pub mod submitted;
 mod summary;
 mod text;
 
-pub use files::{Form, Output, OutputError, Outputs, Part, Prepared};
-pub use formats::{FORMATS, Format, badge, github, json, junit, markdown, terminal};
+pub use files::{FileFormat, Output, OutputError, OutputFiles, Part, prepare};
+pub use formats::{badge, github, json, junit, markdown, terminal};
 pub use input::{Advice, Coverage, Report, no_advice};
 pub use summary::{
     EditionDecision, by_edition,

@@ -27,8 +27,7 @@ async fn with_lab(work: impl FnOnce(&Folder) -> Output + Send + 'static) -> (Out
 fn start(folder: &Folder, flags: &str) -> (Child, BufReader<ChildStderr>) {
     let kubeconfig = folder.flag("kubeconfig");
     let mut run = command(format!("run --kubeconfig {kubeconfig} --observe 10m {flags}"));
-    let formats = report::FORMATS.iter().map(|format| format.name());
-    for report in formats.chain(["record"]) {
+    for report in report::FileFormat::ALL.map(report::FileFormat::name) {
         run.args([format!("--{report}"), folder.flag(report)]);
     }
     run.env("XDG_STATE_HOME", folder.path("state"));

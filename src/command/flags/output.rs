@@ -1,11 +1,11 @@
 //! The flags for reports and printing.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use evidence::Claim;
-use report::{Form, Format as FileFormat, Outputs, Prepared};
+use report::{FileFormat, OutputFiles, prepare};
 
 use crate::command::terminal::exit::{Failure, bail_usage};
 
@@ -89,10 +89,22 @@ impl OutputFlags {
 
 impl FileFlags {
     /// Checks that the files can be written, and that none of them is an input.
-    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<Prepared, Failure> {
+    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<OutputFiles, Failure> {
         let inputs: Vec<PathBuf> = inputs.iter().flat_map(|path| path.canonicalize()).collect();
-        let outputs = self.outputs();
-        let mut written = outputs.0.values();
+        let files = [
+            (FileFormat::Junit, &self.junit),
+            (FileFormat::Html, &self.html),
+            (FileFormat::Markdown, &self.markdown),
+            (FileFormat::Badge, &self.badge),
+            (FileFormat::Json, &self.json),
+            (FileFormat::Report, &self.report),
+            (FileFormat::Record, &self.record),
+        ];
+        let files = files.into_iter();
+        let files: BTreeMap<FileFormat, PathBuf> = files
+            .filter_map(|(format, path)| Some((format, path.clone()?)))
+            .collect();
+        let mut written = files.values();
         if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
         {
             bail_usage!(
@@ -100,31 +112,6 @@ impl FileFlags {
                 path.display()
             );
         }
-        outputs.prepare(flag).map_err(Failure::usage)
+        prepare(files, |format| format!("--{format}")).map_err(Failure::usage)
     }
-
-    fn outputs(&self) -> Outputs {
-        let files = [
-            (Form::Format(FileFormat::Junit), &self.junit),
-            (Form::Format(FileFormat::Html), &self.html),
-            (Form::Format(FileFormat::Markdown), &self.markdown),
-            (Form::Format(FileFormat::Badge), &self.badge),
-            (Form::Format(FileFormat::Json), &self.json),
-            (Form::Report, &self.report),
-            (Form::Record, &self.record),
-        ];
-        let named = files
-            .into_iter()
-            .filter_map(|(form, path)| Some((form, path.clone()?)));
-        Outputs(named.collect())
-    }
-}
-
-fn flag(form: Form) -> String {
-    let name = match form {
-        Form::Format(format) => format.name(),
-        Form::Record => "record",
-        Form::Report => "report",
-    };
-    format!("--{name}")
 }

@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, path::Path};
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
-use report::{Form, Output, Prepared, Report, by_edition, github, no_advice, submitted::compose, terminal};
+use report::{
+    FileFormat, Output, OutputFiles, Report, badge, by_edition, github, html, json, junit, markdown,
+    no_advice, submitted::compose, terminal,
+};
 
 use crate::command::{
     flags::output::{Format, OutputFlags},
@@ -31,7 +34,7 @@ pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
     waivers: Option<&Waivers>,
-    outputs: Prepared,
+    outputs: OutputFiles,
     read_from: Option<ReadFrom>,
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
@@ -44,8 +47,8 @@ pub fn conclude(
     }
     let editions = by_edition(evidence, &judgement, selection, waivers, rules::as_of());
     let file = holder(&outputs, read_from.map(|from| from.path));
-    let is_whole_file =
-        outputs.0.contains_key(&Form::Record) || read_from.is_some_and(|from| from.alone && from.as_claimed);
+    let is_whole_file = outputs.contains_key(&FileFormat::Record)
+        || read_from.is_some_and(|from| from.alone && from.as_claimed);
     let submitted = Report {
         evidence,
         judgement: &judgement,
@@ -103,7 +106,12 @@ fn exit(judgement: &Judgement, complete: bool) -> Exit {
 
 /// Writes reports of a failed run, so that an earlier run's reports do not pass for its own: every rule is
 /// inconclusive, with the failure as its reason.
-pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
+pub fn conclude_without_evidence(
+    failure: Failure,
+    claim: Claim,
+    source: &str,
+    outputs: OutputFiles,
+) -> Failure {
     let facts = rules::all().iter().map(|rule| &rule.facts);
     let kinds: BTreeSet<Kind> = facts
         .flat_map(|facts| [&facts.needs, &facts.needs_one_of])
@@ -140,7 +148,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     };
     // There is no evidence worth recording.
     let mut outputs = outputs;
-    outputs.0.remove(&Form::Record);
+    outputs.remove(&FileFormat::Record);
     if let Err(unwritten) = leave(&report, &report, outputs, None) {
         unwritten.print();
     }
@@ -148,8 +156,8 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
 }
 
 /// Returns the file that holds the evidence: the recorded one, else the one that was read.
-fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
-    let path = outputs.0.get(&Form::Record).map(Output::path).or(read_from)?;
+fn holder(outputs: &OutputFiles, read_from: Option<&Path>) -> Option<String> {
+    let path = outputs.get(&FileFormat::Record).map(Output::path).or(read_from)?;
     Some(path.display().to_string())
 }
 
@@ -157,31 +165,35 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
 fn leave(
     report: &Report,
     submitted_report: &Report,
-    outputs: Prepared,
+    outputs: OutputFiles,
     read_from: Option<ReadFrom>,
 ) -> Result<(), Failure> {
     let mut outcome: Result<(), Failure> = Ok(());
-    let is_recorded = outputs.0.contains_key(&Form::Record);
-    let is_summed = outputs.0.contains_key(&Form::Report);
+    let is_recorded = outputs.contains_key(&FileFormat::Record);
+    let is_summed = outputs.contains_key(&FileFormat::Report);
     let mut sum = if is_summed && !is_recorded {
         read_from.and_then(sum_of)
     } else {
         None
     };
-    // The record is the first form: the report quotes its checksum.
-    for (form, output) in outputs.0 {
+    // The record is the first: the report has its checksum.
+    for (format, output) in outputs {
         let path = output.path().to_owned();
-        let written = output.write(|into| match form {
-            Form::Record if is_summed => {
+        let written = output.write(|into| match format {
+            FileFormat::Record if is_summed => {
                 sum = Some(file::write_summed(report.evidence, &path, into)?);
                 Ok(())
             }
-            Form::Record => file::write_named(report.evidence, &path, into),
-            Form::Format(format) => format.write(report, into),
-            Form::Report => compose(submitted_report, sum.as_ref()).write(into),
+            FileFormat::Record => file::write_named(report.evidence, &path, into),
+            FileFormat::Junit => junit::write(report, into),
+            FileFormat::Html => html::write(report, into),
+            FileFormat::Markdown => markdown::write(report, into),
+            FileFormat::Badge => badge::write(report, into),
+            FileFormat::Json => json::write(report, into),
+            FileFormat::Report => compose(submitted_report, sum.as_ref()).write(into),
         });
         if let Err(error) = written {
-            if form == Form::Record {
+            if format == FileFormat::Record {
                 sum = None;
             }
             let failure = Failure::could_not_run(error);

@@ -12,7 +12,7 @@ use std::{
 use collect::{Progress, clock::Clock};
 use evidence::{Awaited, Evidence, api::Role, file};
 use judge::{RuleVerdict, Selection, Verdict, Waivers, judge, rules::Level, unsettled};
-use report::{Form, Part, Prepared, escape, no_status};
+use report::{FileFormat, OutputFiles, Part, escape, no_status};
 use tokio::{task::spawn_blocking, time::Instant};
 
 use super::progress::{Display, in_words};
@@ -45,11 +45,11 @@ pub struct RecordPart {
 impl RecordPart {
     /// Prepares the part of a run's record, and sets aside the one that a killed run has left. Returns `None` if the run has
     /// no record in a file, or takes no time: a single snapshot, or the lab, whose time is simulated.
-    pub fn begin(outputs: &mut Prepared, target: &Target, observe: Duration) -> Option<Self> {
+    pub fn begin(outputs: &mut OutputFiles, target: &Target, observe: Duration) -> Option<Self> {
         if observe.is_zero() || target.is_lab() {
             return None;
         }
-        let record = outputs.0.get_mut(&Form::Record)?;
+        let record = outputs.get_mut(&FileFormat::Record)?;
         let named = record.path().to_owned();
         let part = record.begin_part()?;
         match part.set_aside() {
@@ -291,7 +291,7 @@ mod tests {
         api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
     };
     use lab::hub::Hub;
-    use report::Outputs;
+    use report::prepare;
     use serde_json::json;
     use tokio::time::sleep;
     use tokio_util::sync::CancellationToken;
@@ -305,7 +305,7 @@ mod tests {
         hub: Hub,
         clock: Clock,
         folder: tempfile::TempDir,
-        outputs: Prepared,
+        outputs: OutputFiles,
         record: RecordPart,
     }
 
@@ -314,10 +314,9 @@ mod tests {
             let clock = Clock::system();
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join(name);
-            let mut outputs = Outputs([(Form::Record, path)].into())
-                .prepare(|_| "--record".to_owned())
+            let mut outputs = prepare([(FileFormat::Record, path)].into(), |_| "--record".to_owned())
                 .expect("it can be written");
-            let output = outputs.0.get_mut(&Form::Record).expect("the record");
+            let output = outputs.get_mut(&FileFormat::Record).expect("the record");
             let part = output.begin_part().expect("a file");
             let named = output.path().to_owned();
             Self {
@@ -434,7 +433,7 @@ mod tests {
         let evidence = world.watch(200, 1000).await.expect("evidence");
         sleep(Duration::from_secs(1)).await;
         assert_eq!(world.files(), ["evidence.jsonl.part"]);
-        let output = world.outputs.0.remove(&Form::Record).expect("the record");
+        let output = world.outputs.remove(&FileFormat::Record).expect("the record");
         output
             .write(|into| file::write_named(&evidence, Path::new("evidence.jsonl"), into))
             .expect("written");

@@ -6,30 +6,35 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evidence::named_enum;
+
 pub use self::place::Part;
 use self::place::{Place, Unwritten, folder_of};
-use crate::Format;
 
 mod place;
 
-/// What a file may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
-    /// The evidence.
-    Record,
-    /// The report in a format.
-    Format(Format),
-    /// The report that an implementer submits.
-    Report,
+named_enum! {
+    /// What a file may hold.
+    pub enum FileFormat {
+        /// The evidence. It is the first, as the report to submit has its checksum.
+        Record = "record",
+        /// JUnit, for CI systems.
+        Junit = "junit",
+        /// One HTML file, for people.
+        Html = "html",
+        /// Markdown, for pull requests and job summaries.
+        Markdown = "markdown",
+        /// The decision as a picture.
+        Badge = "badge",
+        /// JSON, for programs.
+        Json = "json",
+        /// The report that an implementer submits.
+        Report = "report",
+    }
 }
 
-/// The requested files, at most one of each form.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outputs(pub BTreeMap<Form, PathBuf>);
-
-/// The requested files, checked to be writable. Dropping it changes nothing.
-#[derive(Debug, Default)]
-pub struct Prepared(pub BTreeMap<Form, Output>);
+/// Checked files, at most one of each format. Dropping them changes nothing.
+pub type OutputFiles = BTreeMap<FileFormat, Output>;
 
 /// One file to be written.
 #[derive(Debug)]
@@ -53,35 +58,37 @@ pub struct OutputError {
     source: Option<io::Error>,
 }
 
-impl Outputs {
-    /// Checks before a run that every file can be written. `name` says what the user calls each.
-    ///
-    /// # Errors
-    /// When one cannot be written, or two are the same file.
-    pub fn prepare(self, name: impl Fn(Form) -> String) -> Result<Prepared, OutputError> {
-        let named: Vec<_> = self.0.iter().map(|(form, path)| (name(*form), path)).collect();
-        for (place, (second, path)) in named.iter().enumerate() {
-            if let Some((first, _)) = named[..place].iter().find(|(_, other)| is_same(path, other)) {
-                let path = path.display();
-                return Err(OutputError {
-                    what: format!("{first} and {second} both name {path}: give each a file of its own"),
-                    source: None,
-                });
-            }
+/// Checks before a run that every file can be written. `name` says what the user calls each.
+///
+/// # Errors
+/// When one cannot be written, or two are the same file.
+pub fn prepare(
+    files: BTreeMap<FileFormat, PathBuf>,
+    name: impl Fn(FileFormat) -> String,
+) -> Result<OutputFiles, OutputError> {
+    let mut outputs = OutputFiles::new();
+    for (format, path) in files {
+        if let Some((other, _)) = outputs.iter().find(|(_, other)| is_same(&path, &other.path)) {
+            let (first, second) = (name(*other), name(format));
+            return Err(OutputError {
+                what: format!(
+                    "{first} and {second} both name {}: give each a file of its own",
+                    path.display()
+                ),
+                source: None,
+            });
         }
-        let opened = self.0.into_iter().map(|(form, path)| {
-            // The text that other commands of the step have written into its summary is kept.
-            let is_summary = form == Form::Format(Format::Markdown)
-                && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
-            let place = if is_summary {
-                Place::after(&path)
-            } else {
-                Place::of(&path)
-            };
-            Ok((form, Output::at(name(form), path, place)?))
-        });
-        opened.collect::<Result<_, _>>().map(Prepared)
+        // The text that other commands of the step have written into its summary is kept.
+        let is_summary = format == FileFormat::Markdown
+            && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
+        let place = if is_summary {
+            Place::after(&path)
+        } else {
+            Place::of(&path)
+        };
+        outputs.insert(format, Output::at(name(format), path, place)?);
     }
+    Ok(outputs)
 }
 
 impl Output {

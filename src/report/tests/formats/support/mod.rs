@@ -9,7 +9,7 @@ use std::io;
 
 use anstream::adapter::strip_str;
 use quick_xml::events::Event;
-use report::{COMMAND, FORMATS, Report, github, submitted, terminal};
+use report::{COMMAND, Report, badge, github, html, json, junit, markdown, submitted, terminal};
 
 type Write = Box<dyn Fn(&Report, &mut dyn io::Write) -> io::Result<()>>;
 
@@ -25,11 +25,12 @@ pub struct Format {
 }
 
 pub fn formats() -> Vec<Format> {
-    let files = FORMATS.into_iter().map(|format| -> (_, Write) {
-        let write = move |report: &Report, into: &mut dyn io::Write| format.write(report, into);
-        (format.name(), Box::new(write))
-    });
-    let others: [(_, Write); 3] = [
+    let all: [(_, Write); 8] = [
+        ("junit", Box::new(|report, into| junit::write(report, into))),
+        ("html", Box::new(|report, into| html::write(report, into))),
+        ("markdown", Box::new(|report, into| markdown::write(report, into))),
+        ("badge", Box::new(|report, into| badge::write(report, into))),
+        ("json", Box::new(|report, into| json::write(report, into))),
         ("terminal", Box::new(write_terminal)),
         (
             "annotations",
@@ -47,7 +48,7 @@ pub fn formats() -> Vec<Format> {
         for_people: name != "json",
         quotes: !["badge", "submitted"].contains(&name),
     };
-    files.chain(others).map(format).collect()
+    all.into_iter().map(format).collect()
 }
 
 fn write_terminal(report: &Report, into: &mut dyn io::Write) -> io::Result<()> {
