@@ -388,7 +388,8 @@ impl RuleVerdict {
         self.outcome().is_unjudged()
     }
 
-    pub(crate) fn outcome(&self) -> Outcome {
+    /// The verdict as [`Tally`] counts it.
+    pub fn outcome(&self) -> Outcome {
         Outcome {
             level: self.level(),
             verdict: self.verdict,

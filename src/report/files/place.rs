@@ -37,10 +37,6 @@ impl Place {
         }
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            // `/dev/stdout` may be a regular file; replacing it would lose other output.
-            Ok(there) if there.is_file() && path.starts_with("/dev") => {
-                return Ok(Place::Into(fs::OpenOptions::new().append(true).open(path)?));
-            }
             // Replace a link's target, not the link.
             Ok(there) if there.is_file() => {
                 // Replacing a file only needs rights on its folder, so check the file's own.
@@ -147,21 +143,16 @@ pub(crate) fn buffered(
     io::Write::flush(&mut buffer)
 }
 
+/// Creates a file in the folder of another, with its permissions.
 fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".clusterprofile-conformance-");
-    create(builder, target)
-}
-
-/// Creates a file in the folder of another, with its permissions.
-pub(crate) fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> io::Result<NamedTempFile> {
-    let folder = folder_of(target);
     // Reports are for others to read, as far as the user's umask lets them.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // The original error would name a temporary file.
     let file = builder
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(target))
         .map_err(|error| io::Error::from(error.kind()))?;
     if let Ok(there) = fs::metadata(target) {
         // Keep the permissions of the file that is replaced.
@@ -177,10 +168,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// What the names of parts add to the file's.
+/// What the name of a part adds to the file's.
 const SUFFIX: &str = ".part";
-/// What is being written, before it replaces the part.
-const UNFINISHED: &str = ".part.tmp";
 
 /// A copy of what a file is to hold, next to it: `FILE.part`. Each write replaces it atomically.
 #[derive(Clone, Debug)]
@@ -207,13 +196,7 @@ impl Part {
 
     /// Replaces the content. May block. If it fails, the earlier content stays.
     pub fn write(&self, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
-        // A fixed name: a run that is killed now leaves one such file, and the next run removes it.
-        let unfinished = self.named(UNFINISHED);
-        remove(&unfinished)?;
-        let name = unfinished.file_name().unwrap_or_default().to_owned();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&name).rand_bytes(0);
-        let mut file = create(builder, &self.file)?;
+        let mut file = temporary(&self.file)?;
         buffered(file.as_file_mut(), content)?;
         file.as_file().sync_all()?;
         file.persist(self.path()).map_err(|unplaced| unplaced.error)?;
@@ -222,7 +205,6 @@ impl Part {
 
     /// Gives the part of an earlier run a name that no later run writes to. Returns the name, or `None` if there is no part.
     pub fn set_aside(&self) -> io::Result<Option<PathBuf>> {
-        remove(&self.named(UNFINISHED))?;
         if !self.path().try_exists()? {
             return Ok(None);
         }
@@ -235,22 +217,13 @@ impl Part {
 
     /// Removes it. A part that cannot be removed only takes room.
     pub(crate) fn remove(&self) {
-        for suffix in [SUFFIX, UNFINISHED] {
-            let _ = remove(&self.named(suffix));
-        }
+        let _ = fs::remove_file(self.path());
     }
 
     fn named(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(&self.file);
         name.push(suffix);
         name.into()
-    }
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 
@@ -274,16 +247,6 @@ mod tests {
         });
         assert_eq!(failed.expect_err("no room").kind(), io::ErrorKind::StorageFull);
         assert_eq!(fs::read_to_string(part.path()).expect("there"), "first");
-        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
-    }
-
-    #[test]
-    fn unfinished_part_of_a_killed_run_is_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let part = Part::of(&folder.path().join("evidence.jsonl"));
-        fs::write(folder.path().join("evidence.jsonl.part.tmp"), "half").expect("written");
-        write(&part, "second");
-        assert_eq!(fs::read_to_string(part.path()).expect("there"), "second");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
     }
 

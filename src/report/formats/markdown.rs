@@ -8,7 +8,12 @@ use judge::{Decision, RuleVerdict, Selection, Verdict, rules::Finding};
 
 use crate::{
     COMMAND, Report,
-    summary::{self, VerdictTable, decision, findings::extent, shown_verdict, sources::cited},
+    summary::{
+        self, VerdictTable, decision,
+        findings::{extent, remarked},
+        shown_verdict,
+        sources::cited,
+    },
     text::{count, escape, file_argument},
 };
 
@@ -123,9 +128,7 @@ fn rule(verdict: &RuleVerdict) -> String {
         let _ = writeln!(text, "{}\n", plain(&reason));
     }
     text.push_str("| object | field | expected | observed | |\n|---|---|---|---|---|\n");
-    let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
-    let all = verdict.findings.iter().map(|finding| (finding, "")).chain(waived);
-    for (finding, remark) in all.take(SHOWN) {
+    for (finding, remark) in remarked(verdict).take(SHOWN) {
         let Finding {
             path,
             expected,

@@ -49,12 +49,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
 pub(crate) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
     use std::fmt::Write;
     let mut text = String::new();
-    let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
-    let findings = verdict.findings.iter().map(|finding| {
-        let advisory = if finding.advisory { " (advisory)" } else { "" };
-        (finding, advisory)
-    });
-    for (finding, remark) in findings.chain(waived) {
+    for (finding, remark) in remarked(verdict) {
         let object = &finding.object;
         let _ = writeln!(
             text,
@@ -82,6 +77,16 @@ pub(crate) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
         let _ = writeln!(text, "remedy: {}", verdict.rule.facts.remedy);
     }
     text
+}
+
+/// The findings of a rule, each with a remark if it does not count.
+pub(crate) fn remarked(verdict: &RuleVerdict) -> impl Iterator<Item = (&Finding, &'static str)> {
+    let open = verdict.findings.iter().map(|finding| {
+        let remark = if finding.advisory { " (warning only)" } else { "" };
+        (finding, remark)
+    });
+    let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
+    open.chain(waived)
 }
 
 pub(crate) fn extent(verdict: &RuleVerdict) -> String {

@@ -13,8 +13,7 @@ use evidence::{
 };
 use jiff::civil::Date;
 use judge::{
-    Decision, Judgement, Outcome, RuleVerdict, Selection, Verdict, WaiverOutcome, Waivers, decide_with,
-    judge_by,
+    Decision, Judgement, RuleVerdict, Selection, Verdict, WaiverOutcome, Waivers, decide_with, judge_by,
     rules::{Basis, Level},
 };
 use schemars::JsonSchema;
@@ -150,11 +149,7 @@ impl EditionDecision {
             let verdicts = judgement.verdicts.iter();
             let counted = verdicts
                 .filter(|verdict| verdict.rule.facts.added <= rules_as_of && is_counted(verdict))
-                .map(|verdict| Outcome {
-                    level: verdict.level(),
-                    verdict: verdict.verdict,
-                    reason: verdict.reason_id(),
-                });
+                .map(RuleVerdict::outcome);
             decide_with(&counted.collect(), judgement.extent(), waivers, strict)
         };
         Self {

@@ -37,34 +37,14 @@ PlacementDecision adoption guide | placement-2025-09 | kubernetes-sigs/cluster-i
 const GO_PACKAGE: &str = "the API's Go package";
 
 /// Sections that rules cite by a shorter name than their heading, and the edition until which that is so, if any.
-const HEADINGS: [(&str, &str, Option<Edition>); 6] = [
-    (
-        "Organizing ClusterProfile objects on a hub",
-        "How should we organize ClusterProfile objects on a hub cluster?",
-        None,
-    ),
-    (
-        "Push Model via Credentials in Secret",
-        "Push Model via Credentials in Secret (Not Recommended)",
-        Some(Edition::Standard),
-    ),
-    ("Examples 1 and 2", "Example 1", None),
-    (
-        "Relationship to other SIG-Multicluster APIs",
-        "Relationship to other SIG-Multicluster (SIG-MC) APIs",
-        None,
-    ),
-    (
-        "accessProviders",
-        "Access to member clusters (status.accessProviders)",
-        None,
-    ),
-    (
-        "Plugin configuration",
-        "Plugin configuration (cluster.extensions)",
-        None,
-    ),
-];
+const HEADINGS: &str = "\
+Organizing ClusterProfile objects on a hub | How should we organize ClusterProfile objects on a hub cluster?
+Push Model via Credentials in Secret | Push Model via Credentials in Secret (Not Recommended) | standard
+Examples 1 and 2 | Example 1
+Relationship to other SIG-Multicluster APIs | Relationship to other SIG-Multicluster (SIG-MC) APIs
+accessProviders | Access to member clusters (status.accessProviders)
+Plugin configuration | Plugin configuration (cluster.extensions)
+";
 
 /// Splits a source into the sections that it cites. A section without a document is of the one before it.
 pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
@@ -124,10 +104,13 @@ fn anchor(steps: &[&str], edition: Edition) -> String {
         [.., last] if steps.len() > 1 || *last == "Goals" => last,
         _ => return String::new(),
     };
-    let heading = HEADINGS
-        .iter()
-        .find(|(short, _, until)| *short == last && until.is_none_or(|until| edition <= until));
-    let heading = heading.map_or(last, |(_, heading, _)| heading);
+    let heading = HEADINGS.lines().find_map(|line| {
+        let (short, heading) = line.split_once(" | ")?;
+        let (heading, until) = heading.split_once(" | ").unwrap_or((heading, ""));
+        let is_own = until.parse().is_ok_and(|until: Edition| edition <= until) || until.is_empty();
+        (short == last && is_own).then_some(heading)
+    });
+    let heading = heading.unwrap_or(last);
     let slug: String = heading
         .chars()
         .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))

@@ -183,6 +183,6 @@ fn is_span_or_plain(cell: &str, line: &str) {
             !before && !behind.starts_with('`')
         })
         .unwrap_or_else(|| panic!("a span without an end: {cell}"));
-    let is_known = ["", " (waived)"].contains(&behind);
+    let is_known = ["", " (waived)", " (warning only)"].contains(&behind);
     assert!(is_known, "behind the span: {behind} in {line}");
 }
