@@ -10,11 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     story::named,
-    text::{
-        difference::{leads, name_of, within},
-        escape,
-        yaml::{explained, scalar},
-    },
+    text::{difference::leads, escape, yaml},
 };
 
 /// How many characters of a value are shown.
@@ -38,13 +34,6 @@ pub(super) enum Line {
     },
     /// How many lines are omitted.
     Gap(usize),
-}
-
-/// A line of the object, with the paths of what begins on it: a field, and perhaps a list item before it.
-struct Written {
-    paths: Vec<String>,
-    depth: usize,
-    text: String,
 }
 
 /// The object in the given version, or in its last one, without credentials and values of Secrets. `None` if the
@@ -107,8 +96,7 @@ fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> O
 /// The part of an object around a field, and whether the field exists. If not, the marked line is the one that the
 /// field belongs under.
 pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
-    let mut lines = Vec::new();
-    write(object, "", 0, &mut lines);
+    let lines = yaml::lines(object, leaf);
     let marked = offending(&lines, path);
     let begins = |place: &usize| lines[*place].paths.iter().any(|own| own == path);
     let exists = marked.iter().any(begins) || path.is_empty();
@@ -116,8 +104,8 @@ pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
 }
 
 /// The lines whose path is the longest one that leads to the field.
-fn offending(lines: &[Written], path: &str) -> Vec<usize> {
-    let length = |line: &Written| {
+fn offending(lines: &[yaml::Line], path: &str) -> Vec<usize> {
+    let length = |line: &yaml::Line| {
         let leading = line.paths.iter().filter(|own| leads(own, path));
         leading.map(String::len).max()
     };
@@ -131,7 +119,7 @@ fn offending(lines: &[Written], path: &str) -> Vec<usize> {
 }
 
 /// The marked lines with their neighbors and everything that contains them.
-fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
+fn shown(lines: &[yaml::Line], marked: &[usize]) -> Vec<Line> {
     let mut keep = vec![lines.len() <= WHOLE; lines.len()];
     if marked.is_empty() {
         keep.iter_mut().take(WHOLE).for_each(|keep| *keep = true);
@@ -169,65 +157,13 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
     shown
 }
 
-/// Writes a value, one field in a line.
-fn write(value: &Value, path: &str, depth: usize, lines: &mut Vec<Written>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in explained(fields) {
-                let path = within(path, key);
-                put(format!("{}:", leaf(key)), value, path, depth, lines);
-            }
-        }
-        Value::Array(items) => {
-            for (place, item) in items.iter().enumerate() {
-                let path = format!("{path}[{}]", name_of(item).unwrap_or(&place.to_string()));
-                let begin = lines.len();
-                match item {
-                    Value::Object(fields) if !fields.is_empty() => write(item, &path, depth + 1, lines),
-                    item => put(String::new(), item, path.clone(), depth + 1, lines),
-                }
-                // The item begins in the line of its first field.
-                if let Some(first) = lines.get_mut(begin) {
-                    first.text.insert_str(0, "- ");
-                    first.depth = depth;
-                    first.paths.push(path);
-                }
-            }
-        }
-        other => put(String::new(), other, path.to_owned(), depth, lines),
-    }
-}
-
-/// Writes a field: in the line of its key if it fits there.
-fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<Written>) {
-    let (is_nested, in_line) = match value {
-        Value::Object(fields) => (!fields.is_empty(), "{}".to_owned()),
-        Value::Array(items) => (!items.is_empty(), "[]".to_owned()),
-        Value::String(text) => (false, leaf(text)),
-        other => (false, other.to_string()),
-    };
-    let text = if is_nested {
-        key
-    } else {
-        format!("{key} {in_line}").trim_start().to_owned()
-    };
-    lines.push(Written {
-        paths: vec![path.clone()],
-        depth,
-        text,
-    });
-    if is_nested {
-        write(value, &path, depth + 1, lines);
-    }
-}
-
 /// Hub text as YAML: redacted, shortened, escaped.
 fn leaf(text: &str) -> String {
     let clean = without_credentials(text);
     match escape::cut(&clean, VALUE) {
         // The count is not part of the value.
-        Some((start, more)) => format!("{} # {more}", scalar(start)),
-        None => scalar(&clean),
+        Some((start, more)) => format!("{} # {more}", yaml::scalar(start)),
+        None => yaml::scalar(&clean),
     }
 }
 

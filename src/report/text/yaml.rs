@@ -1,7 +1,8 @@
 //! YAML for people.
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use super::difference::{name_of, within};
 
 /// Keys that come first, as they explain the others.
 const FIRST: [&str; 10] = [
@@ -17,24 +18,82 @@ const FIRST: [&str; 10] = [
     "profiles",
 ];
 
-/// Writes a value as YAML in block style, with the fields first that explain the others.
-pub fn block(value: &Value) -> String {
-    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    serde_saphyr::to_string_with_options(&InOrder(value), options).unwrap_or_default()
+/// A line of YAML, with the paths of what begins on it: a field, and perhaps a list item before it.
+pub(crate) struct Line {
+    pub(crate) paths: Vec<String>,
+    pub(crate) depth: usize,
+    pub(crate) text: String,
 }
 
-/// A value that is written with its fields in order.
-struct InOrder<'v>(&'v Value);
+/// Writes a value as YAML in block style, with the fields first that explain the others.
+pub fn block(value: &Value) -> String {
+    let lines = lines(value, scalar).into_iter();
+    lines
+        .map(|line| format!("{}{}\n", "  ".repeat(line.depth), line.text))
+        .collect()
+}
 
-impl Serialize for InOrder<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
+/// Writes a value as YAML in block style. `scalar` writes keys and texts.
+pub(crate) fn lines(value: &Value, scalar: fn(&str) -> String) -> Vec<Line> {
+    let mut writer = BlockWriter {
+        scalar,
+        lines: Vec::new(),
+    };
+    writer.put(String::new(), value, String::new(), 0);
+    writer.lines
+}
+
+struct BlockWriter {
+    scalar: fn(&str) -> String,
+    lines: Vec<Line>,
+}
+
+impl BlockWriter {
+    /// Writes the parts of a value, one field in a line.
+    fn write(&mut self, value: &Value, path: &str, depth: usize) {
+        match value {
             Value::Object(fields) => {
-                let fields = explained(fields).into_iter();
-                serializer.collect_map(fields.map(|(key, value)| (key, InOrder(value))))
+                for (key, value) in in_order(fields, &FIRST) {
+                    let path = within(path, key);
+                    self.put(format!("{}:", (self.scalar)(key)), value, path, depth);
+                }
             }
-            Value::Array(items) => serializer.collect_seq(items.iter().map(InOrder)),
-            other => other.serialize(serializer),
+            Value::Array(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    let path = format!("{path}[{}]", name_of(item).unwrap_or(&place.to_string()));
+                    let begin = self.lines.len();
+                    self.put(String::new(), item, path.clone(), depth + 1);
+                    // The item begins in the line of its first field.
+                    if let Some(first) = self.lines.get_mut(begin) {
+                        first.text.insert_str(0, "- ");
+                        first.depth = depth;
+                        first.paths.push(path);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes a field: in the line of its key if it fits there. The parts of a value without a key are not indented.
+    fn put(&mut self, key: String, value: &Value, path: String, depth: usize) {
+        let in_line = match value {
+            Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
+            Value::Array(items) if items.is_empty() => "[]".to_owned(),
+            Value::Object(_) | Value::Array(_) if key.is_empty() => {
+                return self.write(value, &path, depth);
+            }
+            Value::Object(_) | Value::Array(_) => String::new(),
+            Value::String(text) => (self.scalar)(text),
+            other => other.to_string(),
+        };
+        self.lines.push(Line {
+            paths: vec![path.clone()],
+            depth,
+            text: format!("{key} {in_line}").trim().to_owned(),
+        });
+        if in_line.is_empty() {
+            self.write(value, &path, depth + 1);
         }
     }
 }
@@ -57,11 +116,6 @@ pub(crate) fn flow_in_order(value: &Value, first: &[&str]) -> String {
         Value::String(text) => scalar(text),
         other => other.to_string(),
     }
-}
-
-/// Returns the fields, with those first that explain the others.
-pub(crate) fn explained(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
-    in_order(fields, &FIRST)
 }
 
 /// Returns the fields, these first.
@@ -116,8 +170,8 @@ mod tests {
         });
         assert_eq!(
             block(&value),
-            "profiles:\n- name: a\n  labels:\n    x-k8s.io/cluster-manager: null\n- {}\n\
-             steps:\n- at: 1m\n  change:\n    spec:\n      displayName: new\n- at: 2m\n  delete: other/c\n"
+            "profiles:\n  - name: a\n    labels:\n      x-k8s.io/cluster-manager: null\n  - {}\n\
+             steps:\n  - at: 1m\n    change:\n      spec:\n        displayName: new\n  - at: 2m\n    delete: other/c\n"
         );
     }
 
