@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     DriverStep, Evidence, History, Look, Member, ObjectRef, Origin, StepOutcome, Tracked, Version,
-    api::{ClusterProfile, PlacementDecision, names},
+    api::{PlacementDecision, names},
     runs::names_placement,
 };
 use judge::{HistoryWriters, WriterNames, rules::Finding};
@@ -18,43 +18,6 @@ use crate::text::difference::{Masked, differences, leads};
 const VERSIONS: usize = 400;
 /// How many of them are later.
 const LATER: usize = 100;
-
-/// A kind of objects that has stories.
-pub(super) trait StoryObject: Tracked + Serialize {
-    /// The servers and proxies that a consumer may call.
-    fn servers(&self) -> Vec<&str>;
-
-    /// Whether the object belongs to the placement of a driver's step.
-    fn is_placed_by(&self, step: &DriverStep) -> bool;
-}
-
-impl StoryObject for ClusterProfile {
-    fn servers(&self) -> Vec<&str> {
-        let entries = self.access();
-        let addresses = entries.flat_map(|entry| [&entry.cluster.server, &entry.cluster.proxy_url]);
-        addresses.filter_map(|address| address.as_deref()).collect()
-    }
-
-    fn is_placed_by(&self, _: &DriverStep) -> bool {
-        false
-    }
-}
-
-impl StoryObject for PlacementDecision {
-    fn servers(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    fn is_placed_by(&self, step: &DriverStep) -> bool {
-        step.placement.as_ref().is_some_and(|placement| {
-            let is_decision = placement.decision.as_ref().is_some_and(|decision| {
-                *decision.namespace == *self.metadata.namespace
-                    && self.label(names::LABEL_DECISION_KEY) == Some(&decision.name)
-            });
-            is_decision || names_placement(self, &placement.name)
-        })
-    }
-}
 
 /// An event that may be part of the story.
 pub(super) struct Draft {
@@ -91,7 +54,7 @@ pub(super) struct Gathered {
 
 impl Gathered {
     /// Gathers what happened to the object of a finding; `None` if the run did not see it.
-    pub(super) fn of<'e, T: StoryObject>(
+    pub(super) fn of<'e, T: Tracked + Serialize>(
         evidence: &'e Evidence,
         authors: &WriterNames<'e>,
         finding: &Finding,
@@ -99,7 +62,9 @@ impl Gathered {
         let object = &finding.object;
         let mut watched = named(T::histories(evidence), object);
         watched.sort_by_key(|history| history.versions.first().map(Version::received));
-        let last = watched.last()?.last();
+        if watched.is_empty() {
+            return None;
+        }
         let mut gathered = Self {
             drafts: Vec::new(),
             unread: [0; 2],
@@ -119,7 +84,10 @@ impl Gathered {
             gathered.add_answers(member);
         }
         let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
-        for step in steps.filter(|step| concerns(step, last)) {
+        let slice = named(&evidence.slices, object).pop();
+        let slice = slice.filter(|_| T::KIND == names::PLACEMENT_KIND);
+        let is_placed = |step: &DriverStep| slice.is_some_and(|slice| is_placed_by(slice.last(), step));
+        for step in steps.filter(|step| concerns(step, object) || is_placed(step)) {
             gathered.drafts.push(Draft::from(step_event(step)));
         }
         let window = evidence.header.window;
@@ -134,7 +102,7 @@ impl Gathered {
                 ..Event::of(What::Unwatched)
             }));
         }
-        gathered.add_testbed(evidence, &watched, &finding.observed);
+        gathered.add_testbed(evidence, finding);
         // The effect of a step comes after it, even at the same time.
         gathered.drafts.sort_by_key(|Draft { event, .. }| {
             let rank = match event.what {
@@ -159,7 +127,7 @@ impl Gathered {
     }
 
     /// Adds the versions around the finding's own version.
-    fn add_versions<'e, T: StoryObject>(
+    fn add_versions<'e, T: Tracked + Serialize>(
         &mut self,
         authors: &WriterNames<'e>,
         watched: &[&'e History<T>],
@@ -244,7 +212,7 @@ pub(crate) fn named<'e, T: Tracked>(histories: &'e [History<T>], object: &Object
     histories.iter().filter(is_named).collect()
 }
 
-fn version_draft<'e, T: StoryObject>(
+fn version_draft<'e, T: Tracked + Serialize>(
     writers: &HistoryWriters<'_, 'e, T>,
     field: &str,
     history: &'e History<T>,
@@ -291,7 +259,7 @@ fn clean_names(names: BTreeSet<&str>) -> Vec<String> {
 }
 
 /// An object as the hub has it, without what changes with each write.
-fn value(object: &impl StoryObject) -> Value {
+fn value(object: &(impl Tracked + Serialize)) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Some(metadata) = value["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
@@ -331,7 +299,7 @@ pub(super) fn is_of(path: &str, field: &str) -> bool {
 }
 
 /// The field managers that own a field of an object.
-fn owners<'o>(object: &'o impl StoryObject, field: &str) -> BTreeSet<&'o str> {
+fn owners<'o>(object: &'o impl Tracked, field: &str) -> BTreeSet<&'o str> {
     let writers = object.metadata().writers.as_deref().unwrap_or_default();
     let own = writers
         .iter()
@@ -340,16 +308,23 @@ fn owners<'o>(object: &'o impl StoryObject, field: &str) -> BTreeSet<&'o str> {
 }
 
 /// Whether a step is about an object, or about the whole implementation.
-fn concerns<T: StoryObject>(step: &DriverStep, object: &T) -> bool {
-    let metadata = object.metadata();
+fn concerns(step: &DriverStep, object: &ObjectRef) -> bool {
     let is_it = |other: &ObjectRef| {
-        *other.namespace == *metadata.namespace && *other.name == *metadata.name && other.kind == T::KIND
+        (&other.kind, &other.namespace, &other.name) == (&object.kind, &object.namespace, &object.name)
     };
     let is_of_all = step.member.is_empty() && step.profile.is_none() && !step.action.is_on_placements();
-    is_of_all
-        || step.profile.as_ref().is_some_and(is_it)
-        || step.slice.as_ref().is_some_and(is_it)
-        || object.is_placed_by(step)
+    is_of_all || step.profile.as_ref().is_some_and(is_it) || step.slice.as_ref().is_some_and(is_it)
+}
+
+/// Whether a slice belongs to the placement of a step.
+fn is_placed_by(slice: &PlacementDecision, step: &DriverStep) -> bool {
+    step.placement.as_ref().is_some_and(|placement| {
+        let is_decision = placement.decision.as_ref().is_some_and(|decision| {
+            *decision.namespace == *slice.metadata.namespace
+                && slice.label(names::LABEL_DECISION_KEY) == Some(&decision.name)
+        });
+        is_decision || names_placement(slice, &placement.name)
+    })
 }
 
 fn step_event(step: &DriverStep) -> Event {

@@ -11,7 +11,7 @@ mod testbed;
 mod tests;
 
 use evidence::{
-    Asked, Evidence,
+    Asked, Evidence, Tracked,
     api::{ClusterProfile, PlacementDecision, names},
     redact::without_credentials,
 };
@@ -20,8 +20,8 @@ use judge::{RuleVerdict, WriterNames, rules::Finding};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::gather::Gathered;
 pub(crate) use self::gather::named;
-use self::gather::{Gathered, StoryObject};
 use crate::{
     summary::findings::alike,
     text::{count, escape, thousands},
@@ -53,7 +53,7 @@ impl<'e> Stories<'e> {
         }
     }
 
-    fn story<T: StoryObject>(&self, finding: &Finding) -> Option<Story> {
+    fn story<T: Tracked + Serialize>(&self, finding: &Finding) -> Option<Story> {
         let gathered = Gathered::of::<T>(self.evidence, &self.authors, finding)?;
         let note = gathered
             .is_one_version()

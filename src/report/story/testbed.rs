@@ -2,26 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{CallEvent, Evidence, Expect, History, MemberCall, PluginAnswer, Testbed};
+use evidence::{CallEvent, Evidence, Expect, MemberCall, ObjectRef, PluginAnswer, Testbed, api::names};
 use jiff::Timestamp;
+use judge::rules::Finding;
 
 use super::{
     Event, What, clean,
-    gather::{Draft, Gathered, StoryObject},
+    gather::{Draft, Gathered, named},
 };
 
 impl Gathered {
     /// Adds what the testbed did while the object existed, and the calls of the servers that it named. A finding quotes
     /// the time of a call in `observed`.
-    pub(super) fn add_testbed<T: StoryObject>(
-        &mut self,
-        evidence: &Evidence,
-        histories: &[&History<T>],
-        observed: &str,
-    ) {
+    pub(super) fn add_testbed(&mut self, evidence: &Evidence, finding: &Finding) {
         let Some(testbed) = &evidence.testbed else { return };
-        let versions = histories.iter().flat_map(|history| &history.versions);
-        let servers: BTreeSet<&str> = versions.flat_map(|version| version.object.servers()).collect();
+        let (object, observed) = (&finding.object, &*finding.observed);
+        let is_profile = object.kind == names::KIND;
+        let servers = if is_profile {
+            servers(evidence, object)
+        } else {
+            BTreeSet::new()
+        };
         let calls = evidence.member_calls.iter().flat_map(|log| &log.events);
         for call in calls.filter(|call| servers.contains(&*call.url)) {
             self.drafts.push(call_draft(call, observed));
@@ -48,15 +49,9 @@ impl Gathered {
                 })
             });
         }
-        let is_of_object = |namespace: &str, name: &str| {
-            histories.iter().any(|history| {
-                let metadata = history.last().metadata();
-                (&*metadata.namespace, &*metadata.name) == (namespace, name)
-            })
-        };
         for expectation in &testbed.expectations {
             let profile = &expectation.profile;
-            if is_of_object(&profile.namespace, &profile.name) {
+            if is_profile && (&profile.namespace, &profile.name) == (&object.namespace, &object.name) {
                 let behavior = behavior(&expectation.expect);
                 let what = format!("expected for {}: {behavior}", expectation.rule);
                 self.add_staged(expectation.from, Some(expectation.until), &what);
@@ -73,6 +68,15 @@ impl Gathered {
     fn add_staged(&mut self, from: Timestamp, until: Option<Timestamp>, what: &str) {
         self.drafts.push(staged(from, until, what));
     }
+}
+
+/// The servers and proxies that a consumer may call for a profile.
+fn servers<'e>(evidence: &'e Evidence, profile: &ObjectRef) -> BTreeSet<&'e str> {
+    let histories = named(&evidence.profiles, profile).into_iter();
+    let versions = histories.flat_map(|history| &history.versions);
+    let entries = versions.flat_map(|version| version.object.access());
+    let addresses = entries.flat_map(|entry| [&entry.cluster.server, &entry.cluster.proxy_url]);
+    addresses.filter_map(|address| address.as_deref()).collect()
 }
 
 fn staged(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
