@@ -9,7 +9,7 @@ use std::{
 use evidence::named_enum;
 
 pub use self::place::Part;
-use self::place::{Place, Unwritten, folder_of};
+use self::place::{Place, folder_of};
 
 mod place;
 
@@ -144,14 +144,13 @@ impl Output {
         if let (Ok(()), Some(part)) = (&written, part) {
             part.remove();
         }
-        written.map_err(|Unwritten { source, copy }| {
-            let advice = match (copy, source.kind()) {
-                (Some(copy), _) => format!("its content is in {}", copy.display()),
-                (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
-                (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
-                    advice(&path, &source)
+        written.map_err(|source| {
+            let advice = match source.kind() {
+                io::ErrorKind::NotFound => "its folder is gone".to_owned(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "check the space left on its disk".to_owned()
                 }
-                (None, _) => "check the space left on its disk".to_owned(),
+                _ => advice(&path, &source),
             };
             OutputError {
                 what: format!("failed to write {name} {}: {advice}", path.display()),
@@ -237,18 +236,6 @@ mod tests {
         fs::remove_file(&path).expect("removed");
         write(output).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("there"), "content");
-    }
-
-    #[test]
-    fn content_is_kept_if_the_rename_fails() {
-        let folder = folder();
-        let path = folder.path().join("report.json");
-        let output = output(&path);
-        // Nothing replaces a folder that is not empty.
-        fs::create_dir_all(path.join("full")).expect("created");
-        let error = write(output).expect_err("no place for it").to_string();
-        let (_, kept) = error.split_once("its content is in ").expect("where it is");
-        assert_eq!(fs::read_to_string(kept).expect("kept"), "content", "{error}");
     }
 
     #[test]

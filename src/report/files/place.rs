@@ -71,10 +71,7 @@ impl Place {
     }
 
     /// Writes the content, atomically for a file that is replaced.
-    pub(crate) fn write(
-        self,
-        content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-    ) -> Result<(), Unwritten> {
+    pub(crate) fn write(self, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
         match self {
             Place::Replaced(target) => {
                 let mut file = temporary(&target)?;
@@ -82,45 +79,23 @@ impl Place {
                 file.as_file().sync_all()?;
                 put_in_place(file, &target)
             }
-            Place::Into(mut file) => Ok(buffered(&mut file, content)?),
-            Place::After(mut file) => Ok(behind(&mut file, content)?),
+            Place::Into(mut file) => buffered(&mut file, content),
+            Place::After(mut file) => behind(&mut file, content),
         }
     }
 }
 
-/// Why content could not be written, and where it was kept.
-pub(crate) struct Unwritten {
-    pub(crate) source: io::Error,
-    /// The file that holds the content instead.
-    pub(crate) copy: Option<PathBuf>,
-}
-
-impl From<io::Error> for Unwritten {
-    fn from(source: io::Error) -> Self {
-        Self { source, copy: None }
-    }
-}
-
 /// Replaces the target with the complete file. If that fails, as with a single file mounted into a container, it copies
-/// the content. If that fails too, it keeps the file.
-fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
+/// the content.
+fn put_in_place(file: NamedTempFile, target: &Path) -> io::Result<()> {
     let Err(unplaced) = file.persist(target) else {
         return Ok(());
     };
-    let copied = io::Seek::rewind(&mut unplaced.file.as_file()).and_then(|()| {
-        let mut there = fs::File::create(target)?;
-        io::copy(&mut unplaced.file.as_file(), &mut there)?;
-        there.sync_all()
-    });
-    copied.map_err(|_| Unwritten {
-        source: unplaced.error,
-        copy: unplaced
-            .file
-            .keep()
-            .ok()
-            .map(|(_, path)| path)
-            .filter(|path| path.exists()),
-    })
+    let mut content = unplaced.file.as_file();
+    io::Seek::rewind(&mut content)?;
+    let mut there = fs::File::create(target)?;
+    io::copy(&mut content, &mut there)?;
+    there.sync_all()
 }
 
 /// Appends to a file, after an empty line.

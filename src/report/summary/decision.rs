@@ -222,8 +222,7 @@ pub(crate) fn rest(report: &Report) -> Option<String> {
     let unjudged: Vec<&RuleVerdict> = verdicts
         .filter(|verdict| verdict.level() == Level::Must && verdict.is_unjudged())
         .collect();
-    let reasons: BTreeSet<ReasonId> = unjudged.iter().filter_map(|one| one.reason_id()).collect();
-    let has = |reason: ReasonId| reasons.contains(&reason);
+    let mut reasons: BTreeSet<ReasonId> = unjudged.iter().filter_map(|one| one.reason_id()).collect();
     let absent: BTreeSet<&str> = unjudged
         .iter()
         .filter(|verdict| verdict.reason_id() == Some(ReasonId::FeatureAbsent))
@@ -234,51 +233,45 @@ pub(crate) fn rest(report: &Report) -> Option<String> {
         // Without the feature, no rule needs them.
         kinds.retain(|kind| !matches!(kind, Kind::Secrets | Kind::UnlabelledSecrets));
     }
-    let not_asked = Coverage::of(report).not_asked;
     let shows_more = |kind: &Kind| matches!(kind, Kind::Timeline | Kind::PlacementTimeline | Kind::Driver);
-    let is_more_seen = kinds.iter().any(shows_more);
+    if kinds.iter().any(shows_more) {
+        reasons.remove(&ReasonId::NothingHappened);
+    }
+    if report.judgement.edition.role() != Role::Consumer {
+        reasons.remove(&ReasonId::NotRequested);
+    }
     let mut needs: Vec<String> = Vec::new();
+    let not_asked = Coverage::of(report).not_asked;
     for kind in kinds {
         let reason = not_asked.get(&kind).and_then(|reason| reason.id);
         // The flag that took the snapshot is not the one that helps.
         let helps = |id: &ReasonId| !matches!(id, ReasonId::SingleSnapshot | ReasonId::NoWatch);
-        let advice = reason
-            .filter(helps)
-            .map_or_else(String::new, |id| (report.advice)(id, None));
-        needs.push(format!("{}{advice}", kind_in_words(kind)));
+        let advice = reason.filter(helps).map(|id| (report.advice)(id, None));
+        needs.push(format!("{}{}", kind_in_words(kind), advice.unwrap_or_default()));
     }
     let features = absent.iter();
     needs.extend(features.map(|feature| format!("the feature {feature}, which was declared absent")));
-    if has(ReasonId::NothingHappened) && !is_more_seen {
-        let has_driver = *report.evidence.asked(Kind::Driver) == Asked::Yes;
-        let more = if has_driver { " that does more" } else { "" };
-        needs.push(format!("a longer watch or a driver{more}"));
-    }
-    let of_reason = [
-        (
-            ReasonId::ManagerNotNamed,
-            "the users or field managers of the cluster manager",
-        ),
-        (
-            ReasonId::SchedulerNotNamed,
-            "the users or field managers of the scheduler",
-        ),
+    let more = match report.evidence.asked(Kind::Driver) {
+        Asked::Yes => "a longer watch or a driver that does more",
+        Asked::No(_) => "a longer watch or a driver",
+    };
+    let manager_names = "the users or field managers of the cluster manager";
+    let scheduler_names = "the users or field managers of the scheduler";
+    for (reason, need) in [
+        (ReasonId::NothingHappened, more),
+        (ReasonId::ManagerNotNamed, manager_names),
+        (ReasonId::SchedulerNotNamed, scheduler_names),
         (ReasonId::NoConsumerUsers, "the users of consumers"),
         (ReasonId::NoConsumer, "a consumer"),
         (ReasonId::NoClusterset, "a ClusterSet"),
         (ReasonId::NoMemberKubeconfig, "answers of the members"),
         (ReasonId::NoSecretTried, "a try of the consumers' Secrets"),
-    ];
-    for (reason, need) in of_reason {
-        if has(reason) {
+        (ReasonId::Deselected, "all rules"),
+        (ReasonId::NotRequested, "more claims of the consumer"),
+    ] {
+        if reasons.contains(&reason) {
             needs.push(format!("{need}{}", (report.advice)(reason, None)));
         }
-    }
-    if has(ReasonId::Deselected) {
-        needs.push("all rules".to_owned());
-    }
-    if has(ReasonId::NotRequested) && report.judgement.edition.role() == Role::Consumer {
-        needs.push("more claims of the consumer".to_owned());
     }
     if report.judgement.extent().confined {
         needs.push("all namespaces".to_owned());
