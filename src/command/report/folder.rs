@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use evidence::{Checksum, LimitError, Limits, read_bounded};
-use report::submitted::{Document, Held, Proof, ReadError, Unreadable};
+use report::submitted::{Document, Held, Proof, Unreadable};
 
 use crate::command::{
     flags::input::read_untimed,
@@ -191,13 +191,9 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
             anyhow!("not UTF-8; did you pass the evidence file instead of the report?").context(failed()),
         )
     })?;
-    Document::parse(&text).map_err(|error| {
-        let error = match error {
-            ReadError::Other => anyhow!("{error}: write one with `run --report FILE`"),
-            error => error.into(),
-        };
-        Failure::usage(error.context(failed()))
-    })
+    Document::parse(&text)
+        .with_context(failed)
+        .map_err(Failure::usage)
 }
 
 /// Reads an evidence file, within the limits.

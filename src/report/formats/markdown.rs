@@ -207,17 +207,13 @@ fn unjudged(report: &Report) -> String {
 
 /// The command that judges the evidence again, if a file and the edition alone give the same report.
 fn reproduce(report: &Report) -> String {
-    let is_selected = *report.selection != Selection::default();
-    let is_dump = report.evidence.header.window.is_none();
-    if !report.is_whole_file || is_dump || is_selected || !report.judgement.waivers.is_empty() {
-        return String::new();
-    }
+    let is_same_report = report.is_whole_file
+        && report.evidence.header.window.is_some()
+        && *report.selection == Selection::default()
+        && report.judgement.waivers.is_empty();
     // The names of folders may reveal the machine and its user.
-    let Some(file) = report
-        .file
-        .filter(is_stored)
-        .and_then(|file| Path::new(file).file_name())
-    else {
+    let file = report.file.filter(|file| is_same_report && is_stored(file));
+    let Some(file) = file.and_then(|file| Path::new(file).file_name()) else {
         return String::new();
     };
     // The flag names one edition; the evidence has the editions of two roles.
@@ -231,8 +227,8 @@ fn reproduce(report: &Report) -> String {
 }
 
 /// Whether the path names a regular file, not a stream.
-fn is_stored(file: &&str) -> bool {
-    *file != "-" && !file.starts_with("/dev/")
+fn is_stored(file: &str) -> bool {
+    file != "-" && !file.starts_with("/dev/")
 }
 
 /// Formats any text as a code span, also for tables; empty text stays empty.

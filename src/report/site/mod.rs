@@ -309,11 +309,6 @@ impl Version<'_> {
         }
     }
 
-    fn obstacles(&self) -> Vec<String> {
-        let obstacles = self.entry.submission.check.obstacles.iter();
-        obstacles.map(|obstacle| shown(obstacle)).collect()
-    }
-
     fn decision(&self, result: &EditionResult) -> Sign {
         let decision = result.decision.decision.unwrap_or(Decision::Inconclusive);
         let decision = Sign::of_decision(decision);

@@ -6,7 +6,7 @@ use evidence::redact::redact_value;
 use serde_json::Value;
 
 use super::{
-    Changed, Event, What, beginning, clean,
+    Changed, Event, What, clean,
     gather::{Draft, Gathered, is_of},
     size,
 };
@@ -186,6 +186,6 @@ fn shorten(value: &mut Value) {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => clean(text),
-        other => beginning(&flow_in_order(other, &IDENTIFYING)),
+        other => clean(&flow_in_order(other, &IDENTIFYING)),
     }
 }

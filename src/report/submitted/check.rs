@@ -1,6 +1,6 @@
 //! Verifying a report: judging its evidence again, and saying what its submitter has to do.
 
-use evidence::{Checksum, Claim, Evidence, Scope};
+use evidence::{Checksum, Claim, Evidence, Scope, named_enum};
 use judge::{Selection, Waivers, judge, rules};
 
 use super::{
@@ -34,25 +34,15 @@ pub enum Proof {
     Held(Box<Held>),
 }
 
-/// Whether a report follows from its evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fitness {
-    /// Its evidence reproduces it.
-    Holds,
-    /// There is no evidence, or it cannot be read.
-    NotVerified,
-    /// Its evidence contradicts it, or it contradicts itself.
-    DoesNotHold,
-}
-
-impl Fitness {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::NotVerified => "not verified",
-            Self::DoesNotHold => "does not hold",
-        }
+named_enum! {
+    /// Whether a report follows from its evidence.
+    pub enum Fitness {
+        /// Its evidence reproduces it.
+        Holds = "holds",
+        /// There is no evidence, or it cannot be read.
+        NotVerified = "not verified",
+        /// Its evidence contradicts it, or it contradicts itself.
+        DoesNotHold = "does not hold",
     }
 }
 

@@ -203,25 +203,20 @@ pub struct Entry {
     pub reason_id: Option<ReasonId>,
 }
 
-/// Why a file cannot be used as a report.
+/// Why a file cannot be used as a report, and what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// It is another file.
-    #[error(
-        "it is not a report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`"
-    )]
-    Other,
-    /// It has another shape; why, and what to do.
-    #[error("{0}")]
-    Shape(String),
-}
+#[error("{0}")]
+pub struct ReadError(String);
 
 impl Document {
     /// Reads a report.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        let written: Value = yaml(text).map_err(|_| ReadError::Other)?;
+        let written: Value = yaml(text).unwrap_or_default();
         if written["apiVersion"] != API_VERSION || written["kind"] != KIND {
-            return Err(ReadError::Other);
+            return Err(ReadError(format!(
+                "it is not a report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`: \
+                 write one with `run --report FILE`"
+            )));
         }
         let own = env!("CARGO_PKG_VERSION");
         let advice = match written["suiteVersion"].as_str() {
@@ -230,7 +225,7 @@ impl Document {
             }
             _ => "submit the report as the suite wrote it".to_owned(),
         };
-        let refused = |reason: String| ReadError::Shape(format!("{reason}: {advice}"));
+        let refused = |reason: String| ReadError(format!("{reason}: {advice}"));
         let document: Self = yaml(text).map_err(|error| refused(error.to_string()))?;
         let changes = changes(&written, &document);
         let unknown = changes
