@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -46,9 +46,6 @@ pub struct Output {
     part: Option<Part>,
 }
 
-/// The variable with the path of a GitHub step's summary.
-const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
-
 /// Why a file cannot be written, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
@@ -78,15 +75,7 @@ pub fn prepare(
                 source: None,
             });
         }
-        // The text that other commands of the step have written into its summary is kept.
-        let is_summary = format == FileFormat::Markdown
-            && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
-        let place = if is_summary {
-            Place::after(&path)
-        } else {
-            Place::of(&path)
-        };
-        outputs.insert(format, Output::at(name(format), path, place)?);
+        outputs.insert(format, Output::open(&name(format), path)?);
     }
     Ok(outputs)
 }
@@ -94,26 +83,14 @@ pub fn prepare(
 impl Output {
     /// Checks that a file can be written. `name` is what the user calls it.
     pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
-        let place = Place::of(&path);
-        Self::at(name.to_owned(), path, place)
-    }
-
-    fn at(name: String, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
-        match place {
+        match Place::of(&path) {
             Ok(place) => Ok(Self {
-                name,
+                name: name.to_owned(),
                 path,
                 place,
                 part: None,
             }),
-            Err(source) => Err(OutputError {
-                what: format!(
-                    "failed to prepare {name} {}: {}",
-                    path.display(),
-                    advice(&path, &source)
-                ),
-                source: Some(source),
-            }),
+            Err(source) => Err(OutputError::of("prepare", name, &path, source)),
         }
     }
 
@@ -125,7 +102,9 @@ impl Output {
     /// Keeps a part of the content next to the file until the file is written. Returns `None` if it is not a regular
     /// file, such as a pipe.
     pub fn begin_part(&mut self) -> Option<Part> {
-        self.part = self.place.target().map(Part::of);
+        if let Place::Replaced(target) = &self.place {
+            self.part = Some(Part::of(target));
+        }
         self.part.clone()
     }
 
@@ -134,34 +113,27 @@ impl Output {
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let Self {
-            name,
-            path,
-            place,
-            part,
-        } = self;
-        let written = place.write(content);
-        if let (Ok(()), Some(part)) = (&written, part) {
+        let written = self.place.write(content);
+        written.map_err(|source| OutputError::of("write", &self.name, &self.path, source))?;
+        if let Some(part) = self.part {
             part.remove();
         }
-        written.map_err(|source| {
-            let advice = match source.kind() {
-                io::ErrorKind::NotFound => "its folder is gone".to_owned(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    "check the space left on its disk".to_owned()
-                }
-                _ => advice(&path, &source),
-            };
-            OutputError {
-                what: format!("failed to write {name} {}: {advice}", path.display()),
-                source: Some(source),
-            }
-        })
+        Ok(())
+    }
+}
+
+impl OutputError {
+    fn of(action: &str, name: &str, path: &Path, source: io::Error) -> Self {
+        let advice = advice(path, &source);
+        Self {
+            what: format!("failed to {action} {name} {}: {advice}", path.display()),
+            source: Some(source),
+        }
     }
 }
 
 /// Whether two paths lead to one regular file, which may not be there yet.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| {
         fs::canonicalize(path).ok().or_else(|| {
             let folder = fs::canonicalize(folder_of(path)).ok()?;
@@ -185,6 +157,9 @@ fn advice(path: &Path, error: &io::Error) -> String {
         io::ErrorKind::IsADirectory => "it is a folder: name a file in it".to_owned(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "you may not write there: choose another path".to_owned()
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "check the space left on its disk".to_owned()
         }
         _ => "choose another path".to_owned(),
     }
@@ -215,7 +190,7 @@ mod tests {
         fs::remove_dir_all(&reports).expect("removed");
         let error = write(output).expect_err("nowhere to write").to_string();
         assert!(error.starts_with("failed to write the JSON report "), "{error}");
-        assert!(error.ends_with("report.json: its folder is gone"), "{error}");
+        assert!(error.contains("report.json: create the folder "), "{error}");
     }
 
     #[test]

@@ -1,12 +1,18 @@
 //! The place of a file's content, found before a run and written at its end, and the part that a killed run leaves.
 
 use std::{
+    env,
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use tempfile::NamedTempFile;
+
+use super::is_same;
+
+/// The variable with the path of a GitHub step's summary.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Where the content goes.
 #[derive(Debug)]
@@ -15,7 +21,7 @@ pub(crate) enum Place {
     Replaced(PathBuf),
     /// Directly into a file that is not regular, for example `/dev/stdout` or a pipe.
     Into(fs::File),
-    /// After the file's content.
+    /// After the file's content and an empty line.
     After(fs::File),
 }
 
@@ -34,6 +40,11 @@ impl Place {
             if let Some(stream) = stream {
                 return Ok(Place::Into(stream.into()));
             }
+        }
+        // Other commands of a GitHub step write its summary, too.
+        if env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), path)) {
+            let file = fs::OpenOptions::new().append(true).create(true).open(path)?;
+            return Ok(Place::After(file));
         }
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -56,20 +67,6 @@ impl Place {
         Ok(Place::Replaced(target))
     }
 
-    /// Finds the place after a file's content. Fails if it cannot be written.
-    pub(crate) fn after(path: &Path) -> io::Result<Self> {
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        file.map(Place::After)
-    }
-
-    /// The file that is replaced, if it is one.
-    pub(crate) fn target(&self) -> Option<&Path> {
-        match self {
-            Place::Replaced(target) => Some(target),
-            Place::Into(_) | Place::After(_) => None,
-        }
-    }
-
     /// Writes the content, atomically for a file that is replaced.
     pub(crate) fn write(self, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
         match self {
@@ -80,7 +77,12 @@ impl Place {
                 put_in_place(file, &target)
             }
             Place::Into(mut file) => buffered(&mut file, content),
-            Place::After(mut file) => behind(&mut file, content),
+            Place::After(mut file) => {
+                if file.metadata()?.len() > 0 {
+                    io::Write::write_all(&mut file, b"\n\n")?;
+                }
+                buffered(&mut file, content)
+            }
         }
     }
 }
@@ -98,18 +100,7 @@ fn put_in_place(file: NamedTempFile, target: &Path) -> io::Result<()> {
     there.sync_all()
 }
 
-/// Appends to a file, after an empty line.
-fn behind(file: &mut fs::File, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
-    let is_empty = file.metadata()?.len() == 0;
-    buffered(file, |into| {
-        if !is_empty {
-            into.write_all(b"\n\n")?;
-        }
-        content(into)
-    })
-}
-
-pub(crate) fn buffered(
+fn buffered(
     file: &mut fs::File,
     content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> io::Result<()> {
