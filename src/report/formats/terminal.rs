@@ -23,7 +23,8 @@ const ALIGNED: usize = 38;
 
 /// Lists the selected rules, one a line, each with its verdict. Has colours.
 pub fn list(report: &Report) -> String {
-    let selected = selected(report);
+    let verdicts = report.judgement.verdicts.iter();
+    let selected = Vec::from_iter(verdicts.filter(|verdict| !verdict.is_deselected()));
     let longest = selected.iter().map(|verdict| verdict.rule.id.len()).max();
     let longest = longest.unwrap_or_default().min(ALIGNED);
     let mut text = String::new();
@@ -37,13 +38,7 @@ pub fn list(report: &Report) -> String {
     text + "\n"
 }
 
-/// The verdicts on the rules that the user selected.
-pub(super) fn selected<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
-    let verdicts = report.judgement.verdicts.iter();
-    verdicts.filter(|verdict| !verdict.is_deselected()).collect()
-}
-
-pub(crate) fn outcome(verdict: &RuleVerdict) -> String {
+fn outcome(verdict: &RuleVerdict) -> String {
     match shown_verdict(verdict) {
         Verdict::Pass => "ok".to_owned(),
         Verdict::Fail => "FAILED".to_owned(),
@@ -103,9 +98,8 @@ fn failures(page: &mut Page, report: &Report, command: &str) {
 
 /// Shows each rule that warns in a line: the first kind of finding.
 fn warnings(page: &mut Page, report: &Report) {
-    let mut has_any = false;
-    for verdict in with_verdict(report, Verdict::Warn) {
-        has_any = true;
+    let warnings: Vec<&RuleVerdict> = with_verdict(report, Verdict::Warn).collect();
+    for verdict in &warnings {
         let first = verdict.findings.first().map_or("", |finding| &finding.message);
         let id = verdict.rule.id;
         let text = format!(
@@ -115,7 +109,7 @@ fn warnings(page: &mut Page, report: &Report) {
         );
         page.labelled(0, "warning", Style::new().yellow(), &text);
     }
-    if has_any {
+    if !warnings.is_empty() {
         page.gap();
     }
 }

@@ -102,7 +102,7 @@ pub(crate) struct Square {
     pub(super) rule: Option<&'static str>,
 }
 
-pub(super) struct Group {
+pub(super) struct NamespaceSquares {
     pub(super) name: String,
     pub(super) squares: Vec<Square>,
 }
@@ -112,7 +112,7 @@ pub(super) struct ObjectSquares {
     pub(super) number: String,
     /// How many have which sign.
     pub(super) legend: Vec<(Sign, usize)>,
-    pub(super) namespaces: Vec<Group>,
+    pub(super) namespaces: Vec<NamespaceSquares>,
     pub(super) hidden: Option<String>,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn object_squares(report: &Report, role: Role) -> ObjectSquares {
     };
     let worst = worst_of(report, role.objects().name());
     let mut counts: BTreeMap<usize, (Sign, usize)> = BTreeMap::new();
-    let mut namespaces: Vec<Group> = Vec::new();
+    let mut namespaces: Vec<NamespaceSquares> = Vec::new();
     for (place, (namespace, name)) in names.iter().enumerate() {
         let finding = worst.get(&(*namespace, *name));
         let (sign, order) = finding.map_or((NO_FINDING, usize::MAX), |(verdict, ..)| {
@@ -168,7 +168,7 @@ pub(super) fn object_squares(report: &Report, role: Role) -> ObjectSquares {
         let namespace = brief(namespace, 60);
         match namespaces.last_mut() {
             Some(last) if last.name == namespace => last.squares.push(square),
-            _ => namespaces.push(Group {
+            _ => namespaces.push(NamespaceSquares {
                 name: namespace,
                 squares: vec![square],
             }),

@@ -10,7 +10,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     story::named,
-    text::{difference::leads, escape, yaml},
+    text::{
+        difference::leads,
+        escape,
+        yaml::{self, YamlLine},
+    },
 };
 
 /// How many characters of a value are shown.
@@ -75,16 +79,13 @@ pub(super) fn object(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
 
 fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
     let histories = named(T::histories(evidence), object);
-    let own = histories
-        .iter()
-        .find(|history| *history.last().metadata().uid == *object.uid);
-    let history = own.or(histories.last())?;
-    let version = history.versions.iter().rev().find(|version| {
-        let own = &version.object.metadata().resource_version;
-        !own.is_empty() && *own == object.resource_version
-    });
-    let mut value =
-        serde_json::to_value(version.map_or_else(|| history.last(), |version| &version.object)).ok()?;
+    let versions = histories.iter().flat_map(|history| &history.versions);
+    // Of those that are as near to the finding's version, this is the last.
+    let version = versions.max_by_key(|version| {
+        let own = version.object.object_ref();
+        (own.uid == object.uid, own == *object)
+    })?;
+    let mut value = serde_json::to_value(&version.object).ok()?;
     value["kind"] = json!(T::KIND);
     if let Some(metadata) = value["metadata"].as_object_mut() {
         // A digest of `managedFields`, which the object does not contain.
@@ -104,8 +105,8 @@ pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
 }
 
 /// The lines whose path is the longest one that leads to the field.
-fn offending(lines: &[yaml::Line], path: &str) -> Vec<usize> {
-    let length = |line: &yaml::Line| {
+fn offending(lines: &[YamlLine], path: &str) -> Vec<usize> {
+    let length = |line: &YamlLine| {
         let leading = line.paths.iter().filter(|own| leads(own, path));
         leading.map(String::len).max()
     };
@@ -119,7 +120,7 @@ fn offending(lines: &[yaml::Line], path: &str) -> Vec<usize> {
 }
 
 /// The marked lines with their neighbors and everything that contains them.
-fn shown(lines: &[yaml::Line], marked: &[usize]) -> Vec<Line> {
+fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<Line> {
     let mut keep = vec![lines.len() <= WHOLE; lines.len()];
     if marked.is_empty() {
         keep.iter_mut().take(WHOLE).for_each(|keep| *keep = true);

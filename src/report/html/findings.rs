@@ -17,7 +17,7 @@ use crate::{
     Report,
     story::{Changed, Event, Stories, Story, What, representatives},
     summary::{
-        findings::{Group, alike, extent},
+        findings::{FindingGroup, alike, extent},
         shown_verdict,
         sources::{Cited, cited},
     },
@@ -49,7 +49,7 @@ pub(super) struct RuleView<'a> {
 
 /// The same violation on one or more objects.
 pub(super) struct FindingView<'a> {
-    pub(super) group: Group<'a>,
+    pub(super) group: FindingGroup<'a>,
     /// `waived`, `warning only`, or empty.
     pub(super) remark: &'static str,
     pub(super) objects: Vec<ObjectView<'a>>,

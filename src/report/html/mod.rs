@@ -14,10 +14,7 @@ use std::io;
 
 use askama::Template;
 use evidence::api::Role;
-use judge::{
-    Decision, Judgement, RuleVerdict, Verdict, WaiverOutcome,
-    rules::{Level, Spendings},
-};
+use judge::{Decision, Judgement, RuleVerdict, Verdict, WaiverOutcome, rules::Spendings};
 
 use self::{
     display::{ObjectSquares, Sign, object_squares, page_style, policy, shown, utc},
@@ -100,18 +97,12 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 }
 
 fn title(judgement: &Judgement) -> String {
-    let failing = |level| {
-        let failing = judgement
-            .verdicts
-            .iter()
-            .filter(|one| one.verdict == Verdict::Fail && one.level() == level);
-        failing.count()
-    };
     let fails = |number: usize, what: &str| {
         let verb = if number == 1 { "fails" } else { "fail" };
         format!("Not conformant: {} {verb}", count(number, what))
     };
-    match (judgement.decision, failing(Level::Must), failing(Level::Should)) {
+    let tally = &judgement.tally;
+    match (judgement.decision, tally.must.failed, tally.should.failed) {
         (Decision::NotConformant, 0, 0) => "Not conformant: a waiver is not in order (strict)".to_owned(),
         (Decision::NotConformant, 0, should) => fails(should, "recommended rule"),
         (Decision::NotConformant, must, _) => fails(must, "required rule"),
@@ -201,17 +192,11 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
 
 fn implementation(report: &Report) -> Option<String> {
     let about = report.evidence.header.claim.about.implementation.as_ref()?;
-    let parts = [&about.organization, &about.project, &about.version, &about.url];
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .map(String::as_str)
-        .collect();
-    let contact = match &about.contact[..] {
-        [] => String::new(),
-        contact => format!(" (contact: {})", contact.join(", ")),
-    };
-    Some(parts.join(" · ") + &contact)
+    let mut parts = vec![&*about.organization, &about.project, &about.version, &about.url];
+    let contact = format!("contact: {}", about.contact.join(", "));
+    parts.extend((!about.contact.is_empty()).then_some(&*contact));
+    parts.retain(|part| !part.is_empty());
+    Some(parts.join(" · "))
 }
 
 /// What limits the verdicts, by heading. Headings without a line are omitted.

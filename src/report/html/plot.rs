@@ -36,6 +36,7 @@ const STEPS: [i64; 16] = [
 ];
 const TICKS: i64 = 8;
 
+#[derive(Default)]
 pub(super) struct Plot {
     pub(super) title: &'static str,
     pub(super) summary: String,
@@ -57,6 +58,7 @@ pub(super) struct Row {
     pub(super) bars: Vec<Bar>,
 }
 
+#[derive(Default)]
 pub(super) struct Bar {
     pub(super) x: String,
     pub(super) width: String,
@@ -128,9 +130,7 @@ impl Axis {
         Bar {
             x: pixels(x),
             width: pixels((end - x).max(1.0)),
-            class: "f-gap",
-            label: String::new(),
-            title: String::new(),
+            ..Bar::default()
         }
     }
 }
@@ -188,19 +188,6 @@ impl Plot {
         });
         Some(plot)
     }
-
-    fn new(title: &'static str, summary: String, height: f64, axis: &Axis) -> Self {
-        Self {
-            title,
-            summary,
-            rows: Vec::new(),
-            budget: None,
-            gaps: Vec::new(),
-            mark: None,
-            ticks: axis.ticks(),
-            bottom: TOP + height,
-        }
-    }
 }
 
 /// Plots the condition of a path such as `[Joined].status`, or all conditions.
@@ -232,10 +219,13 @@ fn conditions(histories: &[&ProfileHistory], path: &str, axis: &Axis) -> Option<
             bars: bars(&states, axis),
         });
     }
-    let height = ROW * rows.len() as f64;
     Some(Plot {
+        title: "Conditions over time",
+        summary: summary.join(". "),
+        ticks: axis.ticks(),
+        bottom: TOP + ROW * rows.len() as f64,
         rows,
-        ..Plot::new("Conditions over time", summary.join(". "), height, axis)
+        ..Plot::default()
     })
 }
 
@@ -356,8 +346,12 @@ fn writes(spending: &Spending, axis: &Axis) -> Plot {
         over: lowest_of_pixel(&over, axis).into_iter().map(cross).collect(),
     };
     Plot {
+        title: "Status writes against the budget",
+        summary,
         budget: Some(budget),
-        ..Plot::new("Status writes against the budget", summary, BUDGET, axis)
+        ticks: axis.ticks(),
+        bottom: TOP + BUDGET,
+        ..Plot::default()
     }
 }
 

@@ -54,19 +54,17 @@ impl Gathered {
             if is_profile && (&profile.namespace, &profile.name) == (&object.namespace, &object.name) {
                 let behavior = behavior(&expectation.expect);
                 let what = format!("expected for {}: {behavior}", expectation.rule);
-                self.add_staged(expectation.from, Some(expectation.until), &what);
+                let draft = staged(expectation.from, Some(expectation.until), &what);
+                self.drafts.push(draft);
             }
         }
         let first = self.drafts.iter().filter_map(|draft| draft.event.at).min();
         for (from, until, what) in spans(testbed) {
             if first.is_none_or(|first| until >= first) {
-                self.add_staged(from, (until > from).then_some(until), &what);
+                self.drafts
+                    .push(staged(from, (until > from).then_some(until), &what));
             }
         }
-    }
-
-    fn add_staged(&mut self, from: Timestamp, until: Option<Timestamp>, what: &str) {
-        self.drafts.push(staged(from, until, what));
     }
 }
 
@@ -130,19 +128,16 @@ fn behavior(expect: &Expect) -> &'static str {
     }
 }
 
-/// What the testbed did that took time.
+/// The scenarios and hooks of the testbed, with their beginnings and ends.
 fn spans(testbed: &Testbed) -> Vec<(Timestamp, Timestamp, String)> {
-    let mut spans = Vec::new();
-    for scenario in &testbed.scenarios {
-        let what = format!("scenario {}", scenario.name);
-        spans.push((scenario.from, scenario.until, what));
-    }
-    for call in &testbed.hook_calls {
-        let mut what = format!("hook {}", call.action.name());
-        if let Some(reason) = &call.failure {
-            what += &format!(" failed: {reason}");
-        }
-        spans.push((call.from, call.until, what));
-    }
-    spans
+    let scenarios = testbed.scenarios.iter();
+    let scenarios = scenarios.map(|one| (one.from, one.until, format!("scenario {}", one.name)));
+    let hooks = testbed.hook_calls.iter().map(|call| {
+        let what = match &call.failure {
+            None => format!("hook {}", call.action.name()),
+            Some(reason) => format!("hook {} failed: {reason}", call.action.name()),
+        };
+        (call.from, call.until, what)
+    });
+    scenarios.chain(hooks).collect()
 }

@@ -133,11 +133,8 @@ pub(super) fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<St
             "the suite's reference implementation ran, which has none",
         ));
     }
-    let is_real = |part: &str| {
-        let mut parts = environment.parts().into_iter();
-        parts.any(|(name, stated)| name == part && stated == Some(&Realness::Real))
-    };
-    contradictions.retain(|(part, _)| is_real(part));
+    let parts = environment.parts();
+    contradictions.retain(|(part, _)| parts.contains(&(*part, Some(&Realness::Real))));
     let listed = contradictions.into_iter().map(|(part, shown)| {
         format!(
             "it contradicts its evidence: environment.{part} is `real`, and {shown}: write `imitated: ` and what \

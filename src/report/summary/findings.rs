@@ -14,7 +14,7 @@ use crate::{
 const SHOWN: usize = 3;
 
 /// The same kind of violation on one or more objects.
-pub(crate) struct Group<'a> {
+pub(crate) struct FindingGroup<'a> {
     /// In the order in which they were found.
     pub(crate) findings: Vec<&'a Finding>,
 }
@@ -101,14 +101,15 @@ pub(crate) fn extent(verdict: &RuleVerdict) -> String {
     )
 }
 
-impl Group<'_> {
+impl FindingGroup<'_> {
     pub(crate) fn first(&self) -> &Finding {
         self.findings[0]
     }
 
     /// Shows the first objects with what differs between them, the number of others, and what they share.
     fn show(&self, page: &mut Page, indent: usize, most: usize) {
-        let (common, own): (Vec<&Part>, Vec<&Part>) = PARTS.iter().partition(|part| self.is_common(part));
+        let (common, own): (Vec<&FindingPart>, Vec<&FindingPart>) =
+            PARTS.iter().partition(|part| self.is_common(part));
         for (number, finding) in self.findings.iter().take(most).enumerate() {
             let name = if number == 0 || !own.is_empty() {
                 "object"
@@ -130,7 +131,7 @@ impl Group<'_> {
         show_parts(page, indent, self.first(), &common);
     }
 
-    fn is_common(&self, part: &Part) -> bool {
+    fn is_common(&self, part: &FindingPart) -> bool {
         let (_, of) = part;
         self.findings
             .iter()
@@ -139,9 +140,9 @@ impl Group<'_> {
 }
 
 /// A part of a finding that several objects may share, with its name.
-type Part = (&'static str, fn(&Finding) -> &String);
+type FindingPart = (&'static str, fn(&Finding) -> &String);
 
-const PARTS: [Part; 3] = [
+const PARTS: [FindingPart; 3] = [
     ("path", |finding| &finding.path),
     ("expected", |finding| &finding.expected),
     ("observed", |finding| &finding.observed),
@@ -153,7 +154,7 @@ pub(crate) fn values(finding: &Finding) -> Vec<(&'static str, &str)> {
     values.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]) {
+fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&FindingPart]) {
     for (name, of) in parts {
         let value = of(finding);
         if !value.is_empty() {
@@ -163,7 +164,7 @@ fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]
 }
 
 /// Groups findings that differ only in their objects.
-pub(crate) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
+pub(crate) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<FindingGroup<'a>> {
     groups(findings, |finding| {
         (&finding.message, PARTS.map(|(_, of)| of(finding)))
     })
@@ -173,12 +174,12 @@ pub(crate) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
 fn groups<'a, Parts: Eq + Hash>(
     findings: impl IntoIterator<Item = &'a Finding>,
     parts: impl Fn(&'a Finding) -> Parts,
-) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group> = Vec::new();
+) -> Vec<FindingGroup<'a>> {
+    let mut groups: Vec<FindingGroup> = Vec::new();
     let mut places = HashMap::new();
     for finding in findings {
         let place = *places.entry(parts(finding)).or_insert_with(|| {
-            groups.push(Group { findings: Vec::new() });
+            groups.push(FindingGroup { findings: Vec::new() });
             groups.len() - 1
         });
         groups[place].findings.push(finding);

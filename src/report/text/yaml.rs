@@ -19,7 +19,7 @@ const FIRST: [&str; 10] = [
 ];
 
 /// A line of YAML, with the paths of what begins on it: a field, and perhaps a list item before it.
-pub(crate) struct Line {
+pub(crate) struct YamlLine {
     pub(crate) paths: Vec<String>,
     pub(crate) depth: usize,
     pub(crate) text: String,
@@ -34,7 +34,7 @@ pub fn block(value: &Value) -> String {
 }
 
 /// Writes a value as YAML in block style. `scalar` writes keys and texts.
-pub(crate) fn lines(value: &Value, scalar: fn(&str) -> String) -> Vec<Line> {
+pub(crate) fn lines(value: &Value, scalar: fn(&str) -> String) -> Vec<YamlLine> {
     let mut writer = BlockWriter {
         scalar,
         lines: Vec::new(),
@@ -45,7 +45,7 @@ pub(crate) fn lines(value: &Value, scalar: fn(&str) -> String) -> Vec<Line> {
 
 struct BlockWriter {
     scalar: fn(&str) -> String,
-    lines: Vec<Line>,
+    lines: Vec<YamlLine>,
 }
 
 impl BlockWriter {
@@ -87,7 +87,7 @@ impl BlockWriter {
             Value::String(text) => (self.scalar)(text),
             other => other.to_string(),
         };
-        self.lines.push(Line {
+        self.lines.push(YamlLine {
             paths: vec![path.clone()],
             depth,
             text: format!("{key} {in_line}").trim().to_owned(),
