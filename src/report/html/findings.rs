@@ -24,11 +24,10 @@ use crate::{
     text::count,
 };
 
-/// The most groups of findings of a rule, of stories, of objects with their YAML in a group, and of other objects by name.
+/// The most groups of findings of a rule, of stories, and of objects with their YAML in a group.
 const GROUPS: usize = 6;
 const STORIES: usize = 3;
 const EXCERPTS: usize = 2;
-const NAMED: usize = 20;
 
 /// How many changed fields are shown of an event that did not set the finding's field.
 const FOLDED_FIELDS: usize = 2;
@@ -113,13 +112,7 @@ impl<'a> RuleView<'a> {
         let is_brief = groups.is_empty();
         let views = groups.into_iter().take(GROUPS).map(|(group, remark)| {
             let others = group.findings.iter().skip(EXCERPTS);
-            let mut names: Vec<String> = others
-                .take(NAMED)
-                .map(|finding| shown(&finding.object.to_string()))
-                .collect();
-            if group.findings.len() > EXCERPTS + NAMED {
-                names.push(count(group.findings.len() - EXCERPTS - NAMED, "more object"));
-            }
+            let others = listed(others.map(|finding| finding.object.to_string()));
             FindingView {
                 objects: group
                     .findings
@@ -127,7 +120,7 @@ impl<'a> RuleView<'a> {
                     .take(EXCERPTS)
                     .map(|finding| object(finding))
                     .collect(),
-                others: names.join(", "),
+                others: others.join(", "),
                 group,
                 remark,
             }

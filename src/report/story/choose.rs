@@ -27,9 +27,6 @@ const FIELDS: usize = 6;
 /// The parts of a member's answers that are listed first.
 const FIRST: [&str; 2] = ["version", "readyz"];
 
-/// The keys of a kubeconfig with this end have files in base64 as values.
-const DATA: &str = "-data";
-
 /// The fields of an item that are listed first, as its value may be shortened.
 const IDENTIFYING: [&str; 6] = ["type", "name", "status", "reason", "value", "server"];
 
@@ -170,15 +167,7 @@ fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.len() > super::SEARCHED => *text = size(text),
         Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                match value {
-                    // A certificate would hide the server next to it.
-                    Value::String(text) if key.ends_with(DATA) => *text = size(text),
-                    other => shorten(other),
-                }
-            }
-        }
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
         _ => {}
     }
 }

@@ -69,16 +69,12 @@ pub(crate) struct VerdictTable {
 impl VerdictTable {
     pub(crate) fn of(verdicts: &[RuleVerdict]) -> Self {
         let shown = Vec::from_iter(verdicts.iter().map(|one| (one.level(), shown_verdict(one))));
+        let number = |own: (Level, Verdict)| shown.iter().filter(|one| **one == own).count();
         let occurs = |verdict: &Verdict| shown.iter().any(|(_, own)| own == verdict);
         let occurring = Vec::from_iter(WORST_FIRST.into_iter().filter(occurs));
         let levels = [Level::Must, Level::Should, Level::May].map(|level| {
-            let of_level = shown.iter().filter(|(own, _)| *own == level);
-            let number = |verdict: &Verdict| of_level.clone().filter(|(_, own)| own == verdict).count();
-            (
-                level,
-                of_level.clone().count(),
-                occurring.iter().map(number).collect(),
-            )
+            let numbers = Vec::from_iter(occurring.iter().map(|verdict| number((level, *verdict))));
+            (level, numbers.iter().sum(), numbers)
         });
         Self {
             levels: levels.into_iter().filter(|(_, rules, _)| *rules > 0).collect(),
