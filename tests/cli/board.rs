@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::hostile::does_no_harm;
 
 /// The folders of published reports: `reports/NAME/VERSION`.
 fn published() -> Vec<PathBuf> {
@@ -201,6 +202,19 @@ fn exit_code_differs_for_unverified_unreadable_and_forged_reports() {
     ] {
         refused(format!("report verify --dir {}", folder.flag(name)), &[part]);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn names_from_a_pull_request_are_escaped() {
+    let folder = Folder::new();
+    folder.submit("fleet", "violating.yaml", "");
+    let forged = "reports/x\u{1b}[2J\u{202e}\n::error::forged ##[error]";
+    fs::rename(folder.path("reports/fleet"), folder.path(forged)).expect("renamed");
+    fs::create_dir(folder.path(&format!("{forged}/empty"))).expect("created");
+    let done = folder.verify();
+    assert_contains(&done.out, &["1 of 2 reports hold", "1 cannot be read"]);
+    does_no_harm("verify", &done.out);
 }
 
 #[cfg(unix)]
