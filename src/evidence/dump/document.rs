@@ -1,29 +1,15 @@
-//! Reads the documents of a file: a visitor hands the items of a list over one by one, as JSON.
+//! Reads the documents of a file: hands the items of a list over one by one, as JSON.
 
-use std::{
-    fmt::{self, Write as _},
-    io::{BufReader, Read},
-    marker::PhantomData,
-};
-
-use serde::{
-    Deserializer,
-    de::{DeserializeOwned, DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::{Value, value::RawValue};
-use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned};
+use std::io::Read;
 
 use super::{
     gather::{Gatherer, Types},
-    source::{CUT_SHORT, Progress, Source},
-    transcode::Transcoded,
+    source::{CUT_SHORT, Source, line_breaks, syntax, without_place},
+    transcode::transcode,
 };
-use crate::{InputError, lenient, read::input::FilePlace};
+use crate::{InputError, LimitError, lenient, read::input::FilePlace};
 
 const DEEPEST: usize = 8;
-
-/// The size of the buffer between the source and serde_json, in bytes.
-const PIECE: usize = 1024;
 
 /// How many times the size of the largest object the items of a list may have that wait for the list's type.
 const DEFERRED: usize = 4;
@@ -37,110 +23,68 @@ pub(super) fn read_file(
     file: &str,
     gatherer: &mut Gatherer<'_>,
 ) -> Result<(u64, bool), InputError> {
-    let read = read_documents(reader, file, gatherer);
+    gatherer.begin_file(file);
+    let mut source = Source::new(reader, FilePlace { file, line: 1 }, gatherer.limits);
+    let read = read_documents(&mut source, gatherer);
     // What is wrong with an object before the place at which the parser stopped counts first.
     gatherer.end_file()?;
-    read
+    read.map(|()| (source.size, source.is_blank))
 }
 
-fn read_documents(
-    reader: impl Read,
-    file: &str,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<(u64, bool), InputError> {
-    let progress = Progress::default();
-    let mut source = Source::new(reader, file, gatherer.limits, &progress);
-    gatherer.begin_file(file);
-    while source.next_document() {
+fn read_documents(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
+    loop {
         gatherer.count += 1;
-        match source.first_byte()? {
+        match source.begin_document()? {
             None => {}
-            Some(b'{' | b'[') => json(&mut source, &progress, gatherer)?,
+            Some(b'{' | b'[') => json(source, gatherer)?,
             Some(_) => {
                 gatherer.documents += 1;
-                yaml(&mut source, &progress, gatherer)?;
+                yaml(source, gatherer)?;
             }
         }
-        gatherer.check_limits(progress.line())?;
+        gatherer.check_limits(source.place().line)?;
+        if !source.take_mark() {
+            return Ok(());
+        }
     }
-    Ok((source.size, source.is_blank))
 }
 
-fn json(
-    source: &mut Source<'_, impl Read>,
-    progress: &Progress,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<(), InputError> {
-    let begins = source.place();
-    // serde_json asks for single bytes. The source hands out a line at most, so that places stay right.
-    let buffered = BufReader::with_capacity(PIECE, &mut *source);
-    let mut deserializer = serde_json::Deserializer::from_reader(buffered);
-    let read = loop {
-        progress.begin_object();
-        let reading = Reading {
-            gatherer,
-            progress,
-            begins: None,
+/// Reads the values of a document of JSON.
+fn json(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
+    while source.peek()?.is_some() {
+        Reading {
+            gatherer: &mut *gatherer,
+            source: &mut *source,
+            yaml_end: None,
             depth: 0,
-        };
-        if let Err(error) = reading.document::<Box<RawValue>, _>(&mut deserializer) {
-            break Err(error);
         }
-        match deserializer.end() {
-            // Another value follows.
-            Err(error) if error.is_syntax() => {}
-            end => break end,
-        }
-    };
-    let Err(error) = read else { return Ok(()) };
-    if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
-        return Err(why);
+        .read()?;
     }
-    let at = |line| FilePlace { line, ..begins };
-    if error.is_eof() {
-        return Err(at(progress.last_line()).content(CUT_SHORT));
-    }
-    let column = error.column().max(1);
-    let place = at(begins.line + error.line() - 1);
-    Err(syntax(place, column, "JSON", without_place(&error.to_string())))
+    Ok(())
 }
 
-/// Reads a document of YAML like kubectl: `yes` and `on` are text. The limits of the file bound its size.
-fn yaml(
-    source: &mut Source<'_, impl Read>,
-    progress: &Progress,
-    gatherer: &mut Gatherer<'_>,
-) -> Result<(), InputError> {
-    let options = serde_saphyr::options! {
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        strict_booleans: true,
-        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
-        // A snippet would show values, which may be secrets.
-        with_snippet: false,
-        emit_comments: false,
-        budget: serde_saphyr::budget! {
-            max_reader_input_bytes: None,
-            max_events: usize::MAX,
-            max_nodes: usize::MAX,
-            max_total_scalar_bytes: usize::MAX,
-            max_total_comment_bytes: usize::MAX,
-        },
-    };
+/// Reads a document of YAML like kubectl: `yes` and `on` are text.
+fn yaml(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
     let begins = source.place();
-    let reading = Reading {
-        gatherer,
-        progress,
-        begins: Some(begins.line),
-        depth: 0,
+    let document = source.document()?;
+    let is_in_line = !document.ends_with('\n');
+    let line = begins.line + line_breaks(&document) - usize::from(!is_in_line);
+    let end = YamlEnd {
+        place: FilePlace { line, ..begins },
+        is_in_line,
     };
-    let read =
-        serde_saphyr::with_deserializer_from_reader_with_options(&mut *source, options, |deserializer| {
-            reading.document::<Spanned<Transcoded>, _>(deserializer)
-        });
-    let Err(error) = read else { return Ok(()) };
-    if let Some(why) = gatherer.stop.take().or(source.failure.take()) {
-        return Err(why);
+    let json = transcode(&document).map_err(|error| invalid_yaml(&error, begins, end))?;
+    drop(document);
+    Reading {
+        source: &mut Source::new(json.as_bytes(), begins, gatherer.limits),
+        gatherer,
+        yaml_end: Some(end),
+        depth: 0,
     }
+    .read()
+}
+
+fn invalid_yaml(error: &serde_saphyr::Error, begins: FilePlace<'_>, end: YamlEnd<'_>) -> InputError {
     let (line, column) = error
         .location()
         .map_or((1, 1), |place| (place.line() as usize, place.column() as usize));
@@ -155,21 +99,10 @@ fn yaml(
         line: begins.line + line.max(1) - 1,
         ..begins
     };
-    if progress.is_cut.get() && place.line >= progress.last_line() {
+    if end.is_in_line && place.line >= end.place.line {
         message += " (it ends there: was kubectl interrupted?)";
     }
-    Err(syntax(place, column.max(1), "YAML", &message))
-}
-
-/// The error for text that cannot be parsed. The column counts from 1.
-fn syntax(place: FilePlace<'_>, column: usize, language: &str, message: &str) -> InputError {
-    place.content(format_args!(
-        ":{column} is not valid {language}: {message}; correct the file, or dump again"
-    ))
-}
-
-fn without_place(message: &str) -> &str {
-    message.rfind(" at line ").map_or(message, |at| &message[..at])
+    syntax(place, column.max(1), "YAML", &message)
 }
 
 /// Removes quotes of the file, which may be secrets.
@@ -180,97 +113,23 @@ fn without_quotes(message: &str) -> String {
         .collect()
 }
 
-struct Reading<'r, 'd> {
+/// The end of a document of YAML. One that was cut short may be valid.
+#[derive(Clone, Copy)]
+struct YamlEnd<'f> {
+    /// Its last line.
+    place: FilePlace<'f>,
+    /// Whether the file ends without a line break.
+    is_in_line: bool,
+}
+
+/// Reads a value: an object, an array of objects, or a list.
+struct Reading<'r, 'd, 'f, R> {
     gatherer: &'r mut Gatherer<'d>,
-    progress: &'r Progress,
-    /// The line at which it begins, if the parser reads ahead of what it hands over.
-    begins: Option<usize>,
+    source: &'r mut Source<'f, R>,
+    /// If it is YAML.
+    yaml_end: Option<YamlEnd<'f>>,
+    /// How many lists it is in.
     depth: usize,
-}
-
-impl Reading<'_, '_> {
-    fn document<'de, P: Part, D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
-        let content = Content::<P> {
-            reading: &mut self,
-            items: None,
-            part: PhantomData,
-        };
-        if let Parsed::Other = content.deserialize(deserializer)? {
-            let line = self.line();
-            self.gatherer.not_an_object(&Types::default(), line);
-        }
-        Ok(())
-    }
-
-    fn line(&self) -> usize {
-        self.begins.unwrap_or_else(|| self.progress.line())
-    }
-
-    /// Takes an object, or those of a list within a list. `of_list` is the type of the list's items, if known. Returns
-    /// `false`, and takes nothing, if the list can still tell a part of the object's type.
-    fn take(&mut self, json: &str, of_list: Option<&Types>, line: usize) -> Result<bool, InputError> {
-        self.gatherer.count += 1;
-        let parts = lenient::parts(json);
-        let own = Types::of(&parts);
-        let is_object = json.trim_ascii_start().starts_with('{');
-        let items = parts.get("items").map(|items| items.get());
-        let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
-        if json.trim_ascii_start().starts_with('[') || own.is_list() && has_items {
-            self.take_nested(json, line)?;
-        } else if own.is_surely_list() {
-            self.gatherer.take_malformed_list(line);
-        } else if of_list.is_none() && own.is_incomplete() {
-            return Ok(false);
-        } else {
-            let types = own.or(of_list);
-            if is_object {
-                self.gatherer.take_object(&types, json, line);
-            } else {
-                self.gatherer.not_an_object(&types, line);
-            }
-        }
-        self.gatherer.check_limits(line).map(|()| true)
-    }
-
-    fn take_nested(&mut self, json: &str, line: usize) -> Result<(), InputError> {
-        if self.depth + 1 >= DEEPEST {
-            self.gatherer.take_malformed_list(line);
-            return Ok(());
-        }
-        let nested = Reading {
-            gatherer: &mut *self.gatherer,
-            progress: self.progress,
-            begins: Some(line),
-            depth: self.depth + 1,
-        };
-        let read = nested.document::<Box<RawValue>, _>(&mut serde_json::Deserializer::from_str(json));
-        let Err(error) = read else { return Ok(()) };
-        if let Some(why) = self.gatherer.stop.take() {
-            return Err(why);
-        }
-        let place = self.gatherer.place(line);
-        let message = error.to_string();
-        Err(syntax(
-            place,
-            error.column().max(1),
-            "JSON",
-            without_place(&message),
-        ))
-    }
-}
-
-/// Reads an object, an array or a list, or the items of a list.
-struct Content<'v, 'r, 'd, P> {
-    reading: &'v mut Reading<'r, 'd>,
-    /// For the items of a list: their type, if the list has named it by now.
-    items: Option<Option<Types>>,
-    part: PhantomData<P>,
-}
-
-enum Parsed {
-    /// An object, items, or nothing; with the items that are kept back until their list has told its type.
-    Taken(Vec<Deferred>),
-    Other,
 }
 
 struct Deferred {
@@ -278,128 +137,144 @@ struct Deferred {
     line: usize,
 }
 
-impl<P: Part> Content<'_, '_, '_, P> {
-    /// Stops the parser with an error that it does not know.
-    fn stop<E: serde::de::Error>(&mut self, why: InputError) -> E {
-        self.reading.gatherer.stop = Some(why);
-        E::custom("stopped")
+impl<R: Read> Reading<'_, '_, '_, R> {
+    fn read(mut self) -> Result<(), InputError> {
+        match self.source.peek()? {
+            Some(b'{') => self.read_object(),
+            Some(b'[') => self.read_items(Some(&Types::default())).map(drop),
+            _ => {
+                let (line, json) = self.source.value()?;
+                if json != "null" {
+                    self.gatherer.not_an_object(&Types::default(), line);
+                }
+                Ok(())
+            }
+        }
     }
 
-    fn end(&mut self, object: Object, items: Option<Parsed>, line: usize) -> Result<(), InputError> {
-        let reading = &mut *self.reading;
+    fn read_object(&mut self) -> Result<(), InputError> {
+        let line = self.source.place().line;
+        let (mut object, mut items) = (Object::default(), None);
+        let mut goes_on = self.source.begin(b'}')?;
+        while goes_on {
+            let key = self.source.key()?;
+            if key != r#""items""# || !object.types.is_list() {
+                object.add(&key, self.source.value()?.1);
+            } else if items.is_some() {
+                return Err(self.source.unexpected("duplicate field `items`"));
+            } else if self.source.peek()? == Some(b'[') {
+                let types = Some(&object.types).filter(|types| !types.is_incomplete());
+                items = Some(self.read_items(types.map(Types::of_items).as_ref())?);
+            } else {
+                let (_, json) = self.source.value()?;
+                items = (json == "null").then(Vec::new);
+                object.add(&key, json);
+            }
+            if object.fields.len() > self.gatherer.limits.object {
+                let limit = LimitError::Object(self.gatherer.limits.object);
+                return Err(self.gatherer.place(line).too_large(limit));
+            }
+            goes_on = self.source.goes_on(b'}')?;
+        }
+        self.end_object(&object, items, line)
+    }
+
+    fn end_object(
+        &mut self,
+        object: &Object,
+        items: Option<Vec<Deferred>>,
+        line: usize,
+    ) -> Result<(), InputError> {
         let types = &object.types;
-        let is_cut = types.is_cut() || !types.is_list() && reading.progress.is_cut.get();
-        let Some(Parsed::Taken(deferred)) = items else {
+        let Some(deferred) = items else {
             let whole = format!("{{{}}}", object.fields);
-            return reading.take(&whole, Some(&Types::default()), line).map(|_| ());
+            return take(self.gatherer, &whole, Some(&Types::default()), line, self.depth).map(drop);
         };
-        if P::CAN_BE_CUT && is_cut {
-            let last = reading.gatherer.place(reading.progress.last_line());
-            return Err(last.content(CUT_SHORT));
+        if let Some(end) = &self.yaml_end
+            && (types.is_cut() || !types.is_list() && end.is_in_line)
+        {
+            return Err(end.place.content(CUT_SHORT));
         }
         if !types.is_list() {
-            reading.gatherer.take_malformed_list(line);
+            self.gatherer.take_malformed_list(line);
             return Ok(());
         }
-        reading.gatherer.take_partial(types, &object.metadata, line);
+        self.gatherer.take_partial(types, &object.metadata, line);
         let of_items = types.of_items();
-        deferred
-            .iter()
-            .try_for_each(|item| reading.take(&item.json, Some(&of_items), item.line).map(|_| ()))
-    }
-}
-
-impl<'de, P: Part> DeserializeSeed<'de> for Content<'_, '_, '_, P> {
-    type Value = Parsed;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Parsed, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, P: Part> Visitor<'de> for Content<'_, '_, '_, P> {
-    type Value = Parsed;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object or a list")
+        for item in deferred {
+            take(self.gatherer, &item.json, Some(&of_items), item.line, self.depth)?;
+        }
+        Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<Parsed, E> {
-        Ok(Parsed::Taken(Vec::new()))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Parsed, E> {
-        Ok(Parsed::Other)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Parsed, E> {
-        Ok(Parsed::Other)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Parsed, E> {
-        Ok(Parsed::Other)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Parsed, E> {
-        Ok(Parsed::Other)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Parsed, E> {
-        Ok(Parsed::Other)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Parsed, A::Error> {
-        let types = self.items.take().unwrap_or_else(|| Some(Types::default()));
+    /// Takes the items of a list; `types` are those of its items, if known. Returns the items that wait for them.
+    fn read_items(&mut self, types: Option<&Types>) -> Result<Vec<Deferred>, InputError> {
         let (mut deferred, mut size) = (Vec::new(), 0);
-        loop {
-            self.reading.progress.begin_object();
-            let Some((json, line)) = items.next_element_seed(Placed::<P>(self.reading, PhantomData))? else {
-                return Ok(Parsed::Taken(deferred));
-            };
-            match self.reading.take(&json, types.as_ref(), line) {
-                Ok(true) => {}
-                Ok(false) => {
-                    size += json.len();
-                    let limits = &self.reading.gatherer.limits;
-                    if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
-                        let why = self.reading.gatherer.place(line).content(LATE_TYPE);
-                        return Err(self.stop(why));
-                    }
-                    deferred.push(Deferred { json, line });
+        let limits = self.gatherer.limits;
+        let mut goes_on = self.source.begin(b']')?;
+        while goes_on {
+            let (line, json) = self.source.value()?;
+            if !take(self.gatherer, json, types, line, self.depth)? {
+                size += json.len();
+                if size > limits.object.saturating_mul(DEFERRED) || deferred.len() >= limits.unreadable {
+                    return Err(self.gatherer.place(line).content(LATE_TYPE));
                 }
-                Err(why) => return Err(self.stop(why)),
+                deferred.push(Deferred {
+                    json: json.into(),
+                    line,
+                });
             }
+            goes_on = self.source.goes_on(b']')?;
         }
+        Ok(deferred)
     }
+}
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Parsed, A::Error> {
-        if self.items.is_some() {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(Parsed::Other);
+/// Takes an object, or those of a list within a list. `of_list` is the type of the list's items, if known. Returns
+/// `false`, and takes nothing, if the list can still tell a part of the object's type.
+fn take(
+    gatherer: &mut Gatherer<'_>,
+    json: &str,
+    of_list: Option<&Types>,
+    line: usize,
+    depth: usize,
+) -> Result<bool, InputError> {
+    gatherer.count += 1;
+    let parts = lenient::parts(json);
+    let own = Types::of(&parts);
+    let items = parts.get("items").map(|items| items.get());
+    let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
+    if json.starts_with('[') || own.is_list() && has_items {
+        take_nested(gatherer, json, line, depth)?;
+    } else if own.is_surely_list() {
+        gatherer.take_malformed_list(line);
+    } else if of_list.is_none() && own.is_incomplete() {
+        return Ok(false);
+    } else {
+        let types = own.or(of_list);
+        if json.starts_with('{') {
+            gatherer.take_object(&types, json, line);
+        } else {
+            gatherer.not_an_object(&types, line);
         }
-        let line = self.reading.line();
-        let (mut object, mut items) = (Object::default(), None);
-        while let Some(key) = map.next_key::<String>()? {
-            if key == "items" && object.types.is_list() {
-                if items.is_some() {
-                    return Err(A::Error::custom("duplicate field `items`"));
-                }
-                let types = Some(&object.types).filter(|types| !types.is_incomplete());
-                let content = Content::<P> {
-                    items: Some(types.map(Types::of_items)),
-                    reading: &mut *self.reading,
-                    part: PhantomData,
-                };
-                items = Some(map.next_value_seed(content)?);
-                object.add(&key, "{}");
-            } else {
-                let (json, _) = map.next_value::<P>()?.into_json();
-                object.add(&key, &json);
-            }
-        }
-        self.end(object, items, line).map_err(|why| self.stop(why))?;
-        Ok(Parsed::Taken(Vec::new()))
     }
+    gatherer.check_limits(line).map(|()| true)
+}
+
+fn take_nested(gatherer: &mut Gatherer<'_>, json: &str, line: usize, depth: usize) -> Result<(), InputError> {
+    if depth + 1 >= DEEPEST {
+        gatherer.take_malformed_list(line);
+        return Ok(());
+    }
+    let file = gatherer.file();
+    let place = FilePlace { file: &file, line };
+    Reading {
+        source: &mut Source::new(json.as_bytes(), place, gatherer.limits),
+        gatherer,
+        yaml_end: None,
+        depth: depth + 1,
+    }
+    .read()
 }
 
 /// An object at the top of a document, without the items of a list.
@@ -412,53 +287,18 @@ struct Object {
 }
 
 impl Object {
+    /// Adds a field. The key has its quotes.
     fn add(&mut self, key: &str, json: &str) {
         let text = || serde_json::from_str(json).unwrap_or_default();
         match key {
-            "apiVersion" => self.types.api_version = text(),
-            "kind" => self.types.kind = text(),
-            "metadata" => json.clone_into(&mut self.metadata),
+            r#""apiVersion""# => self.types.api_version = text(),
+            r#""kind""# => self.types.kind = text(),
+            r#""metadata""# => json.clone_into(&mut self.metadata),
             _ => {}
         }
         if !self.fields.is_empty() {
             self.fields.push(',');
         }
-        let _ = write!(self.fields, "{}:{json}", Value::from(key));
-    }
-}
-
-trait Part: DeserializeOwned {
-    /// Whether a document that ends in the middle can be valid.
-    const CAN_BE_CUT: bool;
-
-    /// The JSON, and the line in the document, from 1, if the parser knows it.
-    fn into_json(self) -> (Box<str>, Option<usize>);
-}
-
-impl Part for Box<RawValue> {
-    const CAN_BE_CUT: bool = false;
-
-    fn into_json(self) -> (Box<str>, Option<usize>) {
-        (self.into(), None)
-    }
-}
-
-impl Part for Spanned<Transcoded> {
-    const CAN_BE_CUT: bool = true;
-
-    fn into_json(self) -> (Box<str>, Option<usize>) {
-        (self.value.0.into(), Some(self.referenced.line() as usize))
-    }
-}
-
-struct Placed<'p, 'r, 'd, P>(&'p Reading<'r, 'd>, PhantomData<P>);
-
-impl<'de, P: Part> DeserializeSeed<'de> for Placed<'_, '_, '_, P> {
-    type Value = (Box<str>, usize);
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        let begins = self.0.line();
-        let (json, line) = P::deserialize(deserializer)?.into_json();
-        Ok((json, begins + line.map_or(0, |line| line.saturating_sub(1))))
+        self.fields.extend([key, ":", json]);
     }
 }

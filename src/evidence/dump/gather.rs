@@ -48,7 +48,7 @@ pub(super) struct Gatherer<'d> {
     /// The first part of the dump that cannot be used.
     failure: Option<InputError>,
     /// Why the dump is not read on.
-    pub stop: Option<InputError>,
+    stop: Option<InputError>,
 }
 
 /// Kind, namespace, name.
@@ -158,6 +158,10 @@ impl<'d> Gatherer<'d> {
     pub fn begin_file(&mut self, name: &str) {
         self.file = name.into();
         self.count = 0;
+    }
+
+    pub fn file(&self) -> Arc<str> {
+        Arc::clone(&self.file)
     }
 
     pub fn place(&self, line: usize) -> FilePlace<'_> {

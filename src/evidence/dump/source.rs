@@ -1,213 +1,340 @@
-//! The text of a file, document by document.
+//! The text of a file, document by document and value by value.
 
-use std::{
-    cell::Cell,
-    io::{self, BufRead, BufReader, Read},
-};
+use std::{io::Read, mem};
+
+use serde_json::{Deserializer, value::RawValue};
 
 use crate::{InputError, LimitError, Limits, read::input::FilePlace};
 
-/// The largest part of a line that is read at once, in bytes.
-const PIECE: u64 = 1024;
+/// How much is read at once at least, in bytes.
+const PIECE: usize = 64 * 1024;
+
+/// How much of the text tells what is next: byte order marks, and a mark that ends the document.
+const AHEAD: usize = 16;
+
+/// The largest YAML document, in sizes of the largest object: one is in memory as a whole.
+const YAML_OBJECTS: usize = 16;
 
 pub(super) const CUT_SHORT: &str = " ends in the middle: was kubectl interrupted? dump again";
 
 /// Some programs write a byte order mark before text.
-const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// A file that is read piece by piece. A line of `---` or `...`, alone or before white space, ends a document.
+/// A file that is read in pieces. A line of `---` or `...`, alone or before white space, ends a document.
 pub(super) struct Source<'f, R> {
-    reader: BufReader<R>,
-    pub file: &'f str,
+    reader: R,
+    file: &'f str,
     limits: Limits,
-    progress: &'f Progress,
-    /// The present piece: a line, or a part of it.
-    piece: Vec<u8>,
-    /// How much of the piece was handed out.
+    /// What was read; what lies before `at` is taken.
+    text: String,
     at: usize,
-    begins_line: bool,
     /// The first bytes of a character that goes on in the next piece.
     split: Vec<u8>,
-    next: Option<Vec<u8>>,
+    /// The line of what is next, from 1, and the bytes before it in that line.
+    line: usize,
+    column: usize,
     is_read: bool,
-    /// True if nothing but white space was read.
-    pub is_blank: bool,
+    /// Why the file cannot be read beyond the text.
+    failure: Option<InputError>,
     /// The bytes that were read.
     pub size: u64,
-    /// Why it cannot be read on.
-    pub failure: Option<InputError>,
-}
-
-#[derive(Default)]
-pub(super) struct Progress {
-    /// The line breaks before the present piece.
-    lines: Cell<usize>,
-    /// The bytes that were read since the last object.
-    bytes: Cell<usize>,
-    /// The last line that was read, from 1.
-    last_line: Cell<usize>,
-    /// True once the file has ended without a line break.
-    pub is_cut: Cell<bool>,
-}
-
-impl Progress {
-    /// The present line, from 1.
-    pub fn line(&self) -> usize {
-        self.lines.get() + 1
-    }
-
-    /// The last line that was read, from 1.
-    pub fn last_line(&self) -> usize {
-        self.last_line.get().max(1)
-    }
-
-    pub fn begin_object(&self) {
-        self.bytes.set(0);
-    }
+    /// True if nothing but white space was read.
+    pub is_blank: bool,
 }
 
 impl<'f, R: Read> Source<'f, R> {
-    pub fn new(reader: R, file: &'f str, limits: Limits, progress: &'f Progress) -> Self {
+    /// A text that begins with that line of a file.
+    pub fn new(reader: R, place: FilePlace<'f>, limits: Limits) -> Self {
         Self {
-            reader: BufReader::with_capacity(256 * 1024, reader),
-            file,
+            reader,
+            file: place.file,
             limits,
-            progress,
-            piece: Vec::new(),
+            text: String::new(),
             at: 0,
-            begins_line: true,
             split: Vec::new(),
-            next: Some(Vec::new()),
+            line: place.line,
+            column: 0,
             is_read: false,
-            is_blank: true,
-            size: 0,
             failure: None,
+            size: 0,
+            is_blank: true,
         }
     }
 
-    pub fn next_document(&mut self) -> bool {
-        let Some(first) = self.next.take() else {
-            return false;
-        };
-        self.piece = first;
-        self.at = 0;
-        self.progress.begin_object();
-        true
-    }
-
-    /// The first byte of the document's content; `None` if it has only comments and directives.
-    pub fn first_byte(&mut self) -> Result<Option<u8>, InputError> {
-        let mut in_comment = false;
-        loop {
-            let first = self.piece.trim_ascii_start().first().copied();
-            in_comment |= matches!(first, Some(b'#' | b'%'));
-            if let Some(first) = first.filter(|_| !in_comment) {
-                return Ok(Some(first));
-            }
-            in_comment &= !self.piece.ends_with(b"\n");
-            self.fill()?;
-            self.progress.begin_object();
-            if self.piece.is_empty() {
-                return Ok(None);
-            }
-        }
-    }
-
+    /// The place of what is next.
     pub fn place(&self) -> FilePlace<'f> {
         FilePlace {
             file: self.file,
-            line: self.progress.line(),
+            line: self.line,
         }
     }
 
-    /// Reads the next piece: empty at the end of the document.
+    /// The last line that was read.
+    pub fn last_place(&self) -> FilePlace<'f> {
+        let rest = self.rest();
+        let ends_line = rest.ends_with('\n') || rest.is_empty() && self.column == 0;
+        let line = self.line + line_breaks(rest) - usize::from(ends_line);
+        FilePlace {
+            file: self.file,
+            line: line.max(1),
+        }
+    }
+
+    /// The first byte of the document's content; `None` if it has only comments and directives.
+    pub fn begin_document(&mut self) -> Result<Option<u8>, InputError> {
+        loop {
+            let first = self.peek()?;
+            if !matches!(first, Some(b'#' | b'%')) {
+                return Ok(first);
+            }
+            self.rest_of_line()?;
+        }
+    }
+
+    /// Takes a mark that ends the document. Returns `false` if there is none.
+    pub fn take_mark(&mut self) -> bool {
+        let is_mark = self.is_at_mark();
+        if is_mark {
+            self.advance(3);
+        }
+        is_mark
+    }
+
+    /// Takes the rest of a document of YAML. Spaces stand for what precedes it in its line.
+    pub fn document(&mut self) -> Result<String, InputError> {
+        let largest = self.limits.object.saturating_mul(YAML_OBJECTS);
+        let begins = self.place();
+        let mut document = " ".repeat(self.column.min(self.limits.object));
+        loop {
+            document += self.rest_of_line()?;
+            if document.len() > largest {
+                return Err(begins.too_large(LimitError::Document(largest)));
+            }
+            self.look_ahead()?;
+            if self.is_at_mark() {
+                return Ok(document);
+            }
+            if self.rest().is_empty() {
+                return self.failure.take().map_or(Ok(document), Err);
+            }
+        }
+    }
+
+    /// Skips white space. Returns the next byte; `None` at the end of the document.
+    pub fn peek(&mut self) -> Result<Option<u8>, InputError> {
+        loop {
+            self.look_ahead()?;
+            let rest = self.rest();
+            let blank = rest.len() - rest.trim_ascii_start().len();
+            if blank > 0 {
+                self.advance(blank);
+            } else if rest.is_empty() {
+                return self.failure.take().map_or(Ok(None), Err);
+            } else {
+                let next = rest.bytes().next();
+                return Ok(next.filter(|_| !self.is_at_mark()));
+            }
+        }
+    }
+
+    /// Takes the next value of JSON. Returns the line at which it begins, and its text.
+    pub fn value(&mut self) -> Result<(usize, &str), InputError> {
+        if self.peek()?.is_none() {
+            return Err(self.unexpected("expected value"));
+        }
+        let size = loop {
+            let rest = self.rest();
+            let mut values = Deserializer::from_str(rest).into_iter::<&RawValue>();
+            let value = values.next();
+            let size = values.byte_offset();
+            match value {
+                Some(Err(error)) if !error.is_eof() => return Err(self.invalid(&error)),
+                // A number at the end may go on.
+                Some(Ok(_)) if size < rest.len() || self.is_read => break size,
+                _ => self.fill()?,
+            }
+        };
+        if size > self.limits.object {
+            return Err(self.place().too_large(LimitError::Object(self.limits.object)));
+        }
+        let (begins, line) = (self.at, self.line);
+        self.advance(size);
+        Ok((line, &self.text[begins..self.at]))
+    }
+
+    /// Takes the key of a field of JSON, and the colon. Returns the key in its quotes.
+    pub fn key(&mut self) -> Result<String, InputError> {
+        if self.peek()? != Some(b'"') {
+            return Err(self.unexpected("key must be a string"));
+        }
+        let key = self.value()?.1.to_owned();
+        if self.peek()? != Some(b':') {
+            return Err(self.unexpected("expected `:`"));
+        }
+        self.advance(1);
+        Ok(key)
+    }
+
+    /// Takes the bracket or the brace that begins a list or an object. Returns whether it has content.
+    pub fn begin(&mut self, end: u8) -> Result<bool, InputError> {
+        self.advance(1);
+        let is_empty = self.peek()? == Some(end);
+        self.advance(usize::from(is_empty));
+        Ok(!is_empty)
+    }
+
+    /// Takes what follows an element or a field. Returns whether it is a comma, so that another one follows.
+    pub fn goes_on(&mut self, end: u8) -> Result<bool, InputError> {
+        let next = self.peek()?;
+        if next != Some(b',') && next != Some(end) {
+            return Err(self.unexpected(&format!("expected `,` or `{}`", char::from(end))));
+        }
+        self.advance(1);
+        Ok(next == Some(b','))
+    }
+
+    /// The error for JSON that is not valid at what is next; for a file that was cut short if nothing is.
+    pub fn unexpected(&self, message: &str) -> InputError {
+        if self.rest().is_empty() || self.is_at_mark() {
+            return self.last_place().content(CUT_SHORT);
+        }
+        syntax(self.place(), self.column + 1, "JSON", message)
+    }
+
+    fn invalid(&self, error: &serde_json::Error) -> InputError {
+        let before = if error.line() > 1 { 0 } else { self.column };
+        let place = FilePlace {
+            line: self.line + error.line() - 1,
+            ..self.place()
+        };
+        let message = error.to_string();
+        syntax(
+            place,
+            (before + error.column()).max(1),
+            "JSON",
+            without_place(&message),
+        )
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn advance(&mut self, size: usize) {
+        let taken = &self.text[self.at..self.at + size];
+        match taken.rfind('\n') {
+            Some(last) => {
+                self.line += line_breaks(taken);
+                self.column = taken.len() - last - 1;
+            }
+            None => self.column += size,
+        }
+        self.at += size;
+    }
+
+    /// Reads on until the text tells whether a mark is next. Skips byte order marks at the start of a line.
+    fn look_ahead(&mut self) -> Result<(), InputError> {
+        while self.rest().len() < AHEAD && !self.is_read {
+            self.fill()?;
+        }
+        while self.column == 0 && self.rest().starts_with(BYTE_ORDER_MARK) {
+            self.at += BYTE_ORDER_MARK.len_utf8();
+        }
+        Ok(())
+    }
+
+    fn is_at_mark(&self) -> bool {
+        let rest = self.rest().as_bytes();
+        let is_mark = rest.starts_with(b"---") || rest.starts_with(b"...");
+        self.column == 0 && is_mark && rest.get(3).is_none_or(u8::is_ascii_whitespace)
+    }
+
+    /// Takes the rest of the line, with its break.
+    fn rest_of_line(&mut self) -> Result<&str, InputError> {
+        let size = loop {
+            match self.rest().find('\n') {
+                Some(end) => break end + 1,
+                None if self.is_read => break self.rest().len(),
+                None => self.fill()?,
+            }
+        };
+        let begins = self.at;
+        self.advance(size);
+        Ok(&self.text[begins..self.at])
+    }
+
+    /// Reads more, if what is left of the text is not more than an object may have.
     fn fill(&mut self) -> Result<(), InputError> {
-        if !self.piece.is_empty() {
-            self.begins_line = self.piece.ends_with(b"\n");
-            self.progress
-                .lines
-                .update(|lines| lines + usize::from(self.begins_line));
+        if self.is_read {
+            let failure = self.failure.take();
+            return Err(failure.unwrap_or_else(|| self.last_place().content(CUT_SHORT)));
         }
-        self.at = 0;
-        self.piece.clear();
-        if self.next.is_some() || self.is_read {
-            return Ok(());
+        self.text.drain(..mem::take(&mut self.at));
+        if self.text.len() > self.limits.object {
+            return Err(self.place().too_large(LimitError::Object(self.limits.object)));
         }
-        self.piece.append(&mut self.split);
-        let mut part = self.reader.by_ref().take(PIECE);
-        let read = part.read_until(b'\n', &mut self.piece);
-        let read = read.map_err(|cause| self.place().unread(cause))?;
-        if self.size == 0 && (self.piece.starts_with(&[0xFF, 0xFE]) || self.piece.starts_with(&[0xFE, 0xFF]))
-        {
+        let wanted = PIECE.max(self.text.len());
+        let mut bytes = mem::take(&mut self.split);
+        let known = bytes.len();
+        let mut piece = self.reader.by_ref().take(wanted as u64);
+        let read = piece.read_to_end(&mut bytes);
+        if self.size == 0 && (bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF])) {
             return Err(self.place().content(
                 ":1 is not UTF-8 text, but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`",
             ));
         }
-        self.size += read as u64;
-        self.is_read = (read as u64) < PIECE && !self.piece.ends_with(b"\n");
-        self.is_blank &= self.piece.trim_ascii().is_empty();
-        self.check_text()?;
-        if self.begins_line {
-            while self.piece.starts_with(BYTE_ORDER_MARK) {
-                self.piece.drain(..BYTE_ORDER_MARK.len());
-            }
-            if let Some(rest) = self.after_mark() {
-                self.next = Some(rest);
-                self.piece.clear();
-            }
-        }
-        let is_behind = self.begins_line && self.piece.is_empty();
-        if !is_behind {
-            self.progress.last_line.set(self.progress.line());
-        }
-        self.progress.is_cut.set(self.is_read && !is_behind);
-        self.progress.bytes.update(|bytes| bytes + self.piece.len());
-        if self.progress.bytes.get() > self.limits.object {
-            return Err(self.place().too_large(LimitError::Object(self.limits.object)));
+        self.size += (bytes.len() - known) as u64;
+        self.is_read = read.as_ref().map_or(true, |read| *read < wanted);
+        self.add(&bytes);
+        if let Err(cause) = read {
+            self.failure = Some(self.last_place().unread(cause));
         }
         Ok(())
     }
 
-    /// Checks that the piece is UTF-8, and cuts off a character that goes on.
-    fn check_text(&mut self) -> Result<(), InputError> {
-        let Err(error) = str::from_utf8(&self.piece) else {
-            return Ok(());
+    /// Adds what is UTF-8. A character at the end may go on in the next piece.
+    fn add(&mut self, bytes: &[u8]) {
+        let (valid, flaw) = match str::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let valid = &bytes[..error.valid_up_to()];
+                (str::from_utf8(valid).unwrap_or_default(), Some(error))
+            }
         };
-        let valid = error.valid_up_to();
-        if error.error_len().is_some() {
-            let flaw = " is not UTF-8 text: is this a dump of kubectl?";
-            return Err(self.place().content(flaw));
+        self.text += valid;
+        self.is_blank &= valid.trim_ascii().is_empty();
+        let Some(flaw) = flaw else { return };
+        self.is_blank = false;
+        if flaw.error_len().is_none() && !self.is_read {
+            self.split = bytes[valid.len()..].to_vec();
+            return;
         }
-        if self.is_read {
-            return Err(self.place().content(CUT_SHORT));
-        }
-        self.split = self.piece.split_off(valid);
-        Ok(())
-    }
-
-    /// The rest of a line that ends the document, with white space in place of the mark.
-    fn after_mark(&self) -> Option<Vec<u8>> {
-        let (mark, rest) = self.piece.split_at_checked(3)?;
-        let is_mark = matches!(mark, b"---" | b"...") && rest.first().is_none_or(u8::is_ascii_whitespace);
-        is_mark.then(|| [b"   ", rest].concat())
+        let place = FilePlace {
+            line: self.line + line_breaks(self.rest()),
+            ..self.place()
+        };
+        self.is_read = true;
+        self.failure = Some(place.content(match flaw.error_len() {
+            Some(_) => " is not UTF-8 text: is this a dump of kubectl?",
+            None => CUT_SHORT,
+        }));
     }
 }
 
-impl<R: Read> Read for Source<'_, R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.piece.len()
-            && self.failure.is_none()
-            && let Err(why) = self.fill()
-        {
-            self.failure = Some(why);
-        }
-        if self.failure.is_some() {
-            return Err(io::Error::other("the file cannot be read on"));
-        }
-        let read = (&self.piece[self.at..]).read(into)?;
-        self.at += read;
-        Ok(read)
-    }
+pub(super) fn line_breaks(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// The error for text that cannot be parsed. The column counts from 1.
+pub(super) fn syntax(place: FilePlace<'_>, column: usize, language: &str, message: &str) -> InputError {
+    place.content(format_args!(
+        ":{column} is not valid {language}: {message}; correct the file, or dump again"
+    ))
+}
+
+/// A parser's message without its place.
+pub(super) fn without_place(message: &str) -> &str {
+    message.rfind(" at line ").map_or(message, |at| &message[..at])
 }
 
 #[cfg(test)]
@@ -216,17 +343,18 @@ mod tests {
 
     /// The documents of a text, each with the line of its first content.
     fn documents(text: &str) -> Vec<(usize, String)> {
-        let progress = Progress::default();
-        let mut source = Source::new(text.as_bytes(), "x", Limits::default(), &progress);
+        let place = FilePlace { file: "x", line: 1 };
+        let mut source = Source::new(text.as_bytes(), place, Limits::default());
         let mut documents = Vec::new();
-        while source.next_document() {
-            if source.first_byte().expect("reads").is_some() {
-                let (line, mut document) = (progress.line(), String::new());
-                source.read_to_string(&mut document).expect("reads");
-                documents.push((line, document));
+        loop {
+            if source.begin_document().expect("reads").is_some() {
+                let line = source.place().line;
+                documents.push((line, source.document().expect("reads")));
+            }
+            if !source.take_mark() {
+                return documents;
             }
         }
-        documents
     }
 
     #[test]
@@ -254,7 +382,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_read_in_pieces() {
-        for length in [PIECE as usize - 3, PIECE as usize, 5000] {
+        for length in [PIECE - 3, PIECE, 5000] {
             let line = "é".repeat(length) + "---\n";
             let twice = documents(&format!("{line}---\n{line}"));
             assert_eq!(twice, [(1, line.clone()), (3, line)]);

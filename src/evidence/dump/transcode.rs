@@ -1,37 +1,104 @@
-//! Values of YAML as JSON.
+//! Documents of YAML as JSON.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    iter,
+};
 
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::Value;
+use serde_saphyr::{DuplicateKeyPolicy, Error, NonFiniteFloatPolicy, Spanned};
 
+use super::source::line_breaks;
 use crate::LARGEST_OBJECT;
 
-/// The most bytes of an object of YAML whose aliases are expanded.
-const LARGEST_EXPANDED: usize = 4 * LARGEST_OBJECT;
+/// The most bytes of a document as JSON, with its aliases expanded.
+const LARGEST_EXPANDED: usize = 16 * LARGEST_OBJECT;
 
-/// A value of any format as JSON. Numbers that JSON lacks are out of range in it, so that they spoil one object alone.
-pub(super) struct Transcoded(pub String);
+/// How deep the items of a list are: a document is a list, or an object with one.
+const ITEMS: usize = 1;
 
-impl<'de> Deserialize<'de> for Transcoded {
+/// A document of YAML as JSON, in which the items of a list begin on the same lines. Like kubectl, it takes only `true`
+/// and `false` for booleans. Numbers that JSON lacks are out of range in it, so that they spoil one object alone.
+pub(super) fn transcode(document: &str) -> Result<String, Error> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        // A snippet would show values, which may be secrets.
+        with_snippet: false,
+        emit_comments: false,
+        // The size of the document is bounded.
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: None,
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+            max_total_comment_bytes: usize::MAX,
+        },
+    };
+    serde_saphyr::with_deserializer_from_str_with_options(document, options, |deserializer| {
+        let mut json = String::new();
+        Transcode {
+            json: &mut json,
+            depth: 0,
+        }
+        .deserialize(deserializer)?;
+        Ok(json)
+    })
+}
+
+/// An item of a list as JSON.
+struct Item(String);
+
+impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut json = String::new();
-        Transcode(&mut json).deserialize(deserializer)?;
+        let depth = ITEMS + 1;
+        Transcode {
+            json: &mut json,
+            depth,
+        }
+        .deserialize(deserializer)?;
         Ok(Self(json))
     }
 }
 
-struct Transcode<'j>(&'j mut String);
+struct Transcode<'j> {
+    json: &'j mut String,
+    depth: usize,
+}
 
 impl Transcode<'_> {
     fn put<E: serde::de::Error>(self, value: impl Into<Value>) -> Result<(), E> {
-        if self.0.len() > LARGEST_EXPANDED {
-            return Err(E::custom("an object that is too large with its aliases expanded"));
+        if self.json.len() > LARGEST_EXPANDED {
+            return Err(E::custom(
+                "a document that is too large with its aliases expanded",
+            ));
         }
-        let _ = write!(self.0, "{}", value.into());
+        let _ = write!(self.json, "{}", value.into());
+        Ok(())
+    }
+
+    fn inner(&mut self) -> Transcode<'_> {
+        Transcode {
+            json: &mut *self.json,
+            depth: self.depth + 1,
+        }
+    }
+
+    /// Adds the items of a list, each on its line.
+    fn put_items<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<Spanned<Item>>()? {
+            let line = item.referenced.line() as usize;
+            let lines = line_breaks(self.json) + 1;
+            self.json.extend(iter::repeat_n('\n', line.saturating_sub(lines)));
+            self.json.push_str(&item.value.0);
+            self.json.push(',');
+        }
         Ok(())
     }
 }
@@ -71,7 +138,7 @@ impl<'de> Visitor<'de> for Transcode<'_> {
         if value.is_finite() {
             return self.put(value);
         }
-        self.0.push_str("1e999");
+        self.json.push_str("1e999");
         Ok(())
     }
 
@@ -79,26 +146,30 @@ impl<'de> Visitor<'de> for Transcode<'_> {
         self.put(text)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        self.0.push('[');
-        let start = self.0.len();
-        while items.next_element_seed(Transcode(&mut *self.0))?.is_some() {
-            self.0.push(',');
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        self.json.push('[');
+        let start = self.json.len();
+        if self.depth <= ITEMS {
+            self.put_items(items)?;
+        } else {
+            while items.next_element_seed(self.inner())?.is_some() {
+                self.json.push(',');
+            }
         }
-        close(self.0, start, ']');
+        close(self.json, start, ']');
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.push('{');
-        let start = self.0.len();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        self.json.push('{');
+        let start = self.json.len();
         while let Some(key) = map.next_key::<String>()? {
-            Transcode(&mut *self.0).put(key)?;
-            self.0.push(':');
-            map.next_value_seed(Transcode(&mut *self.0))?;
-            self.0.push(',');
+            self.inner().put(key)?;
+            self.json.push(':');
+            map.next_value_seed(self.inner())?;
+            self.json.push(',');
         }
-        close(self.0, start, '}');
+        close(self.json, start, '}');
         Ok(())
     }
 }

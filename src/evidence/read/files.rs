@@ -57,6 +57,9 @@ pub enum LimitError {
     /// It has an object or a line that is too large.
     #[error("an object of more than {}: etcd holds none of more than 1.5 MiB", size(*.0 as u64))]
     Object(usize),
+    /// It has a YAML document that is too large.
+    #[error("a YAML document of more than {}: dump with `kubectl get -o json`", size(*.0 as u64))]
+    Document(usize),
     /// It has too many objects or lines.
     #[error("it holds more than {0} objects or lines")]
     Count(usize),

@@ -68,7 +68,7 @@ fn endless_dump_is_refused() {
 fn too_large_object_is_refused_with_its_line() {
     let list = |long: &str| format!("[\n{},\n{{\n\"a\": \"{long}\"}}]", json_profile("a"));
     let message = limited(list(&"x".repeat(3_000)).as_bytes()).to_string();
-    let expected = "x:4: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB";
+    let expected = "x:3: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB";
     assert_eq!(message, expected);
     let yaml = format!("items:\n- a: 1\n- b: {}\n", "x".repeat(5_000));
     let message = limited(yaml.as_bytes()).to_string();
