@@ -6,6 +6,7 @@
 //! has joined itself, to slices of placements that it has requested, and to objects that it has created. It undoes all
 //! that it does, whichever way it ends.
 
+mod actions;
 mod clean;
 mod consumer_file;
 mod file;
@@ -36,14 +37,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use self::writes::Touched;
-pub use self::{
-    clean::{CleanError, Cleaned, clean},
-    consumer_file::ConsumerFile,
-    file::{DriverFile, DriverFileError},
-    hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered},
-    journal::{Head, Journal, replace_private_file},
-};
 use self::{
+    actions::ActionSpec,
     file::profile_key_text,
     hooks::{call_undo, undoes},
     journal::{FieldChange, create_private_file},
@@ -53,6 +48,13 @@ use self::{
     recognition::Traits,
     session::{STOPPED, Session, late_deadline},
     writes::kind_of,
+};
+pub use self::{
+    clean::{CleanError, Cleaned, clean},
+    consumer_file::ConsumerFile,
+    file::{DriverFile, DriverFileError},
+    hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered},
+    journal::{Head, Journal, replace_private_file},
 };
 pub(super) use self::{
     journal::UndoEntry,
@@ -166,14 +168,8 @@ fn capabilities(
 
 /// The hooks without which an action is impossible: those that make its member or placement, and its own.
 fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item = DriverAction> {
-    use DriverAction::*;
-    let actors: &[DriverAction] = match action {
-        Restart | PutForeignProfile | ChangeForeignProfile | RecreateForeignProfile | PutForeignSlice => &[],
-        action if action.is_on_placements() => &[Place, Unplace],
-        _ => &[Join, Leave],
-    };
     let own = (!action.is_mutation() && !plan.does_itself(action)).then_some(action);
-    actors.iter().copied().chain(own)
+    ActionSpec::of(action).actors.iter().copied().chain(own)
 }
 
 fn forbidden(
@@ -186,31 +182,16 @@ fn forbidden(
     if action.is_mutation() && !plan.mutations {
         return Some(NO_MUTATIONS);
     }
-    let status = format!("{}/status", names::PLURAL);
-    let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
-    let writes: &[(&str, &str)] = match action {
-        DeleteNamespace | CreateNamespace => {
-            return no_namespace(plan.file.own_namespace.as_ref(), scope);
-        }
-        DeleteProfile => &[("delete", profiles)],
-        TamperStatus => &[("patch", &status)],
-        RemoveLabel | SetDisplayName | ChangeForeignProfile => &[("patch", profiles)],
-        PutForeignProfile | RecreateForeignProfile => {
-            &[("create", profiles), ("patch", &status), ("delete", profiles)]
-        }
-        DeleteSlice => &[("delete", slices)],
-        EmptySlice => &[("patch", slices)],
-        PutForeignSlice => &[("create", slices), ("delete", slices)],
-        _ => &[],
-    };
+    if matches!(action, DeleteNamespace | CreateNamespace) {
+        return no_namespace(plan.file.own_namespace.as_ref(), scope);
+    }
     let is_refused = |verb: &str, resource: &str| {
         let allows = |namespace: &str| permissions.allows(verb, names::GROUP, resource, namespace);
         let mut places = places(scope).into_iter();
         places.all(|namespace| allows(namespace) == Some(false))
     };
-    let (verb, resource) = writes
-        .iter()
-        .find(|(verb, resource)| is_refused(verb, resource))?;
+    let mut writes = ActionSpec::of(action).writes.iter();
+    let (verb, resource) = writes.find(|(verb, resource)| is_refused(verb, resource))?;
     let id = if action.is_on_placements() {
         ReasonId::PlacementDecisionWritesForbidden
     } else {

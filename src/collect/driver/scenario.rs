@@ -21,11 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     act::ForeignObject,
-    table::{Actors, FEW, Line, Order, SCENARIOS, ScenarioSpec, shows_reaction},
+    table::{Actors, FEW, Line, Order, SCENARIOS, ScenarioSpec},
 };
 use super::{
-    DriverPlan, OwnMember, RunContext, ScenarioMember, ScenarioPlacement, Session, UndoEntry, is_healthy,
-    is_selectable, late_deadline,
+    DriverPlan, OwnMember, RunContext, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
+    actions::{ActionSpec, Reaction, Requirement, Shown},
+    is_healthy, is_selectable, late_deadline,
 };
 use crate::clock::later;
 
@@ -270,9 +271,9 @@ impl DriverScenario<'_, '_> {
 
     /// Takes a step. Returns whether the run did what the step says, whatever followed.
     async fn take_step(&mut self, action: DriverAction) -> bool {
-        let session = self.session;
+        let (session, spec) = (self.session, ActionSpec::of(action));
         let mut step = self.begin(action);
-        let (called, written) = match self.act(&mut step).await {
+        let (called, written) = match self.act(spec, &mut step).await {
             Ok(taken) => taken,
             Err(reason) => {
                 session.skip_step(step, reason);
@@ -285,7 +286,7 @@ impl DriverScenario<'_, '_> {
             if let Some(object) = written {
                 session.delivered(&object).await;
             }
-            self.observe(&mut step).await;
+            self.observe(&mut step, spec.reaction).await;
         }
         if let Some(member) = self.member.as_ref().filter(|_| action != DriverAction::Restart) {
             step.profile_after = member.profile_ref(session);
@@ -312,20 +313,16 @@ impl DriverScenario<'_, '_> {
         session.begin(self.spec.scenario, action, member, profile)
     }
 
-    /// Checks that the member has a profile. Before it is broken or cut off, also waits until it is healthy, as long as a join
-    /// may take.
-    async fn require(&mut self, action: DriverAction) -> Result<(), String> {
-        use DriverAction::*;
-        let requires_health = match action {
-            Break | Disconnect => true,
-            Upgrade | DeleteProfile | TamperStatus | RemoveLabel | SetDisplayName | DeleteNamespace => false,
-            _ => return Ok(()),
-        };
+    /// Checks that the member has the profile that an action requires. Waits until it is healthy, as long as a join may take.
+    async fn require(&mut self, requirement: Requirement) -> Result<(), String> {
+        if requirement == Requirement::Nothing {
+            return Ok(());
+        }
         let session = self.session;
         self.current_profile().ok_or(NO_PROFILE)?;
         let is_healthy = || self.current_profile().as_ref().is_some_and(is_healthy);
-        let deadline = session.after(session.plan.file.patience_with(Join));
-        if requires_health && !session.wait_until(deadline, is_healthy).await {
+        let deadline = session.after(session.plan.file.patience_with(DriverAction::Join));
+        if requirement == Requirement::HealthyProfile && !session.wait_until(deadline, is_healthy).await {
             return Err("the profile does not report that the member is healthy".to_owned());
         }
         self.before = self.current_profile();
@@ -333,41 +330,40 @@ impl DriverScenario<'_, '_> {
     }
 
     /// Observes a step until the reaction, or for the whole time if no reaction ends it.
-    async fn observe(&mut self, step: &mut DriverStep) {
-        use DriverAction::*;
+    async fn observe(&mut self, step: &mut DriverStep, reaction: Reaction) {
         let session = self.session;
-        let (action, deadline) = (step.action, late_deadline(step));
-        match action {
-            DeleteSlice | EmptySlice => {
-                self.placement().observe_restored(session, step).await;
+        let deadline = late_deadline(step);
+        match reaction {
+            Reaction::None => _ = session.observe(step, deadline, || false).await,
+            Reaction::LeaseExpired => {
+                let deadline = deadline.max(later(step.deadline(), CUT_OFF));
+                session.observe(step, deadline, || false).await;
             }
-            DeleteProfile | CreateNamespace => {
+            Reaction::OthersEnded => {
+                session.observe(step, deadline, || false).await;
+                select! {
+                    () = session.context.stop.cancelled() => {}
+                    () = self.others_ended.cancelled() => {}
+                }
+                step.looked_until = session.context.now();
+            }
+            Reaction::ProfileFound => {
                 let member = self.member.as_mut().expect(NO_ACTOR);
                 let is_found = || member.find(session, &session.record()).is_some();
                 session.observe(step, deadline, is_found).await;
             }
-            Break | Heal | Upgrade | TamperStatus | RemoveLabel | Reconnect => {
+            Reaction::Shown(is_shown) => {
                 let value = step.change.as_ref().and_then(|change| change.after.clone());
                 let has_reacted = || {
-                    let record = session.record();
-                    let profile = self.member().profile(&record);
-                    shows_reaction(profile, action, self.before.as_ref(), value.as_deref())
+                    is_shown(&Shown {
+                        profile: self.member().profile(&session.record()),
+                        before: self.before.as_ref(),
+                        value: value.as_deref(),
+                    })
                 };
                 session.observe(step, deadline, has_reacted).await;
             }
-            Disconnect => {
-                let deadline = deadline.max(later(step.deadline(), CUT_OFF));
-                session.observe(step, deadline, || false).await;
-            }
-            _ => _ = session.observe(step, deadline, || false).await,
-        }
-        // The object that the run created stays until all other scenarios have ended.
-        if matches!(action, RecreateForeignProfile | PutForeignSlice) {
-            select! {
-                () = session.context.stop.cancelled() => {}
-                () = self.others_ended.cancelled() => {}
-            }
-            step.looked_until = session.context.now();
+            Reaction::SlicesRestored => self.placement().observe_restored(session, step).await,
         }
     }
 

@@ -98,7 +98,11 @@ pub(super) struct SessionState {
 
 impl<'a> Session<'a> {
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan) -> Self {
-        let serves = |role: &Role| *role == Role::Manager || context.target.has_placements();
+        let serves = |role: &Role| match role {
+            Role::Manager => true,
+            Role::Scheduler => context.target.has_placements(),
+            Role::Consumer => false,
+        };
         let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
         let (supported, missing) = capabilities(plan, context.permissions, scope, &roles);

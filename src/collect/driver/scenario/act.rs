@@ -10,11 +10,15 @@ use evidence::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{DriverScenario, NO_ACTOR, NO_PROFILE, table::ProfileField};
+use super::{DriverScenario, NO_ACTOR, NO_PROFILE};
 use crate::{
     connect::Failure,
     driver::{
-        Call, Called, FieldChange, STOPPED, Session, UndoEntry, hooks::undone_by, member::version, undoes,
+        Call, Called, FieldChange, STOPPED, Session, UndoEntry,
+        actions::{ActionSpec, Deed, ProfileField},
+        hooks::undone_by,
+        member::version,
+        undoes,
     },
     watch::Record,
 };
@@ -31,34 +35,44 @@ type Taken = (Called, Option<ObjectRef>);
 
 impl DriverScenario<'_, '_> {
     /// Checks what the step requires, records how to undo it, and takes it. The error is why it cannot be taken.
-    pub(super) async fn act(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
-        use DriverAction::*;
-        let (session, action) = (self.session, step.action);
-        if session.context.is_stopped() && !undoes(action) {
+    pub(super) async fn act(&mut self, spec: &ActionSpec, step: &mut DriverStep) -> Result<Taken, String> {
+        let session = self.session;
+        if session.context.is_stopped() && !undoes(spec.action) {
             return Err(STOPPED.to_owned());
         }
-        self.require(action).await?;
-        if let Some(field) = ProfileField::changed_by(action) {
-            return self.set_field(field, step).await;
-        }
-        match action {
-            DeleteProfile | DeleteNamespace => self.delete_profile(step).await,
-            CreateNamespace => {
+        self.require(spec.requires).await?;
+        match spec.deed {
+            Deed::CallHook => self.call_hook(step).await,
+            Deed::SetField(field) => self.set_field(field, step).await,
+            Deed::DeleteProfile => self.delete_profile(step).await,
+            Deed::DeleteNamespace => self.delete_namespace(step).await,
+            Deed::CreateNamespace => {
                 let name = self.own_namespace();
-                let patience = session.plan.file.patience_with(action);
+                let patience = session.plan.file.patience_with(spec.action);
                 let create = || session.writes.create_namespace(&name);
                 let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
                 Ok(written(created.map(|()| None)))
             }
-            DeleteSlice | EmptySlice => self.write_slice(step).await,
-            PutForeignProfile | PutForeignSlice => self.create_foreign_object(step).await,
-            RecreateForeignProfile => {
+            Deed::DeleteSlice => {
+                let slice = self.take_slice(step)?;
+                let deleted = session.writes.delete(&slice).await;
+                Ok(written(deleted.map(|()| None)))
+            }
+            Deed::EmptySlice => {
+                let slice = self.take_slice(step)?;
+                let stored = session.writes.decide(&slice, &json!([])).await;
+                let kind = ObjectKind::PlacementDecision.name();
+                Ok(written(
+                    stored.map(|stored| Some(ObjectRef::of_value(&stored, kind))),
+                ))
+            }
+            Deed::CreateForeignObject => self.create_foreign_object(step).await,
+            Deed::RecreateForeignObject => {
                 let object = self.foreign.as_mut().expect(NO_ACTOR);
                 let created = object.recreate(session).await;
                 step.profile_after = created.as_ref().ok().cloned();
                 Ok(written(created.map(Some)))
             }
-            _ => self.call_hook(step).await,
         }
     }
 
@@ -128,41 +142,42 @@ impl DriverScenario<'_, '_> {
         Ok(written(session.writes.set(&change).await.map(Some)))
     }
 
-    /// Deletes the member's profile, alone or with the run's own namespace if that has no other profile.
     async fn delete_profile(&mut self, step: &DriverStep) -> Result<Taken, String> {
+        let writes = &self.session.writes;
+        let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
+        writes.check(profile)?;
+        Ok(self.deleted(writes.delete(profile).await))
+    }
+
+    /// Deletes the run's own namespace with the member's profile, if it has no other profile.
+    async fn delete_namespace(&mut self, step: &DriverStep) -> Result<Taken, String> {
         let (session, name) = (self.session, self.own_namespace());
         let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
         session.writes.check(profile)?;
-        let deleted = if step.action == DriverAction::DeleteProfile {
-            session.writes.delete(profile).await
-        } else if profile.namespace != name {
+        if profile.namespace != name {
             let reason = "the profile is not in the run's own namespace: let the hook `join` use CONFORMANCE_NAMESPACE";
             return Err(reason.to_owned());
-        } else if session.has_other_profiles(&name) {
-            return Err("the run's own namespace has profiles of other members".to_owned());
-        } else {
-            session.writes.touch(ObjectKind::ClusterProfile, profile.into());
-            session.writes.delete_namespace(&name).await
-        };
-        if deleted.is_ok() {
-            self.member.as_mut().expect(NO_ACTOR).forget_profile();
         }
-        Ok(written(deleted.map(|()| None)))
+        if session.has_other_profiles(&name) {
+            return Err("the run's own namespace has profiles of other members".to_owned());
+        }
+        session.writes.touch(ObjectKind::ClusterProfile, profile.into());
+        Ok(self.deleted(session.writes.delete_namespace(&name).await))
     }
 
-    async fn write_slice(&self, step: &mut DriverStep) -> Result<Taken, String> {
-        let writes = &self.session.writes;
+    /// The outcome of the deletion of the member's profile.
+    fn deleted(&mut self, outcome: Result<(), Failure>) -> Taken {
+        if outcome.is_ok() {
+            self.member.as_mut().expect(NO_ACTOR).forget_profile();
+        }
+        written(outcome.map(|()| None))
+    }
+
+    /// Takes a slice of the placement, to write to it.
+    fn take_slice(&self, step: &mut DriverStep) -> Result<ObjectRef, String> {
         let slice = self.placement().take_slice(self.session);
-        let slice = slice.ok_or("no slice was found that the scheduler made for the placement")?;
-        step.slice = Some(slice.clone());
-        Ok(if step.action == DriverAction::DeleteSlice {
-            let deleted = writes.delete(&slice).await;
-            written(deleted.map(|()| None))
-        } else {
-            let stored = writes.decide(&slice, &json!([])).await;
-            let kind = ObjectKind::PlacementDecision.name();
-            written(stored.map(|stored| Some(ObjectRef::of_value(&stored, kind))))
-        })
+        step.slice.clone_from(&slice);
+        slice.ok_or("no slice was found that the scheduler made for the placement".to_owned())
     }
 
     /// Chooses the namespace of the object: that of the first object that the implementation makes for the run, or of any
