@@ -69,9 +69,9 @@ impl<'f, R: Read> Source<'f, R> {
         }
     }
 
-    /// The last line that was read.
-    pub fn last_place(&self) -> FilePlace<'f> {
-        let rest = self.rest();
+    /// The last line that was read, or that of the document if a mark ends it here.
+    fn last_place(&self) -> FilePlace<'f> {
+        let rest = if self.is_at_mark() { "" } else { self.rest() };
         let ends_line = rest.ends_with('\n') || rest.is_empty() && self.column == 0;
         let line = self.line + line_breaks(rest) - usize::from(ends_line);
         FilePlace {
@@ -125,7 +125,7 @@ impl<'f, R: Read> Source<'f, R> {
         loop {
             self.look_ahead()?;
             let rest = self.rest();
-            let blank = rest.len() - rest.trim_ascii_start().len();
+            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
             if blank > 0 {
                 self.advance(blank);
             } else if rest.is_empty() {

@@ -437,6 +437,7 @@ fn dump_that_was_cut_short_is_refused() {
     let item = |name: &str| format!("- {}\n", profile(name).trim_end().replace('\n', "\n  "));
     let yaml = format!("apiVersion: v1\nitems:\n{}{}kind: List\n", item("a"), item("b"));
     assert_eq!(refused(b"kind: List\nitems:\n- kind: \xC3"), cut(3));
+    assert_eq!(refused("[{},\n---\n[]"), cut(1));
     let kind_begins = yaml.find("kind: List").expect("the end");
     for end in "apiVersion: v1\nitems".len()..yaml.len() - 1 {
         let message = refused(&yaml[..end]);
