@@ -3,9 +3,10 @@
 use std::io::Read;
 
 use super::{
-    gather::{Gatherer, Types},
+    gather::Gatherer,
     source::{CUT_SHORT, Source, line_breaks, syntax, without_place},
     transcode::transcode,
+    types::Types,
 };
 use crate::{InputError, LimitError, lenient, read::input::FilePlace};
 

@@ -17,6 +17,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod transcode;
+mod types;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -78,14 +78,15 @@ const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
 
 /// Returns all credentials in a text, of any grade, in order and without overlaps.
 pub(crate) fn finds(text: &str) -> Vec<Find> {
-    finds_within(text, 0)
+    if may_hold(text) {
+        finds_within(text, 0)
+    } else {
+        Vec::new()
+    }
 }
 
-/// Returns the credentials in a text that is this deep within another one.
+/// Returns the credentials in a text that may hold some, and is this deep within another one.
 pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
-    if !may_hold(text) {
-        return Vec::new();
-    }
     let mut finds = Vec::new();
     private_keys(text, &mut finds);
     client_certificates(text, &mut finds);

@@ -23,9 +23,28 @@ const OF_DIGESTS: &str = "checksum digest hash sha256";
 const OF_COUNTS: &str = "count limit max maximum min minimum num number";
 
 /// The last words of fields that hold credentials.
-const ENDINGS: &str = "\
-    token jwt password passwd passphrase pwd pin secret secretid secret_id secret-id credential cookie \
-    authorization auth certificate cert crt key data";
+const ENDINGS: [&str; 20] = [
+    "token",
+    "jwt",
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "pin",
+    "secret",
+    "secretid",
+    "secret_id",
+    "secret-id",
+    "credential",
+    "cookie",
+    "authorization",
+    "auth",
+    "certificate",
+    "cert",
+    "crt",
+    "key",
+    "data",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
@@ -184,7 +203,7 @@ struct Named {
 fn promise(key: &str) -> Option<Named> {
     // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-    let ending = |tail: &str| ENDINGS.split(' ').find(|word| ends_in(tail, word));
+    let ending = |tail: &str| ENDINGS.into_iter().find(|word| ends_in(tail, word));
     let (tail, last, is_plural) = match ending(tail) {
         Some(last) => (tail, last, false),
         None => {
