@@ -148,9 +148,11 @@ impl<'f, R: Read> Source<'f, R> {
             let value = values.next();
             let size = values.byte_offset();
             match value {
-                Some(Err(error)) if !error.is_eof() => return Err(self.invalid(&error)),
                 // A number at the end may go on.
                 Some(Ok(_)) if size < rest.len() || self.is_read => break size,
+                Some(Err(error)) if !error.is_eof() && (self.is_read || !is_at_end(&error, rest)) => {
+                    return Err(self.invalid(&error));
+                }
                 _ => self.fill()?,
             }
         };
@@ -319,6 +321,12 @@ impl<'f, R: Read> Source<'f, R> {
             None => CUT_SHORT,
         }));
     }
+}
+
+/// Whether a text is not valid at its end, such as `-` or `1.`: it may be the first part of a number.
+fn is_at_end(error: &serde_json::Error, text: &str) -> bool {
+    let last_line = text.rsplit('\n').next().unwrap_or_default();
+    error.line() > line_breaks(text) && error.column() >= last_line.len()
 }
 
 pub(super) fn line_breaks(text: &str) -> usize {

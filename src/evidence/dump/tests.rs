@@ -427,6 +427,23 @@ fn large_dump_is_read_in_pieces_with_the_same_result() {
 }
 
 #[test]
+fn numbers_may_begin_in_one_piece_and_end_in_the_next() {
+    let piece = 64 * 1024;
+    for number in ["-17", "1.5", "1e-5", "100"] {
+        for before in piece - 8..piece {
+            let begin = r#"[{"apiVersion":"v1","kind":"Pod","spec":{"n":"#;
+            let padding = " ".repeat(before - begin.len());
+            let list = format!("{begin}{padding}{number}}}}},\n{}]", json_profile("a"));
+            assert_eq!(
+                names(&read(list).expect("a dump")),
+                ["a"],
+                "{number} after {before} bytes"
+            );
+        }
+    }
+}
+
+#[test]
 fn dump_that_was_cut_short_is_refused() {
     let list = json!({"apiVersion": "v1", "items": [json_profile("a"), json_profile("b")], "kind": "List"});
     let json = list.to_string();
