@@ -41,9 +41,6 @@ pub struct Cli {
     color: ColorFlags,
     #[command(subcommand)]
     command: Subcommands,
-    /// What `--print-config` prints instead of carrying out the command.
-    #[arg(skip)]
-    configuration: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,13 +68,13 @@ enum Subcommands {
 pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
     let whole = command_line();
     let matches = whole.clone().get_matches_from(given);
-    let Some((name, flags)) = matches
-        .subcommand()
-        .filter(|(name, _)| CONFIGURABLE.contains(name))
+    let Some(name) = matches
+        .subcommand_name()
+        .filter(|name| CONFIGURABLE.contains(name))
     else {
         return Ok(cli(&matches));
     };
-    let settings = Settings::read(&whole, name, flags, given)?;
+    let settings = Settings::read(&whole, name, given)?;
     let mut cli = cli(&settings.matches);
     let (config, claim) = match &mut cli.command {
         Subcommands::Run(run) => (&mut run.flags.config, &mut run.flags.claim),
@@ -85,8 +82,8 @@ pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
         Subcommands::Replay(replay) => (&mut replay.config, &mut replay.claim),
         _ => return Ok(cli),
     };
-    claim.about.clone_from(&settings.about);
-    cli.configuration = settings.complete(&whole, name, config)?;
+    claim.about = settings.about;
+    config.set = settings.set;
     Ok(cli)
 }
 
@@ -97,9 +94,6 @@ fn cli(matches: &ArgMatches) -> Cli {
 impl Cli {
     pub fn execute(self) -> Result<Exit, Failure> {
         self.color.apply();
-        if let Some(configuration) = &self.configuration {
-            return print(configuration).map(|()| Exit::Success);
-        }
         match self.command {
             Subcommands::Run(run) => run.execute(),
             Subcommands::Doctor(doctor) => doctor.execute(),

@@ -11,18 +11,16 @@ impl Folder {
     }
 }
 
+/// Judges a dump with these flags; returns the claim of the report, and what the run prints.
 #[track_caller]
-fn configuration(line: &str) -> String {
-    let done = call(line.replacen(' ', " --print-config ", 1));
+fn claim(folder: &Folder, flags: &str, variables: &[(&str, &str)]) -> (Value, String) {
+    let report = folder.flag("claim.json");
+    let mut run = command(format!(
+        "run --from conforming.yaml --json {report} {flags} identity/"
+    ));
+    let done = done(run.envs(variables.iter().copied()));
     assert_eq!(done.code, Some(0), "{}", done.err);
-    done.out
-}
-
-#[track_caller]
-fn assert_lacks(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(!text.contains(part), "{part:?} is in: {text}");
-    }
+    (folder.json("claim.json")["claim"].clone(), done.err)
 }
 
 #[test]
@@ -49,31 +47,33 @@ fn flags_replace_keys_of_the_file() {
 #[test]
 fn variable_overrides_the_file_and_a_flag_overrides_the_variable() {
     let folder = Folder::new();
-    let config = folder.config("hub: lab\nmanager: reference\nobserve: 7m\nsettle: 20s\nstrict: true");
-    let all = [
-        "\nobserve: 8m\n",
-        "\nsettle: 20s\n",
-        "\nnoProbe: true\n",
-        "\nstrict: true\n",
+    let config =
+        folder.config("nodeTolerance: 1\nexpectProfiles: 5\nstrict: true\nclusterManagerUser: [a, b]");
+    let variables = [
+        ("CLUSTERPROFILE_CONFORMANCE_CONFIG", &*config),
+        ("CLUSTERPROFILE_CONFORMANCE_NODE_TOLERANCE", "2"),
+        ("CLUSTERPROFILE_CONFORMANCE_CLUSTER_MANAGER_USER", "c"),
+        ("CLUSTERPROFILE_CONFORMANCE_EXPECT_PROFILES", "20"),
+        ("CLUSTERPROFILE_CONFORMANCE_STRICT", "false"),
+        ("CLUSTERPROFILE_CONFORMANCE_NO_PROBE", "true"),
     ];
-    for (flags, shown) in [
-        ("", &all[..]),
-        ("--observe 9m", &["\nobserve: 9m\n", "\nnoProbe: true\n"]),
-        ("--probe", &["\nprobe: true\n"]),
-    ] {
-        let mut command = command(format!("run --print-config {flags}"));
-        command
-            .env("CLUSTERPROFILE_CONFORMANCE_CONFIG", &config)
-            .env("CLUSTERPROFILE_CONFORMANCE_OBSERVE", "8m")
-            .env("CLUSTERPROFILE_CONFORMANCE_NO_PROBE", "true");
-        let done = done(&mut command);
-        assert_eq!(done.code, Some(0), "{}", done.err);
-        assert_contains(&done.out, shown);
-        assert_eq!(done.out.contains("noProbe"), flags != "--probe", "{}", done.out);
+    let (claimed, printed) = claim(&folder, "--expect-profiles 2", &variables);
+    assert_eq!(claimed["nodeTolerance"], 2);
+    assert_eq!(claimed["expectedProfiles"], 2);
+    assert_eq!(
+        claimed["strict"], true,
+        "a switch that is off does not replace a key"
+    );
+    assert_eq!(claimed["clusterManager"]["users"], json!(["c"]));
+    let ignored = "ignoring CLUSTERPROFILE_CONFORMANCE_NO_PROBE: it conflicts with --from";
+    assert_contains(&printed, &[ignored]);
+
+    for (name, value) in [("OBSERVE", "soon"), ("STRICT", "yes")] {
+        let variable = format!("CLUSTERPROFILE_CONFORMANCE_{name}");
+        let wrong = done(command("run --hub lab").env(&variable, value));
+        assert_eq!(wrong.code, Some(2), "{}", wrong.err);
+        assert_contains(&wrong.err, &[&variable]);
     }
-    let wrong = done(command("run --hub lab").env("CLUSTERPROFILE_CONFORMANCE_OBSERVE", "soon"));
-    assert_eq!(wrong.code, Some(2), "{}", wrong.err);
-    assert_contains(&wrong.err, &["--observe"]);
 }
 
 #[test]
@@ -82,29 +82,25 @@ fn flag_replaces_the_keys_that_it_excludes() {
     let config = folder.config(
         "hub: lab\nmanager: reference\nobserve: 7m\nprobe: true\nfeature: [consumer-secrets]\nstrict: true",
     );
-    let ignored = ["hub", "manager", "observe", "probe"].map(|key| format!("ignoring `{key}` of"));
-    let run = format!("run --config {config} --from conforming.yaml identity/");
-    let printed = expect(0, run);
+    let flags = format!("--config {config} --no-feature consumer-secrets");
+    let (claimed, printed) = claim(&folder, &flags, &[]);
+    let ignored = ["hub", "manager", "observe", "probe", "feature"].map(|key| format!("ignoring `{key}` of"));
     assert_contains(&printed, &ignored.each_ref().map(String::as_str));
     assert_contains(&printed, &["it conflicts with --from"]);
-
-    let flags = "--context x --no-probe --no-feature consumer-secrets";
-    let text = configuration(&format!("run --config {config} {flags}"));
-    assert_lacks(&text, &["hub:", "manager:", "\nprobe:", "\nfeature:"]);
-    let kept = ["context: x\n", "observe: 7m\n", "noProbe: true", "strict: true"];
-    assert_contains(&text, &kept);
+    assert_eq!(claimed["noFeatures"], json!(["consumer-secrets"]));
+    assert_eq!(claimed["strict"], true);
 }
 
 /// A driver file cannot drive the reference manager. `none` is valid on each hub.
 #[test]
 fn reference_manager_replaces_files_and_keeps_none() {
     let folder = Folder::new();
-    let lab = |config: &str| configuration(&format!("run --config {config} --hub lab --manager reference"));
-    let files = "driver: driver.yaml\nmembers: [members.yaml]\nauditLog: [audit.log]";
-    assert_lacks(&lab(&folder.config(files)), &["driver:", "members:", "auditLog:"]);
-    let config = folder.config("driver: none\nmembers: [none]\nauditLog: [none]");
-    assert_contains(&lab(&config), &["driver: none", "members:", "auditLog:"]);
+    let config = folder.config("driver: driver.yaml\nmembers: [members.yaml]\nauditLog: [audit.log]");
     let run = format!("run --config {config} --hub lab --manager reference");
+    let ignored = ["driver", "members", "auditLog"].map(|key| format!("ignoring `{key}` of"));
+    let printed = expect(0, format!("{run} identity/"));
+    assert_contains(&printed, &ignored.each_ref().map(String::as_str));
+    folder.config("driver: none\nmembers: [none]\nauditLog: [none]");
     let run = format!("{run} -v lifecycle/join-creates-profile");
     expect_output(3, run, &["no driver was given"]);
 }
@@ -113,53 +109,20 @@ fn reference_manager_replaces_files_and_keeps_none() {
 fn replay_does_not_record_into_the_file_of_the_run() {
     let folder = Folder::new();
     let config = folder.config("record: evidence.jsonl\njson: report.json\nfilters: identity/");
-    expect(0, format!("run --config {config} --from conforming.yaml"));
-    let evidence = folder.text("evidence.jsonl");
     let path = folder.flag("evidence.jsonl");
+    expect(
+        0,
+        format!("run --config {config} --from conforming.yaml --record {path}"),
+    );
+    let evidence = folder.text("evidence.jsonl");
     fs::remove_file(folder.path("report.json")).expect("removed");
-    expect(0, format!("replay {path} --config {config}"));
+    let printed = expect(0, format!("replay {path} --config {config}"));
+    assert_contains(&printed, &["ignoring `record` of"]);
     assert_eq!(folder.json("report.json")["decision"], "no-violation");
     assert_eq!(folder.text("evidence.jsonl"), evidence);
     expect(0, format!("run --from {path} --config {config}"));
     let replay = format!("replay {path} --record {path}");
     refused(replay, &["is both an input and an output"]);
-}
-
-#[test]
-fn printed_configuration_can_be_read_from_any_folder() {
-    let folder = Folder::new();
-    let config = folder.config(
-        "kubeconfig: ../hub.kubeconfig\nmembers: [from-secrets, members.yaml]\nallowMutations: true\nnodeTolerance: 2\n\
-         expectProfiles: 3\nclusterManagerAgent: [manager]\n\
-         skip: ['--odd \"text\"', 'no']\nprofileApiVersion: v1alpha1\nedition: 2026-07\ndriver: driver.yaml\n\
-         implementation: {project: 'a: b', url: 'https://x.example/#y', version: '1.30'}",
-    );
-    let flags = "--junit here.xml --driver reference -- -x";
-    let first = configuration(&format!("run --config {config} {flags}"));
-    let kept = [
-        "nodeTolerance: 2\n",
-        "expectProfiles: 3\n",
-        "clusterManagerAgent: [manager]\n",
-        "allowMutations: true\n",
-        "driver: reference\n",
-        "members: [from-secrets, ",
-        "filters: [\"-x\"]\n",
-        "profileApiVersion: v1alpha1\n",
-        "# format: pretty\n",
-        // Paths in the file are relative to it, those of flags to the current folder.
-        &folder.flag("members.yaml"),
-        "tests/cli/here.xml",
-    ];
-    assert_contains(&first, &kept);
-    let other_folder = Folder::new();
-    let again = other_folder.write("again.yaml", &first);
-    assert_eq!(configuration(&format!("run --config {again}")), first);
-    // A run and a replay share a file; a replay skips keys for a run.
-    let replay = configuration(&format!("replay conforming.yaml --config {config}"));
-    assert_contains(&replay, &["nodeTolerance: 2\n"]);
-    assert_lacks(&replay, &["driver", "evidence"]);
-    // Without a file, the flags alone.
-    assert!(configuration("run --observe 5m").starts_with(&format!("{HEAD}observe: 5m\n")));
 }
 
 #[test]

@@ -48,10 +48,15 @@ fn configuration_serves_runs_of_either_role() {
     let config = folder.config("schedulerUser: reader");
     let run = format!("{LAB} --config {config} --driver none version/");
     let parts = ["ignoring `schedulerUser` of", "only to --role scheduler"];
-    expect_output(0, run, &parts);
+    expect_output(0, &run, &parts);
     folder.config("schedulerUser: reader\nrole: [manager, scheduler]");
-    let shown = format!("run --config {config} --print-config");
-    expect_output(0, shown, &["\nrole: [manager, scheduler]\n"]);
+    let report = folder.flag("report.json");
+    // No rule of the scheduler is selected.
+    expect(3, format!("{run} --json {report}"));
+    assert_eq!(
+        folder.json("report.json")["roles"],
+        json!(["manager", "scheduler"])
+    );
 }
 
 #[test]

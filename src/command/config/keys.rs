@@ -1,18 +1,14 @@
 //! The keys of the configuration file: each is a flag of `run`.
 
-use std::path::absolute;
+use std::any::TypeId;
 
-use anyhow::{Context as _, anyhow};
-use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, ValueHint};
+use clap::{Arg, ArgAction, Args as _, Command, ValueHint};
 use evidence::{Environment, Implementation, Submitter};
 use schemars::{Schema, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::{ABOUT, API_VERSION, FOR_ONE_CALL, KIND, long};
-use crate::command::{run::Run, terminal::exit::Failure};
-
-/// Values of path flags that are not paths.
-pub const WORDS: [&str; 4] = ["-", "from-secrets", "none", "reference"];
+use super::{ABOUT, API_VERSION, FOR_ONE_CALL, KIND};
+use crate::command::run::Run;
 
 pub struct Key<'a> {
     pub name: String,
@@ -35,15 +31,15 @@ pub fn keys(command: &Command) -> impl Iterator<Item = Key<'_>> {
 }
 
 impl<'a> Key<'a> {
-    pub fn new(arg: &'a Arg) -> Self {
+    fn new(arg: &'a Arg) -> Self {
+        let id = arg.get_id().as_str();
         let value_type = arg.get_value_parser().type_id();
-        let is_number =
-            value_type == std::any::TypeId::of::<u64>() || value_type == std::any::TypeId::of::<usize>();
+        let is_number = value_type == TypeId::of::<u64>() || value_type == TypeId::of::<usize>();
         Self {
-            name: match arg.get_id().as_str() {
+            name: match id {
                 // The file has an `apiVersion` of its own.
                 "api_version" => "profileApiVersion".to_owned(),
-                _ => camel_case(&long(arg)),
+                _ => camel_case(arg.get_long().unwrap_or(id)),
             },
             kind: match arg.get_action() {
                 ArgAction::SetTrue => KeyKind::Switch,
@@ -63,11 +59,12 @@ impl<'a> Key<'a> {
         )
     }
 
-    /// The texts of a value, as a flag would have them.
+    /// The texts of a value, as a flag would have them. A switch that is off has none.
     pub fn texts(&self, value: &Value) -> Result<Vec<String>, &'static str> {
         match (self.kind, value) {
             (_, Value::Null) => Err("has no value"),
-            (KeyKind::Switch, Value::Bool(set)) => Ok(vec![set.to_string()]),
+            (KeyKind::Switch, Value::Bool(false)) => Ok(Vec::new()),
+            (KeyKind::Switch, Value::Bool(true)) => Ok(vec!["true".to_owned()]),
             (KeyKind::Switch, _) => Err("expected true or false"),
             (KeyKind::Number, Value::Number(number)) => Ok(vec![number.to_string()]),
             (KeyKind::Number, _) => Err("expected a number"),
@@ -90,33 +87,6 @@ pub fn camel_case(name: &str) -> String {
     words.fold(first, |name, word| {
         let (head, tail) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
         name + &head.to_uppercase() + tail
-    })
-}
-
-/// The value of a flag, as a file has it. None if the flag is not set and has no default.
-pub fn printed_value(key: &Key<'_>, flags: &ArgMatches) -> Result<Option<Value>, Failure> {
-    if key.kind == KeyKind::Switch {
-        return Ok(flags.get_flag(key.arg.get_id().as_str()).then_some(true.into()));
-    }
-    let mut values = Vec::new();
-    for raw in flags.get_raw(key.arg.get_id().as_str()).into_iter().flatten() {
-        let text = raw.to_str().ok_or_else(|| {
-            Failure::usage(anyhow!(
-                "a value of `{}` is not UTF-8, so it cannot be in a file",
-                key.name
-            ))
-        })?;
-        values.push(if key.is_path() && !WORDS.contains(&text) {
-            let path = absolute(text).context("failed to find the current folder");
-            path.map_err(Failure::could_not_run)?.display().to_string()
-        } else {
-            text.to_owned()
-        });
-    }
-    Ok(match (key.kind, values.pop()) {
-        (KeyKind::Number, Some(value)) => value.parse::<u64>().ok().map(Value::from),
-        (KeyKind::List, Some(last)) => Some(values.into_iter().chain([last]).collect()),
-        (_, value) => value.map(Value::from),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Settings: each flag of `run`, `replay` and `doctor` is also an environment variable and a key of the configuration file.
 //!
-//! A flag wins over its variable, and a variable wins over the file: clap takes the file's values as defaults.
+//! A flag wins over its variable, and a variable wins over the file: clap takes the values of both as defaults.
 
 mod file;
 mod keys;
@@ -10,26 +10,22 @@ mod tests;
 use std::{
     env,
     ffi::OsString,
-    fmt::Write as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::anyhow;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, parser::ValueSource};
 use evidence::{About, Claim};
-use report::{escape, yaml::flow};
-use serde_json::{Value, json};
+use report::escape;
 
+use self::file::ConfigFile;
 pub use self::keys::schema;
-use self::{
-    file::{ConfigFile, Setting},
-    keys::{KeyKind, keys, printed_value},
-};
 use crate::command::{
     flags::{
         claim::{judged_roles, unused_flag, unused_in_run},
         input::read_named_text,
     },
+    run::Run,
     terminal::exit::{Failure, bail_usage},
 };
 
@@ -42,15 +38,9 @@ const ABOUT: [&str; 3] = ["implementation", "submittedBy", "environment"];
 /// The variable of `--clusterset` is `CLUSTERPROFILE_CONFORMANCE_CLUSTERSET`.
 const PREFIX: &str = "CLUSTERPROFILE_CONFORMANCE_";
 /// Flags for a single call. The formats of `doctor` are not those of `run`.
-const FOR_ONE_CALL: [&str; 7] = [
-    "config",
-    "print_config",
-    "clean",
-    "color",
-    "help",
-    "version",
-    "diagnosis",
-];
+const FOR_ONE_CALL: [&str; 6] = ["config", "clean", "color", "help", "version", "diagnosis"];
+/// Values of path flags that are not paths.
+const WORDS: [&str; 4] = ["-", "from-secrets", "none", "reference"];
 
 /// Which configuration file to read.
 #[derive(Clone, Debug, Default, Args)]
@@ -61,12 +51,9 @@ pub struct ConfigFlags {
     /// For example conformance.yaml. The command line wins. There is no default file.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print the effective configuration as such a file, and exit
-    #[arg(long)]
-    print_config: bool,
-    /// The flags that are set, each by its id and its long name.
+    /// The id and the name of each flag, variable and key that is set.
     #[arg(skip)]
-    set: Vec<(String, String)>,
+    pub set: Vec<(String, String)>,
 }
 
 impl ConfigFlags {
@@ -74,179 +61,210 @@ impl ConfigFlags {
         self.config.as_deref()
     }
 
-    /// Prints which flags do not apply to the roles of recorded evidence.
+    /// Prints which settings do not apply to the roles of recorded evidence.
     pub fn note_unused(&self, claim: &Claim) {
         let judged: Vec<_> = claim.roles().collect();
         for (id, name) in &self.set {
             if let Some(reason) = unused_flag(id, &judged) {
-                anstream::eprintln!("note: ignoring --{name}: {reason}");
+                note_ignored(name, &reason);
             }
         }
     }
 }
 
-/// The flags of a subcommand with its settings from everywhere.
+/// The settings of a subcommand from everywhere.
 pub struct Settings {
     pub matches: ArgMatches,
     /// What the file says of the run.
     pub about: About,
-    /// The flags that the user set, by id.
-    set: Vec<String>,
+    /// The id and the name of each setting.
+    pub set: Vec<(String, String)>,
 }
 
 impl Settings {
-    /// Reads the variables and the configuration file of a subcommand, whose flags on the command line are known. Ends the
-    /// process if a variable is invalid.
-    pub fn read(
-        whole: &Command,
-        name: &str,
-        flags: &ArgMatches,
-        given: &[OsString],
-    ) -> Result<Self, Failure> {
-        let own = subcommand(whole, name);
-        let whole = with_variables(whole, own, flags);
-        let mut matches = whole.clone().get_matches_from(given);
-        let mut set = set_by_user(own, flags_of(&matches));
-        let (mut about, mut from_file) = (About::default(), Vec::new());
-        if let Some(path) = flags_of(&matches).get_one::<PathBuf>("config") {
-            let text = read_named_text("configuration", path)?;
-            let unusable = |why| {
-                Failure::usage(anyhow!(
-                    "the configuration {} cannot be used: {why}",
-                    path.display()
-                ))
-            };
-            let file = ConfigFile::parse(&text).map_err(unusable)?;
-            let used = file.used(own, &set, flags_of(&matches), path);
-            from_file = used.map_err(unusable)?;
+    /// Reads the command line, the variables and the configuration file of a subcommand. Ends the process if the command
+    /// line is invalid.
+    pub fn read(whole: &Command, name: &str, given: &[OsString]) -> Result<Self, Failure> {
+        let own = whole.find_subcommand(name).unwrap_or(whole);
+        let matches = whole.clone().get_matches_from(given);
+        let on_command_line = from_command_line(own, flags_of(&matches));
+        let mut set = with_weaker(on_command_line.clone(), from_variables(own)?, own);
+        let mut about = About::default();
+        if let Some(config) = set.iter().find(|setting| setting.id == "config") {
+            let path = PathBuf::from(&config.values[0]);
+            let file = read_file(&path)?;
             about = file.about;
-            let merged = with_defaults(&whole, own, &from_file).get_matches_from(given);
-            // A file may serve runs of other roles.
-            if let Some(judged) = judged_roles(flags_of(&merged)) {
-                from_file.retain(|setting| {
-                    let reason = unused_in_run(setting.id(), &judged);
-                    reason.is_none_or(|reason| {
-                        note(path, &setting.key, &reason);
-                        false
-                    })
-                });
-            }
-            matches = with_defaults(&whole, own, &from_file).get_matches_from(given);
+            set = with_weaker(set, file.settings, own);
         }
+        let matches = with_defaults(whole, own, &set).get_matches_from(given);
         if let Some(judged) = judged_roles(flags_of(&matches)) {
-            for arg in own.get_arguments().filter(|arg| contains(&set, arg)) {
-                if let Some(reason) = unused_in_run(arg.get_id().as_str(), &judged) {
-                    let flag = long(arg);
-                    bail_usage!("--{flag} cannot be used here: {reason}");
+            for flag in &on_command_line {
+                if let Some(reason) = unused_in_run(&flag.id, &judged) {
+                    bail_usage!("{} cannot be used here: {reason}", flag.name);
                 }
             }
+            // Runs of several roles may share variables and a file.
+            set.retain(|setting| {
+                let reason = unused_in_run(&setting.id, &judged);
+                reason.is_none_or(|reason| {
+                    note_ignored(&setting.name, &reason);
+                    false
+                })
+            });
         }
-        set.extend(from_file.iter().map(|setting| setting.id().to_owned()));
-        Ok(Self { matches, about, set })
-    }
-
-    /// Completes the flags that name the file. Returns what `--print-config` prints, if it is given.
-    pub fn complete(
-        &self,
-        whole: &Command,
-        name: &str,
-        config: &mut ConfigFlags,
-    ) -> Result<Option<String>, Failure> {
-        let own = subcommand(whole, name);
-        let set = own.get_arguments().filter(|arg| contains(&self.set, arg));
-        config.set = set.map(|arg| (arg.get_id().to_string(), long(arg))).collect();
-        config.print_config.then(|| self.text(own)).transpose()
-    }
-
-    /// The settings as a configuration file. Paths are absolute, and other defaults are comments.
-    fn text(&self, own: &Command) -> Result<String, Failure> {
-        let mut text = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
-        // Each replay names its own evidence.
-        for key in keys(own).filter(|key| key.arg.get_long().is_some() || key.kind == KeyKind::List) {
-            if let Some(value) = printed_value(&key, flags_of(&self.matches))? {
-                let margin = if contains(&self.set, key.arg) { "" } else { "# " };
-                _ = writeln!(text, "{margin}{}: {}", key.name, flow(&value));
-            }
-        }
-        let about = json!(self.about);
-        for key in ABOUT {
-            if let Some(Value::Object(parts)) = about.get(key) {
-                _ = writeln!(text, "{key}:");
-                for (part, value) in parts {
-                    _ = writeln!(text, "  {part}: {}", flow(value));
-                }
-            }
-        }
-        Ok(text)
+        Ok(Self {
+            matches: with_defaults(whole, own, &set).get_matches_from(given),
+            about,
+            set: set
+                .into_iter()
+                .map(|setting| (setting.id, setting.name))
+                .collect(),
+        })
     }
 }
 
-fn subcommand<'a>(whole: &'a Command, name: &str) -> &'a Command {
-    whole.find_subcommand(name).unwrap_or(whole)
+/// The values of a flag, and where they come from.
+#[derive(Clone, Debug)]
+struct Setting {
+    /// The flag, the variable, or the key and its file, as messages name it.
+    name: String,
+    /// The flag's id.
+    id: String,
+    values: Vec<OsString>,
 }
 
-fn long(arg: &Arg) -> String {
-    arg.get_long().unwrap_or(arg.get_id().as_str()).to_owned()
+impl Setting {
+    /// Checks the values as the flag does: clap does not check defaults.
+    fn check(&self, arg: &Arg) -> Result<(), String> {
+        let Some(long) = arg.get_long() else {
+            // FILTER can be any text.
+            return Ok(());
+        };
+        if is_switch(arg) {
+            let is_valid = self.values.iter().all(|value| value == "true");
+            return is_valid.then_some(()).ok_or("expected true or false".to_owned());
+        }
+        for value in &self.values {
+            let mut word = OsString::from(format!("--{long}="));
+            word.push(value);
+            let run = Run::augment_args(Command::new("run").no_binary_name(true));
+            run.try_get_matches_from([word])
+                .map_err(|error| without_usage(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a command cannot use two settings together.
+    fn conflicts_with(&self, other: &Setting, command: &Command) -> bool {
+        let excludes = |one: &Setting, other: &Setting| {
+            let arg = command.get_arguments().find(|arg| *arg.get_id() == *one.id);
+            let excluded = arg.map_or_else(Vec::new, |arg| command.get_arg_conflicts_with(arg));
+            excluded.iter().any(|arg| *arg.get_id() == *other.id)
+        };
+        let is_declared = excludes(self, other) || excludes(other, self);
+        is_declared || self.gives_way_to(other) || other.gives_way_to(self)
+    }
+
+    /// Whether a setting has no use with another one, for a reason that clap does not know.
+    fn gives_way_to(&self, other: &Setting) -> bool {
+        match (&*self.id, &*other.id) {
+            // The reference manager needs none of the user's files. A word such as `none` is no file.
+            ("members" | "provider_file" | "audit_logs" | "driver", "manager") => !self
+                .values
+                .iter()
+                .any(|value| WORDS.iter().any(|word| value == word)),
+            // A run and its replay can share a file.
+            ("record", "from" | "evidence") => true,
+            ("features", "no_features") => self.values.iter().any(|value| other.values.contains(value)),
+            _ => false,
+        }
+    }
+}
+
+/// The settings of the command line.
+fn from_command_line(own: &Command, flags: &ArgMatches) -> Vec<Setting> {
+    let ids = own.get_arguments().map(|arg| (arg, arg.get_id().as_str()));
+    let set = ids.filter(|(_, id)| flags.value_source(id) == Some(ValueSource::CommandLine));
+    set.map(|(arg, id)| Setting {
+        name: arg
+            .get_long()
+            .map_or_else(|| id.to_owned(), |long| format!("--{long}")),
+        id: id.to_owned(),
+        values: flags
+            .get_raw(id)
+            .into_iter()
+            .flatten()
+            .map(OsString::from)
+            .collect(),
+    })
+    .collect()
+}
+
+/// The settings of the environment.
+fn from_variables(own: &Command) -> Result<Vec<Setting>, Failure> {
+    let mut settings = Vec::new();
+    for arg in own.get_arguments() {
+        let id = arg.get_id().as_str();
+        let Some(long) = arg
+            .get_long()
+            .filter(|_| id == "config" || !FOR_ONE_CALL.contains(&id))
+        else {
+            continue;
+        };
+        let name = format!("{PREFIX}{}", long.replace('-', "_").to_uppercase());
+        let value = env::var_os(&name).filter(|value| !(is_switch(arg) && value == "false"));
+        if let Some(value) = value {
+            let setting = Setting {
+                name,
+                id: id.to_owned(),
+                values: vec![value],
+            };
+            let checked = setting.check(arg);
+            checked.map_err(|why| Failure::usage(anyhow!("{}: {why}", setting.name)))?;
+            settings.push(setting);
+        }
+    }
+    Ok(settings)
+}
+
+fn read_file(path: &Path) -> Result<ConfigFile, Failure> {
+    let text = read_named_text("configuration", path)?;
+    ConfigFile::parse(&text, path).map_err(|why| {
+        Failure::usage(anyhow!(
+            "the configuration {} cannot be used: {why}",
+            path.display()
+        ))
+    })
+}
+
+/// Adds the settings that the command has, and that no setting so far replaces or excludes.
+fn with_weaker(mut set: Vec<Setting>, weaker: Vec<Setting>, own: &Command) -> Vec<Setting> {
+    for setting in weaker {
+        let is_known = own.get_arguments().any(|arg| *arg.get_id() == *setting.id);
+        if !is_known || set.iter().any(|other| other.id == setting.id) {
+            continue;
+        }
+        match set.iter().find(|other| setting.conflicts_with(other, own)) {
+            Some(other) => note_ignored(&setting.name, &format!("it conflicts with {}", other.name)),
+            None => set.push(setting),
+        }
+    }
+    set
+}
+
+fn is_switch(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
 fn flags_of(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, flags)| flags)
 }
 
-/// The ids of the flags that the command line or a variable sets.
-fn set_by_user(own: &Command, flags: &ArgMatches) -> Vec<String> {
-    let ids = own.get_arguments().map(|arg| arg.get_id().as_str());
-    let is_set = |id: &&str| {
-        let source = flags.value_source(id);
-        matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
-    };
-    ids.filter(is_set).map(str::to_owned).collect()
-}
-
-fn contains(ids: &[String], arg: &Arg) -> bool {
-    ids.iter().any(|id| arg.get_id() == id)
-}
-
-/// Lets variables set the flags, except those that conflict with a flag of the command line.
-fn with_variables(whole: &Command, own: &Command, flags: &ArgMatches) -> Command {
-    let given: Vec<&Arg> = own
-        .get_arguments()
-        .filter(|arg| flags.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
-        .collect();
-    let gives_way = |arg: &Arg| given.iter().any(|flag| conflict(own, arg, flag));
-    whole.clone().mut_subcommand(own.get_name(), |command| {
-        command.mut_args(|arg| if gives_way(&arg) { arg } else { with_variable(arg) })
-    })
-}
-
-fn with_variable(arg: Arg) -> Arg {
-    let id = arg.get_id().as_str();
-    let Some(long) = arg.get_long() else { return arg };
-    if id != "config" && FOR_ONE_CALL.contains(&id) {
-        return arg;
-    }
-    let name = format!("{PREFIX}{}", long.replace('-', "_").to_uppercase());
-    let is_off = env::var(&name).is_ok_and(|value| value == "false");
-    if is_off && matches!(arg.get_action(), ArgAction::SetTrue) {
-        return arg;
-    }
-    arg.env(name).hide_env(true)
-}
-
-/// Whether one of two arguments declares a conflict with the other.
-fn conflict(command: &Command, one: &Arg, other: &Arg) -> bool {
-    let excludes = |one: &Arg, other: &Arg| {
-        let excluded = command.get_arg_conflicts_with(one);
-        excluded.iter().any(|arg| arg.get_id() == other.get_id())
-    };
-    excludes(one, other) || excludes(other, one)
-}
-
-/// Makes the file's values the defaults of their flags.
+/// Makes the settings the defaults of their flags.
 fn with_defaults(whole: &Command, own: &Command, settings: &[Setting]) -> Command {
     whole.clone().mut_subcommand(own.get_name(), |command| {
         command.mut_args(
-            |arg| match settings.iter().find(|setting| arg.get_id() == setting.id()) {
+            |arg| match settings.iter().find(|setting| *arg.get_id() == *setting.id) {
                 Some(setting) => arg.default_values(setting.values.clone()),
                 None => arg,
             },
@@ -254,7 +272,17 @@ fn with_defaults(whole: &Command, own: &Command, settings: &[Setting]) -> Comman
     })
 }
 
-fn note(path: &Path, key: &str, reason: &str) {
-    let text = format!("ignoring `{key}` of {}: {reason}", path.display());
+fn note_ignored(name: &str, reason: &str) {
+    let text = format!("ignoring {name}: {reason}");
     anstream::eprintln!("note: {}", escape::line(&text));
+}
+
+/// Clap's error in one line, without its advice for a command line.
+fn without_usage(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim);
+    let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let message: Vec<&str> = message.filter(|line| !line.is_empty()).collect();
+    let message = message.join("; ");
+    message.strip_prefix("error: ").unwrap_or(&message).to_owned()
 }

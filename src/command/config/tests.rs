@@ -1,8 +1,10 @@
-use evidence::Implementation;
 use proptest::prelude::*;
 
-use super::*;
-use crate::command::run::Run;
+use super::{keys::keys, *};
+
+fn parse(text: &str) -> Result<ConfigFile, String> {
+    ConfigFile::parse(text, Path::new("conformance.yaml"))
+}
 
 fn with(line: &str) -> String {
     format!("apiVersion: {API_VERSION}\nkind: {KIND}\n{line}\n")
@@ -19,7 +21,7 @@ fn errors_name_the_line_and_the_key() {
         ("[]", "not the YAML"),
         (head, "expected `kind: Configuration`, got Config"),
     ] {
-        let error = ConfigFile::parse(text).expect_err(text);
+        let error = parse(text).expect_err(text);
         assert!(error.contains(message), "{text}: {error}");
     }
     let unknown = "unknown key `cluster-manager`: did you mean `clusterManager`?";
@@ -39,7 +41,7 @@ fn errors_name_the_line_and_the_key() {
         ("strict: true\nstrict: true", "`strict` is given twice"),
         (
             "probe: true\nnoProbe: true",
-            "line 4: `noProbe` cannot be used with `probe`",
+            "line 3: `probe` cannot be used with `noProbe`",
         ),
         (
             "implementation: {name: x}",
@@ -47,7 +49,7 @@ fn errors_name_the_line_and_the_key() {
         ),
         ("a: [", "not the YAML"),
     ] {
-        let error = ConfigFile::parse(&with(lines)).expect_err(lines);
+        let error = parse(&with(lines)).expect_err(lines);
         assert!(error.contains(message), "{lines}: {error}");
     }
 }
@@ -57,7 +59,7 @@ fn every_flag_of_run_has_a_key_of_its_own() {
     let run = Run::augment_args(Command::new("run"));
     let mut names: Vec<String> = keys(&run).map(|key| key.name).collect();
     let for_one_call = run.get_arguments().count() - names.len();
-    assert_eq!(for_one_call, 3, "--config, --print-config and --clean");
+    assert_eq!(for_one_call, 2, "--config and --clean");
     let count = names.len();
     names.sort();
     names.dedup();
@@ -69,38 +71,34 @@ fn every_flag_of_run_has_a_key_of_its_own() {
     }
 }
 
+#[test]
+fn relative_path_starts_at_the_folder_of_the_file() {
+    let text =
+        with("members: [from-secrets, members.yaml, /m.yaml]\ndriver: none\ncontext: hub\nstrict: false");
+    let file = ConfigFile::parse(&text, Path::new("/ci/conformance.yaml")).expect("a configuration");
+    let values = file
+        .settings
+        .iter()
+        .map(|setting| (&*setting.id, setting.values.clone()));
+    let expected = [
+        ("context", vec!["hub".into()]),
+        ("driver", vec!["none".into()]),
+        (
+            "members",
+            vec!["from-secrets".into(), "/ci/members.yaml".into(), "/m.yaml".into()],
+        ),
+    ];
+    assert_eq!(Vec::from_iter(values), expected);
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(
         text in "\\PC{0,80}",
         lines in proptest::collection::vec(("[a-zA-Z-]{1,12}|observe|members|implementation", "[ -~\n\t]{0,24}"), 0..4),
     ) {
-        _ = ConfigFile::parse(&text);
+        _ = parse(&text);
         let lines: Vec<String> = lines.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
-        _ = ConfigFile::parse(&with(&lines.join("\n")));
-    }
-
-    #[test]
-    fn a_printed_configuration_is_read_again(
-        context in "\\PC{1,20}|true|null|1e3|~|- a|a: b",
-        skip in proptest::collection::vec("[ -~]{1,12}|no|0x1f", 1..4),
-        project in "\\PC{0,20}",
-    ) {
-        let whole = crate::command::cli::command_line();
-        let mut given = vec!["suite".to_owned(), "run".to_owned(), format!("--context={context}")];
-        given.extend(skip.iter().map(|skip| format!("--skip={skip}")));
-        let matches = whole.clone().try_get_matches_from(given).expect("flags");
-        let own = subcommand(&whole, "run");
-        let about = About {
-            implementation: Some(Implementation { project, ..Implementation::default() }),
-            ..About::default()
-        };
-        let set = set_by_user(own, flags_of(&matches));
-        let settings = Settings { matches, about: about.clone(), set };
-        let text = settings.text(own).expect("UTF-8");
-        let file = ConfigFile::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        prop_assert_eq!(file.about, about);
-        let values: Vec<_> = file.settings.into_iter().map(|setting| setting.values).collect();
-        prop_assert_eq!(values, [vec![context], skip]);
+        _ = parse(&with(&lines.join("\n")));
     }
 }
