@@ -35,6 +35,6 @@ mod timeline;
 pub use engine::{HistoryWriters, WriterList, WriterNames, writers};
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
-    Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, judge_by, locked, prospects,
-    unsettled, web_page,
+    Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, judge, judge_by, locked, prospects, unsettled,
+    web_page,
 };

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::anyhow;
 use collect::{
     CollectError, Listed, Plan, Reached, Survey,
     clock::Clock,
@@ -26,7 +25,8 @@ use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 
 /// The largest skew of the clocks that is not a warning.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
-const NAMED: usize = 5;
+/// How many cluster managers are listed.
+const LISTED_MANAGERS: usize = 5;
 /// How many members with missing answers are listed.
 const LISTED_MEMBERS: usize = 20;
 /// The greatest age of the last event of a log that is still written.
@@ -44,8 +44,6 @@ impl Diagnosis {
             .access()
             .map(|access| without_credentials(&access.server).into_owned());
         self.hub = json!({"source": hub.source, "server": server});
-        let address = server.map_or_else(String::new, |server| format!(" at {server}"));
-        let answers = format!("{}{address} answers", hub.source);
         let survey = match surveyed {
             Ok(survey) => survey,
             Err(error) => {
@@ -54,47 +52,48 @@ impl Diagnosis {
                     CollectError::NotServed { .. } | CollectError::VersionNotServed { .. } => "hub/api",
                     _ => "hub/reached",
                 };
-                let failure = Failure::no_evidence(error, hub);
-                self.checks.push(Check::error(check, &failure, OTHER_HUB));
+                self.add_failure(check, &Failure::no_evidence(error, hub), OTHER_HUB);
                 return None;
             }
         };
         let requested = survey.evidence;
-        let (header, user) = (&requested.header, survey.user.as_deref());
+        let header = &requested.header;
         self.hub["serverVersion"] = json!(header.hub.server_version);
-        self.hub["user"] = json!(user);
+        self.hub["user"] = json!(survey.user);
         self.hub["apiVersion"] = json!(header.hub.api_version);
+        let address = server.map_or_else(String::new, |server| format!(" at {server}"));
         let version = header
             .hub
             .server_version
             .as_deref()
             .unwrap_or("of unknown version");
-        let user = user.map_or_else(String::new, |user| format!("; it knows the runner as {user}"));
-        let answers = format!("{answers}, Kubernetes {version}{user}");
+        let user = survey
+            .user
+            .map_or_else(String::new, |user| format!("; it knows the runner as {user}"));
+        let answers = format!("{}{address} answers, Kubernetes {version}{user}", hub.source);
         self.checks.push(Check::ok("hub/reached", &answers));
         self.checks.push(api(header));
-        let skew = header.clock_skew_ms.map(SignedDuration::from_millis);
-        if let Some(skew) = skew.map(SignedDuration::abs).filter(|skew| *skew > MAX_SKEW) {
+        let skew = SignedDuration::from_millis(header.clock_skew_ms.unwrap_or_default()).abs();
+        if skew > MAX_SKEW {
             let fact = format!("the clocks of hub and runner differ by {} s", skew.as_secs());
             self.checks
                 .push(Check::warn("hub/clock", &fact, "synchronize both clocks (NTP)"));
         }
         match survey.listed {
             Ok(listed) => {
-                let number = requested.profiles.len();
-                self.hub["profiles"] = json!(number);
+                self.hub["profiles"] = json!(requested.profiles.len());
                 // The run publishes the profiles of a consumer.
                 let is_consumer = header.claim.edition_of(Role::Consumer).is_some();
-                self.checks
-                    .extend((number > 0 || !is_consumer).then(|| profiles(listed, &requested)));
+                if !is_consumer || !requested.profiles.is_empty() {
+                    self.checks.push(profiles(listed, &requested));
+                }
             }
             Err(error) => {
                 let remedy = match error {
                     CollectError::Forbidden { .. } => ROLE,
                     _ => OTHER_HUB,
                 };
-                let failure = Failure::no_evidence(error, hub);
-                self.checks.push(Check::error("hub/profiles", &failure, remedy));
+                self.add_failure("hub/profiles", &Failure::no_evidence(error, hub), remedy);
             }
         }
         if let Some(cause) = no_status(&requested) {
@@ -107,46 +106,45 @@ impl Diagnosis {
 
 fn api(header: &Header) -> Check {
     let version = header.hub.api_version.as_deref().unwrap_or_default();
-    let served = Vec::from_iter(header.hub.served.iter().map(|version| &*version.name));
+    let served = Vec::from_iter(header.hub.served.iter().map(|version| &*version.name)).join(", ");
     if served.is_empty() {
         let fact = format!("a run reads the profiles in {version}; it may not read their CRD");
         return Check::missing("hub/api", &fact, ROLE);
     }
-    let fact = format!("the CRD serves {}; a run reads {version}", served.join(", "));
-    Check::ok("hub/api", &fact)
+    Check::ok(
+        "hub/api",
+        &format!("the CRD serves {served}; a run reads {version}"),
+    )
 }
 
 /// Counts the profiles by what a run makes of them.
 fn profiles(listed: Listed, requested: &Evidence) -> Check {
-    let profiles = || requested.profiles.iter().map(|history| history.last());
-    let namespaces = BTreeSet::from_iter(profiles().map(|profile| &profile.metadata.namespace));
-    let managers = BTreeSet::from_iter(profiles().map(|profile| without_credentials(profile.manager())));
-    let mut names = Vec::from_iter(managers.iter().take(NAMED).map(|name| &**name));
-    names.extend((managers.len() > NAMED).then_some("…"));
-    let mut parts = vec![format!(
-        "{} in {}, of {}: {}",
-        count(requested.profiles.len(), "profile"),
-        count(namespaces.len(), "Namespace"),
-        count(managers.len(), "manager"),
-        names.join(", ")
-    )];
-    let others = [
-        (listed.left_out, "of other managers or runs left out"),
-        (listed.unreadable, "cannot be read"),
-    ];
-    let others = others.into_iter().filter(|(number, _)| *number > 0);
-    parts.extend(others.map(|(number, what)| format!("{} {what}", count(number, "profile"))));
+    let profiles = requested.profiles.iter().map(|history| history.last());
+    let managers = BTreeSet::from_iter(profiles.map(|profile| without_credentials(profile.manager())));
+    let mut names = Vec::from_iter(managers.iter().take(LISTED_MANAGERS).map(|name| &**name)).join(", ");
+    if managers.len() > LISTED_MANAGERS {
+        names += ", …";
+    }
+    let number = count(requested.profiles.len(), "profile");
+    let mut fact = format!("{number} of {}: {names}", count(managers.len(), "manager"));
+    if listed.left_out > 0 {
+        let left_out = count(listed.left_out, "profile");
+        fact += &format!("; {left_out} of other managers or runs left out");
+    }
+    if listed.unreadable > 0 {
+        fact += &format!("; {} cannot be read", count(listed.unreadable, "profile"));
+    }
     let remedy = if !listed.is_whole {
-        parts.push("the hub did not list all of them in time".to_owned());
+        fact += "; the hub did not list all of them in time";
         "give a slow hub more time with --request-timeout"
     } else if requested.profiles.is_empty() {
         "let the manager publish a profile, or check --cluster-manager and --namespace"
     } else if listed.unreadable > 0 {
         "a run lists each with the reason; no rule examines it"
     } else {
-        return Check::ok("hub/profiles", &parts.join("; "));
+        return Check::ok("hub/profiles", &fact);
     };
-    Check::warn("hub/profiles", &parts.join("; "), remedy)
+    Check::warn("hub/profiles", &fact, remedy)
 }
 
 /// Checks whether the members answer, and lists those that do not, or not with all that rules need.
@@ -156,32 +154,29 @@ pub fn members(plan: &Plan, reached: &[Reached]) -> Vec<Check> {
         let fact = "a run tries the kubeconfigs of the consumers' Secrets";
         checks.push(Check::ok(MEMBERS, fact));
     }
-    if reached.is_empty() {
-        return checks;
+    let incomplete = Vec::from_iter(reached.iter().filter(|member| !member.look.missing.is_empty()));
+    let answering = reached.len() - incomplete.len();
+    let fact = format!(
+        "{answering} of {} answer with all that rules need",
+        count(reached.len(), "member")
+    );
+    if answering > 0 {
+        checks.push(Check::ok(MEMBERS, &fact));
+    } else if !reached.is_empty() {
+        let remedy = format!("fix the members that are listed below (at most {LISTED_MEMBERS})");
+        checks.push(Check::warn(MEMBERS, &fact, &remedy));
     }
-    let incomplete = reached.iter().filter(|member| !member.look.missing.is_empty());
-    let number = incomplete.clone().count();
-    let answering = reached.len() - number;
-    let all = count(reached.len(), "member");
-    let mut fact = format!("{answering} of {all} answer with all that rules need");
-    if number > LISTED_MEMBERS {
-        fact += &format!("; the first {LISTED_MEMBERS} of the other {number} follow");
-    }
-    checks.push(match answering {
-        0 => Check::warn(MEMBERS, &fact, "fix the members that are listed below"),
-        _ => Check::ok(MEMBERS, &fact),
-    });
-    checks.extend(incomplete.take(LISTED_MEMBERS).map(incomplete_member));
+    checks.extend(incomplete.into_iter().take(LISTED_MEMBERS).map(incomplete_member));
     checks
 }
 
 fn incomplete_member(Reached { profile, way, look }: &Reached) -> Check {
     let reasons = look.missing.values();
-    let reasons = reasons.flat_map(|reason| reason.split(": grant ").next());
-    let reasons = Vec::from_iter(BTreeSet::from_iter(reasons)).join("; ");
+    let reasons = BTreeSet::from_iter(reasons.clone().flat_map(|reason| reason.split(": grant ").next()));
+    let reasons = Vec::from_iter(reasons).join("; ");
     let fact = format!("{}/{} ({way}): {reasons}", profile.namespace, profile.name);
-    let mut ids = look.missing.values().map(|reason| reason.id);
-    let remedy = if ids.any(|id| id == Some(ReasonId::MemberForbidden)) {
+    let forbidden = Some(ReasonId::MemberForbidden);
+    let remedy = if look.missing.values().any(|reason| reason.id == forbidden) {
         "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
     } else {
         "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
@@ -191,14 +186,13 @@ fn incomplete_member(Reached { profile, way, look }: &Reached) -> Check {
 
 /// Checks the programs of the driver file, and the permission to write.
 pub fn driver(driving: &Driving, permissions: &[Permission]) -> Vec<Check> {
-    let mut checks = Vec::new();
+    let mut checks = vec![mutations(driving.mutations(), permissions)];
     if let Driving::File { file, .. } = driving {
         for (action, reason) in file.missing_programs() {
-            let error = anyhow!("the driver file's hook {action}: {reason}; install it, or give its path");
-            checks.push(Check::error(DRIVER, &Failure::usage(error), ""));
+            let fact = format!("the driver file's hook {action}: {reason}");
+            checks.push(Check::warn(DRIVER, &fact, "install it, or give its path"));
         }
     }
-    checks.push(mutations(driving.mutations(), permissions));
     checks
 }
 
@@ -213,15 +207,13 @@ fn mutations(allowed: bool, permissions: &[Permission]) -> Check {
         );
     }
     // Only the dry-run probe needs `update`.
-    let is_needed = |answer: &&Permission| {
-        answer.group == names::GROUP && matches!(&*answer.verb, "create" | "patch" | "delete")
+    let is_refused = |answer: &&Permission| {
+        !answer.allowed
+            && answer.group == names::GROUP
+            && ["create", "patch", "delete"].contains(&&*answer.verb)
     };
-    let refused: BTreeSet<String> = permissions
-        .iter()
-        .filter(|answer| !answer.allowed)
-        .filter(is_needed)
-        .map(|answer| format!("{} {}", answer.verb, answer.resource))
-        .collect();
+    let refused = permissions.iter().filter(is_refused);
+    let refused = BTreeSet::from_iter(refused.map(|answer| format!("{} {}", answer.verb, answer.resource)));
     if refused.is_empty() {
         return Check::ok(CHECK, "the driver may write to the hub");
     }
@@ -251,23 +243,28 @@ pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
 
 fn logged_writes(log: &AuditLog) -> Check {
     let levels = Vec::from_iter(log.levels.iter().map(String::as_str)).join(" and ");
-    if log.silent_on.contains(&ObjectKind::ClusterProfile) {
-        let fact = "the audit log has no request on ClusterProfiles";
-        Check::warn(AUDIT_LOG, fact, POLICY)
-    } else if levels.is_empty() {
-        Check::ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet")
-    } else if levels == "RequestResponse" {
-        Check::ok(AUDIT_LOG, "the audit log has writes at level RequestResponse")
-    } else {
-        let fact = format!("the audit log has writes at level {levels}: it does not show what each changed");
-        Check::warn(AUDIT_LOG, &fact, POLICY)
+    match &*levels {
+        _ if log.silent_on.contains(&ObjectKind::ClusterProfile) => Check::warn(
+            AUDIT_LOG,
+            "the audit log has no request on ClusterProfiles",
+            POLICY,
+        ),
+        "" => Check::ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet"),
+        "RequestResponse" => Check::ok(AUDIT_LOG, "the audit log has writes at level RequestResponse"),
+        _ => {
+            let fact =
+                format!("the audit log has writes at level {levels}: it does not show what each changed");
+            Check::warn(AUDIT_LOG, &fact, POLICY)
+        }
     }
 }
 
 /// Lists the clients that write the judged objects, and the flags that name the implementation.
-pub fn writers(mut evidence: Evidence, log: Option<&AuditLog>) -> Vec<Check> {
-    evidence.requests = log.map(|log| log.requests.clone());
-    evidence.slice_requests = log.map(|log| log.slice_requests.clone());
+pub fn writers(mut evidence: Evidence, log: Option<AuditLog>) -> Vec<Check> {
+    if let Some(log) = log {
+        evidence.requests = Some(log.requests);
+        evidence.slice_requests = Some(log.slice_requests);
+    }
     let roles = evidence.header.claim.roles();
     let roles = roles.filter(|role| *role != Role::Consumer);
     roles.flat_map(|role| writers_of(&evidence, role)).collect()
@@ -277,7 +274,7 @@ fn writers_of(evidence: &Evidence, role: Role) -> Vec<Check> {
     const CHECK: &str = "evidence/writers";
     let list = judge::writers(evidence, role);
     let (noun, objects) = (role.noun(), role.objects().noun());
-    let mut checks: Vec<Check> = list.lines.iter().map(|line| Check::ok(CHECK, line)).collect();
+    let mut checks = Vec::from_iter(list.lines.iter().map(|line| Check::ok(CHECK, line)));
     if !list.unknown.is_empty() {
         let writers = count(list.unknown.len(), "writer");
         let fact = format!(

@@ -14,7 +14,7 @@ use super::evidence::{Gain, RuleCounts};
 use crate::command::terminal::exit::{Exit, Failure};
 
 /// The groups of checks, in the order in which they are shown.
-const GROUPS: [&str; 4] = ["hub", "evidence", "files", "rules"];
+const GROUPS: [&str; 3] = ["hub", "evidence", "rules"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -49,45 +49,37 @@ pub struct Check {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// The exit code of a run that cannot begin.
-    #[serde(skip)]
-    exit: Option<Exit>,
 }
 
 impl Check {
     pub fn ok(check: &'static str, fact: &str) -> Self {
-        Self::new(check, State::Ok, fact, None)
+        Self {
+            check,
+            state: State::Ok,
+            fact: clean(fact),
+            remedy: None,
+        }
     }
 
     pub fn missing(check: &'static str, fact: &str, remedy: &str) -> Self {
-        Self::new(check, State::Missing, fact, Some(remedy))
+        Self {
+            state: State::Missing,
+            remedy: Some(clean(remedy)),
+            ..Self::ok(check, fact)
+        }
     }
 
     pub fn warn(check: &'static str, fact: &str, remedy: &str) -> Self {
-        Self::new(check, State::Warn, fact, Some(remedy))
-    }
-
-    /// A run would end with this failure. The text after its first semicolon is the remedy; without one, `remedy` is.
-    pub fn error(check: &'static str, failure: &Failure, remedy: &str) -> Self {
-        let line = failure.in_one_line();
-        let (fact, remedy) = line.split_once("; ").unwrap_or((&line, remedy));
         Self {
-            exit: Some(failure.exit()),
-            ..Self::new(check, State::Error, fact, Some(remedy))
+            state: State::Warn,
+            ..Self::missing(check, fact, remedy)
         }
     }
+}
 
-    /// Escapes text of the hub and of files, and removes credentials.
-    fn new(check: &'static str, state: State, fact: &str, remedy: Option<&str>) -> Self {
-        let clean = |text: &str| escape::line(&without_credentials(text)).into_owned();
-        Self {
-            check,
-            state,
-            fact: clean(fact),
-            remedy: remedy.map(clean),
-            exit: None,
-        }
-    }
+/// Escapes text of the hub and of files, and removes credentials.
+fn clean(text: &str) -> String {
+    escape::line(&without_credentials(text)).into_owned()
 }
 
 #[derive(Debug, Serialize)]
@@ -100,38 +92,51 @@ pub struct Diagnosis {
     /// `None` if a run could not begin on the hub.
     pub rules: Option<RuleCounts>,
     pub gains: Vec<Gain>,
+    /// How a run that cannot begin would end.
+    #[serde(skip)]
+    exit: Exit,
 }
 
 impl Diagnosis {
-    pub fn new(claim: &Claim, hub: Value) -> Self {
+    pub fn new(claim: &Claim, hub: String) -> Self {
         Self {
             edition: claim.edition,
             is_consumer: claim.edition_of(Role::Consumer).is_some(),
-            hub,
+            hub: json!({"source": hub}),
             checks: Vec::new(),
             rules: None,
             gains: Vec::new(),
+            exit: Exit::Success,
         }
     }
 
-    /// The exit code of a run. A run checks its command line before it connects, so errors of usage come first.
+    /// Adds the failure that a run would end with. The text after its first semicolon is the remedy; without one, `remedy`
+    /// is.
+    pub fn add_failure(&mut self, check: &'static str, failure: &Failure, remedy: &str) {
+        let line = failure.in_one_line();
+        let (fact, remedy) = line.split_once("; ").unwrap_or((&line, remedy));
+        self.checks.push(Check {
+            state: State::Error,
+            ..Check::missing(check, fact, remedy)
+        });
+        self.exit = failure.exit();
+    }
+
+    /// The exit code of a run that cannot begin; else 0.
     pub fn exit(&self) -> Exit {
-        let exits = self.checks.iter().filter_map(|check| check.exit);
-        let first = exits.min_by_key(|exit| *exit != Exit::Usage);
-        first.unwrap_or(Exit::Success)
+        self.exit
     }
 
     /// One JSON object. Fields may be added; none is renamed.
     pub fn json(&self) -> String {
-        let exit = self.exit();
         let mut value = json!(self);
         if let Some(fields) = value["hub"].as_object_mut() {
             fields.retain(|_, value| !value.is_null());
         }
         value["apiVersion"] = json!("conformance.clusterprofile/v1");
         value["suite"] = json!({"version": env!("CARGO_PKG_VERSION")});
-        value["ready"] = json!(exit == Exit::Success);
-        value["exitCode"] = json!(exit as u8);
+        value["ready"] = json!(self.exit == Exit::Success);
+        value["exitCode"] = json!(self.exit as u8);
         format!("{value:#}\n")
     }
 
@@ -154,34 +159,32 @@ impl Diagnosis {
             }
             page.gap();
         }
-        let (conclusion, style) = self.conclusion();
-        page.hanging(&conclusion, style);
+        let state = if self.exit == Exit::Success {
+            State::Ok
+        } else {
+            State::Error
+        };
+        page.hanging(&self.conclusion(), state.shown().1);
         page.into_text()
     }
 
-    fn conclusion(&self) -> (String, Style) {
-        let number = |state| self.checks.iter().filter(|check| check.state == state).count();
-        let exit = self.exit();
-        if exit != Exit::Success {
-            let (errors, code) = (count(number(State::Error), "error"), exit as u8);
-            let conclusion = format!("not ready: {errors} to fix before a run can begin (exit code {code})");
-            return (conclusion, State::Error.shown().1);
-        }
-        let rules = self.rules.map_or_else(String::new, |rules| rules.to_string());
-        let warnings = match number(State::Warn) {
-            0 => String::new(),
-            warnings => format!("; {}", count(warnings, "warning")),
+    fn conclusion(&self) -> String {
+        let Some(rules) = self.rules.filter(|_| self.exit == Exit::Success) else {
+            let code = self.exit as u8;
+            return format!("not ready: 1 error to fix before a run can begin (exit code {code})");
         };
         let condition = if self.is_consumer {
             ", if the consumer claims the features that they need"
         } else {
             ""
         };
-        let conclusion = format!(
-            "ready: a run can judge {rules} of edition {}{condition}{warnings}",
-            self.edition
-        );
-        (conclusion, State::Ok.shown().1)
+        let warnings = self.checks.iter().filter(|check| check.state == State::Warn);
+        let warnings = match warnings.count() {
+            0 => String::new(),
+            number => format!("; {}", count(number, "warning")),
+        };
+        let edition = self.edition;
+        format!("ready: a run can judge {rules} of edition {edition}{condition}{warnings}")
     }
 }
 
@@ -193,20 +196,20 @@ mod tests {
 
     #[test]
     fn a_failure_has_a_remedy_and_an_exit_code() {
+        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+        assert_eq!(diagnosis.exit(), Exit::Success);
         let usage = Failure::usage(anyhow!("failed to do it; do that"));
-        let check = Check::error("a/b", &usage, "unused");
-        let expected = ("failed to do it", Some("do that"));
-        assert_eq!((&*check.fact, check.remedy.as_deref()), expected);
-        let hub = Check::error("hub/reached", &Failure::could_not_run(anyhow!("gone")), "wait");
-        assert_eq!(hub.remedy.as_deref(), Some("wait"));
-        let exit = |checks: &[&Check]| {
-            let mut diagnosis = Diagnosis::new(&Claim::default(), Value::Null);
-            diagnosis.checks = checks.iter().map(|check| (*check).clone()).collect();
-            diagnosis.exit()
-        };
-        assert_eq!(exit(&[&Check::ok("e/f", ""), &hub]), Exit::CouldNotRun);
-        assert_eq!(exit(&[&hub, &check]), Exit::Usage);
-        assert_eq!(exit(&[&Check::warn("e/f", "", "")]), Exit::Success);
+        diagnosis.add_failure("hub/reached", &usage, "unused");
+        assert_eq!(diagnosis.exit(), Exit::Usage);
+        let gone = Failure::could_not_run(anyhow!("gone"));
+        diagnosis.add_failure("hub/reached", &gone, "wait");
+        assert_eq!(diagnosis.exit(), Exit::CouldNotRun);
+        let checks = diagnosis.checks.iter();
+        let shown = Vec::from_iter(checks.map(|check| (&*check.fact, check.remedy.as_deref())));
+        assert_eq!(
+            shown,
+            [("failed to do it", Some("do that")), ("gone", Some("wait"))]
+        );
     }
 
     #[test]

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use collect::Plan;
 use evidence::{Asked, Claim, Evidence, Kind, Reason, ReasonId, api::Feature};
 use jiff::SignedDuration;
 use judge::{
-    Prospect, Selection, gained, prospects,
+    Prospect, prospects,
     rules::{Level, Rule},
 };
 use report::kind_in_words;
@@ -16,11 +15,12 @@ use super::{
     checks::ROLE,
     diagnosis::{Check, Diagnosis, State},
 };
+use crate::command::flags::RunPlan;
 
 pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
 pub const DRIVER: &str = "evidence/driver";
-pub const PLUGINS: &str = "evidence/plugins";
+const MANAGED_FIELDS: &str = "managedFields";
 
 /// The check of a kind of evidence, and the flag or the permission that adds it. Other kinds come with these.
 fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
@@ -29,9 +29,9 @@ fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
         Kind::Namespaces => ("evidence/namespaces", "list on namespaces"),
         Kind::Secrets => ("evidence/secrets", "list on secrets"),
         Kind::Probe => ("evidence/probe", "patch on clusterprofiles"),
-        Kind::Writers => ("evidence/managed-fields", "managedFields"),
+        Kind::Writers => ("evidence/managed-fields", MANAGED_FIELDS),
         Kind::Members => (MEMBERS, "--members FILE"),
-        Kind::Plugins => (PLUGINS, "--provider-file FILE"),
+        Kind::Plugins => ("evidence/plugins", "--provider-file FILE"),
         Kind::Requests => (AUDIT_LOG, "--audit-log FILE"),
         Kind::Driver | Kind::Testbed => (DRIVER, "--driver FILE"),
         _ => return None,
@@ -61,15 +61,149 @@ pub struct Amount {
     pub may: usize,
 }
 
-impl Amount {
-    fn of(rules: impl IntoIterator<Item = &'static Rule>, claim: &Claim) -> Self {
-        let levels = Vec::from_iter(rules.into_iter().filter_map(|rule| rule.facts.level_in(claim)));
-        let number = |level| levels.iter().filter(|one| **one == level).count();
-        Self {
-            must: number(Level::Must),
-            should: number(Level::Should),
-            may: number(Level::May),
+impl Diagnosis {
+    /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports which rules
+    /// wait for missing evidence. Evidence with a warning has no other check.
+    pub fn add_evidence(&mut self, requested: &Evidence, run: &RunPlan) {
+        let claim = &requested.header.claim;
+        let prospects = prospects(requested, &run.selection);
+        let (mut collected, mut missing) = (Vec::new(), Vec::new());
+        for kind in Kind::ALL {
+            let Some((check, with)) = source(kind) else {
+                continue;
+            };
+            match why_missing(requested, kind) {
+                Some(reason) => missing.push((kind, check, with, reason)),
+                None if kind == Kind::Timeline => {
+                    let observe = SignedDuration::try_from(run.plan.observe).unwrap_or(SignedDuration::MAX);
+                    collected.push(format!("{} for {observe:#}", kind_in_words(kind)));
+                }
+                None => collected.push(kind_in_words(kind).to_owned()),
+            }
         }
+        let collected = format!("a run collects {}", collected.join(", "));
+        self.checks.push(Check::ok("evidence/collected", &collected));
+        for (kind, check, with, reason) in missing {
+            let is_warned = |one: &Check| one.check == check && one.state == State::Warn;
+            if !self.checks.iter().any(is_warned) {
+                // The remedy follows.
+                let fact = reason.split(": grant ").next().unwrap_or_default();
+                let rules = rules_where(&prospects, |rule, prospect| lacks(rule, prospect, kind, reason));
+                self.add_gain(check, fact, &remedy(fact, with), Gain::of(with, &rules, claim));
+            }
+        }
+        for feature in Feature::ALL {
+            let (fact, with) = (
+                format!("the feature {feature} is not claimed"),
+                format!("--feature {feature}"),
+            );
+            let remedy = format!("add {with} if the implementation has it");
+            let rules = rules_where(&prospects, |rule, prospect| {
+                rule.facts.feature == Some(feature) && is_unclaimed(prospect)
+            });
+            self.add_gain(
+                "evidence/features",
+                &fact,
+                &remedy,
+                Gain::of(&with, &rules, claim),
+            );
+        }
+        self.add_counts(RuleCounts::of(&prospects, claim));
+    }
+
+    /// Reports missing evidence if rules wait for it. Several kinds come with a driver.
+    fn add_gain(&mut self, check: &'static str, reason: &str, remedy: &str, gain: Gain) {
+        let is_listed = self.gains.iter().any(|one| one.with == gain.with);
+        if !gain.rules.is_empty() && !is_listed {
+            let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
+            self.checks.push(Check::missing(check, &fact, remedy));
+            self.gains.push(gain);
+        }
+    }
+
+    fn add_counts(&mut self, rules: RuleCounts) {
+        self.rules = Some(rules);
+        if rules.judged == Amount::default() && rules.selected != Amount::default() {
+            let fact = format!("a run can judge none of {}", rules.selected);
+            let remedy = "add the evidence that is missing above";
+            self.checks.push(Check::warn("rules/judged", &fact, remedy));
+        }
+    }
+}
+
+fn why_missing(requested: &Evidence, kind: Kind) -> Option<&Reason> {
+    match requested.asked(kind) {
+        Asked::No(reason) => Some(reason),
+        Asked::Yes => requested.gaps(kind).next().map(|gap| &gap.reason),
+    }
+}
+
+/// What to do about evidence that is missing.
+fn remedy(reason: &str, with: &str) -> String {
+    match reason.strip_prefix("disabled by ") {
+        Some(flag) => format!("leave out {flag}"),
+        None if with.starts_with("--") => format!("add {with}"),
+        None if with == MANAGED_FIELDS => "let the hub show metadata.managedFields".to_owned(),
+        None => ROLE.to_owned(),
+    }
+}
+
+fn rules_where(
+    prospects: &[(&'static Rule, Prospect)],
+    holds: impl Fn(&Rule, &Prospect) -> bool,
+) -> Vec<&'static Rule> {
+    let rules = prospects.iter().filter(|(rule, prospect)| holds(rule, prospect));
+    rules.map(|(rule, _)| *rule).collect()
+}
+
+/// Whether a rule lacks a kind of evidence, which is missing for that reason. A driver brings several kinds.
+fn lacks(rule: &Rule, prospect: &Prospect, kind: Kind, reason: &Reason) -> bool {
+    let Prospect::Lacks(reasons) = prospect else {
+        return false;
+    };
+    let is_same = |one: &Reason| one == reason || (one.id == reason.id && one.id == Some(ReasonId::NoDriver));
+    rule.facts.needs.contains(&kind) || reasons.iter().any(is_same)
+}
+
+fn is_unclaimed(prospect: &Prospect) -> bool {
+    match prospect {
+        Prospect::Judged => false,
+        Prospect::LeftOut(reason) => reason.id == Some(ReasonId::FeatureNotClaimed),
+        Prospect::Lacks(reasons) => reasons.iter().any(|reason| reason.id == Some(ReasonId::NoClaim)),
+    }
+}
+
+/// Adds the evidence that a run with a driver plans only once it is connected.
+pub fn request_driven(evidence: &mut Evidence) {
+    for asked in evidence.header.asked.values_mut() {
+        if matches!(asked, Asked::No(reason) if reason.id == Some(ReasonId::NoDriver)) {
+            *asked = Asked::Yes;
+        }
+    }
+}
+
+impl Gain {
+    fn of(with: &str, rules: &[&'static Rule], claim: &Claim) -> Self {
+        Self {
+            with: with.to_owned(),
+            amount: Amount::of(rules, claim),
+            rules: rules.iter().map(|rule| rule.id).collect(),
+        }
+    }
+}
+
+impl Amount {
+    fn of(rules: &[&Rule], claim: &Claim) -> Self {
+        let mut amount = Self::default();
+        for rule in rules {
+            match rule.facts.level_in(claim) {
+                Some(Level::Must) => amount.must += 1,
+                Some(Level::Should) => amount.should += 1,
+                Some(Level::May) => amount.may += 1,
+                None => {}
+            }
+        }
+        amount
     }
 }
 
@@ -84,143 +218,15 @@ impl fmt::Display for Amount {
     }
 }
 
-impl Diagnosis {
-    /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports what each
-    /// missing kind of evidence would add. Evidence with an error or a warning has no other check.
-    pub fn add_evidence(&mut self, requested: &Evidence, selection: &Selection, plan: &Plan) {
-        let (mut collected, mut missing) = (Vec::new(), Vec::new());
-        for kind in Kind::ALL {
-            let Some((check, with)) = source(kind) else {
-                continue;
-            };
-            let reason = match requested.asked(kind) {
-                Asked::No(reason) => Some(reason),
-                Asked::Yes => requested.gaps(kind).next().map(|gap| &gap.reason),
-            };
-            match reason {
-                Some(reason) => missing.push((kind, check, with, reason)),
-                None if kind == Kind::Timeline => {
-                    let observe = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
-                    collected.push(format!("{} for {observe:#}", kind_in_words(kind)));
-                }
-                None => collected.push(kind_in_words(kind).to_owned()),
-            }
-        }
-        let collected = format!("a run collects {}", collected.join(", "));
-        self.checks.push(Check::ok("evidence/collected", &collected));
-        for (kind, check, with, reason) in missing {
-            let is_faulty =
-                |one: &Check| one.check == check && matches!(one.state, State::Warn | State::Error);
-            if !self.checks.iter().any(is_faulty) {
-                self.add_missing(kind, check, with, reason, requested, selection);
-            }
-        }
-        let claim = &requested.header.claim;
-        for feature in Feature::ALL {
-            if !claim.features.contains(&feature) && !claim.no_features.contains(&feature) {
-                let with = format!("--feature {feature}");
-                let mut more = requested.clone();
-                more.header.claim.features.insert(feature);
-                request(&mut more, Kind::UnlabelledSecrets);
-                let fact = format!("the feature {feature} is not claimed");
-                let remedy = format!("add {with} if the implementation has it");
-                let gain = Gain::of(&with, requested, &more, selection);
-                self.add_gain("evidence/features", gain, &fact, &remedy);
-            }
-        }
-        let rules = RuleCounts::of(requested, selection);
-        self.rules = Some(rules);
-        if rules.judged == Amount::default() && rules.selected != Amount::default() {
-            let fact = format!("a run can judge none of {}", rules.selected);
-            let remedy = "add the evidence that is missing above";
-            self.checks.push(Check::warn("rules/judged", &fact, remedy));
-        }
-    }
-
-    /// Reports a kind of evidence that is missing for that reason. Nothing shows the reason on a hub without profiles.
-    fn add_missing(
-        &mut self,
-        kind: Kind,
-        check: &'static str,
-        with: &str,
-        reason: &Reason,
-        requested: &Evidence,
-        selection: &Selection,
-    ) {
-        // The remedy follows.
-        let fact = reason.split(": grant ").next().unwrap_or_default();
-        let remedy = match fact.strip_prefix("disabled by ") {
-            Some(flag) => format!("leave out {flag}"),
-            None if kind == Kind::Writers => "let the hub show metadata.managedFields".to_owned(),
-            None if with.starts_with("--") => format!("add {with}"),
-            None => ROLE.to_owned(),
-        };
-        let mut more = requested.clone();
-        request(&mut more, kind);
-        match kind {
-            // A plugin's credential is tried on the member.
-            Kind::Plugins => request(&mut more, Kind::Members),
-            Kind::Driver | Kind::Testbed => request_driven(&mut more),
-            _ => {}
-        }
-        // Two kinds come with a driver.
-        let is_listed = self.gains.iter().any(|gain| gain.with == with);
-        if !fact.is_empty() && !is_listed {
-            self.add_gain(check, Gain::of(with, requested, &more, selection), fact, &remedy);
-        }
-    }
-
-    /// Reports what more evidence would add, if it adds a rule.
-    fn add_gain(&mut self, check: &'static str, gain: Gain, reason: &str, remedy: &str) {
-        if !gain.rules.is_empty() {
-            let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
-            self.checks.push(Check::missing(check, &fact, remedy));
-            self.gains.push(gain);
-        }
-    }
-}
-
-impl Gain {
-    /// The rules that a run can judge only with more evidence.
-    fn of(with: &str, requested: &Evidence, more: &Evidence, selection: &Selection) -> Self {
-        let rules = gained(requested, more, selection);
-        Self {
-            with: with.to_owned(),
-            amount: Amount::of(rules.iter().copied(), &more.header.claim),
-            rules: rules.iter().map(|rule| rule.id).collect(),
-        }
-    }
-}
-
-/// Adds the evidence that a run with a driver plans only once it is connected.
-pub fn request_driven(evidence: &mut Evidence) {
-    for asked in evidence.header.asked.values_mut() {
-        if matches!(asked, Asked::No(reason) if reason.id == Some(ReasonId::NoDriver)) {
-            *asked = Asked::Yes;
-        }
-    }
-}
-
-fn request(evidence: &mut Evidence, kind: Kind) {
-    evidence.header.asked.insert(kind, Asked::Yes);
-    evidence.gaps.retain(|gap| gap.kind != kind);
-}
-
 impl RuleCounts {
     /// Counts the selected rules, and those that a run can judge.
-    fn of(requested: &Evidence, selection: &Selection) -> Self {
-        let prospects = prospects(requested, selection);
-        let counted = |is_counted: fn(&Prospect) -> bool| {
-            let rules = prospects.iter().filter(|(_, prospect)| is_counted(prospect));
-            Amount::of(rules.map(|(rule, _)| *rule), &requested.header.claim)
-        };
-        let is_selected = |prospect: &Prospect| match prospect {
-            Prospect::LeftOut(reason) => reason.id != Some(ReasonId::Deselected),
-            Prospect::Judged | Prospect::Lacks(_) => true,
-        };
+    fn of(prospects: &[(&'static Rule, Prospect)], claim: &Claim) -> Self {
+        let is_deselected = |prospect: &Prospect| matches!(prospect, Prospect::LeftOut(reason) if reason.id == Some(ReasonId::Deselected));
+        let selected = rules_where(prospects, |_, prospect| !is_deselected(prospect));
+        let judged = rules_where(prospects, |_, prospect| *prospect == Prospect::Judged);
         Self {
-            selected: counted(is_selected),
-            judged: counted(|prospect| *prospect == Prospect::Judged),
+            selected: Amount::of(&selected, claim),
+            judged: Amount::of(&judged, claim),
         }
     }
 }
@@ -237,6 +243,8 @@ impl fmt::Display for RuleCounts {
 
 #[cfg(test)]
 mod tests {
+    use judge::Selection;
+
     use super::*;
 
     #[test]
@@ -245,18 +253,22 @@ mod tests {
         let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Timeline];
         let asked = kinds.map(|kind| (kind, Asked::Yes));
         requested.header.asked.extend(asked);
+        let no = |reason: &'static str| Asked::No(reason.into());
+        let missing = [(Kind::Secrets, no("no Secret")), (Kind::Members, no("no member"))];
+        requested.header.asked.extend(missing);
         let selection = Selection::default();
-        let gain = |kind| {
-            let mut more = requested.clone();
-            request(&mut more, kind);
-            Gain::of("", &requested, &more, &selection).rules
+        let prospects = prospects(&requested, &selection);
+        let members = requested.asked(Kind::Members);
+        let Asked::No(reason) = members else {
+            panic!("{members:?}")
         };
-        let members = gain(Kind::Members);
+        let rules = rules_where(&prospects, |rule, prospect| {
+            lacks(rule, prospect, Kind::Members, reason)
+        });
+        let members = Gain::of("", &rules, &requested.header.claim).rules;
         assert!(members.contains(&"version/matches-member"));
-        // It needs Secrets too.
-        assert!(!members.contains(&"consumers/kubeconfig-works"));
-        assert!(gain(Kind::Timeline).is_empty());
-        let rules = RuleCounts::of(&requested, &selection);
+        assert!(!members.contains(&"version/well-formed"));
+        let rules = RuleCounts::of(&prospects, &requested.header.claim);
         assert!(rules.judged.must > 0 && rules.judged.must < rules.selected.must);
     }
 }

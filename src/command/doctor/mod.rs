@@ -4,7 +4,7 @@ mod checks;
 mod diagnosis;
 mod evidence;
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use ::evidence::{Gap, Kind};
 use clap::Args;
@@ -13,13 +13,11 @@ use collect::{
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
     reach_members,
-    requests::{AuditLog, RequestsError, read_audit_log},
+    requests::read_audit_log,
     survey,
 };
-use serde_json::json;
-use tokio::{task::spawn_blocking, time::timeout};
 
-use self::diagnosis::{Check, Diagnosis};
+use self::diagnosis::Diagnosis;
 use crate::command::{
     flags::{
         RunFlags, RunPlan,
@@ -36,7 +34,7 @@ use crate::command::{
 
 /// The default limit of a request to the hub.
 const REQUEST: Duration = Duration::from_secs(10);
-/// The survey, the members, and the audit logs may each take as long as so many requests.
+/// The survey and the members may each take as long as so many requests.
 const REQUESTS: u32 = 3;
 
 const EXAMPLES: &str = "\
@@ -69,104 +67,34 @@ pub struct Doctor {
     format: PrintFormat,
 }
 
+/// What a run would see first: the hub, and its members.
+type Answers = (Connection, Result<Survey, CollectError>, Vec<Reached>);
+
 impl Doctor {
     pub fn execute(self) -> Result<Exit, Failure> {
-        let diagnosis = self.diagnose()?;
+        let run = self.run.resolve()?;
+        let Target::Kubeconfig(options) = &run.target else {
+            bail_usage!("a test hub needs no doctor: leave out --hub and --manager");
+        };
+        self.files.prepare(&run.inputs)?;
+        let runtime = runtime(&run.target)?;
+        let answers = runtime.block_on(ask(&run, options.clone()));
+        // A credential plugin may hang.
+        runtime.shutdown_background();
+        let diagnosis = diagnose(&run, answers);
         print(&match self.format {
             PrintFormat::Pretty => diagnosis.page(width()),
             PrintFormat::Json => diagnosis.json(),
         })?;
         Ok(diagnosis.exit())
     }
-
-    fn diagnose(&self) -> Result<Diagnosis, Failure> {
-        let mut errors = Vec::new();
-        let run = self.run.resolve(&mut |flag, failure| {
-            errors.push(file_error(flag, &failure));
-            Ok(())
-        })?;
-        let Target::Kubeconfig(options) = &run.target else {
-            bail_usage!("a test hub needs no doctor: leave out --hub and --manager");
-        };
-        let mut diagnosis = Diagnosis::new(&run.plan.claim, json!({"source": run.target.name()}));
-        diagnosis.checks = errors;
-        let limit = limit(options);
-        let logs = read_logs(run.plan.audit_logs.clone(), limit);
-        let runtime = runtime(&run.target)?;
-        let (answers, log) =
-            runtime.block_on(async { futures::join!(ask(&run, options.clone(), limit), logs) });
-        // A credential plugin may hang.
-        runtime.shutdown_background();
-        diagnosis.checks.extend(log.iter().flat_map(checks::audit_log));
-        let mut permissions = Vec::new();
-        match answers {
-            Ok((hub, surveyed, reached)) => {
-                if let Some(mut requested) = diagnosis.add_hub(&hub, surveyed) {
-                    permissions.clone_from(&requested.header.permissions);
-                    if run.driving.is_some() {
-                        evidence::request_driven(&mut requested);
-                    }
-                    if let Some(Err(error)) = &log {
-                        let gap = Gap::of(Kind::Requests, error.to_string());
-                        requested.gaps.push(gap);
-                    }
-                    diagnosis.add_evidence(&requested, &run.selection, &run.plan);
-                    let log = log.as_ref().and_then(|log| log.as_ref().ok());
-                    diagnosis.checks.extend(checks::writers(requested, log));
-                }
-                diagnosis.checks.extend(checks::members(&run.plan, &reached));
-            }
-            Err(failure) => {
-                let failed = Check::error("hub/reached", &failure, checks::OTHER_HUB);
-                diagnosis.checks.push(failed);
-            }
-        }
-        let driving = run.driving.iter();
-        diagnosis
-            .checks
-            .extend(driving.flat_map(|driving| checks::driver(driving, &permissions)));
-        if let Err(failure) = self.files.prepare(&run.inputs) {
-            let remedy = "name a file in a folder that you may write to";
-            let failed = Check::error("files/outputs", &failure, remedy);
-            diagnosis.checks.push(failed);
-        }
-        Ok(diagnosis)
-    }
 }
 
-fn file_error(flag: &str, failure: &Failure) -> Check {
-    let check = match flag {
-        "--members" => evidence::MEMBERS,
-        "--provider-file" => evidence::PLUGINS,
-        "--audit-log" => evidence::AUDIT_LOG,
-        "--driver" => evidence::DRIVER,
-        _ => "files/waivers",
-    };
-    Check::error(check, failure, &format!("fix the file, or leave out {flag}"))
-}
-
-/// What a run would see first: the hub, and its members.
-type Answers = (Connection, Result<Survey, CollectError>, Vec<Reached>);
-
-/// The limit of what is asked before a run.
-fn limit(options: &KubeconfigOptions) -> Duration {
-    match options.request_timeout.unwrap_or(REQUEST) {
+async fn ask(run: &RunPlan, mut options: KubeconfigOptions) -> Result<Answers, Failure> {
+    let limit = match *options.request_timeout.get_or_insert(REQUEST) {
         Duration::ZERO => Duration::MAX,
         limit => limit.saturating_mul(REQUESTS),
-    }
-}
-
-/// Reads the audit logs that the user named; `None` without logs, or if that takes longer than the limit.
-async fn read_logs(logs: Vec<PathBuf>, limit: Duration) -> Option<Result<AuditLog, RequestsError>> {
-    if logs.is_empty() {
-        return None;
-    }
-    let reading = spawn_blocking(move || read_audit_log(&logs));
-    timeout(limit, reading).await.ok()?.ok()
-}
-
-async fn ask(run: &RunPlan, mut options: KubeconfigOptions, limit: Duration) -> Result<Answers, Failure> {
-    options.request_timeout.get_or_insert(REQUEST);
+    };
     let hub = Connection::from_kubeconfig(&options)
         .await
         .map_err(Failure::no_connection)?;
@@ -177,4 +105,36 @@ async fn ask(run: &RunPlan, mut options: KubeconfigOptions, limit: Duration) -> 
         reach_members(&plan.members, &plan.scope, clock, limit)
     );
     Ok((hub, surveyed, reached))
+}
+
+fn diagnose(run: &RunPlan, answers: Result<Answers, Failure>) -> Diagnosis {
+    let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
+    let (hub, surveyed, reached) = match answers {
+        Ok(answers) => answers,
+        Err(failure) => {
+            diagnosis.add_failure("hub/reached", &failure, checks::OTHER_HUB);
+            return diagnosis;
+        }
+    };
+    let logs = &run.plan.audit_logs;
+    let log = (!logs.is_empty()).then(|| read_audit_log(logs));
+    diagnosis.checks.extend(log.iter().flat_map(checks::audit_log));
+    diagnosis.checks.extend(checks::members(&run.plan, &reached));
+    let Some(mut requested) = diagnosis.add_hub(&hub, surveyed) else {
+        return diagnosis;
+    };
+    if let Some(driving) = &run.driving {
+        evidence::request_driven(&mut requested);
+        let permissions = &requested.header.permissions;
+        diagnosis.checks.extend(checks::driver(driving, permissions));
+    }
+    if let Some(Err(error)) = &log {
+        let gap = Gap::of(Kind::Requests, error.to_string());
+        requested.gaps.push(gap);
+    }
+    diagnosis.add_evidence(&requested, run);
+    diagnosis
+        .checks
+        .extend(checks::writers(requested, log.and_then(Result::ok)));
+    diagnosis
 }

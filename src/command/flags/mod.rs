@@ -56,12 +56,8 @@ pub struct RunPlan {
 }
 
 impl RunFlags {
-    /// Plans a run. `refuse` gets each flag whose file cannot be used, with the reason: if it accepts that, the plan is
-    /// made without the file.
-    pub fn resolve(
-        &self,
-        refuse: &mut dyn FnMut(&'static str, Failure) -> Result<(), Failure>,
-    ) -> Result<RunPlan, Failure> {
+    /// Plans a run, and reads the files that it needs.
+    pub fn resolve(&self) -> Result<RunPlan, Failure> {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
         self.claim.apply(&mut claim)?;
         self.scope.apply(&mut scope);
@@ -70,24 +66,18 @@ impl RunFlags {
         target.claim(&mut claim);
         target.scope(&claim, &mut scope);
 
-        let waivers = input::read_waivers(self.claim.waivers.as_deref());
-        let waivers = usable("--waivers", waivers, refuse)?;
+        let waivers = input::read_waivers(self.claim.waivers.as_deref())?;
         let providers = self.plan.provider_file.as_deref();
         members::check(&self.plan.members, providers, &target)?;
-        let members = members::from_files(&self.plan.members);
-        let (mut members, mut inputs) = usable("--members", members, refuse)?;
+        let (mut members, mut inputs) = members::from_files(&self.plan.members)?;
         if let Some(path) = providers {
-            let plugins = read_providers(path).map(Some).map_err(Failure::usage);
-            members.plugins = usable("--provider-file", plugins, refuse)?;
+            members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
         }
         let mut plan = self.plan.plan(claim, scope, &target, members)?;
         // Its hooks may bring about what the scope names.
         plan.wait |= self.driver.file().is_some();
-        inputs.extend(plan.audit_logs.clone());
-        let readable = input::check_audit_logs(&plan.audit_logs).map(|()| plan.audit_logs);
-        plan.audit_logs = usable("--audit-log", readable, refuse)?;
-        let driving = self.driver.resolve(&target, &plan);
-        let driving = usable("--driver", driving, refuse)?;
+        input::check_audit_logs(&plan.audit_logs)?;
+        let driving = self.driver.resolve(&target, &plan)?;
 
         let named = [
             target.kubeconfig(),
@@ -96,6 +86,7 @@ impl RunFlags {
             self.claim.waivers.as_deref(),
             self.config.file(),
         ];
+        inputs.extend(plan.audit_logs.clone());
         inputs.extend(named.into_iter().flatten().map(Path::to_owned));
         Ok(RunPlan {
             selection,
@@ -106,13 +97,4 @@ impl RunFlags {
             inputs,
         })
     }
-}
-
-/// The content of a flag's file; nothing if the file cannot be used and `refuse` accepts that.
-fn usable<T: Default>(
-    flag: &'static str,
-    content: Result<T, Failure>,
-    refuse: &mut dyn FnMut(&'static str, Failure) -> Result<(), Failure>,
-) -> Result<T, Failure> {
-    content.or_else(|failure| refuse(flag, failure).map(|()| T::default()))
 }

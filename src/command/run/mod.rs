@@ -132,7 +132,7 @@ impl Run {
     }
 
     fn on_hub(self) -> Result<Exit, Failure> {
-        let run = self.flags.resolve(&mut |_, failure| Err(failure))?;
+        let run = self.flags.resolve()?;
         self.outputs.check(&run.plan.claim)?;
         let mut outputs = self.outputs.files.prepare(&run.inputs)?;
         let (claim, source) = (run.plan.claim.clone(), run.target.name());

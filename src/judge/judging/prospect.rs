@@ -1,6 +1,6 @@
-//! The rules that a user selects, the evidence that each of them lacks, and the rules that more evidence would decide.
+//! The rules that a user selects, and the evidence that each of them lacks.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use evidence::{Asked, Claim, Evidence, Gap, Kind, Reason, api::names};
 use serde::{Deserialize, Serialize};
@@ -84,19 +84,6 @@ pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Ru
         }
     };
     rules::all().iter().filter_map(prospect).collect()
-}
-
-/// The rules that a run can judge only with `more` evidence, in the ledger's order.
-pub fn gained(evidence: &Evidence, more: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
-    let judged = |evidence: &Evidence| {
-        let all = prospects(evidence, selection).into_iter();
-        let judged = all.filter(|(_, prospect)| *prospect == Prospect::Judged);
-        judged.map(|(rule, _)| rule).collect::<Vec<_>>()
-    };
-    let before: BTreeSet<&str> = judged(evidence).iter().map(|rule| rule.id).collect();
-    let mut gained = judged(more);
-    gained.retain(|rule| !before.contains(rule.id));
-    gained
 }
 
 /// The skipped rules by the kind of evidence that they wait for. A rule that needs one of two kinds is listed with both.
